@@ -1,0 +1,13 @@
+# paceline_compile_options: the flags of every paceline target.
+add_library(paceline_compile_options INTERFACE)
+target_compile_options(paceline_compile_options INTERFACE
+  -march=x86-64-v3 -ffp-contract=off
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wold-style-cast -Wno-sign-conversion
+  $<$<BOOL:${PACELINE_WERROR}>:-Werror>)
+if(PACELINE_SANITIZE)
+  target_compile_options(paceline_compile_options INTERFACE -fsanitize=${PACELINE_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(paceline_compile_options INTERFACE -fsanitize=${PACELINE_SANITIZE})
+endif()
+target_include_directories(paceline_compile_options INTERFACE ${CMAKE_SOURCE_DIR}/src)

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paceline::data {
+
+/// 8-bit RGB pixels, row by row, three bytes each, without padding.
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> pixels;  ///< height * width * 3
+};
+
+/// A sample as it is stored: either encoded bytes (JPEG or PNG) or pixels already.
+struct StoredSample {
+  std::vector<std::uint8_t> bytes;  ///< reused from sample to sample by its owner
+  int width = 0;                    ///< of raw RGB pixels; 0 when `bytes` is an encoded file
+  int height = 0;
+  std::int64_t label = 0;
+};
+
+/// A finite, indexed collection of labelled images. get() is pure and may be called from any thread.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::int64_t size() const = 0;
+  virtual int num_classes() const = 0;
+  virtual std::vector<std::string> class_names() const = 0;
+  virtual std::int64_t label(std::int64_t index) const = 0;
+  /// Reads sample `index` into `sample`. Throws DataError that names the file.
+  virtual void get(std::int64_t index, StoredSample& sample) const = 0;
+  /// Where sample `index` lies, for messages.
+  virtual std::string describe(std::int64_t index) const = 0;
+  /// Changes when the samples, their labels or their order change.
+  virtual std::string fingerprint() const = 0;
+};
+
+}  // namespace paceline::data

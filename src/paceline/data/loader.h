@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "paceline/data/dataset.h"
+
+namespace paceline::data {
+
+class TransformPipeline;  // data/transforms/pipeline.h
+
+/// One rank's share of a batch in host memory. Pixels are float32, normalised, [count, 3, height, width];
+/// in memory row by row of RGB triples (channels-last) or plane by plane, as the loader was asked.
+struct HostBatch {
+  std::shared_ptr<float> pixels;
+  std::shared_ptr<std::int64_t> labels;
+  std::vector<std::int64_t> indices;  ///< in the data set, for messages
+  std::int64_t count = 0;             ///< samples of this rank
+  std::int64_t global_count = 0;      ///< samples of all ranks
+  std::int64_t first_position = 0;    ///< of this rank's first sample in the epoch's order
+  int height = 0;
+  int width = 0;
+  bool channels_last = true;
+};
+
+/// Gives `size_bytes` of memory aligned to 64 bytes; frees it with the last reference.
+using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes)>;
+
+/// What to do with a sample that cannot be decoded.
+enum class OnError { kFail, kSkip };
+
+struct LoaderOptions {
+  std::uint64_t seed = 0;
+  bool is_training = true;         ///< shuffled and augmented; else in file order
+  std::int64_t global_batch_size = 0;
+  bool drop_last = false;
+  int rank = 0;
+  int world_size = 1;
+  int num_threads = 1;
+  int prefetch_batches = 2;        ///< batches ready or in work ahead of the consumer
+  bool channels_last = true;
+  OnError on_error = OnError::kFail;
+  HostAllocator allocator;         ///< empty: aligned heap memory
+};
+
+/// What one epoch and the loader's work so far amount to.
+struct LoaderCounts {
+  std::int64_t skipped_samples = 0;
+  std::string last_skipped;
+};
+
+/// Batches of one rank, in an order that is a function of (seed, epoch, position) alone: the number of
+/// ranks, of threads and what was read before do not enter. Its position is one integer.
+class DataLoader {
+ public:
+  virtual ~DataLoader() = default;
+  virtual std::int64_t batches_per_epoch() const = 0;
+  /// The number of the next batch, counted over all epochs from 0.
+  virtual std::int64_t position() const = 0;
+  /// Continues with this batch; O(1).
+  virtual void seek(std::int64_t position) = 0;
+  /// The next batch; blocks until it is ready. Training loaders run on into the next epoch; evaluation
+  /// loaders return nullptr at the end of the data. Throws DataError.
+  virtual std::unique_ptr<HostBatch> next() = 0;
+  virtual LoaderCounts counts() const = 0;
+  /// Samples of all ranks in global batch `position`.
+  virtual std::int64_t global_count_of(std::int64_t position) const = 0;
+};
+
+/// The loader of this process. The data set and the pipeline must outlive it.
+std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
+                                             const TransformPipeline& pipeline,
+                                             const LoaderOptions& options);
+
+}  // namespace paceline::data

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "paceline/tensor/torch.h"
+
+namespace paceline::nn {
+
+/// What a forward pass may depend on besides its input and weights. Random draws (dropout, drop path)
+/// are keyed by (seed, purpose, step, global position of the sample), so they repeat wherever and in
+/// whatever grouping the sample is computed.
+struct ForwardContext {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;            ///< optimizer step
+  std::int64_t first_position = 0;  ///< global position of the batch's first sample in its epoch order
+};
+
+/// A network from images [N, C, H, W] to outputs, for instance logits [N, num_classes].
+///
+/// Names of parameters and buffers are those of torchvision or timm. Weights are drawn by
+/// initialize() from Philox; the constructor draws nothing from LibTorch's default generator.
+class Network : public torch::nn::Module {
+ public:
+  virtual at::Tensor forward(const at::Tensor& images, const ForwardContext& context) = 0;
+
+  /// Draws all weights as the reference does at construction (same distributions, own generator).
+  virtual void initialize(std::uint64_t seed) = 0;
+
+  /// Multiply-accumulate operations of one forward pass of one image of this size, times two.
+  virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
+
+  /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ.
+  virtual std::string head_name() const = 0;
+};
+
+}  // namespace paceline::nn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "paceline/config/duration.h"
+
+namespace paceline::optim {
+
+using RunLength = config::StepLengths;
+
+/// The learning rate as a pure function of the optimizer step: nothing to save, nothing to resume.
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  virtual std::string_view name() const = 0;
+  /// The factor on the optimizer's base learning rate at `step`, counted from 0.
+  virtual double factor(std::int64_t step) const = 0;
+};
+
+}  // namespace paceline::optim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "paceline/optim/optimizer.h"
+#include "paceline/tensor/fwd.h"
+
+namespace paceline::parallel {
+
+/// A named tensor of the model or of its optimizer as this rank holds it, for saving and loading.
+/// `data` is a view: copying into it restores it. A strategy that shards gives the range it holds.
+struct StateShard {
+  std::string name;                  ///< state_dict name, or "optimizer.<kind>/<state_dict name>"
+  at::Tensor data;                   ///< this rank's elements
+  std::vector<std::int64_t> shape;   ///< of the whole tensor
+  std::int64_t begin = 0;            ///< range of the whole tensor in row-major order that data holds
+  std::int64_t end = 0;
+  bool is_writer = true;             ///< of all ranks that hold this range, exactly one is true
+};
+
+/// How the weights of parameters are divided into groups before they are laid out.
+struct GroupRule {
+  std::string name;
+  double weight_decay = 0.0;
+  double lr_scale = 1.0;
+  std::function<bool(const std::string& name, const at::Tensor& parameter)> matches;
+};
+
+/// Trains one model on many ranks: lays out its state, synchronises gradients, clips them, and says
+/// what each rank saves. Every rank must call every function in the same order.
+///
+/// The step is: zero or more microbatches, each {begin_microbatch, forward, backward}, then
+/// finish_gradients, clip, optimizer step. Gradients are summed over microbatches and ranks; the
+/// caller divides the loss by the number of samples of the global batch.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  virtual std::string_view name() const = 0;
+
+  /// Takes over the parameters of `module`: makes all ranks equal to rank 0 and lays out parameters and
+  /// gradients. Called once, before the optimizer is built. The first rule that matches wins.
+  virtual void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) = 0;
+
+  /// The slots for the optimizer, valid for the strategy's life.
+  virtual std::vector<optim::ParamGroup> param_groups() = 0;
+
+  /// Before the forward pass of a microbatch. The first of a step overwrites gradients, the others add;
+  /// during the last one's backward the gradients are reduced over the ranks.
+  virtual void begin_microbatch(bool is_first, bool is_last) = 0;
+  virtual void backward(const at::Tensor& loss) = 0;
+  /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that names
+  /// the parameters which got no gradient, unless unused parameters are allowed.
+  virtual void finish_gradients() = 0;
+
+  /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients).
+  virtual double grad_norm() = 0;
+  /// Scales the gradients so that their norm is at most max_norm; returns the norm before.
+  virtual double clip_grad_norm(double max_norm) = 0;
+  virtual void clip_grad_value(double max_value) = 0;
+
+  /// Makes the buffers (running statistics) of all ranks equal to rank 0's.
+  virtual void synchronise_buffers() = 0;
+
+  /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.
+  virtual std::vector<StateShard> model_state() = 0;
+  virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;
+  /// To be called after values were copied into the shards.
+  virtual void state_was_loaded() = 0;
+
+  /// Seconds spent waiting for the network in the last step that backward did not hide.
+  virtual double exposed_communication_s() const = 0;
+};
+
+}  // namespace paceline::parallel

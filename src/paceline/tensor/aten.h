@@ -1,0 +1,7 @@
+#pragma once
+
+// LibTorch for sources that compute with tensors but define no modules.
+
+#include <ATen/core/ivalue.h>  // first: without it clang rejects LibTorch's headers in C++20 mode
+
+#include <ATen/ATen.h>

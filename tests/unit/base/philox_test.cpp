@@ -1,0 +1,65 @@
+#include "paceline/base/philox.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace paceline::base {
+namespace {
+
+// The known-answer vectors that the authors publish with Random123 (philox4x32, 10 rounds).
+TEST(Philox, EqualsThePublishedVectors) {
+  EXPECT_EQ(Philox::generate({0, 0, 0, 0}, 0, 0),
+            (Philox::Block{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}));
+  EXPECT_EQ(Philox::generate({0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu}, 0xffffffffu, 0xffffffffu),
+            (Philox::Block{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}));
+  EXPECT_EQ(Philox::generate({0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, 0xa4093822u, 0x299f31d0u),
+            (Philox::Block{0xd16cfe09u, 0x94fdcceb, 0x5001e420u, 0x24126ea1u}));
+}
+
+TEST(Philox, KeysGiveDistinctStreams) {
+  std::set<std::uint32_t> first;
+  for (std::uint64_t seed : {1, 2}) {
+    for (auto purpose : {DrawPurpose::kSampleOrder, DrawPurpose::kAugmentation}) {
+      for (std::uint64_t group : {0ull, 1ull, 1ull << 32}) {
+        for (std::uint64_t position : {0ull, 1ull, 1ull << 32}) {
+          first.insert(Philox(seed, purpose, group, position).next());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(first.size(), 36u);
+}
+
+TEST(Philox, UniformIsUniform) {
+  Philox draws(7, DrawPurpose::kTest, 0, 0);
+  double sum = 0;
+  double squares = 0;
+  constexpr int kCount = 100000;
+  for (int i = 0; i < kCount; ++i) {
+    const double value = draws.uniform();
+    ASSERT_GE(value, 0.0);
+    ASSERT_LT(value, 1.0);
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / kCount, 0.5, 0.005);
+  EXPECT_NEAR(squares / kCount, 1.0 / 3, 0.005);
+}
+
+TEST(Philox, NormalHasUnitVariance) {
+  Philox draws(7, DrawPurpose::kTest, 1, 0);
+  double sum = 0;
+  double squares = 0;
+  constexpr int kCount = 100000;
+  for (int i = 0; i < kCount; ++i) {
+    const double value = draws.normal();
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / kCount, 0.0, 0.02);
+  EXPECT_NEAR(squares / kCount, 1.0, 0.02);
+}
+
+}  // namespace
+}  // namespace paceline::base
