@@ -1,0 +1,48 @@
+"""Fails on files and functions past their limits, on names that say nothing, and on loose TODOs."""
+
+import re
+
+from source_tree import ROOT, finish, tracked_files
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 80
+EMPTY_NAMES = {"utils", "util", "misc", "helper", "helpers", "common", "manager"}
+
+
+def function_lengths(text):
+    """Yields (first line, length) of each function body: from a line that ends in `{` at namespace or class
+    depth and has a `)` before it, to the line that closes it. Good enough for clang-formatted code."""
+    lines = text.splitlines()
+    for start, line in enumerate(lines):
+        opened = re.match(r"^(\s*)(?!.*\b(namespace|class|struct|enum|switch|if|for|while|else|do|try|catch)\b)"
+                          r".*\)[^;]*\{$", line)
+        if not opened:
+            continue
+        close = opened.group(1) + "}"
+        for end in range(start + 1, len(lines)):
+            if lines[end].startswith(close) and not lines[end].startswith(close + " else"):
+                yield start + 1, end - start + 1
+                break
+
+
+def main():
+    problems = []
+    files = tracked_files("src/*.h", "src/*.cpp", "tests/*.h", "tests/*.cpp", "examples/*.cpp", "benchmarks/*.cpp")
+    for path in files:
+        text = (ROOT / path).read_text()
+        count = text.count("\n")
+        if path.stem in EMPTY_NAMES or EMPTY_NAMES & set(path.parts):
+            problems.append(f"{path}: the name says nothing about what is in it")
+        if count > MAX_FILE_LINES and path.parts[0] == "src":
+            problems.append(f"{path}: {count} lines, the limit is {MAX_FILE_LINES}")
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", line):
+                problems.append(f"{path}:{number}: a TODO must name its issue, as in TODO(#12)")
+        if path.parts[0] == "src":
+            problems += [f"{path}:{start}: a function of {length} lines, the limit is {MAX_FUNCTION_LINES}"
+                         for start, length in function_lengths(text) if length > MAX_FUNCTION_LINES]
+    finish("sizes and words", problems, f"{len(files)} files")
+
+
+if __name__ == "__main__":
+    main()
