@@ -9,20 +9,11 @@
 #include <vector>
 
 #include "paceline/optim/optimizer.h"
-#include "paceline/tensor/fwd.h"
+#include "paceline/tensor/state_shard.h"
 
 namespace paceline::parallel {
 
-/// A named tensor of the model or of its optimizer as this rank holds it, for saving and loading.
-/// `data` is a view: copying into it restores it. A strategy that shards gives the range it holds.
-struct StateShard {
-  std::string name;                  ///< state_dict name, or "optimizer.<kind>/<state_dict name>"
-  at::Tensor data;                   ///< this rank's elements
-  std::vector<std::int64_t> shape;   ///< of the whole tensor
-  std::int64_t begin = 0;            ///< range of the whole tensor in row-major order that data holds
-  std::int64_t end = 0;
-  bool is_writer = true;             ///< of all ranks that hold this range, exactly one is true
-};
+using tensor::StateShard;
 
 /// How the weights of parameters are divided into groups before they are laid out.
 struct GroupRule {
