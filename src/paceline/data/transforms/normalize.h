@@ -1,0 +1,41 @@
+#pragma once
+
+#include "paceline/data/codec/pixels.h"
+#include "paceline/data/transforms/configs.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace paceline::data {
+
+/// How the floats of one image lie in memory: row by row of RGB triples, or three planes.
+enum class PixelLayout { kChannelsLast, kPlanar };
+
+/// Where one image goes: 3 * height * width floats that the caller owns.
+struct PixelSink {
+  float* pixels = nullptr;
+  PixelLayout layout = PixelLayout::kChannelsLast;
+};
+
+/// The float32 value of each byte in each channel, equal to torchvision's ToTensor and Normalize
+/// bit for bit. (x * scale + bias would not be, and three table look-ups a pixel are as fast.)
+class NormalizeTable {
+ public:
+  /// x / 255.
+  NormalizeTable() : NormalizeTable(NormalizeConfig{{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}}) {}
+  explicit NormalizeTable(const NormalizeConfig& config);
+
+  float value(int channel, std::uint8_t byte) const {
+    return values_[static_cast<std::size_t>(channel)][byte];
+  }
+
+  /// Writes `box` of `image`, mirrored if `flipped`; pixels of the box outside the image count as
+  /// black.
+  void write(const PixelView& image, const Box& box, bool flipped, PixelSink sink) const;
+
+ private:
+  std::array<std::array<float, 256>, 3> values_;
+};
+
+}  // namespace paceline::data

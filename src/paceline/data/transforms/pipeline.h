@@ -1,0 +1,65 @@
+#pragma once
+
+#include "paceline/data/codec/pixels.h"
+#include "paceline/data/dataset.h"
+#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/normalize.h"
+#include "paceline/data/transforms/plan.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace paceline::data {
+
+class Canvas;
+
+/// What one thread needs to run pipelines: decoders and buffers, reused from sample to sample, so
+/// that work allocates nothing once it has seen the largest image (libjpeg and libpng excepted).
+class TransformScratch {
+ public:
+  TransformScratch();
+  ~TransformScratch();
+  TransformScratch(TransformScratch&&) noexcept;
+  TransformScratch& operator=(TransformScratch&&) noexcept;
+
+ private:
+  friend class TransformPipeline;
+  std::unique_ptr<Canvas> canvas_;
+  Plan plan_;
+};
+
+/// Turns stored samples into normalised float32 images of one size. Immutable; any number of
+/// threads may run it at once, each with a scratch of its own.
+///
+/// A transform has two halves. draw() is a function of the key and the image's size alone and
+/// yields a plan of steps with explicit parameters; apply() is a function of the pixels and the
+/// plan alone. For equal parameters the pixels equal Pillow's and torchvision's (PIL backend) bit
+/// for bit.
+class TransformPipeline {
+ public:
+  /// In the order in which they are applied. Normalize must come last; left out, pixels are x /
+  /// 255. Throws ConfigError if a value is out of range or the images' size would not be fixed.
+  explicit TransformPipeline(const std::vector<TransformConfig>& transforms);
+
+  /// The size of every image that this pipeline writes.
+  ImageSize output_size() const { return output_size_; }
+
+  /// Writes one image to `sink`, which has room for 3 * height * width floats. Throws DataError,
+  /// without the file's name, if the sample cannot be decoded or does not suit the transforms.
+  void run(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+           PixelSink sink) const;
+
+  /// The steps for an image of this size; `plan` is overwritten.
+  void draw(const DrawKey& key, ImageSize image, Plan& plan) const;
+  /// Runs explicit steps, whose result must have the size output_size().
+  void apply(const StoredSample& sample, const Plan& plan, TransformScratch& scratch,
+             PixelSink sink) const;
+
+ private:
+  std::vector<TransformConfig> transforms_;
+  NormalizeTable normalize_;
+  ImageSize output_size_;
+};
+
+}  // namespace paceline::data
