@@ -14,6 +14,7 @@ enum class ExitCode : int {
   kData = 3,
   kComm = 4,
   kCheckpoint = 5,
+  kDiverged = 6,
   kInternal = 70,
 };
 
@@ -47,6 +48,11 @@ struct CommError : Error {
 /// A checkpoint or another file of a run cannot be written, read or trusted.
 struct CheckpointError : Error {
   explicit CheckpointError(const std::string& message) : Error(ExitCode::kCheckpoint, message) {}
+};
+
+/// The loss is no longer a finite number; the weights are those before the step that showed it.
+struct DivergedError : Error {
+  explicit DivergedError(const std::string& message) : Error(ExitCode::kDiverged, message) {}
 };
 
 /// A defect of paceline itself: an invariant does not hold.

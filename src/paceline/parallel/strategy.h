@@ -26,9 +26,9 @@ struct GroupRule {
 /// Trains one model on many ranks: lays out its state, synchronises gradients, clips them, and says
 /// what each rank saves. Every rank must call every function in the same order.
 ///
-/// The step is: zero or more microbatches, each {begin_microbatch, forward, backward}, then
+/// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
 /// finish_gradients, clip, optimizer step. Gradients are summed over microbatches and ranks; the
-/// caller divides the loss by the number of samples of the global batch.
+/// caller weighs a loss that is summed over samples by 1 / the samples of the global batch.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -44,7 +44,11 @@ class Strategy {
   /// Before the forward pass of a microbatch. The first of a step overwrites gradients, the others add;
   /// during the last one's backward the gradients are reduced over the ranks.
   virtual void begin_microbatch(bool is_first, bool is_last) = 0;
-  virtual void backward(const at::Tensor& loss) = 0;
+  /// Computes the gradients of `loss` (a scalar) times `weight`; the weight is the gradient that
+  /// backward starts from, so it costs no node.
+  virtual void backward(const at::Tensor& loss, double weight) = 0;
+  /// Instead of forward and backward on a rank that a ragged batch left without samples.
+  virtual void backward_nothing() = 0;
   /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that names
   /// the parameters which got no gradient, unless unused parameters are allowed.
   virtual void finish_gradients() = 0;

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "paceline/train/train_model.h"
+
+namespace paceline::train {
+
+/// Computes the loss of logits [N, C] against class indices [N], summed over the samples.
+using ClassificationLoss = std::function<at::Tensor(const at::Tensor& logits, const at::Tensor& targets)>;
+
+/// Image classification: a network that gives logits, a loss, top-1 and top-5.
+class ClassificationModel final : public TrainModel {
+ public:
+  ClassificationModel(std::shared_ptr<nn::Network> network, ClassificationLoss loss);
+
+  nn::Network& network() override { return *network_; }
+  at::Tensor forward(const Batch& batch, const nn::ForwardContext& context) override;
+  at::Tensor loss(const at::Tensor& outputs, const Batch& batch) override;
+  std::span<const std::string> count_names() const override;
+  void count(const at::Tensor& outputs, const Batch& batch, std::span<double> counts) override;
+  void set_training(bool is_training) override;
+
+ private:
+  std::shared_ptr<nn::Network> network_;
+  ClassificationLoss loss_;
+  std::array<std::string, 2> count_names_{"top1", "top5"};
+};
+
+}  // namespace paceline::train

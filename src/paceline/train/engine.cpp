@@ -1,0 +1,86 @@
+#include "paceline/train/engine.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "paceline/base/error.h"
+
+namespace paceline::train {
+namespace {
+
+void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
+  std::set<std::string_view> names;
+  std::string_view replaces_loss;
+  for (const auto& algorithm : algorithms) {
+    if (!names.insert(algorithm->name()).second) {
+      throw base::ConfigError(fmt::format("algorithm '{}' is given twice", algorithm->name()));
+    }
+    if (!algorithm->traits().replaces_loss) continue;
+    if (!replaces_loss.empty()) {
+      throw base::ConfigError(
+          fmt::format("algorithms '{}' and '{}' both replace the loss; keep one of them",
+                      replaces_loss, algorithm->name()));
+    }
+    replaces_loss = algorithm->name();
+  }
+}
+
+template <typename Part>
+void load_part(Part& part, std::string_view kind, const nlohmann::json& state) {
+  const std::string name(part.name());
+  if (!state.contains(name)) {
+    throw base::CheckpointError(
+        fmt::format("the checkpoint holds no state of {} '{}'; resume with the recipe that wrote it",
+                    kind, name));
+  }
+  part.load_state_dict(state.at(name));
+}
+
+}  // namespace
+
+Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
+               std::vector<std::unique_ptr<Callback>> callbacks)
+    : algorithms_(std::move(algorithms)), callbacks_(std::move(callbacks)) {
+  check_together(algorithms_);
+  std::stable_sort(algorithms_.begin(), algorithms_.end(), [](const auto& a, const auto& b) {
+    return a->traits().order < b->traits().order;
+  });
+  for (std::size_t index = 0; index < kNumEvents; ++index) {
+    const auto event = static_cast<Event>(index);
+    for (const auto& algorithm : algorithms_) {
+      if (algorithm->traits().events.contains(event)) algorithms_at_[index].push_back(algorithm.get());
+    }
+    if (is_after_event(event)) std::reverse(algorithms_at_[index].begin(), algorithms_at_[index].end());
+    for (const auto& callback : callbacks_) {
+      if (callback->events().contains(event)) callbacks_at_[index].push_back(callback.get());
+    }
+  }
+}
+
+void Engine::fire(Event event, TrainState& state, const RunContext& run) {
+  const auto index = static_cast<std::size_t>(event);
+  for (Algorithm* algorithm : algorithms_at_[index]) algorithm->apply(event, state, run);
+  for (Callback* callback : callbacks_at_[index]) {
+    auto reason = callback->on_event(event, state, run);
+    if (reason && !stop_reason_) stop_reason_ = std::move(reason);
+  }
+}
+
+std::optional<std::string> Engine::take_stop_reason() { return std::exchange(stop_reason_, {}); }
+
+nlohmann::json Engine::state_dict() const {
+  nlohmann::json state = {{"algorithms", nlohmann::json::object()},
+                          {"callbacks", nlohmann::json::object()}};
+  for (const auto& part : algorithms_) state["algorithms"][std::string(part->name())] = part->state_dict();
+  for (const auto& part : callbacks_) state["callbacks"][std::string(part->name())] = part->state_dict();
+  return state;
+}
+
+void Engine::load_state_dict(const nlohmann::json& state) {
+  for (const auto& part : algorithms_) load_part(*part, "algorithm", state.at("algorithms"));
+  for (const auto& part : callbacks_) load_part(*part, "callback", state.at("callbacks"));
+}
+
+}  // namespace paceline::train

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "paceline/train/algorithm.h"
+
+namespace paceline::train {
+
+/// Calls algorithms, then callbacks, at each event.
+class Engine {
+ public:
+  /// Throws ConfigError when two algorithms replace the loss or two share a name.
+  Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
+         std::vector<std::unique_ptr<Callback>> callbacks);
+
+  void fire(Event event, TrainState& state, const RunContext& run);
+
+  /// Why a callback asked to stop since the last call, if one did.
+  std::optional<std::string> take_stop_reason();
+
+  nlohmann::json state_dict() const;
+  /// Throws CheckpointError when the names differ from those saved.
+  void load_state_dict(const nlohmann::json& state);
+
+ private:
+  std::vector<std::unique_ptr<Algorithm>> algorithms_;
+  std::vector<std::unique_ptr<Callback>> callbacks_;
+  std::array<std::vector<Algorithm*>, kNumEvents> algorithms_at_;
+  std::array<std::vector<Callback*>, kNumEvents> callbacks_at_;
+  std::optional<std::string> stop_reason_;
+};
+
+}  // namespace paceline::train

@@ -1,0 +1,65 @@
+#include "paceline/train/evaluator.h"
+
+#include <chrono>
+#include <vector>
+
+#include "paceline/train/step_reduction.h"
+
+namespace paceline::train {
+namespace {
+
+/// Puts the model back into training mode at the end, also after an exception.
+class EvaluationScope {
+ public:
+  explicit EvaluationScope(TrainModel& model) : model_(model) { model_.set_training(false); }
+  ~EvaluationScope() { model_.set_training(true); }
+  EvaluationScope(const EvaluationScope&) = delete;
+  EvaluationScope& operator=(const EvaluationScope&) = delete;
+
+ private:
+  TrainModel& model_;
+};
+
+}  // namespace
+
+bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
+  const bool own = run.received_signal.load(std::memory_order_relaxed) != 0;
+  if (run.communicator.world_size() == 1) return own;
+  const at::Tensor flag = at::full({1}, own ? 1.0 : 0.0, at::kDouble);
+  run.communicator.all_reduce(flag, comm::ReduceOp::kMax)->wait();
+  return *flag.const_data_ptr<double>() != 0;
+}
+
+std::optional<EvalResult> Evaluator::run(TrainModel& model, at::ScalarType dtype,
+                                         const RunContext& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  const at::NoGradGuard no_grad;
+  const EvaluationScope scope(model);
+  StepReduction sums(run.communicator, model.count_names().size());
+
+  loader_.seek(0);
+  while (auto host = loader_.next()) {
+    if (any_rank_is_interrupted(run)) return std::nullopt;
+    Batch batch = wrap(std::move(host));
+    if (batch.size == 0) continue;
+    batch.inputs = batch.inputs.to(dtype);
+    const at::Tensor outputs = model.forward(batch, {});
+    const auto counts = sums.scratch_counts();
+    model.count(outputs, batch, counts);
+    sums.add(model.loss(outputs, batch).item<double>(), batch.size, counts);
+  }
+  sums.start(/*wants_stop=*/false);
+  sums.finish();
+
+  const Totals& totals = sums.totals();
+  EvalResult result;
+  result.samples = static_cast<std::int64_t>(totals.samples);
+  result.values[prefix_ + "/loss"] = totals.mean_loss();
+  for (std::size_t i = 0; i < totals.counts.size(); ++i) {
+    result.values[prefix_ + "/" + model.count_names()[i]] = totals.counts[i] / totals.samples;
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace paceline::train

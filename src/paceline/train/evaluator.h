@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "paceline/data/loader.h"
+#include "paceline/train/engine.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+namespace paceline::train {
+
+struct EvalResult {
+  std::map<std::string, double> values;  ///< "<prefix>/loss" and one per count of the model
+  std::int64_t samples = 0;
+  double seconds = 0;
+};
+
+/// Evaluates a model on all samples of a loader, each counted once whatever the number of ranks.
+class Evaluator {
+ public:
+  /// `loader` gives every rank the same number of batches, some of them perhaps empty.
+  Evaluator(data::DataLoader& loader, std::string prefix) : loader_(loader), prefix_(std::move(prefix)) {}
+
+  /// Every rank must call it. Returns nothing if a signal on any rank interrupted it.
+  std::optional<EvalResult> run(TrainModel& model, at::ScalarType dtype, const RunContext& run);
+
+ private:
+  bool any_rank_is_interrupted(const RunContext& run) const;
+
+  data::DataLoader& loader_;
+  std::string prefix_;
+};
+
+}  // namespace paceline::train

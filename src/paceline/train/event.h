@@ -1,0 +1,79 @@
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <initializer_list>
+
+namespace paceline::train {
+
+/// The training loop as a list of the points at which algorithms and callbacks act, in order:
+///
+///     kInit                              model surgery, before the strategy takes the parameters
+///     kFitStart
+///       kEpochStart
+///         kStepStart                     the whole batch of this rank is there
+///           for each microbatch
+///             kBeforeForward  kAfterForward  kBeforeLoss  kAfterLoss  kBeforeBackward  kAfterBackward
+///           kGradientsReady              summed over microbatches and ranks, not yet clipped
+///           kBeforeOptimizerStep  kAfterOptimizerStep
+///         kStepEnd                       the step is counted; its values are logged
+///       kEpochEnd                        after the last step of an epoch
+///       kEvalStart  kEvalEnd             when evaluation is due
+///       kSafePoint                       after each step and what it made due: state may be saved here
+///     kFitEnd
+///     kException                         instead of the rest, when something throws
+enum class Event : std::uint8_t {
+  kInit,
+  kFitStart,
+  kEpochStart,
+  kStepStart,
+  kBeforeForward,
+  kAfterForward,
+  kBeforeLoss,
+  kAfterLoss,
+  kBeforeBackward,
+  kAfterBackward,
+  kGradientsReady,
+  kBeforeOptimizerStep,
+  kAfterOptimizerStep,
+  kStepEnd,
+  kEpochEnd,
+  kEvalStart,
+  kEvalEnd,
+  kSafePoint,
+  kFitEnd,
+  kException,
+};
+inline constexpr std::size_t kNumEvents = static_cast<std::size_t>(Event::kException) + 1;
+
+/// Events that close what an earlier one opened; what ran first there runs last here.
+constexpr bool is_after_event(Event event) {
+  switch (event) {
+    case Event::kAfterForward:
+    case Event::kAfterLoss:
+    case Event::kAfterBackward:
+    case Event::kAfterOptimizerStep:
+    case Event::kStepEnd:
+    case Event::kEpochEnd:
+    case Event::kEvalEnd:
+    case Event::kFitEnd:
+    case Event::kException:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A set of events.
+class EventSet {
+ public:
+  EventSet(std::initializer_list<Event> events) {
+    for (const Event event : events) bits_.set(static_cast<std::size_t>(event));
+  }
+  bool contains(Event event) const { return bits_.test(static_cast<std::size_t>(event)); }
+
+ private:
+  std::bitset<kNumEvents> bits_;
+};
+
+}  // namespace paceline::train

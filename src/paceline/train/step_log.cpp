@@ -1,0 +1,85 @@
+#include "paceline/train/step_log.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "paceline/base/log.h"
+
+namespace paceline::train {
+namespace {
+
+// Normalised images have means near 0 and deviations near 1; a wrong or doubled normalisation is far off.
+constexpr double kLargestPlausibleMean = 1.5;
+constexpr double kSmallestPlausibleDeviation = 0.2;
+constexpr double kLargestPlausibleDeviation = 3.0;
+
+metrics::MetricStep step_of(const TrainState& state) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {state.clock.step, state.clock.epoch(), state.clock.samples,
+          std::chrono::duration<double>(now).count()};
+}
+
+}  // namespace
+
+StepLog::StepLog(std::span<metrics::MetricSink* const> sinks,
+                 std::span<const std::string> count_names)
+    : sinks_(sinks) {
+  for (const std::string& name : count_names) count_names_.push_back("train/" + name);
+}
+
+void StepLog::describe_input(const TrainState& state) {
+  is_first_step_ = false;
+  if (sinks_.empty() || state.batch.size == 0) return;
+  const at::Tensor inputs = state.batch.inputs.to(at::kDouble);
+  const at::Tensor means = inputs.mean({0, 2, 3});
+  const at::Tensor deviations = inputs.std({0, 2, 3}, /*unbiased=*/false);
+  std::string text = "first batch:";
+  bool is_plausible = true;
+  for (std::int64_t channel = 0; channel < means.numel(); ++channel) {
+    const double mean = means[channel].item<double>();
+    const double deviation = deviations[channel].item<double>();
+    is_plausible = is_plausible && std::abs(mean) <= kLargestPlausibleMean &&
+                   deviation >= kSmallestPlausibleDeviation && deviation <= kLargestPlausibleDeviation;
+    text += fmt::format("{} channel {} mean {:.3f} deviation {:.3f}", channel == 0 ? "" : ",", channel,
+                        mean, deviation);
+  }
+  base::log_info(text);
+  for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "input", text);
+  if (!is_plausible) {
+    base::log_warning(
+        "these are not the values of normalised images (mean near 0, deviation near 1): check "
+        "data.transforms, above all normalize");
+  }
+}
+
+void StepLog::log_step(const TrainState& state, double now_s) {
+  throughput_.add_step(now_s, static_cast<std::int64_t>(state.step_totals.samples));
+  if (sinks_.empty()) return;
+  const auto milliseconds = [&](metrics::Phase phase) { return 1e3 * state.phases.seconds(phase); };
+  values_.clear();
+  values_.push_back({"train/loss", state.step_totals.mean_loss()});
+  for (std::size_t i = 0; i < count_names_.size(); ++i) {
+    values_.push_back({count_names_[i], state.step_totals.counts[i] / state.step_totals.samples});
+  }
+  values_.push_back({"train/lr", state.lr});
+  if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});
+  values_.push_back({"throughput/images_per_s", throughput_.samples_per_s()});
+  values_.push_back({"throughput/batches_per_s", throughput_.steps_per_s()});
+  values_.push_back({"time/data_wait_ms", milliseconds(metrics::Phase::kDataWait)});
+  values_.push_back({"time/forward_ms", milliseconds(metrics::Phase::kForward)});
+  values_.push_back({"time/backward_ms", milliseconds(metrics::Phase::kBackward)});
+  values_.push_back({"time/exposed_communication_ms", milliseconds(metrics::Phase::kExposedCommunication)});
+  values_.push_back({"time/optimizer_ms", milliseconds(metrics::Phase::kOptimizer)});
+  for (metrics::MetricSink* sink : sinks_) sink->log_step(step_of(state), values_);
+}
+
+void StepLog::log_evaluation(const TrainState& state, const EvalResult& result) {
+  throughput_.exclude(result.seconds);
+  if (sinks_.empty()) return;
+  std::vector<metrics::MetricValue> values;
+  for (const auto& [name, value] : result.values) values.push_back({name, value});
+  values.push_back({"time/eval_s", result.seconds});
+  for (metrics::MetricSink* sink : sinks_) sink->log_event(step_of(state), "eval", values);
+}
+
+}  // namespace paceline::train

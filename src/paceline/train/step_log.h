@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "paceline/metrics/meters.h"
+#include "paceline/metrics/metric_sink.h"
+#include "paceline/train/evaluator.h"
+#include "paceline/train/train_state.h"
+
+namespace paceline::train {
+
+/// Hands the values of steps and evaluations to the sinks of rank 0.
+class StepLog {
+ public:
+  /// `count_names` are those that the step counts; "train/" is put before them.
+  StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names);
+
+  bool is_first_step() const { return is_first_step_; }
+  /// Logs the mean and deviation of each channel of the first batch, and warns when they are not those
+  /// of normalised images.
+  void describe_input(const TrainState& state);
+  /// `now_s` comes from a steady clock.
+  void log_step(const TrainState& state, double now_s);
+  void log_evaluation(const TrainState& state, const EvalResult& result);
+
+ private:
+  std::span<metrics::MetricSink* const> sinks_;
+  std::vector<std::string> count_names_;
+  std::vector<metrics::MetricValue> values_;  ///< of the step at hand; kept for its memory
+  metrics::ThroughputMeter throughput_;
+  bool is_first_step_ = true;
+};
+
+}  // namespace paceline::train

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "paceline/metrics/meters.h"
+#include "paceline/optim/optimizer.h"
+#include "paceline/parallel/strategy.h"
+#include "paceline/train/batch.h"
+#include "paceline/train/clock.h"
+#include "paceline/train/train_model.h"
+
+namespace paceline::train {
+
+/// Sums over all ranks and microbatches of one step or of one evaluation.
+struct Totals {
+  double loss_sum = 0;
+  double samples = 0;
+  std::vector<double> counts;  ///< one per TrainModel::count_names()
+
+  double mean_loss() const { return loss_sum / samples; }
+};
+
+/// All that changes during training. The first part is saved in checkpoints (through the strategy for
+/// tensors); the second belongs to the current step and is gone after it.
+struct TrainState {
+  TrainModel& model;
+  parallel::Strategy& strategy;
+  optim::Optimizer& optimizer;
+  Clock clock;
+  std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
+  bool is_eval_pending = false;             ///< an evaluation was due but interrupted
+
+  Batch batch;             ///< during a microbatch: that microbatch
+  at::Tensor outputs;
+  at::Tensor loss;         ///< summed over the microbatch's samples
+  double lr = 0;
+  double grad_norm = 0;    ///< before clipping; NaN where it was not asked for
+  Totals step_totals;
+  metrics::PhaseTimer phases;
+  bool is_stopping = false;  ///< this is the last safe point
+};
+
+}  // namespace paceline::train

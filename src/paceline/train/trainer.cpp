@@ -1,0 +1,235 @@
+#include "paceline/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+
+namespace paceline::train {
+namespace {
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The first of the durations that are counted in steps.
+std::int64_t last_step_of(const config::DurationList& durations, const config::StepLengths& lengths) {
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  for (const config::Duration& duration : durations) {
+    if (duration.unit != config::TimeUnit::kSecond) last = std::min(last, to_steps(duration, lengths));
+  }
+  return last;
+}
+
+double wall_clock_limit_of(const config::DurationList& durations) {
+  double limit = std::numeric_limits<double>::infinity();
+  for (const config::Duration& duration : durations) {
+    if (duration.unit == config::TimeUnit::kSecond) limit = std::min(limit, duration.value);
+  }
+  return limit;
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
+    : state_(parts.state),
+      run_(parts.run),
+      engine_(parts.engine),
+      loader_(parts.loader),
+      schedule_(parts.schedule),
+      base_lr_(parts.base_lr),
+      evaluator_(parts.evaluator),
+      config_(config),
+      last_step_(last_step_of(config.duration, state_.clock.lengths)),
+      min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
+      eval_interval_(std::max<std::int64_t>(1, to_steps(config.eval_every, state_.clock.lengths))),
+      wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
+      dtype_(config.precision == Precision::kFloat64 ? at::kDouble : at::kFloat),
+      reduction_(run_.communicator, config.log_accuracy ? state_.model.count_names().size() : 0),
+      log_(run_.sinks, config.log_accuracy ? state_.model.count_names()
+                                           : std::span<const std::string>()) {
+  if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
+}
+
+FitResult Trainer::fit() try {
+  elapsed_before_s_ = state_.clock.elapsed_s;
+  fit_start_s_ = steady_now_s();
+  loader_.seek(state_.clock.step);
+  state_.model.set_training(true);
+  engine_.fire(Event::kFitStart, state_, run_);
+  if (state_.is_eval_pending) evaluate();
+
+  std::optional<FitResult> result;
+  if (state_.clock.step >= last_step_) result = FitResult{.text = "the run was complete already"};
+  while (!result) {
+    if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
+    train_step();
+    result = finish_step();
+  }
+  engine_.fire(Event::kFitEnd, state_, run_);
+  return *result;
+} catch (...) {
+  engine_.fire(Event::kException, state_, run_);
+  throw;
+}
+
+// The whole step. Nothing here knows what DDP or FSDP is.
+void Trainer::train_step() {
+  state_.phases.reset();
+  state_.phases.start();
+  state_.batch = wrap(loader_.next());
+  state_.batch.inputs = state_.batch.inputs.to(dtype_);
+  state_.phases.mark(metrics::Phase::kDataWait);
+  if (log_.is_first_step()) log_.describe_input(state_);
+  engine_.fire(Event::kStepStart, state_, run_);
+
+  state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
+  accumulate_gradients();
+  if (reduction_.any_not_finite()) fail_not_finite();
+  engine_.fire(Event::kGradientsReady, state_, run_);
+  limit_gradients();
+
+  engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
+  state_.optimizer.step(state_.lr);
+  engine_.fire(Event::kAfterOptimizerStep, state_, run_);
+  state_.phases.mark(metrics::Phase::kOptimizer);
+
+  state_.clock.step += 1;
+  state_.clock.samples += static_cast<std::int64_t>(state_.step_totals.samples);
+  state_.clock.elapsed_s = elapsed_before_s_ + steady_now_s() - fit_start_s_;
+}
+
+void Trainer::accumulate_gradients() {
+  const std::vector<Batch> microbatches = split(state_.batch, config_.grad_accum_steps);
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    const bool is_last = i + 1 == microbatches.size();
+    state_.batch = microbatches[i];
+    state_.strategy.begin_microbatch(/*is_first=*/i == 0, is_last);
+    process_microbatch(is_last);
+  }
+  state_.strategy.finish_gradients();
+  reduction_.finish();
+  state_.step_totals = reduction_.totals();
+  state_.phases.mark(metrics::Phase::kBackward);
+  state_.phases.move(metrics::Phase::kBackward, metrics::Phase::kExposedCommunication,
+                     state_.strategy.exposed_communication_s());
+}
+
+void Trainer::process_microbatch(bool is_last) {
+  if (state_.batch.size == 0) {  // a ragged last batch that left this rank nothing
+    reduction_.start(wants_stop());
+    state_.strategy.backward_nothing();
+    return;
+  }
+  const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
+  engine_.fire(Event::kBeforeForward, state_, run_);
+  state_.outputs = state_.model.forward(state_.batch, context);
+  engine_.fire(Event::kAfterForward, state_, run_);
+  engine_.fire(Event::kBeforeLoss, state_, run_);
+  state_.loss = state_.model.loss(state_.outputs, state_.batch);
+  engine_.fire(Event::kAfterLoss, state_, run_);
+
+  const auto counts = reduction_.scratch_counts();
+  if (!counts.empty()) state_.model.count(state_.outputs, state_.batch, counts);
+  const double loss = state_.loss.item<double>();
+  if (!std::isfinite(loss)) {
+    const auto& indices = state_.batch.indices;
+    not_finite_samples_.insert(not_finite_samples_.end(), indices.begin(), indices.end());
+  }
+  reduction_.add(loss, state_.batch.size, counts);
+  if (is_last) reduction_.start(wants_stop());
+  state_.phases.mark(metrics::Phase::kForward);
+
+  engine_.fire(Event::kBeforeBackward, state_, run_);
+  // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged batches.
+  state_.strategy.backward(state_.loss, 1.0 / static_cast<double>(state_.batch.global_size));
+  engine_.fire(Event::kAfterBackward, state_, run_);
+  state_.phases.mark(metrics::Phase::kBackward);
+}
+
+void Trainer::limit_gradients() {
+  const bool is_logged =
+      config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0;
+  state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
+  if (config_.grad_clip_norm) {
+    state_.grad_norm = state_.strategy.clip_grad_norm(*config_.grad_clip_norm);
+  } else if (is_logged) {
+    state_.grad_norm = state_.strategy.grad_norm();
+  }
+  if (config_.grad_clip_value) state_.strategy.clip_grad_value(*config_.grad_clip_value);
+}
+
+std::optional<FitResult> Trainer::finish_step() {
+  engine_.fire(Event::kStepEnd, state_, run_);
+  log_.log_step(state_, steady_now_s());
+  if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
+
+  const bool is_last = state_.clock.step >= last_step_;
+  if (evaluator_ && (is_last || state_.clock.step % eval_interval_ == 0)) evaluate();
+  std::optional<FitResult> result = reason_to_stop();
+  if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
+  state_.is_stopping = result.has_value();
+  engine_.fire(Event::kSafePoint, state_, run_);
+  return result;
+}
+
+void Trainer::evaluate() {
+  state_.strategy.synchronise_buffers();
+  engine_.fire(Event::kEvalStart, state_, run_);
+  const std::optional<EvalResult> result = evaluator_->run(state_.model, dtype_, run_);
+  state_.is_eval_pending = !result.has_value();
+  if (!result) return;
+  state_.last_eval = result->values;
+  log_.log_evaluation(state_, *result);
+  engine_.fire(Event::kEvalEnd, state_, run_);
+}
+
+std::optional<FitResult> Trainer::reason_to_stop() {
+  if (reduction_.any_wants_stop() || state_.is_eval_pending) return agree_on_interruption();
+  const std::optional<std::string> asked = engine_.take_stop_reason();
+  if (state_.clock.step < min_steps_) return std::nullopt;
+  if (stop_when_ && stop_when_->holds(state_.last_eval)) {
+    return FitResult{FitResult::Reason::kCondition, stop_when_->to_string() + " holds"};
+  }
+  if (asked) return FitResult{FitResult::Reason::kCallback, *asked};
+  return std::nullopt;
+}
+
+FitResult Trainer::agree_on_interruption() {
+  const int own = run_.received_signal.load(std::memory_order_relaxed);
+  int signal = 0;
+  for (const std::string& text : run_.communicator.all_gather_text(std::to_string(own))) {
+    signal = std::max(signal, std::stoi(text));
+  }
+  if (signal == 0) return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
+  return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};
+}
+
+void Trainer::fail_not_finite() {
+  std::vector<std::string> names;
+  for (const std::int64_t index : not_finite_samples_) names.push_back(std::to_string(index));
+  const std::string own = base::join(names, ", ");
+  std::string message = fmt::format("the loss of step {} is not finite", state_.clock.step + 1);
+  const std::vector<std::string> all = run_.communicator.all_gather_text(own);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (!all[rank].empty()) {
+      message += fmt::format("; on rank {} with samples {} of the data set", rank, all[rank]);
+    }
+  }
+  throw base::DivergedError(message +
+                            ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
+                            "set train.grad_clip_norm, or look at those samples");
+}
+
+bool Trainer::wants_stop() const {
+  return run_.received_signal.load(std::memory_order_relaxed) != 0 || is_past_wall_clock();
+}
+
+bool Trainer::is_past_wall_clock() const {
+  return elapsed_before_s_ + steady_now_s() - fit_start_s_ >= wall_clock_limit_s_;
+}
+
+}  // namespace paceline::train

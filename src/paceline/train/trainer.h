@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paceline/data/loader.h"
+#include "paceline/optim/schedule.h"
+#include "paceline/train/condition.h"
+#include "paceline/train/engine.h"
+#include "paceline/train/evaluator.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/step_log.h"
+#include "paceline/train/step_reduction.h"
+#include "paceline/train/train_state.h"
+#include "paceline/train/trainer_config.h"
+
+namespace paceline::train {
+
+/// How a run ended.
+struct FitResult {
+  enum class Reason { kDuration, kWallClock, kCondition, kCallback, kSignal };
+  Reason reason = Reason::kDuration;
+  std::string text;  ///< for people: "val/top1 >= 0.78 holds"
+  int signal = 0;    ///< for kSignal
+};
+
+/// The parts a trainer works with; all outlive it.
+struct TrainerParts {
+  TrainState& state;
+  const RunContext& run;
+  Engine& engine;
+  data::DataLoader& loader;
+  const optim::Schedule& schedule;
+  double base_lr = 0;
+  Evaluator* evaluator = nullptr;  ///< nullptr: no evaluation
+};
+
+/// The training loop and nothing else: what a step does, and what follows a step.
+class Trainer {
+ public:
+  Trainer(const TrainerParts& parts, const TrainerConfig& config);
+
+  /// Trains from the state's clock to the end of the run. Every rank must call it. Throws what its parts
+  /// throw; DivergedError names the step, the rank and the samples when the loss is not finite.
+  FitResult fit();
+
+ private:
+  void train_step();
+  void accumulate_gradients();
+  void process_microbatch(bool is_last);
+  void limit_gradients();
+  /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it does.
+  std::optional<FitResult> finish_step();
+  void evaluate();
+  std::optional<FitResult> reason_to_stop();
+  FitResult agree_on_interruption();
+  [[noreturn]] void fail_not_finite();
+  bool wants_stop() const;
+  bool is_past_wall_clock() const;
+
+  TrainState& state_;
+  const RunContext& run_;
+  Engine& engine_;
+  data::DataLoader& loader_;
+  const optim::Schedule& schedule_;
+  double base_lr_;
+  Evaluator* evaluator_;
+  TrainerConfig config_;
+  std::optional<Condition> stop_when_;
+  std::int64_t last_step_;        ///< the run ends after so many steps at the latest
+  std::int64_t min_steps_;
+  std::int64_t eval_interval_;    ///< in steps
+  double wall_clock_limit_s_;     ///< infinite if there is none
+  double elapsed_before_s_ = 0;   ///< of earlier starts of the run
+  double fit_start_s_ = 0;
+  at::ScalarType dtype_;
+  StepReduction reduction_;
+  StepLog log_;
+  std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand
+};
+
+}  // namespace paceline::train

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "paceline/config/schema.h"
+#include "paceline/train/condition.h"
+
+namespace paceline::train {
+
+enum class Precision { kFloat32, kFloat64 };
+
+/// The `train` section of a recipe.
+struct TrainerConfig {
+  config::DurationList duration{config::Duration{90, config::TimeUnit::kEpoch}};
+  std::optional<config::Duration> min_duration;
+  Precision precision = Precision::kFloat32;
+  bool channels_last = true;
+  int grad_accum_steps = 1;
+  std::optional<double> grad_clip_norm;
+  std::optional<double> grad_clip_value;
+  config::Duration eval_every{1, config::TimeUnit::kEpoch};
+  std::optional<std::string> stop_when;
+  std::int64_t log_grad_norm = 0;
+  bool log_accuracy = true;
+};
+
+}  // namespace paceline::train
+
+template <>
+struct paceline::config::EnumNames<paceline::train::Precision> {
+  static constexpr std::array values{
+      std::pair{paceline::train::Precision::kFloat32, std::string_view("fp32")},
+      std::pair{paceline::train::Precision::kFloat64, std::string_view("fp64")}};
+};
+
+template <>
+struct paceline::config::Schema<paceline::train::TrainerConfig> {
+  using Config = paceline::train::TrainerConfig;
+  static constexpr std::string_view name = "train";
+  static constexpr std::string_view summary = "How long, how precisely and in which pieces to train.";
+  static constexpr auto fields = std::tuple{
+      field(&Config::duration, "duration",
+            "Length of the run; of a list, whichever comes first: 90ep, 5000ba, 1.2e6sp, 2h30m.",
+            MayChangeOnResume{}),
+      field(&Config::min_duration, "min_duration",
+            "No condition and no early stop ends the run before this.", MayChangeOnResume{}),
+      field(&Config::precision, "precision", "Type of weights and activations."),
+      field(&Config::channels_last, "channels_last",
+            "Images and convolution weights in NHWC order in memory."),
+      field(&Config::grad_accum_steps, "grad_accum_steps",
+            "Microbatches per rank and optimizer step.", AtLeast{1}),
+      field(&Config::grad_clip_norm, "grad_clip_norm",
+            "Largest Euclidean norm of all gradients together.", MoreThan{0}),
+      field(&Config::grad_clip_value, "grad_clip_value",
+            "Largest magnitude of each element of the gradients.", MoreThan{0}),
+      field(&Config::eval_every, "eval_every", "How often to evaluate; also at the end.",
+            MayChangeOnResume{}),
+      field(&Config::stop_when, "stop_when",
+            "Ends the run after the evaluation in which it holds, as in val/top1 >= 0.78.",
+            MayChangeOnResume{}),
+      field(&Config::log_grad_norm, "log_grad_norm",
+            "Log the norm of the gradients every so many steps; 0: only where clipping needs it.",
+            AtLeast{0}, MayChangeOnResume{}),
+      field(&Config::log_accuracy, "log_accuracy", "Count top-1 and top-5 of training batches too.",
+            MayChangeOnResume{})};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (!value.stop_when) return;
+    try {
+      paceline::train::Condition::parse(*value.stop_when);
+    } catch (const paceline::base::ConfigError& error) {
+      problems.add("stop_when", error.what());
+    }
+  }
+};
