@@ -30,9 +30,8 @@ struct TrainerConfig {
 
 template <>
 struct paceline::config::EnumNames<paceline::train::Precision> {
-  static constexpr std::array values{
-      std::pair{paceline::train::Precision::kFloat32, std::string_view("fp32")},
-      std::pair{paceline::train::Precision::kFloat64, std::string_view("fp64")}};
+  static constexpr std::array names{EnumName{paceline::train::Precision::kFloat32, "fp32"},
+                                    EnumName{paceline::train::Precision::kFloat64, "fp64"}};
 };
 
 template <>

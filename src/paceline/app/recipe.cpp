@@ -1,0 +1,11 @@
+#include "paceline/app/recipe.h"
+
+void paceline::config::Schema<paceline::app::DataSection>::validate(const Section& value,
+                                                                    Problems& problems) {
+  if (value.global_batch_size && value.batch_size_per_rank) {
+    problems.add("batch_size_per_rank",
+                 fmt::format("give either data.global_batch_size ({}: over all ranks) or "
+                             "data.batch_size_per_rank ({}: times the number of ranks), not both",
+                             *value.global_batch_size, *value.batch_size_per_rank));
+  }
+}

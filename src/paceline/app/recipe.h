@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "paceline/config/schema.h"
+#include "paceline/data/loader.h"
+#include "paceline/parallel/parallel_config.h"
+#include "paceline/train/checkpoint_config.h"
+#include "paceline/train/trainer_config.h"
+
+namespace paceline::app {
+
+struct RunSection {
+  std::string name = "run";
+  std::string dir = "runs";
+  std::uint64_t seed = 1;
+  bool deterministic = false;
+};
+
+struct ModelSection {
+  config::Component network{"resnet50"};
+  std::optional<std::string> pretrained;
+};
+
+struct DataSection {
+  config::Component source{"image_folder"};
+  std::optional<std::int64_t> global_batch_size;
+  std::optional<std::int64_t> batch_size_per_rank;
+  bool drop_last = false;
+  std::optional<int> image_size;
+  std::vector<config::Component> train_transforms;
+  std::vector<config::Component> eval_transforms;
+  std::optional<int> num_threads;
+  int prefetch_batches = 2;
+  data::OnError on_error = data::OnError::kFail;
+};
+
+/// All that a run is told, as it stands in a recipe.
+struct Recipe {
+  RunSection run;
+  ModelSection model;
+  DataSection data;
+  train::TrainerConfig train;
+  config::Component optimizer{"sgd"};
+  config::Component schedule{"cosine"};
+  config::Component loss{"cross_entropy"};
+  parallel::ParallelConfig parallel;
+  config::ComponentMap algorithms;
+  config::ComponentMap callbacks;
+  train::CheckpointConfig checkpoint;
+  config::ComponentMap loggers{
+      {"console", {"console"}}, {"jsonl", {"jsonl"}}, {"tensorboard", {"tensorboard"}}};
+};
+
+}  // namespace paceline::app
+
+template <>
+struct paceline::config::EnumNames<paceline::data::OnError> {
+  static constexpr std::array names{EnumName{paceline::data::OnError::kFail, "fail"},
+                                    EnumName{paceline::data::OnError::kSkip, "skip"}};
+};
+
+template <>
+struct paceline::config::Schema<paceline::app::RunSection> {
+  using Section = paceline::app::RunSection;
+  static constexpr std::string_view name = "run";
+  static constexpr std::string_view summary = "What the run is called and what it repeats.";
+  static constexpr auto fields = std::tuple{
+      field(&Section::name, "name", "Name of the run; its directory is DIR/NAME-TIME.", NotEmpty{},
+            MayChangeOnResume{}),
+      field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{}, MayChangeOnResume{}),
+      field(&Section::seed, "seed",
+            "Every random draw (weights, order, augmentation, dropout) is a function of it."),
+      field(&Section::deterministic, "deterministic",
+            "Refuse kernels whose result depends on timing; CPU kernels never do.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::app::ModelSection> {
+  using Section = paceline::app::ModelSection;
+  static constexpr std::string_view name = "model";
+  static constexpr std::string_view summary = "The network and the weights it starts from.";
+  static constexpr auto fields = std::tuple{
+      inline_component(&Section::network, "model", "The network."),
+      field(&Section::pretrained, "pretrained",
+            "A safetensors file with torchvision's or timm's names to start from; the head is drawn "
+            "anew when the number of classes differs.",
+            MayChangeOnResume{})};
+};
+
+template <>
+struct paceline::config::Schema<paceline::app::DataSection> {
+  using Section = paceline::app::DataSection;
+  static constexpr std::string_view name = "data";
+  static constexpr std::string_view summary = "The images, how they are augmented and batched.";
+  static constexpr auto fields = std::tuple{
+      inline_component(&Section::source, "dataset", "The data set."),
+      field(&Section::global_batch_size, "global_batch_size",
+            "Samples per optimizer step over all ranks; 256 if neither batch size is given.",
+            AtLeast{1}),
+      field(&Section::batch_size_per_rank, "batch_size_per_rank",
+            "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1}),
+      field(&Section::drop_last, "drop_last",
+            "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as others."),
+      field(&Section::image_size, "image_size",
+            "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
+            AtLeast{1}),
+      of_kind("transform", component(&Section::train_transforms, "train_transforms",
+            "Transforms of training images in order; empty: the usual ones of the data set.")),
+      of_kind("transform", component(&Section::eval_transforms, "eval_transforms",
+            "Transforms of validation images in order; empty: the usual ones of the data set.")),
+      field(&Section::num_threads, "num_threads",
+            "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
+            MayChangeOnResume{}),
+      field(&Section::prefetch_batches, "prefetch_batches", "Batches prepared ahead of the step.",
+            AtLeast{1}, MayChangeOnResume{}),
+      field(&Section::on_error, "on_error",
+            "A sample that cannot be decoded: fail, or skip (another takes its place; counted and "
+            "reported).")};
+
+  static void validate(const Section& value, Problems& problems);
+};
+
+template <>
+struct paceline::config::Schema<paceline::app::Recipe> {
+  using Recipe = paceline::app::Recipe;
+  static constexpr std::string_view name = "recipe";
+  static constexpr std::string_view summary = "A training run.";
+  static constexpr auto fields = std::tuple{
+      field(&Recipe::run, "run", "What the run is called and what it repeats."),
+      field(&Recipe::model, "model", "The network and the weights it starts from."),
+      field(&Recipe::data, "data", "The images, how they are augmented and batched."),
+      field(&Recipe::train, "train", "How long, how precisely and in which pieces to train."),
+      component(&Recipe::optimizer, "optimizer", "What turns gradients into updates."),
+      component(&Recipe::schedule, "schedule", "The learning rate over time."),
+      component(&Recipe::loss, "loss", "What is minimised."),
+      field(&Recipe::parallel, "parallel", "How ranks share the work."),
+      component_map(&Recipe::algorithms, "algorithms", "What changes the training loop, by name."),
+      component_map(&Recipe::callbacks, "callbacks", "What watches the training loop, by name."),
+      field(&Recipe::checkpoint, "checkpoint", "When to save, and what to keep."),
+      component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.", MayChangeOnResume{})};
+};

@@ -1,0 +1,46 @@
+#include "paceline/callbacks/early_stop.h"
+
+#include <nlohmann/json.hpp>
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/train/train_state.h"
+
+namespace paceline::callbacks {
+
+std::optional<std::string> EarlyStop::on_event(train::Event, const train::TrainState& state,
+                                               const train::RunContext&) {
+  const auto found = state.last_eval.find(config_.monitor);
+  if (found == state.last_eval.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : state.last_eval) names.push_back(name);
+    throw base::ConfigError(fmt::format("callbacks.early_stop.monitor: '{}' is no metric of the evaluation; expected one of {}",
+                                        config_.monitor, base::join(names, ", ")));
+  }
+  const double value = found->second;
+  const bool is_better = !best_ || (config_.mode == train::MonitorMode::kMax
+                                        ? value > *best_ + config_.min_delta
+                                        : value < *best_ - config_.min_delta);
+  if (is_better) {
+    best_ = value;
+    evaluations_since_best_ = 0;
+    return std::nullopt;
+  }
+  ++evaluations_since_best_;
+  if (evaluations_since_best_ < config_.patience) return std::nullopt;
+  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor, *best_,
+                     evaluations_since_best_);
+}
+
+nlohmann::json EarlyStop::state_dict() const {
+  return {{"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+          {"evaluations_since_best", evaluations_since_best_}};
+}
+
+void EarlyStop::load_state_dict(const nlohmann::json& state) {
+  const auto& best = state.at("best");
+  best_ = best.is_null() ? std::nullopt : std::optional(best.get<double>());
+  evaluations_since_best_ = state.at("evaluations_since_best").get<std::int64_t>();
+}
+
+}  // namespace paceline::callbacks

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "paceline/config/schema.h"
+#include "paceline/train/algorithm.h"
+#include "paceline/train/checkpoint_config.h"
+
+namespace paceline::callbacks {
+
+struct EarlyStopConfig {
+  std::string monitor = "val/top1";
+  train::MonitorMode mode = train::MonitorMode::kMax;
+  std::int64_t patience = 5;
+  double min_delta = 0.0;
+};
+
+/// Asks for the end of training when a metric has not improved for `patience` evaluations.
+class EarlyStop final : public train::Callback {
+ public:
+  explicit EarlyStop(const EarlyStopConfig& config) : config_(config) {}
+
+  std::string_view name() const override { return "early_stop"; }
+  train::EventSet events() const override { return {train::Event::kEvalEnd}; }
+  /// Throws ConfigError when the evaluation has no such metric.
+  std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
+                                      const train::RunContext& run) override;
+  nlohmann::json state_dict() const override;
+  void load_state_dict(const nlohmann::json& state) override;
+
+ private:
+  EarlyStopConfig config_;
+  std::optional<double> best_;
+  std::int64_t evaluations_since_best_ = 0;
+};
+
+}  // namespace paceline::callbacks
+
+template <>
+struct paceline::config::Schema<paceline::callbacks::EarlyStopConfig> {
+  using Config = paceline::callbacks::EarlyStopConfig;
+  static constexpr std::string_view name = "early_stop";
+  static constexpr std::string_view summary = "Ends the run when a metric stops improving.";
+  static constexpr auto fields = std::tuple{
+      field(&Config::monitor, "monitor", "The metric of an evaluation to watch.", NotEmpty{}),
+      field(&Config::mode, "mode", "Whether a larger or a smaller value is better."),
+      field(&Config::patience, "patience", "Evaluations without improvement before the end.", AtLeast{1}),
+      field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0})};
+};

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "paceline/config/schema.h"
+
+namespace paceline::train {
+
+enum class MonitorMode { kMax, kMin };
+
+/// The `checkpoint` section of a recipe.
+struct CheckpointConfig {
+  config::Duration every{1, config::TimeUnit::kEpoch};
+  int keep_last = 3;
+  int keep_best = 1;
+  std::string monitor = "val/top1";
+  MonitorMode mode = MonitorMode::kMax;
+  std::optional<std::string> dir;
+};
+
+}  // namespace paceline::train
+
+template <>
+struct paceline::config::EnumNames<paceline::train::MonitorMode> {
+  static constexpr std::array names{EnumName{paceline::train::MonitorMode::kMax, "max"},
+                                    EnumName{paceline::train::MonitorMode::kMin, "min"}};
+};
+
+template <>
+struct paceline::config::Schema<paceline::train::CheckpointConfig> {
+  using Config = paceline::train::CheckpointConfig;
+  static constexpr std::string_view name = "checkpoint";
+  static constexpr std::string_view summary = "When to save the run, and which checkpoints to keep.";
+  static constexpr auto fields = std::tuple{
+      field(&Config::every, "every", "How often to save; also at the end and when stopped.",
+            MayChangeOnResume{}),
+      field(&Config::keep_last, "keep_last", "How many of the newest checkpoints to keep.",
+            AtLeast{1}, MayChangeOnResume{}),
+      field(&Config::keep_best, "keep_best",
+            "How many of the best checkpoints, by `monitor`, to keep besides.", AtLeast{0},
+            MayChangeOnResume{}),
+      field(&Config::monitor, "monitor", "The metric of an evaluation that says which are best.",
+            MayChangeOnResume{}),
+      field(&Config::mode, "mode", "Whether a larger or a smaller value is better.",
+            MayChangeOnResume{}),
+      field(&Config::dir, "dir", "Folder of the checkpoints; null: checkpoints/ in the run directory.",
+            MayChangeOnResume{})};
+};
