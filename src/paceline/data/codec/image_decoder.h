@@ -1,0 +1,29 @@
+#pragma once
+
+#include "paceline/data/codec/image_format.h"
+#include "paceline/data/codec/jpeg_decoder.h"
+#include "paceline/data/codec/pixels.h"
+
+#include <cstdint>
+#include <span>
+
+namespace paceline::data {
+
+/// Decodes JPEG and PNG files; one per thread.
+class ImageDecoder {
+ public:
+  /// Reads the header; `bytes` must stay until decode(). Throws DataError if this is no image file
+  /// or a damaged one.
+  ImageSize open(std::span<const std::uint8_t> bytes);
+
+  /// The pixels of `box`, which must lie within the image; once per open(). The view points into
+  /// `buffer`. Throws DataError.
+  PixelView decode(const Box& box, PixelBuffer& buffer);
+
+ private:
+  JpegDecoder jpeg_;
+  std::span<const std::uint8_t> bytes_;
+  ImageFormat format_ = ImageFormat::kUnknown;
+};
+
+}  // namespace paceline::data

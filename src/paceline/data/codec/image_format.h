@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace paceline::data {
+
+enum class ImageFormat { kUnknown, kJpeg, kPng };
+
+/// Told by the first bytes, never by a file's name: ImageNet has a PNG named .JPEG.
+ImageFormat detect_format(std::span<const std::uint8_t> bytes);
+
+}  // namespace paceline::data
