@@ -22,6 +22,12 @@ struct Duration {
   bool operator==(const Duration&) const = default;
 };
 
+/// One or more durations, of which the one that comes first counts. In YAML a duration or a list.
+struct DurationList {
+  std::vector<Duration> any_of;
+  bool operator==(const DurationList&) const = default;
+};
+
 /// The lengths by which durations become steps.
 struct StepLengths {
   std::int64_t total_steps = 0;  ///< 0 while unknown: then "dur" is an error
