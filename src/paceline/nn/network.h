@@ -1,18 +1,19 @@
 #pragma once
 
-#include <cstdint>
-
 #include "paceline/tensor/torch.h"
+
+#include <cstdint>
 
 namespace paceline::nn {
 
-/// What a forward pass may depend on besides its input and weights. Random draws (dropout, drop path)
-/// are keyed by (seed, purpose, step, global position of the sample), so they repeat wherever and in
-/// whatever grouping the sample is computed.
+/// What a forward pass may depend on besides its input and weights. Random draws (dropout, drop
+/// path) are keyed by (seed, purpose, step, global position of the sample), so they repeat wherever
+/// and in whatever grouping the sample is computed.
 struct ForwardContext {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;            ///< optimizer step
-  std::int64_t first_position = 0;  ///< global position of the batch's first sample in its epoch order
+  std::int64_t step = 0;  ///< optimizer step
+  std::int64_t first_position =
+      0;  ///< global position of the batch's first sample in its epoch order
 };
 
 /// A network from images [N, C, H, W] to outputs, for instance logits [N, num_classes].

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "paceline/nn/batch_norm.h"
+#include "paceline/nn/conv.h"
+#include "paceline/nn/linear.h"
+#include "paceline/nn/network.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace paceline::models {
+
+/// How a ResNet enters its first block.
+enum class ResNetStem {
+  kImagenet,  ///< 7x7 convolution of stride 2 and 3x3 max pooling of stride 2
+  kSmall,     ///< 3x3 convolution of stride 1, no pooling: for images of about 32 pixels
+};
+
+/// What the user chooses of a ResNet.
+struct ResNetConfig {
+  std::int64_t num_classes = 1000;
+  ResNetStem stem = ResNetStem::kImagenet;
+  bool zero_init_residual = false;
+};
+
+/// What makes a ResNet 18, 34, 50, 101 or 152 layers deep.
+struct ResNetShape {
+  std::array<std::int64_t, 4> blocks;  ///< in layer1 to layer4
+  bool bottleneck = false;
+};
+
+inline constexpr ResNetShape kResNet18{{2, 2, 2, 2}, false};
+inline constexpr ResNetShape kResNet34{{3, 4, 6, 3}, false};
+inline constexpr ResNetShape kResNet50{{3, 4, 6, 3}, true};
+inline constexpr ResNetShape kResNet101{{3, 4, 23, 3}, true};
+inline constexpr ResNetShape kResNet152{{3, 8, 36, 3}, true};
+
+/// Two 3x3 convolutions, or a 1x1, 3x3, 1x1 bottleneck with the stride on the 3x3 ("v1.5"), each
+/// followed by batch normalisation, around an identity or projected shortcut.
+class ResidualBlock : public torch::nn::Module {
+ public:
+  ResidualBlock(std::int64_t in_channels, std::int64_t width, std::int64_t stride, bool bottleneck);
+
+  at::Tensor forward(const at::Tensor& input) const;
+
+  /// Of one image; advances `size` to the output's.
+  double flops(nn::ImageSize& size) const;
+
+  std::int64_t out_channels() const { return out_channels_; }
+  const nn::BatchNorm2d& last_norm() const { return *branch_.back().norm; }
+
+ private:
+  struct ConvNorm {
+    std::shared_ptr<nn::Conv2d> conv;
+    std::shared_ptr<nn::BatchNorm2d> norm;
+    at::Tensor forward(const at::Tensor& input) const;
+  };
+
+  void add_to_branch(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
+                     std::int64_t stride);
+
+  std::int64_t out_channels_;
+  std::vector<ConvNorm> branch_;
+  ConvNorm downsample_;  ///< empty where the shortcut is the identity
+};
+
+/// Residual network with torchvision's names, initialisation and numbers.
+/// Paper: He et al., "Deep residual learning for image recognition", 2016.
+class ResNet : public nn::Network {
+ public:
+  ResNet(const ResNetShape& shape, const ResNetConfig& config);
+
+  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override;
+  void initialize(std::uint64_t seed) override;
+  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  std::string head_name() const override { return "fc"; }
+
+ private:
+  void add_layer(int number, std::int64_t width, std::int64_t blocks, bool bottleneck);
+
+  ResNetConfig config_;
+  std::int64_t channels_ = 64;  ///< of the last block added so far
+  std::shared_ptr<nn::Conv2d> conv1_;
+  std::shared_ptr<nn::BatchNorm2d> bn1_;
+  std::vector<std::shared_ptr<ResidualBlock>> blocks_;  ///< of layer1 to layer4, in order
+  std::shared_ptr<nn::Linear> fc_;
+};
+
+}  // namespace paceline::models

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "paceline/nn/dropout.h"
+#include "paceline/nn/layer_norm.h"
+#include "paceline/nn/linear.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace paceline::models {
+
+/// When a ViT block runs as one autograd node instead of one per operation.
+enum class FusedMode {
+  kAuto,  ///< where it applies: CPU, float32 or float64, no active dropout or drop path, no
+          ///< autocast
+  kOn,    ///< as kAuto, but an error where it does not apply in training mode
+  kOff,
+};
+
+/// Rows of a token matrix [batch * tokens, dim]: image by image, the class token first.
+struct TokenShape {
+  std::int64_t batch = 0;
+  std::int64_t tokens = 0;
+};
+
+struct VitBlockConfig {
+  std::int64_t dim = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t mlp_dim = 0;
+  double proj_drop_rate = 0.0;
+  double attn_drop_rate = 0.0;
+  double drop_path_rate = 0.0;
+  FusedMode fused = FusedMode::kAuto;
+};
+
+/// Pre-norm transformer block with timm's names (norm1, attn.qkv, attn.proj, norm2, mlp.fc1,
+/// mlp.fc2), LayerNorm eps 1e-6, exact GELU. It uses six draw indices from `first_draw_index` on.
+class VitBlock : public torch::nn::Module {
+ public:
+  static constexpr std::uint64_t kDrawIndices = 6;
+
+  VitBlock(const VitBlockConfig& config, std::uint64_t first_draw_index);
+
+  /// [batch * tokens, dim] to the same shape.
+  at::Tensor forward(const at::Tensor& x, const TokenShape& shape,
+                     const nn::ForwardContext& context) const;
+
+  /// Of one image with that many tokens.
+  double flops(std::int64_t tokens) const;
+
+ private:
+  at::Tensor attention(const at::Tensor& x, const TokenShape& shape,
+                       const nn::ForwardContext& context) const;
+  at::Tensor mlp(const at::Tensor& x, const TokenShape& shape,
+                 const nn::ForwardContext& context) const;
+
+  VitBlockConfig config_;
+  std::shared_ptr<nn::LayerNorm> norm1_;
+  std::shared_ptr<nn::Linear> qkv_;
+  std::shared_ptr<nn::Linear> proj_;
+  std::shared_ptr<nn::LayerNorm> norm2_;
+  std::shared_ptr<nn::Linear> fc1_;
+  std::shared_ptr<nn::Linear> fc2_;
+  std::shared_ptr<nn::Dropout> attn_drop_;
+  std::shared_ptr<nn::Dropout> proj_drop_;
+  std::shared_ptr<nn::Dropout> mlp_drop1_;
+  std::shared_ptr<nn::Dropout> mlp_drop2_;
+  std::shared_ptr<nn::DropPath> drop_path1_;
+  std::shared_ptr<nn::DropPath> drop_path2_;
+};
+
+}  // namespace paceline::models

@@ -1,0 +1,52 @@
+#include "paceline/nn/batch_norm.h"
+
+#include "paceline/base/error.h"
+
+namespace paceline::nn {
+
+BatchNorm2d::BatchNorm2d(std::int64_t channels, double eps, double momentum)
+    : eps_(eps), momentum_(momentum) {
+  weight = register_parameter("weight", at::ones({channels}));
+  bias = register_parameter("bias", at::zeros({channels}));
+  running_mean = register_buffer("running_mean", at::zeros({channels}));
+  running_var = register_buffer("running_var", at::ones({channels}));
+  num_batches_tracked = register_buffer("num_batches_tracked", at::zeros({}, at::kLong));
+}
+
+at::Tensor BatchNorm2d::forward(const at::Tensor& input) const {
+  const bool batch_statistics = uses_batch_statistics();
+  if (batch_statistics) {
+    if (input.numel() <= input.size(1)) {
+      throw base::ConfigError(fmt::format(
+          "BatchNorm in training mode needs more than one value per channel; its input is "
+          "[{}, {}, {}, {}]: use more images per rank, larger images, or freeze the statistics",
+          input.size(0), input.size(1), input.size(2), input.size(3)));
+    }
+    num_batches_tracked.add_(1);
+    if (training_kernel_) return training_kernel_(input, *this);
+  }
+  return at::batch_norm(input, weight, bias, running_mean, running_var, batch_statistics, momentum_,
+                        eps_, at::globalContext().userEnabledCuDNN());
+}
+
+void BatchNorm2d::reset() const {
+  const at::NoGradGuard no_grad;
+  weight.fill_(1.0);
+  bias.zero_();
+  running_mean.zero_();
+  running_var.fill_(1.0);
+  num_batches_tracked.zero_();
+}
+
+int set_batch_norm_frozen(torch::nn::Module& module, bool frozen) {
+  int count = 0;
+  module.apply([&](torch::nn::Module& below) {
+    if (auto* norm = below.as<BatchNorm2d>()) {
+      norm->set_frozen(frozen);
+      ++count;
+    }
+  });
+  return count;
+}
+
+}  // namespace paceline::nn

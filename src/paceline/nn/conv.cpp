@@ -1,0 +1,32 @@
+#include "paceline/nn/conv.h"
+
+namespace paceline::nn {
+
+Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
+               const Options& options)
+    : kernel_size_(kernel_size), options_(options) {
+  weight = register_parameter("weight",
+                              at::empty({out_channels, in_channels, kernel_size, kernel_size}));
+  if (options.bias) bias = register_parameter("bias", at::empty({out_channels}));
+}
+
+at::Tensor Conv2d::forward(const at::Tensor& input) const {
+  const std::int64_t stride[] = {options_.stride, options_.stride};
+  const std::int64_t padding[] = {options_.padding, options_.padding};
+  return at::convolution(input, weight, bias, stride, padding, /*dilation=*/{1, 1},
+                         /*transposed=*/false, /*output_padding=*/{0, 0}, /*groups=*/1);
+}
+
+ImageSize Conv2d::output_size(const ImageSize& input) const {
+  const auto length = [this](std::int64_t size) {
+    return (size + 2 * options_.padding - kernel_size_) / options_.stride + 1;
+  };
+  return {length(input.height), length(input.width)};
+}
+
+double Conv2d::flops(const ImageSize& input) const {
+  const ImageSize output = output_size(input);
+  return 2.0 * static_cast<double>(weight.numel() * output.height * output.width);
+}
+
+}  // namespace paceline::nn

@@ -1,0 +1,53 @@
+#include "paceline/nn/dropout.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/draws.h"
+
+namespace paceline::nn {
+namespace {
+
+void check_rate(double rate) {
+  if (!(rate >= 0.0 && rate <= 1.0)) {
+    throw base::ConfigError(fmt::format("a drop rate is in [0, 1]; got {}", rate));
+  }
+}
+
+/// 0 or 1 / keep for each element of `like`, whose dimension 0 counts samples.
+at::Tensor scaled_mask(const at::Tensor& like, double rate, base::DrawPurpose purpose,
+                       std::uint64_t index, const ForwardContext& context) {
+  const double keep = 1.0 - rate;
+  const tensor::DrawKey key{.seed = context.seed,
+                            .purpose = purpose,
+                            .group = static_cast<std::uint64_t>(context.step),
+                            .index = index};
+  const at::Tensor mask = tensor::keep_mask(like, keep, key, context.first_position);
+  return keep > 0.0 ? mask.mul_(1.0 / keep) : mask;
+}
+
+}  // namespace
+
+Dropout::Dropout(double rate, std::uint64_t index) : rate_(rate), index_(index) {
+  check_rate(rate);
+}
+
+at::Tensor Dropout::forward(const at::Tensor& input, std::int64_t num_samples,
+                            const ForwardContext& context) const {
+  if (!is_active()) return input;
+  const at::Tensor like = at::empty({num_samples, input.numel() / num_samples}, input.options());
+  const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropout, index_, context);
+  return input * mask.view(input.sizes());
+}
+
+DropPath::DropPath(double rate, std::uint64_t index) : rate_(rate), index_(index) {
+  check_rate(rate);
+}
+
+at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
+                             const ForwardContext& context) const {
+  if (!is_active()) return input;
+  const at::Tensor like = at::empty({num_samples, 1}, input.options());
+  const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
+  return (input.reshape({num_samples, -1}) * mask).view(input.sizes());
+}
+
+}  // namespace paceline::nn

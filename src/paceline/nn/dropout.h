@@ -1,0 +1,48 @@
+#pragma once
+
+#include "paceline/nn/network.h"
+
+#include <cstdint>
+
+namespace paceline::nn {
+
+/// Zeroes elements with probability `rate` in training mode and divides the others by 1 - rate.
+///
+/// A sample's draws depend on (context.seed, context.step, its global position, `index`) alone,
+/// never on LibTorch's default generator or on which samples share its batch. `index` tells the
+/// layers of a network apart. Paper: Srivastava et al., "Dropout", 2014.
+class Dropout : public torch::nn::Module {
+ public:
+  Dropout(double rate, std::uint64_t index);
+
+  /// Keeps the shape. The rows of `input` belong to `num_samples` samples, in order and equally
+  /// many each: [num_samples * k, ...].
+  at::Tensor forward(const at::Tensor& input, std::int64_t num_samples,
+                     const ForwardContext& context) const;
+
+  bool is_active() const { return is_training() && rate_ > 0; }
+
+ private:
+  double rate_;
+  std::uint64_t index_;
+};
+
+/// Zeroes whole samples of a residual branch with probability `rate` in training mode and divides
+/// the others by 1 - rate ("stochastic depth"). Draws are keyed as Dropout's. Paper: Huang et al.,
+/// "Deep networks with stochastic depth", 2016.
+class DropPath : public torch::nn::Module {
+ public:
+  DropPath(double rate, std::uint64_t index);
+
+  /// As Dropout::forward.
+  at::Tensor forward(const at::Tensor& input, std::int64_t num_samples,
+                     const ForwardContext& context) const;
+
+  bool is_active() const { return is_training() && rate_ > 0; }
+
+ private:
+  double rate_;
+  std::uint64_t index_;
+};
+
+}  // namespace paceline::nn

@@ -1,0 +1,22 @@
+#include "paceline/nn/layer_norm.h"
+
+#include <tuple>
+
+namespace paceline::nn {
+
+LayerNorm::LayerNorm(std::int64_t dim, double eps) : eps_(eps) {
+  weight = register_parameter("weight", at::ones({dim}));
+  bias = register_parameter("bias", at::zeros({dim}));
+}
+
+at::Tensor LayerNorm::forward(const at::Tensor& input) const {
+  return std::get<0>(at::native_layer_norm(input, weight.sizes(), weight, bias, eps_));
+}
+
+void LayerNorm::reset() const {
+  const at::NoGradGuard no_grad;
+  weight.fill_(1.0);
+  bias.zero_();
+}
+
+}  // namespace paceline::nn

@@ -1,0 +1,10 @@
+#include "paceline/nn/linear.h"
+
+namespace paceline::nn {
+
+Linear::Linear(std::int64_t in_features, std::int64_t out_features) {
+  weight = register_parameter("weight", at::empty({out_features, in_features}));
+  bias = register_parameter("bias", at::empty({out_features}));
+}
+
+}  // namespace paceline::nn

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "paceline/tensor/torch.h"
+
+#include <cstdint>
+
+namespace paceline::nn {
+
+/// y = x weightᵀ + bias, torch.nn.Linear's names: `weight` [out, in], `bias` [out]. The weights
+/// start uninitialised.
+class Linear : public torch::nn::Module {
+ public:
+  Linear(std::int64_t in_features, std::int64_t out_features);
+
+  /// [..., in] to [..., out]. Two-dimensional input costs the fewest autograd nodes.
+  at::Tensor forward(const at::Tensor& input) const { return at::linear(input, weight, bias); }
+
+  /// Multiply-accumulate operations for one row, times two.
+  double flops() const { return 2.0 * static_cast<double>(weight.numel()); }
+
+  at::Tensor weight;
+  at::Tensor bias;
+};
+
+}  // namespace paceline::nn
