@@ -23,7 +23,8 @@ struct StoredSample {
   std::int64_t label = 0;
 };
 
-/// A finite, indexed collection of labelled images. get() is pure and may be called from any thread.
+/// A finite, indexed collection of labelled images. get() is pure and may be called from any
+/// thread.
 class Dataset {
  public:
   virtual ~Dataset() = default;

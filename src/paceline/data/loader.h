@@ -1,25 +1,26 @@
 #pragma once
 
+#include "paceline/data/dataset.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "paceline/data/dataset.h"
-
 namespace paceline::data {
 
 class TransformPipeline;  // data/transforms/pipeline.h
 
-/// One rank's share of a batch in host memory. Pixels are float32, normalised, [count, 3, height, width];
-/// in memory row by row of RGB triples (channels-last) or plane by plane, as the loader was asked.
+/// One rank's share of a batch in host memory. Pixels are float32, normalised, [count, 3, height,
+/// width]; in memory row by row of RGB triples (channels-last) or plane by plane, as the loader was
+/// asked.
 struct HostBatch {
   std::shared_ptr<float> pixels;
   std::shared_ptr<std::int64_t> labels;
   std::vector<std::int64_t> indices;  ///< in the data set, for messages
-  std::int64_t count = 0;             ///< samples of this rank
-  std::int64_t global_count = 0;      ///< samples of all ranks
+  std::int64_t count = 0;             ///< samples of this rank; may be 0 in an epoch's last batch
+  std::int64_t global_count = 0;      ///< samples of all ranks, as planned
   std::int64_t first_position = 0;    ///< of this rank's first sample in the epoch's order
   int height = 0;
   int width = 0;
@@ -29,48 +30,62 @@ struct HostBatch {
 /// Gives `size_bytes` of memory aligned to 64 bytes; frees it with the last reference.
 using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes)>;
 
-/// What to do with a sample that cannot be decoded.
+/// What to do with a sample that cannot be read or decoded.
+///
+/// kFail: next() throws, naming the file. kSkip in training: another sample, drawn by (seed, epoch,
+/// place in the order) alone, takes its place, so that batches keep their size and do not depend on
+/// ranks or threads; after eight bad ones in a row next() throws. kSkip in evaluation: the sample
+/// is left out, so that HostBatch::count (not global_count) is smaller by one and sums over all
+/// ranks stay exact. Skipped samples are counted and named in LoaderCounts.
 enum class OnError { kFail, kSkip };
 
 struct LoaderOptions {
   std::uint64_t seed = 0;
-  bool is_training = true;         ///< shuffled and augmented; else in file order
+  bool is_training = true;  ///< shuffled, without end; else one pass in file order
   std::int64_t global_batch_size = 0;
-  bool drop_last = false;
+  bool drop_last = false;  ///< of training; evaluation never drops
   int rank = 0;
   int world_size = 1;
   int num_threads = 1;
-  int prefetch_batches = 2;        ///< batches ready or in work ahead of the consumer
+  int prefetch_batches = 2;  ///< batches ready or in work ahead of the consumer
   bool channels_last = true;
   OnError on_error = OnError::kFail;
-  HostAllocator allocator;         ///< empty: aligned heap memory
+  HostAllocator allocator;  ///< empty: aligned heap memory
 };
 
-/// What one epoch and the loader's work so far amount to.
+/// What the loader has met since it was made.
 struct LoaderCounts {
-  std::int64_t skipped_samples = 0;
-  std::string last_skipped;
+  std::int64_t skipped_samples = 0;  ///< in the batches handed out; of this rank
+  std::string last_skipped;          ///< its file and what is wrong with it
+  double wait_seconds = 0;           ///< that next() waited for data
 };
 
-/// Batches of one rank, in an order that is a function of (seed, epoch, position) alone: the number of
-/// ranks, of threads and what was read before do not enter. Its position is one integer.
+/// Batches of one rank, in an order that is a function of (seed, epoch, position) alone: the number
+/// of ranks, of threads and what was read before do not enter. Its position is one integer.
 class DataLoader {
  public:
   virtual ~DataLoader() = default;
   virtual std::int64_t batches_per_epoch() const = 0;
   /// The number of the next batch, counted over all epochs from 0.
   virtual std::int64_t position() const = 0;
-  /// Continues with this batch; O(1).
+  /// Continues with this batch; O(1). Evaluation loaders have positions up to batches_per_epoch().
   virtual void seek(std::int64_t position) = 0;
-  /// The next batch; blocks until it is ready. Training loaders run on into the next epoch; evaluation
-  /// loaders return nullptr at the end of the data. Throws DataError.
+  /// Starts the threads and begins to read ahead; returns at once. The first next() does it
+  /// otherwise.
+  virtual void start() = 0;
+  /// The next batch; blocks until it is ready. Training loaders run on into the next epoch;
+  /// evaluation loaders return nullptr at the end of the data. The batch's memory goes back to the
+  /// loader with the last reference to it and may outlive the loader. Throws DataError in the order
+  /// of the batches, and again until seek() is called.
   virtual std::unique_ptr<HostBatch> next() = 0;
   virtual LoaderCounts counts() const = 0;
   /// Samples of all ranks in global batch `position`.
   virtual std::int64_t global_count_of(std::int64_t position) const = 0;
 };
 
-/// The loader of this process. The data set and the pipeline must outlive it.
+/// The loader of this process: one pool of threads, which share each batch by samples. next() and
+/// seek() are for one thread at a time. The data set and the pipeline must outlive it. Throws
+/// ConfigError for options that make no sense.
 std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
                                              const TransformPipeline& pipeline,
                                              const LoaderOptions& options);

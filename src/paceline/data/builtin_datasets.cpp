@@ -1,0 +1,53 @@
+#include "paceline/data/builtin_datasets.h"
+
+#include "fmt/format.h"
+#include "paceline/base/error.h"
+#include "paceline/data/cifar.h"
+#include "paceline/data/image_folder.h"
+#include "paceline/data/synthetic.h"
+
+namespace paceline::data {
+namespace {
+
+void require_path(const std::string& path, std::string_view dataset) {
+  if (path.empty()) {
+    throw base::ConfigError(
+        fmt::format("data.path is not set; {} needs the folder of its files", dataset));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split) {
+  require_path(config.path, "image_folder");
+  const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
+  return std::make_unique<ImageFolder>(config.path, folder, config.train_folder);
+}
+
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {
+  require_path(config.path, "cifar10");
+  return std::make_unique<Cifar>(CifarVariant::k10, config.path, split == Split::kTrain);
+}
+
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split) {
+  require_path(config.path, "cifar100");
+  return std::make_unique<Cifar>(CifarVariant::k100, config.path, split == Split::kTrain);
+}
+
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split) {
+  const bool is_training = split == Split::kTrain;
+  return std::make_unique<SyntheticDataset>(
+      is_training ? config.num_samples : config.num_val_samples, config.num_classes, config.size,
+      is_training ? 0 : config.num_samples);
+}
+
+void check_num_classes(const Dataset& dataset, int num_classes) {
+  if (num_classes >= dataset.num_classes()) return;
+  throw base::DataError(fmt::format(
+      "the data set has {} classes, so labels run to {}, but model.num_classes is {}: a label is "
+      "out "
+      "of range; set model.num_classes to {}",
+      dataset.num_classes(), dataset.num_classes() - 1, num_classes, dataset.num_classes()));
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,98 @@
+#pragma once
+
+#include "paceline/config/schema.h"
+#include "paceline/data/dataset.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace paceline::data {
+
+/// The two parts of a data set. CIFAR's test files are its kVal.
+enum class Split { kTrain, kVal };
+
+struct ImageFolderConfig {
+  std::string path;
+  std::string train_folder = "train";
+  std::string val_folder = "val";
+};
+
+struct Cifar10Config {
+  std::string path;
+};
+
+struct Cifar100Config {
+  std::string path;
+};
+
+struct SyntheticConfig {
+  std::int64_t num_samples = 1024;
+  std::int64_t num_val_samples = 256;
+  int num_classes = 10;
+  int size = 32;
+};
+
+/// Open one split. Throw DataError if files are missing or wrong, ConfigError if a needed setting
+/// is.
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split);
+
+/// Throws DataError unless a model for `num_classes` classes suits the data set; says which to
+/// change.
+void check_num_classes(const Dataset& dataset, int num_classes);
+
+}  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::ImageFolderConfig> {
+  using Config = data::ImageFolderConfig;
+  static constexpr std::string_view name = "image_folder";
+  static constexpr std::string_view summary =
+      "JPEG and PNG files in one folder per class, path/train/<class>/ and path/val/<class>/.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder that holds the training and validation folders."),
+      field(&Config::train_folder, "train_folder", "Name of the training folder."),
+      field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::Cifar10Config> {
+  using Config = data::Cifar10Config;
+  static constexpr std::string_view name = "cifar10";
+  static constexpr std::string_view summary =
+      "CIFAR-10, binary or Python version, extracted or as .tar.gz.";
+  static constexpr std::string_view paper =
+      "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::Cifar100Config> {
+  using Config = data::Cifar100Config;
+  static constexpr std::string_view name = "cifar100";
+  static constexpr std::string_view summary =
+      "CIFAR-100 with fine labels, binary or Python version, extracted or as .tar.gz.";
+  static constexpr std::string_view paper =
+      "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::SyntheticConfig> {
+  using Config = data::SyntheticConfig;
+  static constexpr std::string_view name = "synthetic";
+  static constexpr std::string_view summary =
+      "Noise under stripes that tell the class, made in memory; for benchmarks and tests.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::num_samples, "num_samples", "Training samples.", AtLeast{1}),
+      field(&Config::num_val_samples, "num_val_samples", "Validation samples.", AtLeast{1}),
+      field(&Config::num_classes, "num_classes", "Number of classes.", AtLeast{1}),
+      field(&Config::size, "size", "Height and width in pixels.", InRange{1, 4096})};
+};

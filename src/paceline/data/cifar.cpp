@@ -1,0 +1,304 @@
+#include "paceline/data/cifar.h"
+
+#define XXH_INLINE_ALL
+#include "fmt/format.h"
+#include "paceline/base/error.h"
+#include "paceline/data/archive_reader.h"
+#include "paceline/data/mapped_file.h"
+#include "paceline/data/pickle.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <xxhash.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSide = 32;
+constexpr std::int64_t kPlaneBytes = kSide * kSide;
+constexpr std::int64_t kImageBytes = 3 * kPlaneBytes;
+
+/// One published version of one variant: its file names and how labels are found in them.
+struct Version {
+  std::string folder;
+  std::string archive;
+  std::vector<std::string> train_files;
+  std::vector<std::string> val_files;
+  std::string names_file;
+  bool is_binary = false;
+  std::int64_t label_bytes = 0;  ///< binary: before each image; the last one counts
+  std::string label_key;         ///< Python
+  std::string names_key;
+
+  const std::vector<std::string>& files(bool is_training) const {
+    return is_training ? train_files : val_files;
+  }
+};
+
+std::vector<Version> versions_of(CifarVariant variant) {
+  if (variant == CifarVariant::k100) {
+    return {{"cifar-100-binary",
+             "cifar-100-binary.tar.gz",
+             {"train.bin"},
+             {"test.bin"},
+             "fine_label_names.txt",
+             true,
+             2,
+             "",
+             ""},
+            {"cifar-100-python",
+             "cifar-100-python.tar.gz",
+             {"train"},
+             {"test"},
+             "meta",
+             false,
+             0,
+             "fine_labels",
+             "fine_label_names"}};
+  }
+  std::vector<std::string> batches;
+  for (int i = 1; i <= 5; ++i) batches.push_back(fmt::format("data_batch_{}", i));
+  std::vector<std::string> binary_batches = batches;
+  for (std::string& name : binary_batches) name += ".bin";
+  return {{"cifar-10-batches-bin",
+           "cifar-10-binary.tar.gz",
+           binary_batches,
+           {"test_batch.bin"},
+           "batches.meta.txt",
+           true,
+           1,
+           "",
+           ""},
+          {"cifar-10-batches-py",
+           "cifar-10-python.tar.gz",
+           batches,
+           {"test_batch"},
+           "batches.meta",
+           false,
+           0,
+           "labels",
+           "label_names"}};
+}
+
+/// A file in memory, mapped or taken from an archive.
+struct LoadedFile {
+  std::string name;
+  std::shared_ptr<const void> owner;
+  std::span<const std::uint8_t> bytes;
+};
+using LoadedFiles = std::map<std::string, LoadedFile>;
+
+LoadedFiles load_folder(const fs::path& folder, const std::set<std::string>& names) {
+  LoadedFiles files;
+  std::error_code error;
+  for (const std::string& name : names) {
+    if (!fs::is_regular_file(folder / name, error)) continue;
+    const auto mapping = std::make_shared<const MappedFile>(folder / name);
+    files[name] = {(folder / name).string(), mapping, mapping->bytes()};
+  }
+  return files;
+}
+
+LoadedFiles load_archive(const fs::path& archive, const std::set<std::string>& names) {
+  LoadedFiles files;
+  for (auto& [name, bytes] : read_archive_members(archive, names)) {
+    const auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+    files[name] = {archive.string() + ":" + name, owner, *owner};
+  }
+  return files;
+}
+
+/// The files of a split, if `place` (a folder or an archive) holds this version.
+std::optional<LoadedFiles> load_version(const fs::path& place, const Version& version,
+                                        bool is_training) {
+  std::error_code error;
+  const auto& wanted = version.files(is_training);
+  std::set<std::string> names(wanted.begin(), wanted.end());
+  names.insert(version.names_file);
+  LoadedFiles files;
+  if (fs::is_regular_file(place, error)) {
+    files = load_archive(place, names);
+  } else if (fs::is_directory(place, error)) {
+    files = load_folder(place, names);
+  }
+  if (!files.contains(wanted.front())) return std::nullopt;
+  for (const std::string& name : wanted) {
+    if (!files.contains(name)) {
+      throw base::DataError(
+          fmt::format("{}: holds {} but not {}; extract or fetch the archive again", place.string(),
+                      wanted.front(), name));
+    }
+  }
+  return files;
+}
+
+/// What the data set is made of; filled file by file.
+struct Content {
+  std::vector<Cifar::Part> parts;
+  std::vector<std::uint8_t> labels;
+};
+
+void add_label(Content& content, const Cifar::Part& part, std::int64_t record, std::int64_t label,
+               std::int64_t num_classes) {
+  if (label < 0 || label >= num_classes) {
+    throw base::DataError(fmt::format(
+        "{}: record {}: label {} is out of range, expected 0 to {}; is it another data set's file?",
+        part.name, record, label, num_classes - 1));
+  }
+  content.labels.push_back(static_cast<std::uint8_t>(label));
+}
+
+void add_binary(Content& content, const LoadedFile& file, const Version& version,
+                std::int64_t num_classes) {
+  const std::int64_t record = version.label_bytes + kImageBytes;
+  const auto size = static_cast<std::int64_t>(file.bytes.size());
+  if (size == 0 || size % record != 0) {
+    throw base::DataError(fmt::format(
+        "{}: {} bytes are not a whole number of records of {} bytes; extract or fetch it again",
+        file.name, size, record));
+  }
+  Cifar::Part part{file.name, file.owner, file.bytes.data() + version.label_bytes, record,
+                   size / record};
+  for (std::int64_t i = 0; i < part.count; ++i) {
+    add_label(content, part, i, part.pixels[i * record - 1], num_classes);
+  }
+  content.parts.push_back(std::move(part));
+}
+
+/// The value of `key` in a pickled dict, or a DataError.
+const PickleValue& entry(const PickleValue& dict, const std::string& key, const std::string& name) {
+  const auto found = dict.entries.find(key);
+  if (found == dict.entries.end()) {
+    throw base::DataError(fmt::format("{}: the pickle has no key '{}'", name, key));
+  }
+  return *found->second;
+}
+
+void add_python(Content& content, const LoadedFile& file, const Version& version,
+                std::int64_t num_classes) {
+  const PicklePointer batch = read_pickle(file.bytes, file.name);
+  const PickleValue& labels = entry(*batch, version.label_key, file.name);
+  const auto found = batch->entries.find("data");
+  const auto count = static_cast<std::int64_t>(labels.items.size());
+  if (found == batch->entries.end() || found->second->dtype != "u1" ||
+      found->second->shape != std::vector<std::int64_t>{count, kImageBytes}) {
+    throw base::DataError(
+        fmt::format("{}: 'data' is not a uint8 array of shape ({}, {}), one row per label",
+                    file.name, count, kImageBytes));
+  }
+  Cifar::Part part{file.name, found->second,
+                   reinterpret_cast<const std::uint8_t*>(found->second->text.data()), kImageBytes,
+                   count};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const PickleValue& label = *labels.items[static_cast<std::size_t>(i)];
+    add_label(content, part, i, label.kind == PickleValue::Kind::kInt ? label.integer : -1,
+              num_classes);
+  }
+  content.parts.push_back(std::move(part));
+}
+
+/// From the names file, or the numbers if that is missing.
+std::vector<std::string> read_class_names(const LoadedFiles& files, const Version& version,
+                                          std::int64_t num_classes) {
+  std::vector<std::string> names;
+  const auto found = files.find(version.names_file);
+  if (found != files.end() && version.is_binary) {
+    const auto bytes = found->second.bytes;
+    std::istringstream text(std::string(bytes.begin(), bytes.end()));
+    for (std::string line; std::getline(text, line);) {
+      if (!line.empty()) names.push_back(line);
+    }
+  } else if (found != files.end()) {
+    const PicklePointer meta = read_pickle(found->second.bytes, found->second.name);
+    for (const PicklePointer& name : entry(*meta, version.names_key, found->second.name).items) {
+      names.push_back(name->text);
+    }
+  } else {
+    for (std::int64_t i = 0; i < num_classes; ++i) names.push_back(std::to_string(i));
+  }
+  if (static_cast<std::int64_t>(names.size()) != num_classes) {
+    throw base::DataError(fmt::format("{}: holds {} class names, expected {}", found->second.name,
+                                      names.size(), num_classes));
+  }
+  return names;
+}
+
+[[noreturn]] void throw_not_found(const fs::path& path, const std::vector<Version>& versions) {
+  std::string expected;
+  for (const Version& version : versions) {
+    expected += fmt::format("\n  {}/ or {}", version.folder, version.archive);
+  }
+  throw base::DataError(
+      fmt::format("{}: no CIFAR data here; expected one of{}\nfetch an archive from "
+                  "https://www.cs.toronto.edu/~kriz/cifar.html and set data.path to its folder",
+                  path.string(), expected));
+}
+
+}  // namespace
+
+Cifar::Cifar(CifarVariant variant, const fs::path& path, bool is_training) {
+  const std::int64_t num_classes = variant == CifarVariant::k10 ? 10 : 100;
+  const std::vector<Version> versions = versions_of(variant);
+  // Extracted files before archives, which have to be decompressed on every start.
+  std::vector<std::pair<fs::path, const Version*>> places;
+  for (const Version& version : versions) places.emplace_back(path, &version);
+  for (const Version& version : versions) places.emplace_back(path / version.folder, &version);
+  for (const Version& version : versions) places.emplace_back(path / version.archive, &version);
+  for (const auto& [place, version] : places) {
+    const std::optional<LoadedFiles> files = load_version(place, *version, is_training);
+    if (!files) continue;
+    Content content;
+    for (const std::string& name : version->files(is_training)) {
+      const auto add = version->is_binary ? add_binary : add_python;
+      add(content, files->at(name), *version, num_classes);
+    }
+    parts_ = std::move(content.parts);
+    labels_ = std::move(content.labels);
+    class_names_ = read_class_names(*files, *version, num_classes);
+    return;
+  }
+  throw_not_found(path, versions);
+}
+
+const std::uint8_t* Cifar::planes(std::int64_t index) const {
+  auto part = parts_.begin();
+  for (; index >= part->count; ++part) index -= part->count;
+  return part->pixels + index * part->stride;
+}
+
+void Cifar::get(std::int64_t index, StoredSample& sample) const {
+  const std::uint8_t* const red = planes(index);
+  sample.bytes.resize(static_cast<std::size_t>(kImageBytes));
+  std::uint8_t* out = sample.bytes.data();
+  for (std::int64_t i = 0; i < kPlaneBytes; ++i) {
+    *out++ = red[i];
+    *out++ = red[i + kPlaneBytes];
+    *out++ = red[i + 2 * kPlaneBytes];
+  }
+  sample.width = kSide;
+  sample.height = kSide;
+  sample.label = label(index);
+}
+
+std::string Cifar::describe(std::int64_t index) const {
+  auto part = parts_.begin();
+  for (; index >= part->count; ++part) index -= part->count;
+  return fmt::format("{}: record {}", part->name, index);
+}
+
+std::string Cifar::fingerprint() const {
+  std::uint64_t hash = XXH3_64bits(labels_.data(), labels_.size());
+  for (std::int64_t i = 0; i < size(); ++i) {
+    hash = XXH3_64bits_withSeed(planes(i), static_cast<std::size_t>(kImageBytes), hash);
+  }
+  return fmt::format("cifar{}:{}:{:016x}", num_classes(), size(), hash);
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,356 @@
+#include "paceline/data/image_index.h"
+
+#define XXH_INLINE_ALL
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "paceline/base/error.h"
+#include "paceline/data/mapped_file.h"
+#include "paceline/data/parallel_for.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include <unistd.h>
+#include <xxhash.h>
+
+namespace paceline::data {
+
+namespace fs = std::filesystem;
+
+// The file: header, folders, samples, text (folder paths, class names and file names on end).
+struct ImageIndex::Header {
+  std::array<char, 8> magic{};
+  std::uint64_t num_folders = 0;
+  std::uint64_t num_samples = 0;
+  std::uint64_t text_bytes = 0;
+  std::uint64_t classes_offset = 0;  ///< in the text: class names, each followed by '/'
+  std::uint64_t classes_bytes = 0;
+  std::uint64_t fingerprint = 0;
+  std::uint64_t checksum = 0;  ///< of all that follows the header
+};
+
+/// The root is folder 0, then come the classes' folders in the order of their samples.
+struct ImageIndex::Folder {
+  std::uint64_t path_offset = 0;
+  std::uint32_t path_length = 0;
+  std::uint32_t label = 0;
+  std::int64_t changed = 0;  ///< last change, in the file clock's ticks
+};
+
+struct ImageIndex::Sample {
+  std::uint64_t name_offset = 0;
+  std::uint32_t name_length = 0;
+  std::uint32_t folder = 0;
+};
+
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '1'};
+constexpr int kMaxDepth = 32;
+
+struct ListedFile {
+  std::string name;
+  std::uint64_t size_bytes = 0;
+};
+
+struct ListedFolder {
+  std::string path;  ///< relative to the root
+  std::int64_t changed = 0;
+  std::vector<ListedFile> files;
+};
+
+std::int64_t time_of_change(const fs::path& folder) {
+  return fs::last_write_time(folder).time_since_epoch().count();
+}
+
+bool is_image_name(std::string name) {
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png");
+}
+
+void list_folder(const fs::path& root, const std::string& relative, int depth,
+                 std::vector<ListedFolder>& folders) {
+  if (depth > kMaxDepth) {
+    throw base::DataError(
+        fmt::format("{}: folders are nested more than {} deep; is a symbolic link "
+                    "part of a circle?",
+                    (root / relative).string(), kMaxDepth));
+  }
+  // The time is taken first: a change during the listing then makes the index stale.
+  ListedFolder folder{relative, time_of_change(root / relative), {}};
+  std::vector<std::string> inner;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / relative)) {
+    std::string name = entry.path().filename().string();
+    if (entry.is_directory()) {
+      inner.push_back(relative + "/" + name);
+    } else if (is_image_name(name)) {
+      folder.files.push_back({std::move(name), entry.file_size()});
+    }
+  }
+  std::sort(folder.files.begin(), folder.files.end(),
+            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+  folders.push_back(std::move(folder));
+  for (const std::string& path : inner) list_folder(root, path, depth + 1, folders);
+}
+
+std::vector<ListedFolder> list_class(const fs::path& root, const std::string& name) {
+  std::vector<ListedFolder> folders;
+  list_folder(root, name, 0, folders);
+  std::sort(folders.begin(), folders.end(),
+            [](const ListedFolder& a, const ListedFolder& b) { return a.path < b.path; });
+  const bool is_empty = std::all_of(folders.begin(), folders.end(), [](const ListedFolder& folder) {
+    return folder.files.empty();
+  });
+  if (is_empty) {
+    throw base::DataError(fmt::format(
+        "{}: the class has no images (.jpg, .jpeg or .png); add some or remove the folder",
+        (root / name).string()));
+  }
+  return folders;
+}
+
+/// Class names cannot hold a '/', so it may separate them.
+std::string joined(const std::vector<std::string>& classes) {
+  return fmt::format("{}/", fmt::join(classes, "/"));
+}
+
+template <class T>
+std::span<const T> view_as(std::span<const std::uint8_t> bytes, std::size_t offset,
+                           std::uint64_t count) {
+  return {reinterpret_cast<const T*>(bytes.data() + offset), static_cast<std::size_t>(count)};
+}
+
+}  // namespace
+
+/// Collects the parts of an index and lays them out as a file.
+class ImageIndex::Builder {
+ public:
+  Builder(const std::vector<std::string>& classes, std::int64_t root_changed) {
+    folders_.push_back({0, 0, 0, root_changed});
+    const std::string names = joined(classes);
+    header_.classes_offset = append(names);
+    header_.classes_bytes = names.size();
+    XXH3_64bits_update(&hash_, names.data(), names.size());
+  }
+
+  void add(const ListedFolder& folder, std::uint32_t label) {
+    folders_.push_back({append(folder.path), static_cast<std::uint32_t>(folder.path.size()), label,
+                        folder.changed});
+    for (const ListedFile& file : folder.files) {
+      samples_.push_back({append(file.name), static_cast<std::uint32_t>(file.name.size()),
+                          static_cast<std::uint32_t>(folders_.size() - 1)});
+      const std::string line =
+          fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.size_bytes, label);
+      XXH3_64bits_update(&hash_, line.data(), line.size());
+    }
+  }
+
+  ImageIndex finish() {
+    header_.magic = kMagic;
+    header_.num_folders = folders_.size();
+    header_.num_samples = samples_.size();
+    header_.text_bytes = text_.size();
+    header_.fingerprint = XXH3_64bits_digest(&hash_);
+    auto bytes = std::make_shared<std::vector<std::uint8_t>>();
+    const auto put = [&bytes](const void* start, std::size_t size) {
+      const auto* const from = static_cast<const std::uint8_t*>(start);
+      bytes->insert(bytes->end(), from, from + size);
+    };
+    put(&header_, sizeof header_);
+    put(folders_.data(), folders_.size() * sizeof(Folder));
+    put(samples_.data(), samples_.size() * sizeof(Sample));
+    put(text_.data(), text_.size());
+    header_.checksum = XXH3_64bits(bytes->data() + sizeof header_, bytes->size() - sizeof header_);
+    std::memcpy(bytes->data(), &header_, sizeof header_);
+    return {bytes, *bytes};
+  }
+
+ private:
+  struct HashState : XXH3_state_t {
+    HashState() { XXH3_64bits_reset(this); }
+  };
+
+  std::uint64_t append(const std::string& text) {
+    text_ += text;
+    return text_.size() - text.size();
+  }
+
+  Header header_;
+  std::vector<Folder> folders_;
+  std::vector<Sample> samples_;
+  std::string text_;
+  HashState hash_;
+};
+
+ImageIndex::ImageIndex(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes)
+    : owner_(std::move(owner)), bytes_(bytes) {
+  if (!has_right_sizes()) return;
+  const std::size_t samples_at = sizeof(Header) + header().num_folders * sizeof(Folder);
+  const std::size_t text_at = samples_at + header().num_samples * sizeof(Sample);
+  folders_ = view_as<Folder>(bytes_, sizeof(Header), header().num_folders);
+  samples_ = view_as<Sample>(bytes_, samples_at, header().num_samples);
+  text_ = {reinterpret_cast<const char*>(bytes_.data() + text_at), header().text_bytes};
+}
+
+const ImageIndex::Header& ImageIndex::header() const {
+  return *reinterpret_cast<const Header*>(bytes_.data());
+}
+
+bool ImageIndex::has_right_sizes() const {
+  if (bytes_.size() < sizeof(Header) || header().magic != kMagic) return false;
+  const std::uint64_t limit = bytes_.size();
+  if (header().num_folders > limit || header().num_samples > limit || header().text_bytes > limit) {
+    return false;  // keeps the sum below from overflowing
+  }
+  return sizeof(Header) + header().num_folders * sizeof(Folder) +
+             header().num_samples * sizeof(Sample) + header().text_bytes ==
+         limit;
+}
+
+bool ImageIndex::is_intact() const {
+  if (samples_.empty() || folders_.empty()) return false;
+  const auto lies_inside = [this](std::uint64_t offset, std::uint64_t length) {
+    return offset <= text_.size() && length <= text_.size() - offset;
+  };
+  const std::uint8_t* const body = bytes_.data() + sizeof(Header);
+  return XXH3_64bits(body, bytes_.size() - sizeof(Header)) == header().checksum &&
+         lies_inside(header().classes_offset, header().classes_bytes) &&
+         std::all_of(folders_.begin(), folders_.end(),
+                     [&](const Folder& f) { return lies_inside(f.path_offset, f.path_length); }) &&
+         std::all_of(samples_.begin(), samples_.end(), [&](const Sample& s) {
+           return s.folder < folders_.size() && lies_inside(s.name_offset, s.name_length);
+         });
+}
+
+bool ImageIndex::matches(const fs::path& root, const std::vector<std::string>& classes) const {
+  if (text(header().classes_offset, header().classes_bytes) != joined(classes)) return false;
+  return std::all_of(folders_.begin(), folders_.end(), [&](const Folder& folder) {
+    std::error_code error;
+    const auto changed =
+        fs::last_write_time(root / text(folder.path_offset, folder.path_length), error);
+    return !error && changed.time_since_epoch().count() == folder.changed;
+  });
+}
+
+ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>& classes,
+                            int num_threads) {
+  try {
+    Builder builder(classes, time_of_change(root));
+    const std::vector<std::string> present = list_classes(root);
+    std::vector<std::vector<ListedFolder>> listed(present.size());
+    parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
+      const auto which = static_cast<std::size_t>(i);
+      listed[which] = list_class(root, present[which]);
+    });
+    for (std::size_t i = 0; i < present.size(); ++i) {
+      const auto found = std::lower_bound(classes.begin(), classes.end(), present[i]);
+      if (found == classes.end() || *found != present[i]) {
+        throw base::DataError(fmt::format(
+            "{}: the training data has no class '{}' ({} classes); remove the folder or "
+            "add training images",
+            (root / present[i]).string(), present[i], classes.size()));
+      }
+      for (const ListedFolder& folder : listed[i]) {
+        builder.add(folder, static_cast<std::uint32_t>(found - classes.begin()));
+      }
+    }
+    return builder.finish();
+  } catch (const fs::filesystem_error& error) {
+    throw base::DataError(
+        fmt::format("{}: cannot list: {}", error.path1().string(), error.code().message()));
+  }
+}
+
+std::optional<ImageIndex> ImageIndex::load(const fs::path& file, const fs::path& root,
+                                           const std::vector<std::string>& classes) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return std::nullopt;
+  try {
+    const auto mapping = std::make_shared<const MappedFile>(file);
+    ImageIndex index(mapping, mapping->bytes());
+    if (index.is_intact() && index.matches(root, classes)) return index;
+  } catch (const base::DataError&) {
+    // Unreadable is as good as absent: the folder itself can always be listed again.
+  }
+  return std::nullopt;
+}
+
+bool ImageIndex::save(const fs::path& file) const {
+  const fs::path partial = fmt::format("{}.partial-{}", file.string(), ::getpid());
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  std::ofstream stream(partial, std::ios::binary);
+  stream.write(reinterpret_cast<const char*>(bytes_.data()),
+               static_cast<std::streamsize>(bytes_.size()));
+  stream.close();
+  if (stream) fs::rename(partial, file, error);
+  if (stream && !error) return true;
+  fs::remove(partial, error);
+  return false;
+}
+
+bool ImageIndex::is_settled() const {
+  // File systems count time in steps of up to two seconds.
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::seconds(2);
+  return std::all_of(folders_.begin(), folders_.end(), [&](const Folder& folder) {
+    return folder.changed < limit.time_since_epoch().count();
+  });
+}
+
+std::string_view ImageIndex::text(std::uint64_t offset, std::uint64_t length) const {
+  return text_.substr(offset, length);
+}
+
+std::int64_t ImageIndex::label(std::int64_t index) const {
+  return folders_[samples_[static_cast<std::size_t>(index)].folder].label;
+}
+
+std::string ImageIndex::path(std::int64_t index) const {
+  const Sample& sample = samples_[static_cast<std::size_t>(index)];
+  const Folder& folder = folders_[sample.folder];
+  std::string path(text(folder.path_offset, folder.path_length));
+  path += '/';
+  return path += text(sample.name_offset, sample.name_length);
+}
+
+std::string ImageIndex::fingerprint() const {
+  return fmt::format("image_folder:{}:{:016x}", size(), header().fingerprint);
+}
+
+std::vector<std::string> list_classes(const fs::path& root) {
+  std::error_code error;
+  if (!fs::is_directory(root, error)) {
+    throw base::DataError(fmt::format("{}: no such folder", root.string()));
+  }
+  std::vector<std::string> classes;
+  bool has_images = false;
+  try {
+    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+      std::string name = entry.path().filename().string();
+      if (entry.is_directory()) {
+        classes.push_back(std::move(name));
+      } else {
+        has_images = has_images || is_image_name(std::move(name));
+      }
+    }
+  } catch (const fs::filesystem_error& failure) {
+    throw base::DataError(
+        fmt::format("{}: cannot list: {}", root.string(), failure.code().message()));
+  }
+  if (classes.empty()) {
+    throw base::DataError(
+        fmt::format("{}: no class folders{}; expected {}/<class>/*.jpg", root.string(),
+                    has_images ? ", but images beside each other" : "", root.string()));
+  }
+  std::sort(classes.begin(), classes.end());
+  return classes;
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::data {
+
+/// The list of an image folder's samples: 16 bytes a sample and its file name, in memory as on
+/// disk, so that a saved index is mapped, not read. Order and labels are those of torchvision's
+/// ImageFolder: classes by name; within one, folders by path, then files by name, each compared
+/// byte by byte.
+class ImageIndex {
+ public:
+  /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files whose name ends in
+  /// .jpg, .jpeg or .png in upper or lower case are samples; others are ignored. A class of
+  /// `classes` without a folder has no samples; a folder that is not in `classes`, or holds no
+  /// samples, is a DataError that names it. Symbolic links are followed.
+  static ImageIndex list(const std::filesystem::path& root, const std::vector<std::string>& classes,
+                         int num_threads = 0);
+
+  /// The index saved in `file`; nothing if there is none, it is of another version or damaged, or a
+  /// folder of `root` or `classes` has changed since. Replacing a file's content under its old name
+  /// goes unnoticed.
+  static std::optional<ImageIndex> load(const std::filesystem::path& file,
+                                        const std::filesystem::path& root,
+                                        const std::vector<std::string>& classes);
+
+  /// Writes the index under a temporary name and renames it. False if that is not possible.
+  bool save(const std::filesystem::path& file) const;
+
+  /// False while a folder is so young that a further change might not alter its time of change.
+  bool is_settled() const;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(samples_.size()); }
+  std::int64_t label(std::int64_t index) const;
+  /// Relative to the root.
+  std::string path(std::int64_t index) const;
+  /// Of the relative paths, file sizes and labels.
+  std::string fingerprint() const;
+
+ private:
+  struct Header;
+  struct Folder;
+  struct Sample;
+  class Builder;
+
+  ImageIndex(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes);
+  bool has_right_sizes() const;
+  bool is_intact() const;
+  bool matches(const std::filesystem::path& root, const std::vector<std::string>& classes) const;
+  const Header& header() const;
+  std::string_view text(std::uint64_t offset, std::uint64_t length) const;
+
+  std::shared_ptr<const void> owner_;  ///< of the memory below
+  std::span<const std::uint8_t> bytes_;
+  std::span<const Folder> folders_;
+  std::span<const Sample> samples_;
+  std::string_view text_;
+};
+
+/// The names of the folders in `root`, sorted: the classes. Throws DataError that says what was
+/// expected if there are none.
+std::vector<std::string> list_classes(const std::filesystem::path& root);
+
+}  // namespace paceline::data

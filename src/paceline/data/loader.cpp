@@ -1,0 +1,384 @@
+#include "paceline/data/loader.h"
+
+#include "fmt/format.h"
+#include "paceline/base/error.h"
+#include "paceline/data/buffer_pool.h"
+#include "paceline/data/sample_order.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace paceline::data {
+namespace {
+
+/// Bad samples in a row after which skipping gives up: the data set is broken, not a file of it.
+constexpr int kMaxBadInARow = 8;
+
+/// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
+/// each sample's place belongs to the thread that claimed it.
+struct BatchInWork {
+  BatchInWork(const BatchSlice& its_slice, const SampleOrder& its_order)
+      : slice(its_slice), order(its_order) {}
+
+  bool is_done() const { return num_claimed == slice.count && num_running == 0; }
+
+  const BatchSlice slice;
+  const SampleOrder order;
+  std::unique_ptr<HostBatch> batch;
+  std::int64_t num_claimed = 0;  ///< samples given to threads, in order
+  int num_running = 0;           ///< threads at work on this batch
+  std::exception_ptr error;      ///< of the first bad sample
+  std::int64_t error_at = 0;     ///< its place in the batch
+  std::vector<std::pair<std::int64_t, std::string>> skipped;  ///< place in the batch, message
+  std::atomic<bool> abandoned = false;                        ///< nobody waits for it any more
+};
+
+/// Consecutive samples of a batch, for one thread.
+struct Claim {
+  std::shared_ptr<BatchInWork> work;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// What a thread reuses from sample to sample.
+struct ThreadScratch {
+  StoredSample sample;
+  TransformScratch transform;
+};
+
+/// Closes the gaps that samples left out of an evaluation batch leave.
+void remove_skipped(HostBatch& batch, const BatchInWork& work) {
+  const std::int64_t image_size = std::int64_t{3} * batch.height * batch.width;
+  std::int64_t kept = 0;
+  auto next_gap = work.skipped.begin();
+  for (std::int64_t i = 0; i < batch.count; ++i) {
+    if (next_gap != work.skipped.end() && next_gap->first == i) {
+      ++next_gap;
+      continue;
+    }
+    if (kept != i) {
+      const float* const from = batch.pixels.get() + i * image_size;
+      std::copy(from, from + image_size, batch.pixels.get() + kept * image_size);
+      batch.labels.get()[kept] = batch.labels.get()[i];
+      batch.indices[static_cast<std::size_t>(kept)] = batch.indices[static_cast<std::size_t>(i)];
+    }
+    ++kept;
+  }
+  batch.indices.resize(static_cast<std::size_t>(kept));
+  batch.count = kept;
+}
+
+void check_options(const LoaderOptions& options) {
+  if (options.num_threads < 1) {
+    throw base::ConfigError(
+        fmt::format("data.num_threads is {}, expected at least 1", options.num_threads));
+  }
+  if (options.prefetch_batches < 1) {
+    throw base::ConfigError(
+        fmt::format("data.prefetch_batches is {}, expected at least 1", options.prefetch_batches));
+  }
+}
+
+class ThreadedLoader final : public DataLoader {
+ public:
+  ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
+                 const LoaderOptions& options);
+  ~ThreadedLoader() override;
+
+  std::int64_t batches_per_epoch() const override { return plan_.batches_per_epoch(); }
+  std::int64_t global_count_of(std::int64_t position) const override {
+    return plan_.global_count_of(position);
+  }
+  std::int64_t position() const override;
+  void seek(std::int64_t position) override;
+  void start() override;
+  std::unique_ptr<HostBatch> next() override;
+  LoaderCounts counts() const override;
+
+ private:
+  // These are called with mutex_ held.
+  bool may_open() const;
+  void open_batch();
+  Claim claim_samples();
+  void abandon_window();
+  void count_skipped(BatchInWork& work);
+
+  // These are called without.
+  void run_thread();
+  void read_samples(const Claim& claim, ThreadScratch& scratch);
+  void read_sample(BatchInWork& work, std::int64_t i, ThreadScratch& scratch);
+  void decode(BatchInWork& work, std::int64_t i, std::int64_t index, ThreadScratch& scratch) const;
+  std::unique_ptr<HostBatch> make_batch(const BatchSlice& slice) const;
+
+  const Dataset& dataset_;
+  const TransformPipeline& pipeline_;
+  const LoaderOptions options_;
+  const BatchPlan plan_;
+  const std::int64_t image_floats_;
+  const std::shared_ptr<BufferPool> buffers_;
+  const std::int64_t end_position_;  ///< of evaluation
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_available_;
+  std::condition_variable batch_done_;
+  std::deque<std::shared_ptr<BatchInWork>> window_;  ///< batches from position_ on
+  std::int64_t position_ = 0;
+  bool failed_ = false;  ///< a batch of the window holds an error: read no further
+  bool stopping_ = false;
+  LoaderCounts counts_;
+  std::vector<std::thread> threads_;
+};
+
+std::size_t pixel_bytes(std::int64_t count, std::int64_t image_floats) {
+  const std::size_t bytes = static_cast<std::size_t>(count * image_floats) * sizeof(float);
+  return (bytes + 63) / 64 * 64;  // labels follow, aligned
+}
+
+ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
+                               const LoaderOptions& options)
+    : dataset_(dataset),
+      pipeline_(pipeline),
+      options_(options),
+      plan_(dataset.size(), options.global_batch_size, options.is_training && options.drop_last,
+            options.rank, options.world_size),
+      image_floats_(std::int64_t{3} * pipeline.output_size().height * pipeline.output_size().width),
+      buffers_(BufferPool::make(options.allocator, pixel_bytes(plan_.max_count(), image_floats_) +
+                                                       static_cast<std::size_t>(plan_.max_count()) *
+                                                           sizeof(std::int64_t))),
+      end_position_(options.is_training ? std::numeric_limits<std::int64_t>::max()
+                                        : plan_.batches_per_epoch()) {}
+
+ThreadedLoader::~ThreadedLoader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    abandon_window();
+  }
+  work_available_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::int64_t ThreadedLoader::position() const {
+  const std::lock_guard lock(mutex_);
+  return position_;
+}
+
+LoaderCounts ThreadedLoader::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void ThreadedLoader::seek(std::int64_t position) {
+  PACELINE_CHECK(position >= 0 && position <= end_position_, "seek to batch {} of {}", position,
+                 end_position_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (position == position_ && !failed_) return;
+    abandon_window();
+    position_ = position;
+    failed_ = false;
+  }
+  work_available_.notify_all();
+}
+
+void ThreadedLoader::start() {
+  // Only the thread that calls next() comes here, so threads_ needs no lock.
+  while (threads_.size() < static_cast<std::size_t>(options_.num_threads)) {
+    threads_.emplace_back([this] { run_thread(); });
+  }
+}
+
+std::unique_ptr<HostBatch> ThreadedLoader::next() {
+  start();
+  std::shared_ptr<BatchInWork> work;
+  {
+    std::unique_lock lock(mutex_);
+    if (position_ == end_position_) return nullptr;
+    const auto is_ready = [this] { return !window_.empty() && window_.front()->is_done(); };
+    if (!is_ready()) {
+      const auto begin = std::chrono::steady_clock::now();
+      batch_done_.wait(lock, is_ready);
+      counts_.wait_seconds +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    }
+    if (window_.front()->error) std::rethrow_exception(window_.front()->error);
+    work = std::move(window_.front());
+    window_.pop_front();
+    ++position_;
+    count_skipped(*work);
+  }
+  work_available_.notify_all();
+  if (!options_.is_training && !work->skipped.empty()) remove_skipped(*work->batch, *work);
+  return std::move(work->batch);
+}
+
+void ThreadedLoader::count_skipped(BatchInWork& work) {
+  if (work.skipped.empty()) return;
+  std::sort(work.skipped.begin(), work.skipped.end());
+  counts_.skipped_samples += static_cast<std::int64_t>(work.skipped.size());
+  counts_.last_skipped = work.skipped.back().second;
+}
+
+void ThreadedLoader::abandon_window() {
+  for (const auto& work : window_) work->abandoned = true;
+  window_.clear();
+}
+
+bool ThreadedLoader::may_open() const {
+  const auto ahead = static_cast<std::int64_t>(window_.size());
+  return !failed_ && ahead < options_.prefetch_batches && position_ + ahead < end_position_;
+}
+
+void ThreadedLoader::open_batch() {
+  const BatchSlice slice = plan_.slice(position_ + static_cast<std::int64_t>(window_.size()));
+  const SampleOrder order(options_.seed, static_cast<std::uint64_t>(slice.epoch), dataset_.size());
+  auto work = std::make_shared<BatchInWork>(slice, order);
+  try {
+    work->batch = make_batch(slice);
+  } catch (...) {  // out of memory; next() throws it
+    work->error = std::current_exception();
+    work->num_claimed = slice.count;
+    failed_ = true;
+  }
+  window_.push_back(std::move(work));
+  if (window_.back()->is_done()) batch_done_.notify_one();  // no sample of this rank, or no memory
+}
+
+std::unique_ptr<HostBatch> ThreadedLoader::make_batch(const BatchSlice& slice) const {
+  auto batch = std::make_unique<HostBatch>();
+  const std::shared_ptr<void> memory = buffers_->take();
+  auto* const start = static_cast<std::byte*>(memory.get());
+  batch->pixels = std::shared_ptr<float>(memory, reinterpret_cast<float*>(start));
+  batch->labels = std::shared_ptr<std::int64_t>(
+      memory,
+      reinterpret_cast<std::int64_t*>(start + pixel_bytes(plan_.max_count(), image_floats_)));
+  batch->indices.resize(static_cast<std::size_t>(slice.count));
+  batch->count = slice.count;
+  batch->global_count = slice.global_count;
+  batch->first_position = slice.first;
+  batch->height = pipeline_.output_size().height;
+  batch->width = pipeline_.output_size().width;
+  batch->channels_last = options_.channels_last;
+  return batch;
+}
+
+Claim ThreadedLoader::claim_samples() {
+  for (const auto& work : window_) {
+    const std::int64_t left = work->slice.count - work->num_claimed;
+    if (left == 0) continue;
+    // Few samples at a time, so that threads finish a batch together; some, so that small images do
+    // not make them queue for the mutex.
+    const std::int64_t some =
+        std::clamp<std::int64_t>(work->slice.count / (4 * options_.num_threads), 1, 16);
+    const std::int64_t begin = work->num_claimed;
+    work->num_claimed += std::min(some, left);
+    ++work->num_running;
+    return {work, begin, work->num_claimed};
+  }
+  return {};
+}
+
+void ThreadedLoader::run_thread() {
+  sigset_t all_signals;
+  sigfillset(&all_signals);
+  pthread_sigmask(SIG_BLOCK, &all_signals, nullptr);  // signals are the main thread's
+  ThreadScratch scratch;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const Claim claim = claim_samples();
+    if (claim.work) {
+      lock.unlock();
+      read_samples(claim, scratch);
+      lock.lock();
+      --claim.work->num_running;
+      if (claim.work->is_done()) batch_done_.notify_one();
+    } else if (may_open()) {
+      open_batch();
+      work_available_.notify_all();
+    } else {
+      work_available_.wait(lock);
+    }
+  }
+}
+
+void ThreadedLoader::read_samples(const Claim& claim, ThreadScratch& scratch) {
+  BatchInWork& work = *claim.work;
+  for (std::int64_t i = claim.begin; i < claim.end && !work.abandoned; ++i) {
+    try {
+      read_sample(work, i, scratch);
+    } catch (...) {
+      // All samples before this one are claimed, so the first error of the batch is found whatever
+      // thread is faster.
+      const std::lock_guard lock(mutex_);
+      if (!work.error || i < work.error_at) {
+        work.error = std::current_exception();
+        work.error_at = i;
+      }
+      work.num_claimed = work.slice.count;
+      if (!work.abandoned) failed_ = true;
+      return;
+    }
+  }
+}
+
+void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ThreadScratch& scratch) {
+  const std::int64_t place = work.slice.first + i;
+  std::int64_t index = options_.is_training ? work.order.at(place) : place;
+  for (int bad_samples = 1;; ++bad_samples) {
+    try {
+      decode(work, i, index, scratch);
+      return;
+    } catch (const base::DataError& error) {
+      const std::string name = dataset_.describe(index);
+      std::string message = error.what();
+      if (message.find(name) == std::string::npos) message = name + ": " + message;
+      if (options_.on_error == OnError::kFail) {
+        throw base::DataError(message + "; mend or remove the file, or set data.on_error to skip");
+      }
+      if (bad_samples == kMaxBadInARow) {
+        throw base::DataError(fmt::format(
+            "data.on_error is skip, but {} samples in a row could not be read; the last one: {}",
+            bad_samples, message));
+      }
+      const std::lock_guard lock(mutex_);
+      work.skipped.emplace_back(i, message);
+    }
+    if (!options_.is_training) return;
+    index = work.order.replacement(place, bad_samples);
+  }
+}
+
+void ThreadedLoader::decode(BatchInWork& work, std::int64_t i, std::int64_t index,
+                            ThreadScratch& scratch) const {
+  HostBatch& batch = *work.batch;
+  dataset_.get(index, scratch.sample);
+  const DrawKey key{options_.seed, static_cast<std::uint64_t>(work.slice.epoch),
+                    static_cast<std::uint64_t>(work.slice.first + i)};
+  const PixelLayout layout =
+      options_.channels_last ? PixelLayout::kChannelsLast : PixelLayout::kPlanar;
+  pipeline_.run(scratch.sample, key, scratch.transform,
+                {batch.pixels.get() + i * image_floats_, layout});
+  batch.labels.get()[i] = scratch.sample.label;
+  batch.indices[static_cast<std::size_t>(i)] = index;
+}
+
+}  // namespace
+
+std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
+                                             const TransformPipeline& pipeline,
+                                             const LoaderOptions& options) {
+  check_options(options);
+  return std::make_unique<ThreadedLoader>(dataset, pipeline, options);
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,441 @@
+#include "paceline/data/pickle.h"
+
+#include "fmt/format.h"
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace paceline::data {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr const char* kReconstruct = "_reconstruct";
+constexpr const char* kNdarray = "ndarray";
+constexpr const char* kFromBuffer = "_frombuffer";
+constexpr const char* kDtype = "dtype";
+constexpr const char* kEncode = "encode";
+
+PicklePointer make(Kind kind) {
+  auto value = std::make_shared<PickleValue>();
+  value->kind = kind;
+  return value;
+}
+
+PicklePointer make_int(std::int64_t integer) {
+  auto value = make(Kind::kInt);
+  value->integer = integer;
+  return value;
+}
+
+PicklePointer make_text(Kind kind, std::string_view text) {
+  auto value = make(kind);
+  value->text = text;
+  return value;
+}
+
+/// The machine that a pickle is a program for, reduced to what builds plain data. See CPython's
+/// Lib/pickletools.py for the meaning of each opcode.
+class PickleReader {
+ public:
+  PickleReader(std::span<const std::uint8_t> bytes, const std::string& name)
+      : bytes_(bytes), name_(name) {}
+
+  PicklePointer read() {
+    while (true) {
+      const std::uint8_t opcode = take<std::uint8_t>();
+      if (opcode == '.') return pop();
+      if (!read_plain(opcode) && !read_container(opcode) && !read_memo(opcode) &&
+          !read_object(opcode)) {
+        fail(fmt::format("opcode 0x{:02x} is not supported", opcode));
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw base::DataError(
+        fmt::format("{}: not a readable pickle: {} (at byte {})", name_, what, at_));
+  }
+
+  template <class T>
+  T take() {
+    T value;
+    std::memcpy(&value, take_bytes(sizeof(T)).data(), sizeof(T));
+    return value;
+  }
+
+  std::string_view take_bytes(std::uint64_t count) {
+    if (count > bytes_.size() - at_) fail("it ends too early");
+    const auto* const start = reinterpret_cast<const char*>(bytes_.data() + at_);
+    at_ += static_cast<std::size_t>(count);
+    return {start, static_cast<std::size_t>(count)};
+  }
+
+  std::string_view take_line() {
+    const auto rest = bytes_.subspan(at_);
+    const auto end = std::find(rest.begin(), rest.end(), std::uint8_t{'\n'});
+    if (end == rest.end()) fail("a line has no end");
+    const std::string_view line = take_bytes(static_cast<std::uint64_t>(end - rest.begin()));
+    ++at_;
+    return line;
+  }
+
+  /// A signed number of `count` bytes, little endian.
+  std::int64_t take_long(std::uint64_t count) {
+    if (count > 8) fail("an integer has more than 64 bits");
+    std::uint64_t bits = 0;
+    const std::string_view digits = take_bytes(count);
+    std::memcpy(&bits, digits.data(), digits.size());
+    if (count == 0) return 0;
+    const int unused = 64 - 8 * static_cast<int>(count);
+    return static_cast<std::int64_t>(bits << unused) >> unused;
+  }
+
+  double take_real() {
+    std::uint64_t bits = take<std::uint64_t>();
+    return std::bit_cast<double>(__builtin_bswap64(bits));
+  }
+
+  void push(PicklePointer value) { stack_.push_back(std::move(value)); }
+
+  PicklePointer pop() {
+    const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() <= bottom) fail("its stack runs empty");
+    PicklePointer value = std::move(stack_.back());
+    stack_.pop_back();
+    return value;
+  }
+
+  PickleValue& top(Kind kind) {
+    if (stack_.empty() || stack_.back()->kind != kind) fail("an operation has the wrong operand");
+    return *stack_.back();
+  }
+
+  std::vector<PicklePointer> pop_to_mark() {
+    if (marks_.empty()) fail("a mark is missing");
+    const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    marks_.pop_back();
+    std::vector<PicklePointer> values(std::make_move_iterator(begin),
+                                      std::make_move_iterator(stack_.end()));
+    stack_.erase(begin, stack_.end());
+    return values;
+  }
+
+  void push_tuple(std::vector<PicklePointer> items) {
+    auto tuple = make(Kind::kList);
+    tuple->items = std::move(items);
+    push(std::move(tuple));
+  }
+
+  void push_last_as_tuple(std::size_t count) {
+    std::vector<PicklePointer> items(count);
+    for (std::size_t i = count; i-- > 0;) items[i] = pop();
+    push_tuple(std::move(items));
+  }
+
+  void set_items(std::vector<PicklePointer> pairs) {
+    PickleValue& dict = top(Kind::kDict);
+    if (pairs.size() % 2 != 0) fail("a dict has a key without a value");
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      if (pairs[i]->kind != Kind::kString) fail("a dict has a key that is not a string");
+      dict.entries[pairs[i]->text] = std::move(pairs[i + 1]);
+    }
+  }
+
+  bool read_plain(std::uint8_t opcode);
+  bool read_container(std::uint8_t opcode);
+  bool read_memo(std::uint8_t opcode);
+  bool read_object(std::uint8_t opcode);
+  void push_global(std::string_view module, std::string_view attribute);
+  void reduce();
+  void build();
+  void build_array(PickleValue& array, const std::vector<PicklePointer>& state);
+  std::string decode_latin1(const std::string& utf8) const;
+
+  std::span<const std::uint8_t> bytes_;
+  const std::string& name_;
+  std::size_t at_ = 0;
+  std::vector<PicklePointer> stack_;
+  std::vector<std::size_t> marks_;
+  std::unordered_map<std::uint64_t, PicklePointer> memo_;
+};
+
+bool PickleReader::read_plain(std::uint8_t opcode) {
+  switch (opcode) {
+    case 0x80:
+      take<std::uint8_t>();
+      break;  // PROTO
+    case 0x95:
+      take<std::uint64_t>();
+      break;  // FRAME
+    case 'N':
+      push(make(Kind::kNone));
+      break;
+    case 0x88:
+      push(make_int(1));
+      break;  // True
+    case 0x89:
+      push(make_int(0));
+      break;  // False
+    case 'K':
+      push(make_int(take<std::uint8_t>()));
+      break;
+    case 'M':
+      push(make_int(take<std::uint16_t>()));
+      break;
+    case 'J':
+      push(make_int(take<std::int32_t>()));
+      break;
+    case 0x8a:
+      push(make_int(take_long(take<std::uint8_t>())));
+      break;
+    case 'G':
+      push(make(Kind::kReal));
+      stack_.back()->real = take_real();
+      break;
+    case 'U':
+    case 'C':
+    case 0x8c:  // with a length of 1 byte
+      push(make_text(Kind::kString, take_bytes(take<std::uint8_t>())));
+      break;
+    case 'T':
+    case 'B':
+    case 'X':  // 4 bytes
+      push(make_text(Kind::kString, take_bytes(take<std::uint32_t>())));
+      break;
+    case 0x8d:
+    case 0x8e:
+    case 0x96:  // 8 bytes
+      push(make_text(Kind::kString, take_bytes(take<std::uint64_t>())));
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+bool PickleReader::read_container(std::uint8_t opcode) {
+  switch (opcode) {
+    case '(':
+      marks_.push_back(stack_.size());
+      break;
+    case ')':
+      push_tuple({});
+      break;
+    case 0x85:
+      push_last_as_tuple(1);
+      break;
+    case 0x86:
+      push_last_as_tuple(2);
+      break;
+    case 0x87:
+      push_last_as_tuple(3);
+      break;
+    case 't':
+    case 'l':
+      push_tuple(pop_to_mark());
+      break;
+    case ']':
+      push(make(Kind::kList));
+      break;
+    case 'a': {
+      PicklePointer item = pop();
+      top(Kind::kList).items.push_back(std::move(item));
+      break;
+    }
+    case 'e': {
+      std::vector<PicklePointer> added = pop_to_mark();
+      auto& items = top(Kind::kList).items;
+      items.insert(items.end(), added.begin(), added.end());
+      break;
+    }
+    case '}':
+      push(make(Kind::kDict));
+      break;
+    case 's': {
+      PicklePointer value = pop();
+      PicklePointer key = pop();
+      set_items({std::move(key), std::move(value)});
+      break;
+    }
+    case 'u':
+      set_items(pop_to_mark());
+      break;
+    case '0':
+      pop();
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+bool PickleReader::read_memo(std::uint8_t opcode) {
+  const auto put = [this](std::uint64_t key) {
+    if (stack_.empty()) fail("its stack runs empty");
+    memo_[key] = stack_.back();
+  };
+  const auto get = [this](std::uint64_t key) {
+    const auto found = memo_.find(key);
+    if (found == memo_.end()) fail(fmt::format("it has no memo {}", key));
+    push(found->second);
+  };
+  switch (opcode) {
+    case 'q':
+      put(take<std::uint8_t>());
+      break;
+    case 'r':
+      put(take<std::uint32_t>());
+      break;
+    case 0x94:
+      put(memo_.size());
+      break;
+    case 'h':
+      get(take<std::uint8_t>());
+      break;
+    case 'j':
+      get(take<std::uint32_t>());
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+bool PickleReader::read_object(std::uint8_t opcode) {
+  switch (opcode) {
+    case 'c': {  // GLOBAL
+      const std::string_view module = take_line();
+      push_global(module, take_line());
+      break;
+    }
+    case 0x93: {  // STACK_GLOBAL
+      const PicklePointer attribute = pop();
+      push_global(pop()->text, attribute->text);
+      break;
+    }
+    case 'R':
+      reduce();
+      break;
+    case 'b':
+      build();
+      break;
+    default:
+      return false;
+  }
+  return true;
+}
+
+void PickleReader::push_global(std::string_view module, std::string_view attribute) {
+  static constexpr std::pair<std::string_view, std::string_view> kAllowed[] = {
+      {"numpy.core.multiarray", kReconstruct},
+      {"numpy._core.multiarray", kReconstruct},
+      {"numpy.core.numeric", kFromBuffer},
+      {"numpy._core.numeric", kFromBuffer},
+      {"numpy", kNdarray},
+      {"numpy", kDtype},
+      {"_codecs", kEncode}};
+  const bool is_allowed = std::any_of(
+      std::begin(kAllowed), std::end(kAllowed),
+      [&](const auto& allowed) { return allowed.first == module && allowed.second == attribute; });
+  if (!is_allowed) {
+    fail(fmt::format("it names {}.{}, which is neither plain data nor a NumPy array", module,
+                     attribute));
+  }
+  push(make_text(Kind::kGlobal, attribute));
+}
+
+void PickleReader::reduce() {
+  const PicklePointer arguments = pop();
+  const PicklePointer function = pop();
+  if (function->kind != Kind::kGlobal || arguments->kind != Kind::kList) {
+    fail("it calls what is no function");
+  }
+  const auto& items = arguments->items;
+  if (function->text == kReconstruct) {  // (ndarray, (0,), b'b'): filled in by build()
+    push(make(Kind::kArray));
+  } else if (function->text == kDtype && !items.empty() && items[0]->kind == Kind::kString) {
+    push(make(Kind::kDtype));
+    stack_.back()->dtype = items[0]->text;
+  } else if (function->text == kEncode && items.size() == 2 && items[1]->text == "latin1") {
+    push(
+        make_text(Kind::kString, decode_latin1(items[0]->text)));  // Python 3's bytes in protocol 2
+  } else if (function->text == kFromBuffer && items.size() == 4) {
+    // (bytes, dtype, shape, order): protocol 5
+    push(make(Kind::kArray));
+    build_array(*stack_.back(),
+                {nullptr, items[2], items[1], make_int(items[3]->text == "F" ? 1 : 0), items[0]});
+  } else {
+    fail(fmt::format("it calls {} with unknown arguments", function->text));
+  }
+}
+
+void PickleReader::build() {
+  const PicklePointer state = pop();
+  if (stack_.empty() || state->kind != Kind::kList) fail("it sets the state of nothing");
+  PickleValue& object = *stack_.back();
+  if (object.kind == Kind::kArray && state->items.size() == 5) {
+    build_array(object, state->items);  // (version, shape, dtype, is Fortran order, bytes)
+  } else if (object.kind == Kind::kDtype && state->items.size() > 1) {
+    if (state->items[1]->text == ">") fail("its numbers are big endian");
+  } else {
+    fail("it sets the state of an unknown object");
+  }
+}
+
+void PickleReader::build_array(PickleValue& array, const std::vector<PicklePointer>& state) {
+  if (state[1]->kind != Kind::kList || state[2]->kind != Kind::kDtype ||
+      state[4]->kind != Kind::kString) {
+    fail("an array has an unknown state");
+  }
+  array.dtype = state[2]->dtype;
+  const char size = array.dtype.size() == 2 ? array.dtype[1] : '0';
+  std::uint64_t expected = size >= '1' && size <= '8' ? static_cast<std::uint64_t>(size - '0') : 0;
+  array.shape.clear();
+  for (const PicklePointer& side : state[1]->items) {
+    if (side->kind != Kind::kInt || side->integer < 0 || side->integer > (std::int64_t{1} << 40)) {
+      fail("an array has an impossible shape");
+    }
+    array.shape.push_back(side->integer);
+    if (__builtin_mul_overflow(expected, static_cast<std::uint64_t>(side->integer), &expected)) {
+      fail("an array has an impossible shape");
+    }
+  }
+  if (expected != state[4]->text.size()) {
+    fail(fmt::format("an array of type '{}' has {} bytes, its shape asks for {}", array.dtype,
+                     state[4]->text.size(), expected));
+  }
+  if (state[3]->integer != 0 && array.shape.size() > 1) fail("an array is in Fortran order");
+  array.text = state[4]->text;
+}
+
+std::string PickleReader::decode_latin1(const std::string& utf8) const {
+  std::string bytes;
+  bytes.reserve(utf8.size());
+  for (std::size_t i = 0; i < utf8.size(); ++i) {
+    const auto lead = static_cast<std::uint8_t>(utf8[i]);
+    if (lead < 0x80) {
+      bytes.push_back(utf8[i]);
+    } else if ((lead == 0xc2 || lead == 0xc3) && i + 1 < utf8.size()) {
+      const auto follow = static_cast<std::uint8_t>(utf8[++i]);
+      bytes.push_back(static_cast<char>(((lead & 3u) << 6) | (follow & 0x3fu)));
+    } else {
+      fail("a string that stands for bytes holds another character");
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+PicklePointer read_pickle(std::span<const std::uint8_t> bytes, const std::string& name) {
+  return PickleReader(bytes, name).read();
+}
+
+}  // namespace paceline::data

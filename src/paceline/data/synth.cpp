@@ -1,0 +1,164 @@
+#include "paceline/data/synth.h"
+
+#include "fmt/format.h"
+#include "paceline/base/error.h"
+#include "paceline/data/parallel_for.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+#include <turbojpeg.h>
+#include <unistd.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Written last: what the folder was made of. The version changes when the pictures do.
+constexpr const char* kMarkerName = "paceline-synth.txt";
+constexpr int kPictureVersion = 1;
+
+std::string marker_text(const SynthOptions& options) {
+  return fmt::format(
+      "paceline data synth, pictures version {}\nclasses={} train_per_class={} val_per_class={} "
+      "min_size={} max_size={} quality={} seed={}\n",
+      kPictureVersion, options.classes, options.train_per_class, options.val_per_class,
+      options.min_size, options.max_size, options.quality, options.seed);
+}
+
+void check_options(const SynthOptions& options) {
+  const auto require = [](bool holds, const std::string& message) {
+    if (!holds) throw base::ConfigError("data synth: " + message);
+  };
+  require(!options.path.empty(), "no path: give the folder to write");
+  require(options.classes >= 1 && options.classes <= kMaxSynthClasses,
+          fmt::format("classes is {}, expected 1 to {}", options.classes, kMaxSynthClasses));
+  require(options.train_per_class >= 1 && options.val_per_class >= 1,
+          "train_per_class and val_per_class must be at least 1");
+  require(options.min_size >= 16 && options.min_size <= options.max_size,
+          fmt::format("min_size is {} and max_size {}, expected 16 <= min_size <= max_size",
+                      options.min_size, options.max_size));
+  require(options.quality >= 1 && options.quality <= 100,
+          fmt::format("quality is {}, expected 1 to 100", options.quality));
+}
+
+/// True when `path` holds the set that `options` describe; throws when it holds anything else.
+bool is_complete(const SynthOptions& options) {
+  const fs::path path = options.path;
+  if (!fs::exists(path)) return false;
+  if (fs::is_directory(path) && fs::is_empty(path)) return false;
+  std::ifstream marker(path / kMarkerName);
+  const std::string found{std::istreambuf_iterator<char>(marker), {}};
+  if (found == marker_text(options)) return true;
+  if (found.empty()) {
+    throw base::ConfigError(fmt::format(
+        "data synth: '{}' is not an empty folder and not an earlier synthetic set; give another "
+        "path, or remove it",
+        options.path));
+  }
+  throw base::ConfigError(
+      fmt::format("data synth: '{}' holds another synthetic set:\n  found:    {}  expected: "
+                  "{}remove the folder "
+                  "or give another path",
+                  options.path, found, marker_text(options)));
+}
+
+/// A libjpeg-turbo compressor and its output buffer, reused from file to file.
+class JpegWriter {
+ public:
+  JpegWriter() : handle_(tjInitCompress()) {
+    if (handle_ == nullptr) throw base::InternalError("libjpeg-turbo gives no compressor");
+  }
+  JpegWriter(const JpegWriter&) = delete;
+  JpegWriter& operator=(const JpegWriter&) = delete;
+  ~JpegWriter() {
+    tjFree(buffer_);
+    tjDestroy(handle_);
+  }
+
+  void write(const Image& image, int quality, const fs::path& path) {
+    if (tjCompress2(handle_, image.pixels.data(), image.width, 0, image.height, TJPF_RGB, &buffer_,
+                    &size_, TJSAMP_420, quality, TJFLAG_ACCURATEDCT) != 0) {
+      throw base::DataError(
+          fmt::format("{}: cannot compress: {}", path.string(), tjGetErrorStr2(handle_)));
+    }
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(buffer_), static_cast<std::streamsize>(size_));
+    file.close();
+    if (!file) {
+      throw base::DataError(
+          fmt::format("{}: cannot write (disk full or no permission?)", path.string()));
+    }
+  }
+
+ private:
+  tjhandle handle_;
+  unsigned char* buffer_ = nullptr;
+  unsigned long size_ = 0;
+};
+
+void write_images(const SynthOptions& options, const fs::path& root, int num_threads,
+                  const SynthProgress& progress) {
+  const std::int64_t per_class = options.train_per_class + options.val_per_class;
+  const std::int64_t total = options.classes * per_class;
+  std::mutex mutex;
+  std::int64_t done = 0;
+  constexpr std::int64_t kImagesPerPiece = 16;
+  const std::int64_t pieces = (total + kImagesPerPiece - 1) / kImagesPerPiece;
+  parallel_for(pieces, num_threads, [&](std::int64_t piece) {
+    JpegWriter writer;
+    const std::int64_t end = std::min(total, (piece + 1) * kImagesPerPiece);
+    for (std::int64_t i = piece * kImagesPerPiece; i < end; ++i) {
+      const int class_index = static_cast<int>(i / per_class);
+      const std::int64_t index = i % per_class;
+      const char* split = index < options.train_per_class ? "train" : "val";
+      writer.write(synthesize_image(options, class_index, index), options.quality,
+                   root / split / synth_class_name(class_index) / fmt::format("{:06}.jpg", index));
+      if (!progress) continue;
+      const std::lock_guard lock(mutex);
+      progress(++done, total);
+    }
+  });
+}
+
+}  // namespace
+
+bool synthesize_image_folder(const SynthOptions& options, int num_threads,
+                             const SynthProgress& progress) {
+  check_options(options);
+  if (is_complete(options)) return false;
+  const fs::path path = fs::absolute(options.path).lexically_normal();
+  // Built beside its place and renamed, so that an interrupted run leaves no half-written set
+  // there.
+  const fs::path target = path.has_filename() ? path : path.parent_path();
+  const fs::path partial = fmt::format("{}.partial-{}", target.string(), ::getpid());
+  try {
+    for (const char* split : {"train", "val"}) {
+      for (int c = 0; c < options.classes; ++c) {
+        fs::create_directories(partial / split / synth_class_name(c));
+      }
+    }
+    write_images(options, partial, num_threads, progress);
+    std::ofstream marker(partial / kMarkerName);
+    marker << marker_text(options);
+    marker.close();
+    if (!marker) throw base::DataError((partial / kMarkerName).string() + ": cannot write");
+    fs::rename(partial, target);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw base::DataError(
+        fmt::format("data synth: cannot write '{}': {}", options.path, error.code().message()));
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    throw;
+  }
+  return true;
+}
+
+}  // namespace paceline::data
