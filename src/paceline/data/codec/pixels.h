@@ -65,6 +65,7 @@ class PixelBuffer {
     }
     return bytes_.get();
   }
+  std::uint8_t* data() { return bytes_.get(); }
 
  private:
   struct Free {

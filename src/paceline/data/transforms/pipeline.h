@@ -57,6 +57,8 @@ class TransformPipeline {
              PixelSink sink) const;
 
  private:
+  void finish(const Plan& plan, Canvas& canvas, PixelSink sink) const;
+
   std::vector<TransformConfig> transforms_;
   NormalizeTable normalize_;
   ImageSize output_size_;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/codec/pixels.h"
+#include "paceline/data/dataset.h"
+#include "paceline/data/transforms/color.h"
+#include "paceline/data/transforms/normalize.h"
+#include "paceline/data/transforms/plan.h"
+#include "paceline/data/transforms/resize.h"
+
+namespace paceline::data {
+
+/// One image on its way from stored bytes to floats. Crops and flips are only noted until a step
+/// needs the pixels, so that no more of a file is decoded than is used and nothing is copied for
+/// them.
+class Canvas {
+ public:
+  /// Takes up a new sample, which must stay until write(). Throws DataError.
+  void open(const StoredSample& sample);
+  /// The image's size after the steps so far.
+  ImageSize size() const { return box_.size(); }
+  void apply(const Step& step);
+  /// Writes the image; afterwards the canvas waits for the next open().
+  void write(const NormalizeTable& table, PixelSink sink);
+
+ private:
+  void take(const CropStep& step);
+  void take(const ResizeStep& step);
+  void take(const FlipStep&) { flipped_ = !flipped_; }
+  void take(const BrightnessStep& step);
+  void take(const ContrastStep& step);
+  void take(const SaturationStep& step);
+  void take(const HueStep& step);
+
+  bool reaches_outside() const { return !contains(whole(source_size_), box_); }
+  void hold(const PixelView& source, const Box& box, PixelBuffer* owner);
+  void load();
+  void copy_out();
+  MutablePixels writable();
+  PixelBuffer& free_buffer() { return owner_ == &work_[0] ? work_[1] : work_[0]; }
+
+  ImageDecoder decoder_;
+  Resizer resizer_;
+  PixelBuffer decoded_;
+  PixelBuffer work_[2];
+
+  bool is_encoded_ = false;  ///< the source is still a file in memory
+  PixelView source_;         ///< unless is_encoded_
+  PixelBuffer* owner_ =
+      nullptr;  ///< the buffer that holds source_; nullptr: the sample's own bytes
+  ImageSize source_size_;
+  Box box_;               ///< the image is this box of the source, black outside of it ...
+  bool flipped_ = false;  ///< ... and then mirrored
+};
+
+}  // namespace paceline::data

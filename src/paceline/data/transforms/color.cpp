@@ -1,0 +1,117 @@
+#include "paceline/data/transforms/color.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace paceline::data {
+namespace {
+
+std::uint8_t blend(int degenerate, int value, float factor) {
+  const float mixed =
+      static_cast<float>(degenerate) + factor * static_cast<float>(value - degenerate);
+  return static_cast<std::uint8_t>(std::clamp(mixed, 0.0f, 255.0f));
+}
+
+/// ITU-R 601 luma in Pillow's 16-bit fixed point.
+int luma(const std::uint8_t* rgb) {
+  return (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16;
+}
+
+/// Blends every byte with one grey.
+void blend_with(const MutablePixels& image, int degenerate, float factor) {
+  std::array<std::uint8_t, 256> table;
+  for (int value = 0; value < 256; ++value) {
+    table[static_cast<std::size_t>(value)] = blend(degenerate, value, factor);
+  }
+  for (int y = 0; y < image.size.height; ++y) {
+    std::uint8_t* row = image.row(y);
+    std::transform(row, row + std::ptrdiff_t{3} * image.size.width, row,
+                   [&](std::uint8_t byte) { return table[byte]; });
+  }
+}
+
+struct Hsv {
+  std::uint8_t hue = 0;
+  std::uint8_t saturation = 0;
+  std::uint8_t value = 0;
+};
+
+/// Pillow's conversion: ratios in float32, the hue in double, both cut off to bytes.
+Hsv to_hsv(const std::uint8_t* rgb) {
+  const auto [low, high] = std::minmax({rgb[0], rgb[1], rgb[2]});
+  if (low == high) return {0, 0, high};
+  const float spread = static_cast<float>(high - low);
+  const float red = static_cast<float>(high - rgb[0]) / spread;
+  const float green = static_cast<float>(high - rgb[1]) / spread;
+  const float blue = static_cast<float>(high - rgb[2]) / spread;
+  float sector = 0.0f;
+  if (rgb[0] == high) {
+    sector = blue - green;
+  } else if (rgb[1] == high) {
+    sector = static_cast<float>(2.0 + red - blue);
+  } else {
+    sector = static_cast<float>(4.0 + green - red);
+  }
+  const float hue = static_cast<float>(std::fmod(sector / 6.0 + 1.0, 1.0));
+  const float saturation = spread / static_cast<float>(high);
+  return {static_cast<std::uint8_t>(hue * 255.0), static_cast<std::uint8_t>(saturation * 255.0),
+          high};
+}
+
+/// Pillow's conversion back, rounded.
+void to_rgb(const Hsv& hsv, std::uint8_t* rgb) {
+  const std::uint8_t v = hsv.value;
+  const double six = static_cast<float>(hsv.hue) * 6.0 / 255.0;
+  const double whole_sector = std::floor(six);
+  const float rest = static_cast<float>(six - whole_sector);
+  const float share = static_cast<float>(hsv.saturation / 255.0);
+  const auto scaled = [v](double factor) {
+    return static_cast<std::uint8_t>(std::clamp(std::round(v * factor), 0.0, 255.0));
+  };
+  const std::uint8_t p = scaled(1.0 - share);
+  const std::uint8_t q = scaled(1.0 - static_cast<double>(share * rest));
+  const std::uint8_t t = scaled(1.0 - share * (1.0 - rest));
+  const std::uint8_t sectors[6][3] = {{v, t, p}, {q, v, p}, {p, v, t},
+                                      {p, q, v}, {t, p, v}, {v, p, q}};
+  std::copy_n(sectors[static_cast<int>(whole_sector) % 6], 3, rgb);
+}
+
+template <class Change>
+void for_each_pixel(const MutablePixels& image, Change change) {
+  for (int y = 0; y < image.size.height; ++y) {
+    std::uint8_t* pixel = image.row(y);
+    for (int x = 0; x < image.size.width; ++x, pixel += 3) change(pixel);
+  }
+}
+
+}  // namespace
+
+void adjust_brightness(const MutablePixels& image, float factor) { blend_with(image, 0, factor); }
+
+void adjust_contrast(const MutablePixels& image, float factor) {
+  std::int64_t sum = 0;
+  for_each_pixel(image, [&](const std::uint8_t* pixel) { sum += luma(pixel); });
+  const double count = static_cast<double>(image.size.height) * image.size.width;
+  blend_with(image, static_cast<int>(static_cast<double>(sum) / count + 0.5), factor);
+}
+
+void adjust_saturation(const MutablePixels& image, float factor) {
+  for_each_pixel(image, [factor](std::uint8_t* pixel) {
+    const int gray = luma(pixel);
+    for (int channel = 0; channel < 3; ++channel)
+      pixel[channel] = blend(gray, pixel[channel], factor);
+  });
+}
+
+void adjust_hue(const MutablePixels& image, double turn) {
+  // Cut off towards zero, then taken modulo 256, as numpy's cast does.
+  const std::uint8_t shift = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
+  for_each_pixel(image, [shift](std::uint8_t* pixel) {
+    Hsv hsv = to_hsv(pixel);
+    hsv.hue = static_cast<std::uint8_t>(hsv.hue + shift);
+    to_rgb(hsv, pixel);
+  });
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,87 @@
+#include "paceline/data/transforms/pipeline.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/transforms/canvas.h"
+#include "paceline/data/transforms/schema.h"
+
+#include <optional>
+#include <variant>
+
+namespace paceline::data {
+namespace {
+
+/// The size after `transform`, where it is the same for all images that come in.
+std::optional<ImageSize> fixed_size(const TransformConfig& transform,
+                                    std::optional<ImageSize> before) {
+  const auto square = [](int side) { return ImageSize{side, side}; };
+  if (const auto* crop = std::get_if<RandomResizedCropConfig>(&transform))
+    return square(crop->size);
+  if (const auto* crop = std::get_if<RandomCropConfig>(&transform)) return square(crop->size);
+  if (const auto* crop = std::get_if<CenterCropConfig>(&transform)) return square(crop->size);
+  if (std::holds_alternative<ResizeConfig>(transform) && before) {
+    Plan unused;
+    base::Philox no_draws(0, base::DrawPurpose::kAugmentation, 0, 0);
+    return draw_steps(transform, *before, no_draws, unused);
+  }
+  return std::holds_alternative<ResizeConfig>(transform) ? std::nullopt : before;
+}
+
+}  // namespace
+
+TransformScratch::TransformScratch() : canvas_(std::make_unique<Canvas>()) {}
+TransformScratch::~TransformScratch() = default;
+TransformScratch::TransformScratch(TransformScratch&&) noexcept = default;
+TransformScratch& TransformScratch::operator=(TransformScratch&&) noexcept = default;
+
+TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms)
+    : transforms_(transforms) {
+  std::optional<ImageSize> size;
+  for (std::size_t i = 0; i < transforms_.size(); ++i) {
+    check_values(transforms_[i]);
+    if (const auto* config = std::get_if<NormalizeConfig>(&transforms_[i])) {
+      if (i + 1 != transforms_.size()) {
+        throw base::ConfigError(
+            fmt::format("normalize is number {} of {} transforms: it must be the last", i + 1,
+                        transforms_.size()));
+      }
+      normalize_ = NormalizeTable(*config);
+    }
+    size = fixed_size(transforms_[i], size);
+  }
+  if (!size) {
+    throw base::ConfigError(
+        "the transforms leave images of different sizes, which do not fit into one batch: add "
+        "random_resized_crop, random_crop or center_crop");
+  }
+  output_size_ = *size;
+}
+
+void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) const {
+  base::Philox draws(key.seed, base::DrawPurpose::kAugmentation, key.epoch, key.position);
+  plan.clear();
+  for (const TransformConfig& transform : transforms_)
+    image = draw_steps(transform, image, draws, plan);
+}
+
+void TransformPipeline::finish(const Plan& plan, Canvas& canvas, PixelSink sink) const {
+  for (const Step& step : plan) canvas.apply(step);
+  PACELINE_CHECK(canvas.size() == output_size_,
+                 "the plan ends in {} x {} pixels instead of {} x {}", canvas.size().width,
+                 canvas.size().height, output_size_.width, output_size_.height);
+  canvas.write(normalize_, sink);
+}
+
+void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
+                            TransformScratch& scratch, PixelSink sink) const {
+  scratch.canvas_->open(sample);
+  draw(key, scratch.canvas_->size(), scratch.plan_);
+  finish(scratch.plan_, *scratch.canvas_, sink);
+}
+
+void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
+                              TransformScratch& scratch, PixelSink sink) const {
+  scratch.canvas_->open(sample);
+  finish(plan, *scratch.canvas_, sink);
+}
+
+}  // namespace paceline::data

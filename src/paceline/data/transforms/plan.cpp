@@ -1,0 +1,137 @@
+#include "paceline/data/transforms/plan.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace paceline::data {
+namespace {
+
+/// Python's round(): halves go to the even neighbour.
+int round_to_even(double value) { return static_cast<int>(std::nearbyint(value)); }
+
+int draw_below(base::Philox& draws, int bound) {
+  return static_cast<int>(draws.below(static_cast<std::uint64_t>(bound)));
+}
+
+/// The largest centred box whose ratio is allowed; for images that no drawn box fits.
+Box central_box(const RandomResizedCropConfig& config, ImageSize image) {
+  const auto [lowest, highest] = std::minmax(config.ratio[0], config.ratio[1]);
+  const double ratio = static_cast<double>(image.width) / image.height;
+  ImageSize size = image;
+  if (ratio < lowest) size.height = round_to_even(image.width / lowest);
+  if (ratio > highest) size.width = round_to_even(image.height * highest);
+  return {(image.height - size.height) / 2, (image.width - size.width) / 2, size.height,
+          size.width};
+}
+
+Box draw_resized_crop(const RandomResizedCropConfig& config, ImageSize image, base::Philox& draws) {
+  constexpr int kAttempts = 10;
+  const double area = static_cast<double>(image.height) * image.width;
+  const double log_low = std::log(config.ratio[0]);
+  const double log_high = std::log(config.ratio[1]);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const double target = area * draws.uniform(config.scale[0], config.scale[1]);
+    const double ratio = std::exp(draws.uniform(log_low, log_high));
+    const int width = round_to_even(std::sqrt(target * ratio));
+    const int height = round_to_even(std::sqrt(target / ratio));
+    if (width <= 0 || width > image.width || height <= 0 || height > image.height) continue;
+    const int top = draw_below(draws, image.height - height + 1);
+    const int left = draw_below(draws, image.width - width + 1);
+    return {top, left, height, width};
+  }
+  return central_box(config, image);
+}
+
+ImageSize steps_of(const RandomResizedCropConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  plan.emplace_back(CropStep{draw_resized_crop(config, image, draws)});
+  plan.emplace_back(ResizeStep{{config.size, config.size}, config.interpolation});
+  return {config.size, config.size};
+}
+
+ImageSize steps_of(const RandomCropConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  const int room_below = image.height + 2 * config.padding - config.size;
+  const int room_right = image.width + 2 * config.padding - config.size;
+  if (room_below < 0 || room_right < 0) {
+    throw base::DataError(
+        fmt::format("random_crop cuts {0} x {0} pixels with a padding of {1}, but the "
+                    "image has {2} x {3}: resize first",
+                    config.size, config.padding, image.width, image.height));
+  }
+  const int top = draw_below(draws, room_below + 1);
+  const int left = draw_below(draws, room_right + 1);
+  plan.emplace_back(
+      CropStep{{top - config.padding, left - config.padding, config.size, config.size}});
+  return {config.size, config.size};
+}
+
+ImageSize steps_of(const RandomHorizontalFlipConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  if (draws.uniform() < config.p) plan.emplace_back(FlipStep{});
+  return image;
+}
+
+ImageSize steps_of(const ColorJitterConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  std::array<std::size_t, 4> order;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (int last = 3; last > 0; --last) {
+    std::swap(order[static_cast<std::size_t>(last)],
+              order[static_cast<std::size_t>(draw_below(draws, last + 1))]);
+  }
+  const auto draw_factor = [&](double strength) {
+    return strength == 0 ? 1.0 : draws.uniform(std::max(0.0, 1.0 - strength), 1.0 + strength);
+  };
+  const float brightness = static_cast<float>(draw_factor(config.brightness));
+  const float contrast = static_cast<float>(draw_factor(config.contrast));
+  const float saturation = static_cast<float>(draw_factor(config.saturation));
+  const double turn = config.hue == 0 ? 0.0 : draws.uniform(-config.hue, config.hue);
+  for (const std::size_t step : order) {
+    if (step == 0 && config.brightness != 0) plan.emplace_back(BrightnessStep{brightness});
+    if (step == 1 && config.contrast != 0) plan.emplace_back(ContrastStep{contrast});
+    if (step == 2 && config.saturation != 0) plan.emplace_back(SaturationStep{saturation});
+    if (step == 3 && config.hue != 0) plan.emplace_back(HueStep{turn});
+  }
+  return image;
+}
+
+ImageSize steps_of(const ResizeConfig& config, ImageSize image, base::Philox&, Plan& plan) {
+  const auto follow = [&](int longer, int shorter) {
+    return static_cast<int>(static_cast<std::int64_t>(config.size) * longer / shorter);
+  };
+  const ImageSize size = image.height <= image.width
+                             ? ImageSize{config.size, follow(image.width, image.height)}
+                             : ImageSize{follow(image.height, image.width), config.size};
+  plan.emplace_back(ResizeStep{size, config.interpolation});
+  return size;
+}
+
+/// Where a centred piece begins; an image that is too small starts inside it.
+int center_start(int image_size, int crop_size) {
+  if (crop_size > image_size) return -((crop_size - image_size) / 2);
+  return round_to_even((image_size - crop_size) / 2.0);
+}
+
+ImageSize steps_of(const CenterCropConfig& config, ImageSize image, base::Philox&, Plan& plan) {
+  plan.emplace_back(CropStep{{center_start(image.height, config.size),
+                              center_start(image.width, config.size), config.size, config.size}});
+  return {config.size, config.size};
+}
+
+ImageSize steps_of(const NormalizeConfig&, ImageSize image, base::Philox&, Plan&) { return image; }
+
+}  // namespace
+
+ImageSize draw_steps(const TransformConfig& transform, ImageSize image, base::Philox& draws,
+                     Plan& plan) {
+  return std::visit([&](const auto& config) { return steps_of(config, image, draws, plan); },
+                    transform);
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,78 @@
+#include "paceline/data/transforms/resample_axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace paceline::data {
+namespace {
+
+// The order of the operations is Pillow's: another one rounds differently.
+double bilinear_filter(double x) {
+  x = std::abs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+double bicubic_filter(double x) {
+  constexpr double kA = -0.5;
+  x = std::abs(x);
+  if (x < 1.0) return ((kA + 2.0) * x - (kA + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * kA;
+  return 0.0;
+}
+
+std::int32_t to_fixed_point(double weight) {
+  const double scaled = weight * (1 << ResampleAxis::kPrecisionBits);
+  return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+}
+
+int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace
+
+void ResampleAxis::prepare(int input_size, int output_size, Interpolation interpolation) {
+  const bool is_bilinear = interpolation == Interpolation::kBilinear;
+  const double scale = static_cast<double>(input_size) / output_size;
+  const double filter_scale = std::max(scale, 1.0);
+  const double support = (is_bilinear ? 1.0 : 2.0) * filter_scale;
+  const double inverse_scale = 1.0 / filter_scale;
+  outputs = output_size;
+  taps = round_up(std::min(static_cast<int>(std::ceil(support)) * 2 + 1, input_size), kGroup);
+
+  const std::size_t padded = static_cast<std::size_t>(round_up(output_size, kGroup));
+  const std::size_t total = padded * static_cast<std::size_t>(taps);
+  first.assign(padded, 0);
+  count.assign(padded, 0);
+  weights.assign(total, 0);
+  high.assign(total, 0);
+  low.assign(total, 0);
+  exact_.resize(static_cast<std::size_t>(taps));
+  for (int output = 0; output < output_size; ++output) {
+    const std::size_t index = static_cast<std::size_t>(output);
+    const double center = (output + 0.5) * scale;
+    first[index] = std::max(static_cast<int>(center - support + 0.5), 0);
+    const int end = std::min(static_cast<int>(center + support + 0.5), input_size);
+    count[index] = end - first[index];
+    for (int tap = 0; tap < count[index]; ++tap) {
+      const double x = (tap + first[index] - center + 0.5) * inverse_scale;
+      exact_[static_cast<std::size_t>(tap)] = is_bilinear ? bilinear_filter(x) : bicubic_filter(x);
+    }
+    set_weights(output);
+  }
+}
+
+/// Normalises exact_ to sum 1 and stores it as weights of `output`.
+void ResampleAxis::set_weights(int output) {
+  const std::size_t used = static_cast<std::size_t>(count[static_cast<std::size_t>(output)]);
+  double sum = 0.0;
+  for (std::size_t tap = 0; tap < used; ++tap) sum += exact_[tap];
+  const std::size_t start = static_cast<std::size_t>(output) * static_cast<std::size_t>(taps);
+  for (std::size_t tap = 0; tap < used; ++tap) {
+    const std::int32_t weight = to_fixed_point(sum != 0.0 ? exact_[tap] / sum : exact_[tap]);
+    weights[start + tap] = weight;
+    high[start + tap] = static_cast<std::int16_t>(weight >> kLowBits);
+    low[start + tap] = static_cast<std::int16_t>(weight & ((1 << kLowBits) - 1));
+  }
+}
+
+}  // namespace paceline::data

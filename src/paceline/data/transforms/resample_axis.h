@@ -1,0 +1,35 @@
+#pragma once
+
+#include "paceline/data/transforms/configs.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace paceline::data {
+
+/// Pillow's antialiased resampling along one axis: which inputs each output sums, and their weights
+/// as fixed-point numbers of 22 bits.
+struct ResampleAxis {
+  static constexpr int kPrecisionBits = 22;
+  static constexpr int kLowBits = 11;
+  /// SIMD code takes inputs and outputs by fours; the tables go on with weights of zero.
+  static constexpr int kGroup = 4;
+
+  int outputs = 0;
+  int taps = 0;                       ///< weights per output, a multiple of kGroup
+  std::vector<int> first;             ///< per output: its first input
+  std::vector<int> count;             ///< per output: how many inputs have a weight
+  std::vector<std::int32_t> weights;  ///< [outputs, taps]
+  /// weight = high * 2^11 + low, so that 16-bit multiply-adds give the exact 32-bit sum.
+  std::vector<std::int16_t> high;
+  std::vector<std::int16_t> low;
+
+  /// Fills the tables; allocates only while they grow.
+  void prepare(int input_size, int output_size, Interpolation interpolation);
+
+ private:
+  std::vector<double> exact_;
+  void set_weights(int output);
+};
+
+}  // namespace paceline::data

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "paceline/data/codec/pixels.h"
+#include "paceline/data/transforms/resample_axis.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace paceline::data {
+
+/// Pillow's resize: antialiased, first along the rows, then along the columns, bytes in between, a
+/// direction whose size does not change left out. Keeps its tables and buffer from image to image.
+class Resizer {
+ public:
+  /// The view points into `target`, or is `source` itself if nothing changes. PixelBuffer::kPadding
+  /// bytes beyond the last pixel of `source` must be readable.
+  PixelView resize(const PixelView& source, ImageSize size, Interpolation interpolation,
+                   PixelBuffer& target);
+
+ private:
+  ResampleAxis axis_;
+  PixelBuffer between_;
+};
+
+/// One pass along the rows: every row of `source` to axis.outputs pixels at `target`. Rows of
+/// `target` have room for padded_stride(axis.outputs) bytes.
+void resize_rows(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                 std::ptrdiff_t stride);
+/// One pass along the columns, to axis.outputs rows.
+void resize_columns(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                    std::ptrdiff_t stride);
+
+/// The same passes in plain C++: what the vector code is tested against.
+void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                         std::ptrdiff_t stride);
+void resize_columns_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                            std::ptrdiff_t stride);
+
+/// Bytes from row to row in buffers that vector code writes: it stores whole vectors.
+constexpr std::ptrdiff_t padded_stride(int width) {
+  return (std::ptrdiff_t{3} * width + 16 + 63) / 64 * 64;
+}
+
+}  // namespace paceline::data
