@@ -1,0 +1,211 @@
+#include "paceline/base/file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace paceline::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view cure_for(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+      return "free some space, or choose a folder on another disk";
+    case EDQUOT:
+      return "the disk quota is used up: free some space, or choose a folder on another disk";
+    case EROFS:
+      return "choose a folder on a disk that is mounted for writing";
+    case EACCES:
+    case EPERM:
+      return "choose another path, or give this user the permission";
+    case ENOENT:
+      return "check the spelling of the path";
+    case ENOTDIR:
+      return "a part of the path is a file, not a folder";
+    case EISDIR:
+      return "name a file, not a folder";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit of open files (ulimit -n)";
+    case EIO:
+      return "the disk or the network file system fails: check its log (dmesg)";
+    default:
+      return "";
+  }
+}
+
+std::string file_message(std::string_view action, const fs::path& path, int error_number) {
+  std::string message = fmt::format("cannot {} {}: {}", action, path.string(),
+                                    std::generic_category().message(error_number));
+  const std::string_view cure = cure_for(error_number);
+  if (!cure.empty()) message += fmt::format("; {}", cure);
+  return message;
+}
+
+class Descriptor {
+ public:
+  Descriptor(std::string_view action, const fs::path& path, int flags)
+      : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) throw FileError(action, path, errno);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+class RealOutputFile final : public OutputFile {
+ public:
+  RealOutputFile(const fs::path& path, int flags)
+      : path_(path), descriptor_("create", path, O_WRONLY | O_CREAT | flags) {}
+
+  void write(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_.get(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw FileError("write", path_, errno);
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  void sync() override {
+    if (::fsync(descriptor_.get()) != 0) throw FileError("write", path_, errno);
+  }
+
+  void close() override {
+    const int fd = descriptor_.release();
+    if (fd >= 0 && ::close(fd) != 0) throw FileError("write", path_, errno);
+  }
+
+ private:
+  fs::path path_;
+  Descriptor descriptor_;
+};
+
+}  // namespace
+
+FileError::FileError(std::string_view action, const fs::path& path, int error_number)
+    : CheckpointError(file_message(action, path, error_number)),
+      path_(path),
+      error_number_(error_number) {}
+
+std::unique_ptr<OutputFile> RealFileSystem::create(const fs::path& path) {
+  return std::make_unique<RealOutputFile>(path, O_TRUNC);
+}
+
+std::unique_ptr<OutputFile> RealFileSystem::append(const fs::path& path) {
+  return std::make_unique<RealOutputFile>(path, O_APPEND);
+}
+
+void RealFileSystem::rename(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    throw FileError(fmt::format("rename {} to", from.string()), to, errno);
+  }
+}
+
+void RealFileSystem::sync_directory(const fs::path& path) {
+  const Descriptor directory("open", path.empty() ? "." : path, O_RDONLY | O_DIRECTORY);
+  // Some network file systems cannot fsync a folder; they order its changes themselves.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) throw FileError("write", path, errno);
+}
+
+void RealFileSystem::create_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw FileError("create the folder", path, error.value());
+}
+
+void RealFileSystem::remove_all(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) throw FileError("remove", path, error.value());
+}
+
+std::string read_file(const fs::path& path) {
+  const Descriptor file("read", path, O_RDONLY);
+  std::string text;
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    text.reserve(static_cast<std::size_t>(status.st_size));
+  }
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw FileError("read", path, errno);
+    if (count == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+void write_file_atomically(FileSystem& files, const fs::path& path, std::string_view text) {
+  fs::path temporary = path;
+  temporary += fmt::format(".tmp-{}", ::getpid());
+  try {
+    auto file = files.create(temporary);
+    file->write(text);
+    file->sync();
+    file->close();
+    files.rename(temporary, path);
+  } catch (const FileError&) {
+    std::error_code ignored;  // The first error is the one to report.
+    fs::remove(temporary, ignored);
+    throw;
+  }
+  files.sync_directory(path.parent_path());
+}
+
+MappedFile::MappedFile(const fs::path& path) {
+  const Descriptor file("read", path, O_RDONLY);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw FileError("read", path, errno);
+  if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED) throw FileError("map", path, errno);
+  data_ = static_cast<const char*>(data);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+}
+
+TempDir::TempDir(std::string_view prefix) {
+  std::string name = (fs::temp_directory_path() / fmt::format("{}-XXXXXX", prefix)).string();
+  if (::mkdtemp(name.data()) == nullptr) throw FileError("create the folder", name, errno);
+  path_ = name;
+}
+
+TempDir::TempDir(TempDir&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+}  // namespace paceline::base

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "paceline/base/error.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace paceline::base {
+
+/// The operating system refused to read or write a file. The message names what was tried, the
+/// path, the system's reason and the cure.
+class FileError : public CheckpointError {
+ public:
+  /// `action` as in "write" or "rename".
+  FileError(std::string_view action, const std::filesystem::path& path, int error_number);
+  const std::filesystem::path& path() const { return path_; }
+  int error_number() const { return error_number_; }  ///< errno
+
+ private:
+  std::filesystem::path path_;
+  int error_number_;
+};
+
+/// A file open for writing. Not thread-safe. The destructor closes it but cannot report errors:
+/// call sync() or close() first.
+class OutputFile {
+ public:
+  virtual ~OutputFile() = default;
+  /// Writes all bytes or throws FileError.
+  virtual void write(std::string_view bytes) = 0;
+  /// What was written is on disk when this returns (fsync).
+  virtual void sync() = 0;
+  /// Throws FileError where the system reports a late write error; closing again does nothing.
+  virtual void close() = 0;
+};
+
+/// All by which paceline changes files: the seam where tests put a full disk or a read-only folder.
+/// Every function throws FileError. Thread-safe.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  /// Opens for writing; an existing file is emptied.
+  virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
+  /// Opens for writing at the end; the file is made if it does not exist.
+  virtual std::unique_ptr<OutputFile> append(const std::filesystem::path& path) = 0;
+  /// Atomically replaces `to`.
+  virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  /// The folder's entries are on disk when this returns.
+  virtual void sync_directory(const std::filesystem::path& path) = 0;
+  virtual void create_directories(const std::filesystem::path& path) = 0;
+  /// Removes a file or a folder with all in it; a path that does not exist is no error.
+  virtual void remove_all(const std::filesystem::path& path) = 0;
+};
+
+/// The machine's own files.
+class RealFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<OutputFile> create(const std::filesystem::path& path) override;
+  std::unique_ptr<OutputFile> append(const std::filesystem::path& path) override;
+  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
+  void sync_directory(const std::filesystem::path& path) override;
+  void create_directories(const std::filesystem::path& path) override;
+  void remove_all(const std::filesystem::path& path) override;
+};
+
+/// The whole file. Throws FileError.
+std::string read_file(const std::filesystem::path& path);
+
+/// Replaces the file so that at every moment, also after a crash, either the old or the new text is
+/// there: written under a temporary name, fsynced, renamed, the folder fsynced. On an error the
+/// temporary file is removed and the old file stays. Throws FileError.
+void write_file_atomically(FileSystem& files, const std::filesystem::path& path,
+                           std::string_view text);
+
+/// A file mapped into memory, read-only. Movable; empty files have no bytes. Throws FileError.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  /// Valid while this object lives.
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// A new folder under the system's temporary one, removed with all in it at the end of its life.
+class TempDir {
+ public:
+  explicit TempDir(std::string_view prefix = "paceline");
+  TempDir(TempDir&& other) noexcept;
+  TempDir& operator=(TempDir&& other) = delete;
+  ~TempDir();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace paceline::base

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace paceline::base {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+/// Lines for people, one at a time, on standard error: "warning: text", and in colour only if
+/// asked. The one process-wide object of paceline, since there is one standard error; thread-safe.
+struct LogOptions {
+  LogLevel lowest = LogLevel::kInfo;
+  std::string prefix;               ///< before each line, such as "[rank 1] "
+  bool has_color = false;           ///< of "warning:" and "error:"
+  std::filesystem::path file = {};  ///< not empty: every line goes there too, without colour
+};
+
+/// Replaces the options. Throws FileError if the file cannot be opened.
+void configure_log(const LogOptions& options);
+
+void log_line(LogLevel level, std::string_view text);
+
+inline void log_debug(std::string_view text) { log_line(LogLevel::kDebug, text); }
+inline void log_info(std::string_view text) { log_line(LogLevel::kInfo, text); }
+inline void log_warning(std::string_view text) { log_line(LogLevel::kWarning, text); }
+inline void log_error(std::string_view text) { log_line(LogLevel::kError, text); }
+
+template <class First, class... Rest>
+void log_info(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  log_line(LogLevel::kInfo,
+           fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <class First, class... Rest>
+void log_warning(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  log_line(LogLevel::kWarning,
+           fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+template <class First, class... Rest>
+void log_error(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest) {
+  log_line(LogLevel::kError,
+           fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
+
+/// While it lives, lines go to a function instead of standard error: to a progress bar that must
+/// step aside, or to a test. The function gets the whole line, without its newline, from any thread
+/// but one at a time; it must not log. The last one made is the one that counts.
+class LogRedirection {
+ public:
+  explicit LogRedirection(std::function<void(LogLevel level, std::string_view line)> target);
+  ~LogRedirection();
+  LogRedirection(const LogRedirection&) = delete;
+  LogRedirection& operator=(const LogRedirection&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace paceline::base
