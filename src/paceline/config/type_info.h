@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace paceline::config {
@@ -99,18 +100,22 @@ struct TypeOf<bool> {
 
 template <std::integral T>
 struct TypeOf<T> {
-  static_assert(sizeof(T) < 8 || std::is_signed_v<T>, "64-bit config integers are signed");
+  // Files hold what a signed 64-bit number can say, whatever T is.
+  static constexpr std::int64_t kHighest =
+      std::in_range<std::int64_t>(std::numeric_limits<T>::max())
+          ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
+          : std::numeric_limits<std::int64_t>::max();
   static detail::TypePtr make(std::string_view) {
     return detail::leaf<T>(
         TypeKind::kInteger, "integer",
         [](const Node& node, T& value) {
           std::int64_t wide = 0;
-          auto complaint = detail::read_integer(node, std::numeric_limits<T>::min(),
-                                                std::numeric_limits<T>::max(), wide);
+          auto complaint =
+              detail::read_integer(node, std::numeric_limits<T>::min(), kHighest, wide);
           if (!complaint) value = static_cast<T>(wide);
           return complaint;
         },
-        [](T value) { return detail::write_integer(value); });
+        [](T value) { return detail::write_integer(static_cast<std::int64_t>(value)); });
   }
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "paceline/config/component.h"
+#include "paceline/config/node.h"
+#include "paceline/config/problems.h"
+#include "paceline/config/schema.h"
+
+#include <string>
+
+namespace paceline::config {
+
+/// What binding needs to know besides the schema.
+struct BindContext {
+  Catalogs catalogs;   ///< by kind, for sections that pick a component
+  int world_size = 0;  ///< 0: unknown; only for the numbers in messages
+};
+
+/// Reads a parsed configuration into `object`, a struct with its defaults. Keys that are absent
+/// keep them; components are resolved also where nothing was written. Adds everything that is wrong
+/// to `problems`; then the object must not be used.
+void bind(const Node& node, const StructInfo& info, void* object, const BindContext& context,
+          Problems& problems);
+
+/// The configuration as a T. Throws one ConfigError that lists all problems.
+template <class T>
+T bind(const Node& node, const BindContext& context) {
+  T object{};
+  Problems problems;
+  bind(node, describe<T>(), &object, context, problems);
+  problems.throw_if_any();
+  return object;
+}
+
+}  // namespace paceline::config

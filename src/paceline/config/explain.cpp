@@ -1,0 +1,90 @@
+#include "paceline/config/explain.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/config/keys.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace paceline::config {
+namespace {
+
+std::string explain_key(const KeyView& key, const Node& written, const Catalogs& catalogs) {
+  const Node* origin = find_written(written, key.path);
+  std::string text = fmt::format("{} = {}\n", key.path, to_flow_yaml(key.value));
+  text += fmt::format("  written in: {}\n", origin != nullptr ? origin->position.to_string()
+                                                              : "nowhere; this is the default");
+  text +=
+      fmt::format("  default:    {}\n", key.field->is_required() ? "none; the key must be written"
+                                                                 : to_flow_yaml(key.default_value));
+  text += fmt::format("  type:       {}\n", describe_type(*key.field, catalogs));
+  text += fmt::format("  on resume:  {}\n",
+                      key.may_change_on_resume ? "may change" : "must stay the same");
+  text += fmt::format("  {}\n", key.field->help);
+  return text;
+}
+
+std::string explain_section(std::string_view section, const std::vector<KeyView>& keys,
+                            const Node& written) {
+  std::string text;
+  for (const KeyView& key : keys) {
+    if (!key.path.starts_with(fmt::format("{}.", section))) continue;
+    const Node* origin = find_written(written, key.path);
+    text += fmt::format("{} = {}  ({})\n", key.path, to_flow_yaml(key.value),
+                        origin != nullptr ? origin->position.to_string() : "default");
+  }
+  return text;
+}
+
+std::string component_names(const TypeInfo& type, const Catalogs& catalogs) {
+  const auto catalog = catalogs.find(type.component_kind);
+  if (catalog == catalogs.end()) return type.name;
+  return base::join(catalog->second->names(), " | ");
+}
+
+}  // namespace
+
+std::string explain(std::string_view key, const StructInfo& info, const void* object,
+                    const Node& written, const Catalogs& catalogs) {
+  const std::vector<KeyView> keys = list_keys(info, object, catalogs);
+  std::vector<std::string> names;
+  for (const KeyView& candidate : keys) {
+    if (candidate.path == key) return explain_key(candidate, written, catalogs);
+    names.push_back(candidate.path);
+  }
+  std::string section = explain_section(key, keys, written);
+  if (!section.empty()) return section;
+  const std::string nearest = base::nearest_name(key, names);
+  throw base::ConfigError(
+      fmt::format("there is no key '{}'{}", key,
+                  nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+std::string describe_type(const FieldInfo& field, const Catalogs& catalogs) {
+  const TypeInfo* type = field.type.get();
+  std::string text = type->name;
+  if (type->kind == TypeKind::kComponent) text = component_names(*type, catalogs);
+  if (type->element != nullptr && type->element->kind == TypeKind::kComponent) {
+    const char* shape =
+        type->kind == TypeKind::kMap ? "map from names to options" : "list of sections";
+    text = fmt::format("{}; names: {}", shape, component_names(*type->element, catalogs));
+  }
+  for (const FieldRule& rule : field.rules) {
+    if (!rule.text().empty()) text += ", " + rule.text();
+  }
+  return text;
+}
+
+const Node* find_written(const Node& written, std::string_view key) {
+  if (const Node* node = written.find_path(key)) return node;
+  // `optimizer: adamw` writes optimizer.name without saying so.
+  if (key.ends_with(".name")) {
+    const Node* section = written.find_path(key.substr(0, key.size() - 5));
+    if (section != nullptr && section->is_scalar()) return section;
+  }
+  return nullptr;
+}
+
+}  // namespace paceline::config

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "paceline/config/node.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace paceline::config {
+
+/// A name that another trainer or launcher uses, and what to write here.
+struct ForeignName {
+  std::string_view name;  ///< lower case, with '_'
+  std::string_view
+      key;  ///< ours, such as "train.duration", or an option such as "--nproc"; may be empty
+  std::string_view value;   ///< what to write, where {} is the user's value; empty: {}
+  std::string_view remark;  ///< where it differs; may be empty
+};
+
+/// The one table of foreign names.
+std::span<const ForeignName> foreign_names();
+
+/// What to write instead of a key that is not ours but another trainer's, with the user's value put
+/// in: "write train.duration=90ep". Nothing if the name is not known. `world_size` 0: unknown.
+std::optional<std::string> foreign_key_advice(std::string_view section, std::string_view key,
+                                              const Node& value, int world_size);
+
+/// The same for an option: "--sync-bn", "-b", "--lr=0.1"; `value` is the argument after it, if any.
+std::optional<std::string> foreign_option_advice(std::string_view option, std::string_view value,
+                                                 int world_size);
+
+/// Our value of a key for another trainer's: "fp16" for precision 16-mixed, "ddp" for strategy
+/// ddp_spawn. The key's last part decides. Nothing if the value is not known.
+std::optional<std::string> translate_value(std::string_view key, std::string_view value);
+
+/// Throws ConfigError if a key or an option names a secret (token, password, ...) or the value
+/// looks like one. The message does not repeat the value.
+void refuse_secret(std::string_view name, std::string_view value);
+
+}  // namespace paceline::config

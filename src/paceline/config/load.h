@@ -1,0 +1,40 @@
+#pragma once
+
+#include "paceline/config/bind.h"
+#include "paceline/config/node.h"
+#include "paceline/config/problems.h"
+#include "paceline/config/struct_info.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace paceline::config {
+
+/// Reads a recipe file and what it `extends` (a file or a list of files, relative to its own
+/// folder; later ones win, the file itself wins over all), then applies the overrides. The result
+/// holds what was written, each value with the place where it was; defaults are not in it. Throws
+/// ConfigError for files that cannot be parsed; problems with overrides go to `problems`.
+Node load_recipe(const std::filesystem::path& path, std::span<const std::string> overrides,
+                 const StructInfo& info, Problems& problems);
+
+/// A recipe as a struct, and what was written.
+template <class T>
+struct Loaded {
+  T value{};
+  Node written;
+};
+
+/// load_recipe and bind in one. Throws one ConfigError that lists all problems.
+template <class T>
+Loaded<T> load(const std::filesystem::path& path, std::span<const std::string> overrides,
+               const BindContext& context) {
+  Loaded<T> loaded;
+  Problems problems;
+  loaded.written = load_recipe(path, overrides, describe<T>(), problems);
+  bind(loaded.written, describe<T>(), &loaded.value, context, problems);
+  problems.throw_if_any();
+  return loaded;
+}
+
+}  // namespace paceline::config

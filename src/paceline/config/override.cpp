@@ -1,0 +1,159 @@
+#include "paceline/config/override.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/config/foreign_names.h"
+#include "paceline/config/merge.h"
+#include "paceline/config/parse.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+namespace paceline::config {
+namespace {
+
+bool is_key_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ||
+         c == '/';
+}
+
+std::string command_line(std::string_view text) { return fmt::format("command line: {}", text); }
+
+// {a: {b: value}} for "a.b".
+Node nest(const std::string& key, const Node& value) {
+  Node node = value;
+  std::vector<std::string> parts = base::split(key, '.');
+  std::reverse(parts.begin(), parts.end());
+  for (const std::string& part : parts) {
+    Node parent = Node::map();
+    parent.position = value.position;
+    parent.entries.push_back({part, std::move(node), value.position});
+    node = std::move(parent);
+  }
+  return node;
+}
+
+struct MapPlace {
+  std::string map_key;    // "algorithms"
+  std::string entry_key;  // "algorithms.mixup", or empty if the key is the map itself
+  const FieldInfo* field = nullptr;
+};
+
+// The map from names to values that the key leads into, if it does.
+std::optional<MapPlace> find_map(const std::string& key, const StructInfo& info) {
+  const StructInfo* section = &info;
+  std::string path;
+  const std::vector<std::string> parts = base::split(key, '.');
+  for (std::size_t i = 0; i < parts.size() && section != nullptr; ++i) {
+    const FieldInfo* field = section->find(parts[i]);
+    if (field == nullptr) return std::nullopt;
+    path = join_path(path, parts[i]);
+    if (field->type->kind == TypeKind::kMap) {
+      return MapPlace{path, i + 1 < parts.size() ? join_path(path, parts[i + 1]) : "", field};
+    }
+    section = field->type->structure;
+  }
+  return std::nullopt;
+}
+
+void remove_path(Node& recipe, const std::string& key) {
+  const std::size_t dot = key.rfind('.');
+  const Node* parent = dot == key.npos ? &recipe : recipe.find_path(key.substr(0, dot));
+  const_cast<Node*>(parent)->erase(dot == key.npos ? key : key.substr(dot + 1));
+}
+
+// What forbids the override, or nothing.
+std::optional<std::string> objection(const Node& recipe, const Override& change,
+                                     const std::optional<MapPlace>& place) {
+  const Node* written = recipe.find_path(change.key);
+  switch (change.kind) {
+    case OverrideKind::kAdd:
+      if (written == nullptr) return std::nullopt;
+      return fmt::format("is there already ({}): write {}=..., or ++{}=... for either case",
+                         written->position.to_string(), change.key, change.key);
+    case OverrideKind::kRemove:
+      if (written != nullptr) return std::nullopt;
+      return "is not in the recipe, so it cannot be removed";
+    case OverrideKind::kSet:
+      if (!place || place->entry_key.empty() || recipe.find_path(place->entry_key) != nullptr) {
+        return std::nullopt;
+      }
+      return fmt::format("there is no {} in the recipe: to add it write +{}", place->entry_key,
+                         change.key);
+    case OverrideKind::kForce:
+      break;
+  }
+  return std::nullopt;
+}
+
+void apply(Node& recipe, const Override& change, const StructInfo& info, Problems& problems) {
+  const std::optional<MapPlace> place = find_map(change.key, info);
+  if (place && !place->entry_key.empty() && recipe.find_path(place->map_key) == nullptr) {
+    // The entries of a default map are there although no file says so.
+    Node defaults = place->field->default_value;
+    defaults.position = {"default", 0};
+    recipe = merge(recipe, nest(place->map_key, defaults), info);
+  }
+  if (auto complaint = objection(recipe, change, place)) {
+    problems.add({change.value.position, change.key, *complaint});
+  } else if (change.kind == OverrideKind::kRemove) {
+    remove_path(recipe, change.key);
+  } else {
+    recipe = merge(recipe, nest(change.key, change.value), info);
+  }
+}
+
+}  // namespace
+
+bool is_override(std::string_view argument) {
+  if (argument.starts_with('~') || argument.starts_with('+')) return argument.size() > 1;
+  if (argument.starts_with('-')) return false;
+  const std::size_t equals = argument.find('=');
+  return equals != argument.npos && equals > 0 &&
+         std::all_of(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(equals),
+                     is_key_character);
+}
+
+Override Override::parse(std::string_view text) {
+  Override change;
+  std::string_view rest = text;
+  const auto take = [&](std::string_view mark, OverrideKind kind) {
+    if (change.kind != OverrideKind::kSet || !rest.starts_with(mark)) return;
+    rest.remove_prefix(mark.size());
+    change.kind = kind;
+  };
+  take("++", OverrideKind::kForce);
+  take("+", OverrideKind::kAdd);
+  take("~", OverrideKind::kRemove);
+  const std::size_t equals = rest.find('=');
+  change.key = rest.substr(0, equals);
+  refuse_secret(change.key, equals == rest.npos ? "" : rest.substr(equals + 1));
+  const std::vector<std::string> parts = base::split(change.key, '.');
+  const bool has_empty_part =
+      std::any_of(parts.begin(), parts.end(), [](auto& part) { return part.empty(); });
+  const bool has_value = equals != rest.npos;
+  if (has_empty_part || !std::all_of(change.key.begin(), change.key.end(), is_key_character) ||
+      (change.kind == OverrideKind::kSet && !has_value) ||
+      (change.kind == OverrideKind::kRemove && has_value)) {
+    throw base::ConfigError(fmt::format(
+        "{}: an override is section.key=value, +section.key=value to add or ~section.key to remove",
+        command_line(text)));
+  }
+  change.value = parse_value(has_value ? rest.substr(equals + 1) : "", command_line(text));
+  return change;
+}
+
+void apply_overrides(Node& recipe, std::span<const std::string> overrides, const StructInfo& info,
+                     Problems& problems) {
+  for (const std::string& text : overrides) {
+    try {
+      apply(recipe, Override::parse(text), info, problems);
+    } catch (const base::ConfigError& error) {
+      problems.add({{}, "", error.what()});
+    }
+  }
+}
+
+}  // namespace paceline::config

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "paceline/config/node.h"
+#include "paceline/config/problems.h"
+#include "paceline/config/struct_info.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace paceline::config {
+
+enum class OverrideKind {
+  kSet,     ///< a.b=v: the key must exist
+  kAdd,     ///< +a.b=v: the key must not be there yet; without =v the defaults
+  kForce,   ///< ++a.b=v: either
+  kRemove,  ///< ~a.b
+};
+
+/// A change on the command line, in Hydra's notation. Values are YAML in flow style.
+struct Override {
+  OverrideKind kind = OverrideKind::kSet;
+  std::string key;
+  Node value;
+
+  /// Throws ConfigError for other text, and for a secret, which it does not repeat.
+  static Override parse(std::string_view text);
+};
+
+/// Whether an argument of a command is meant as an override: "a=b", "+a", "~a", not "--x=y" or a
+/// path.
+bool is_override(std::string_view argument);
+
+/// Applies the overrides in order to a recipe as written. A key in a map such as `algorithms`,
+/// which the recipe's author fills, exists if an entry of its name is there; all other keys are
+/// judged by the schema when the result is bound. Problems have the position "command line: TEXT".
+void apply_overrides(Node& recipe, std::span<const std::string> overrides, const StructInfo& info,
+                     Problems& problems);
+
+}  // namespace paceline::config

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "paceline/config/component.h"
+#include "paceline/config/node.h"
+#include "paceline/config/struct_info.h"
+
+#include <string>
+#include <vector>
+
+namespace paceline::config {
+
+/// A key that differs between a run and its resumption although it must not.
+struct ResumeDifference {
+  std::string key;
+  std::string before;  ///< as YAML; "absent" if the key did not exist
+  std::string after;
+};
+
+/// Compares two resolved configurations (as to_node writes them), except for keys that their schema
+/// declares MayChangeOnResume. A key that the older one lacks counts as its default.
+std::vector<ResumeDifference> resume_differences(const Node& before, const Node& after,
+                                                 const StructInfo& info, const Catalogs& catalogs);
+
+/// Throws ConfigError that lists every difference with both values, unless there are none.
+void check_resume(const Node& before, const Node& after, const StructInfo& info,
+                  const Catalogs& catalogs);
+
+/// A name for the contents of a resolved configuration: 32 hexadecimal digits, the same for the
+/// same values in any order of keys, on any machine and in any version of the program.
+std::string config_hash(const Node& resolved);
+
+}  // namespace paceline::config
