@@ -1,0 +1,66 @@
+#pragma once
+
+#include "paceline/metrics/metric_sink.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace paceline::loggers {
+
+enum class RecordKind { kStep, kEvent, kText, kHparams };
+
+/// One call of a MetricSink, copied so that another thread can write it. Reused: assigning to it
+/// keeps its memory, so that in steady state a copy allocates nothing.
+class Record {
+ public:
+  RecordKind kind = RecordKind::kStep;
+  metrics::MetricStep at;
+  std::string tag;   ///< the event's name or the text's tag
+  std::string text;  ///< of kText
+  std::vector<std::pair<std::string, std::string>> hparams;
+
+  void set_values(std::span<const metrics::MetricValue> values) {
+    names_.clear();
+    values_.clear();
+    for (const metrics::MetricValue& value : values) {
+      names_ += value.name;
+      values_.push_back({names_.size(), value.value});
+    }
+  }
+
+  std::size_t num_values() const { return values_.size(); }
+  std::string_view name(std::size_t index) const {
+    const std::size_t begin = index == 0 ? 0 : values_[index - 1].name_end;
+    return std::string_view(names_).substr(begin, values_[index].name_end - begin);
+  }
+  double value(std::size_t index) const { return values_[index].value; }
+
+ private:
+  struct Value {
+    std::size_t name_end;
+    double value;
+  };
+  std::string names_;  ///< one after another
+  std::vector<Value> values_;
+};
+
+/// Writes records somewhere. Called by one thread at a time. What it throws reaches the training
+/// thread at the next flush.
+class RecordWriter {
+ public:
+  virtual ~RecordWriter() = default;
+  virtual std::string_view name() const = 0;
+  virtual void write(const Record& record) = 0;
+  /// No record waits: a good moment to write out what write() collected.
+  virtual void drained() = 0;
+  /// Everything written so far is on disk when this returns.
+  virtual void sync() = 0;
+  /// The run resumes at `step`: what lies at later steps must go. Called before the first write.
+  virtual void resume_at(std::int64_t step) = 0;
+};
+
+}  // namespace paceline::loggers

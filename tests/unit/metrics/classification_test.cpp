@@ -1,0 +1,71 @@
+#include "paceline/metrics/classification.h"
+
+#include "paceline/base/error.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace paceline::metrics {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Counts on the fast path and on the general one, which must agree.
+TopKCounts count_both_ways(const at::Tensor& logits, const at::Tensor& labels) {
+  const TopKCounts fast = count_top_k(logits, labels);
+  const TopKCounts general = count_top_k(logits.to(at::kDouble), labels);
+  EXPECT_EQ(fast.count, general.count);
+  EXPECT_EQ(fast.top1, general.top1);
+  EXPECT_EQ(fast.top5, general.top5);
+  return fast;
+}
+
+TEST(CountTopK, AgreesWithSorting) {
+  at::manual_seed(7);
+  const at::Tensor logits = at::randn({64, 20});
+  const at::Tensor labels = at::randint(20, {64}, at::kLong);
+  const at::Tensor order = logits.argsort(/*dim=*/1, /*descending=*/true);
+  const at::Tensor hits = order.eq(labels.unsqueeze(1));
+  const TopKCounts counts = count_both_ways(logits, labels);
+  EXPECT_EQ(counts.count, 64);
+  EXPECT_EQ(counts.top1, hits.slice(1, 0, 1).sum().item<std::int64_t>());
+  EXPECT_EQ(counts.top5, hits.slice(1, 0, 5).sum().item<std::int64_t>());
+  EXPECT_GT(counts.top5, counts.top1);
+}
+
+TEST(CountTopK, ConstantOutputScoresByChance) {
+  const at::Tensor labels = at::arange(10, at::kLong);
+  const TopKCounts counts = count_both_ways(at::zeros({10, 10}), labels);
+  EXPECT_EQ(counts.top1, 1);
+  EXPECT_EQ(counts.top5, 5);
+}
+
+TEST(CountTopK, NotANumberIsNeverRight) {
+  const at::Tensor logits = at::tensor({kNan, 1.0f, 2.0f, 3.0f, kNan, 9.0f}).view({2, 3});
+  const TopKCounts counts = count_both_ways(logits, at::tensor({0, 2}, at::kLong));
+  EXPECT_EQ(counts.top1, 0);  // in the second row the NaN beats the 9
+  EXPECT_EQ(counts.top5, 1);
+  EXPECT_EQ(count_both_ways(at::full({4, 8}, kNan), at::arange(4, at::kLong)).top5, 0);
+}
+
+TEST(CountTopK, PaddingIsNotCounted) {
+  const at::Tensor logits = at::eye(3);
+  const TopKCounts counts = count_both_ways(logits, at::tensor({0, -1, 1}, at::kLong));
+  EXPECT_EQ(counts.count, 2);
+  EXPECT_EQ(counts.top1, 1);
+}
+
+TEST(CountTopK, FewClasses) {
+  const at::Tensor logits = at::tensor({1.0f, 2.0f, 2.0f, 1.0f}).view({2, 2});
+  const TopKCounts counts = count_both_ways(logits, at::tensor({0, 0}, at::kLong));
+  EXPECT_EQ(counts.top1, 1);
+  EXPECT_EQ(counts.top5, 2);
+}
+
+TEST(CountTopK, RefusesALabelOutOfRange) {
+  EXPECT_THROW(count_top_k(at::zeros({1, 3}), at::tensor({3}, at::kLong)), base::InternalError);
+}
+
+}  // namespace
+}  // namespace paceline::metrics
