@@ -1,20 +1,22 @@
 #pragma once
 
+#include "paceline/tensor/fwd.h"
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "paceline/tensor/fwd.h"
 
 namespace paceline::comm {
 
+/// On bool tensors kSum and kMax mean "or", kMin means "and".
 enum class ReduceOp { kSum, kMin, kMax };
 
 /// A collective in flight. wait() must be called exactly once; it throws CommError.
 /// On CPU it blocks until the data is there, on CUDA it orders the data before later work on the
-/// current stream.
+/// current stream. Must not outlive its communicator.
 class Work {
  public:
   virtual ~Work() = default;
@@ -24,27 +26,35 @@ class Work {
 /// Collectives over a fixed group of ranks.
 ///
 /// Every rank must call the same functions in the same order with tensors of equal shape and dtype.
-/// Tensors must be contiguous, live on the communicator's device and stay alive until wait().
-/// Throws CommError, naming the rank that is missing, on time-out or when a peer is lost; the
-/// communicator is unusable after that.
+/// Tensors must be contiguous, live on the communicator's device and stay alive and untouched until
+/// wait(). Calls may come from any thread, for instance from autograd's hooks, one at a time.
+/// `label` says what is moved ("bucket 3 (fc.weight)"); error messages show it.
+/// Throws CommError, naming the rank that is missing, on time-out, when a peer is lost or when the
+/// ranks' calls differ; the communicator is unusable after that.
 class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual int rank() const = 0;        ///< in [0, world_size())
+  virtual int rank() const = 0;  ///< in [0, world_size())
   virtual int world_size() const = 0;
   virtual std::string backend() const = 0;  ///< "gloo", "nccl", "local" or "fake"
+  /// One line for the banner: backend, interface and store.
+  virtual std::string describe() const = 0;
 
-  /// In place: every rank ends with the reduction over all ranks.
-  virtual std::unique_ptr<Work> all_reduce(const at::Tensor& tensor, ReduceOp op) = 0;
+  /// In place: every rank ends with the reduction over all ranks, the same bits on each.
+  virtual std::unique_ptr<Work> all_reduce(const at::Tensor& tensor, ReduceOp op,
+                                           std::string_view label = {}) = 0;
   /// In place: every rank ends with source_rank's values.
-  virtual std::unique_ptr<Work> broadcast(const at::Tensor& tensor, int source_rank) = 0;
+  virtual std::unique_ptr<Work> broadcast(const at::Tensor& tensor, int source_rank,
+                                          std::string_view label = {}) = 0;
   /// input: n elements; output: world_size * n elements, ordered by rank.
-  virtual std::unique_ptr<Work> all_gather(const at::Tensor& output, const at::Tensor& input) = 0;
-  /// input: world_size * n elements; output: n elements, the sum of this rank's slices, added in rank
-  /// order in float32 or the tensor's dtype if that is wider.
-  virtual std::unique_ptr<Work> reduce_scatter(const at::Tensor& output,
-                                               const at::Tensor& input) = 0;
+  virtual std::unique_ptr<Work> all_gather(const at::Tensor& output, const at::Tensor& input,
+                                           std::string_view label = {}) = 0;
+  /// input: world_size * n elements; output: n elements, the sum of this rank's slices, added in
+  /// rank order in float32 or the tensor's dtype if that is wider ("nccl" adds in its own order, in
+  /// the tensor's dtype).
+  virtual std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
+                                               std::string_view label = {}) = 0;
   virtual void barrier() = 0;
 
   /// Every rank's text, ordered by rank: for agreement checks and reports, not for the step.
@@ -53,8 +63,8 @@ class Communicator {
   /// From now on a collective that takes longer throws CommError.
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
 
-  /// Leaves the group in order. Called once, by every rank, before destruction in the good case; on the
-  /// way out of an error it is not called.
+  /// Leaves the group in order. Called once, by every rank, before destruction in the good case; on
+  /// the way out of an error it is not called.
   virtual void shutdown() = 0;
 };
 
