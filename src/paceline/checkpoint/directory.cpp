@@ -1,0 +1,87 @@
+#include "paceline/checkpoint/directory.h"
+
+#include "paceline/base/log.h"
+
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kTemporary = ".tmp";
+constexpr std::string_view kOld = ".old";
+
+fs::path with_suffix(const fs::path& path, std::string_view suffix) {
+  fs::path result = path;
+  result += suffix;
+  return result;
+}
+
+}  // namespace
+
+std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
+
+std::optional<std::int64_t> step_of_name(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  std::int64_t step = -1;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  return step >= 0 && checkpoint_name(step) == name ? std::optional(step) : std::nullopt;
+}
+
+fs::path temporary_of(const fs::path& checkpoint) { return with_suffix(checkpoint, kTemporary); }
+
+void make_empty_directory(base::FileSystem& files, const fs::path& path) {
+  files.remove_all(path);
+  files.create_directories(path);
+}
+
+void publish_directory(base::FileSystem& files, const fs::path& temporary, const fs::path& target) {
+  const fs::path old = with_suffix(target, kOld);
+  files.sync_directory(temporary);
+  if (fs::exists(target)) {
+    files.remove_all(old);
+    files.rename(target, old);
+  }
+  files.rename(temporary, target);
+  files.sync_directory(target.parent_path());
+  if (fs::exists(old)) files.remove_all(old);
+}
+
+void remove_checkpoint(base::FileSystem& files, const fs::path& path) {
+  const fs::path temporary = temporary_of(path);
+  files.remove_all(temporary);
+  files.rename(path, temporary);
+  files.remove_all(temporary);
+}
+
+void remove_quietly(base::FileSystem& files, const fs::path& path) {
+  try {
+    files.remove_all(path);
+  } catch (const std::exception& error) {
+    base::log_warning("{} could not be removed: {}", path.string(), error.what());
+  }
+}
+
+void clean_leftovers(base::FileSystem& files, const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  std::vector<fs::path> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    paths.push_back(entry.path());
+  for (const fs::path& path : paths) {
+    if (!step_of_name(path.stem().string())) continue;
+    const fs::path target = folder / path.stem();
+    if (path.extension() == kOld && !fs::exists(target)) {
+      files.rename(path, target);
+    } else if (path.extension() == kOld || path.extension() == kTemporary) {
+      base::log_info("removing {}, left by a run that was stopped", path.string());
+      files.remove_all(path);
+    }
+  }
+}
+
+}  // namespace paceline::checkpoint

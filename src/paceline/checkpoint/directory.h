@@ -1,0 +1,43 @@
+#pragma once
+
+#include "paceline/base/file.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace paceline::checkpoint {
+
+/// How a checkpoint's directory gets and loses its name, so that a name always stands for a whole
+/// checkpoint, whenever the program or the machine stops:
+///   step-00000100      complete
+///   step-00000100.tmp  being written or removed; of no use to anybody
+///   step-00000100.old  complete, and about to be replaced by one of the same step
+
+/// "step-00000100"
+std::string checkpoint_name(std::int64_t step);
+/// The step of such a name; nothing for any other.
+std::optional<std::int64_t> step_of_name(std::string_view name);
+
+std::filesystem::path temporary_of(const std::filesystem::path& checkpoint);
+
+/// A fresh directory in place of whatever was there.
+void make_empty_directory(base::FileSystem& files, const std::filesystem::path& path);
+
+/// Gives the finished `temporary` its name for good, and removes the checkpoint that had it.
+void publish_directory(base::FileSystem& files, const std::filesystem::path& temporary,
+                       const std::filesystem::path& target);
+
+/// Removes a checkpoint; interrupted, it leaves the whole one or a .tmp.
+void remove_checkpoint(base::FileSystem& files, const std::filesystem::path& path);
+
+/// Removes a directory after a failure that is being reported; a second failure is only logged.
+void remove_quietly(base::FileSystem& files, const std::filesystem::path& path);
+
+/// Removes what dead runs left in `folder` and brings a checkpoint back whose replacement never
+/// came. For the one process that holds the run's lock, before it saves or looks for checkpoints.
+void clean_leftovers(base::FileSystem& files, const std::filesystem::path& folder);
+
+}  // namespace paceline::checkpoint

@@ -1,0 +1,82 @@
+#include "paceline/checkpoint/listing.h"
+
+#include "paceline/base/error.h"
+#include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace paceline::checkpoint {
+
+namespace fs = std::filesystem;
+
+Listing list_checkpoints(const fs::path& folder) {
+  Listing listing;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const auto step = step_of_name(entry.path().filename().string());
+    if (!step) continue;
+    try {
+      const CheckpointReader reader(entry.path());
+      listing.complete.push_back({entry.path(), *step, reader.manifest().monitored});
+    } catch (const base::Error& problem) {
+      listing.damaged.push_back({entry.path(), *step, problem.what()});
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw base::CheckpointError(
+        fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
+  }
+  std::sort(listing.complete.begin(), listing.complete.end(),
+            [](const Listed& a, const Listed& b) { return a.step < b.step; });
+  return listing;
+}
+
+Latest find_latest(const fs::path& folder) {
+  Listing listing = list_checkpoints(folder);
+  Latest latest;
+  std::int64_t step = -1;
+  while (!listing.complete.empty() && !latest.path) {
+    const Listed newest = listing.complete.back();
+    listing.complete.pop_back();
+    try {
+      CheckpointReader(newest.path).verify();
+      latest.path = newest.path;
+      step = newest.step;
+    } catch (const base::Error& problem) {
+      latest.skipped.push_back({newest.path, newest.step, problem.what()});
+    }
+  }
+  for (Damaged& damaged : listing.damaged) {  // only newer ones change what a resume does
+    if (damaged.step > step) latest.skipped.push_back(std::move(damaged));
+  }
+  return latest;
+}
+
+std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
+                            MonitorMode mode, std::size_t count) {
+  std::vector<Listed> candidates;
+  std::copy_if(checkpoints.begin(), checkpoints.end(), std::back_inserter(candidates),
+               [&](const Listed& listed) {
+                 return listed.monitored && listed.monitored->name == monitor &&
+                        !std::isnan(listed.monitored->value);
+               });
+  std::sort(candidates.begin(), candidates.end(), [&](const Listed& a, const Listed& b) {
+    const double left = a.monitored->value;
+    const double right = b.monitored->value;
+    if (left == right) return a.step < b.step;
+    return mode == MonitorMode::kMax ? left > right : left < right;
+  });
+  if (candidates.size() > count) candidates.resize(count);
+  return candidates;
+}
+
+std::string describe_newest(const fs::path& folder) {
+  const Listing listing = list_checkpoints(folder);
+  if (listing.complete.empty()) return "There is no earlier checkpoint";
+  return fmt::format("Earlier checkpoints are untouched; the newest is {}",
+                     listing.complete.back().path.string());
+}
+
+}  // namespace paceline::checkpoint

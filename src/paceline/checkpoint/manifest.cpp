@@ -1,0 +1,200 @@
+#include "paceline/checkpoint/manifest.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/hash.h"
+#include "paceline/checkpoint/dtypes.h"
+
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+namespace paceline::checkpoint {
+namespace {
+
+using base::CheckpointError;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormatName = "paceline-checkpoint";
+
+std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
+
+/// {"xxh3": "<16 digits>", on a line of its own before the rest of the object, which it covers.
+std::string first_line(std::string_view rest) {
+  return fmt::format("{{\"xxh3\": \"{}\",\n", hex(base::xxh3(rest)));
+}
+
+/// JSON has no NaN and no infinity; as text they survive.
+Json number_to_json(double value) {
+  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+}
+
+double number_from_json(const Json& value) {
+  return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
+Json to_json(const TensorRecord& tensor) {
+  Json slices = Json::array();
+  for (const SliceRecord& slice : tensor.slices) {
+    slices.push_back({{"file", slice.file},
+                      {"tensor", slice.tensor},
+                      {"begin", slice.begin},
+                      {"end", slice.end},
+                      {"xxh3", hex(slice.checksum)}});
+  }
+  return {
+      {"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"slices", slices}};
+}
+
+Json to_json(const Environment& environment) {
+  return {{"world_size", environment.world_size},
+          {"threads_per_rank", environment.threads_per_rank},
+          {"libtorch", environment.libtorch},
+          {"instruction_set", environment.instruction_set},
+          {"device", environment.device}};
+}
+
+std::uint64_t hex_from_json(const Json& value) {
+  return std::stoull(value.get<std::string>(), nullptr, 16);
+}
+
+TensorRecord tensor_from_json(const Json& json) {
+  TensorRecord tensor;
+  json.at("name").get_to(tensor.name);
+  json.at("dtype").get_to(tensor.dtype);
+  json.at("shape").get_to(tensor.shape);
+  for (const Json& slice : json.at("slices")) {
+    tensor.slices.push_back({slice.at("file"), slice.at("tensor"), slice.at("begin"),
+                             slice.at("end"), hex_from_json(slice.at("xxh3"))});
+  }
+  return tensor;
+}
+
+Manifest manifest_from_json(const Json& json) {
+  Manifest manifest;
+  json.at("step").get_to(manifest.step);
+  const Json& environment = json.at("environment");
+  manifest.environment = {environment.at("world_size"), environment.at("threads_per_rank"),
+                          environment.at("libtorch"), environment.at("instruction_set"),
+                          environment.at("device")};
+  if (const Json& monitored = json.at("monitored"); !monitored.is_null()) {
+    manifest.monitored = {monitored.at("name"), number_from_json(monitored.at("value"))};
+  }
+  for (const Json& file : json.at("files")) {
+    manifest.files.push_back({file.at("name"), file.at("size"), hex_from_json(file.at("xxh3"))});
+  }
+  for (const Json& tensor : json.at("tensors"))
+    manifest.tensors.push_back(tensor_from_json(tensor));
+  manifest.state = json.at("state");
+  json.at("config").get_to(manifest.config);
+  return manifest;
+}
+
+/// Brings the JSON of an older version to the present one, a version at a time. There is none yet.
+Json migrate(Json json, int version, const std::filesystem::path& path) {
+  if (version > kFormatVersion) {
+    throw CheckpointError(
+        fmt::format("{}: it has format version {} and this program reads up to {}: use the program "
+                    "that wrote it, or a "
+                    "newer one",
+                    path.string(), version, kFormatVersion));
+  }
+  if (version < 1) {
+    throw CheckpointError(fmt::format("{}: there is no format version {}", path.string(), version));
+  }
+  return json;
+}
+
+/// JSON would turn them into null in silence.
+void check_numbers(const nlohmann::json& state) {
+  for (const auto& [key, value] : state.flatten().items()) {
+    PACELINE_CHECK(!value.is_number_float() || std::isfinite(value.get<double>()),
+                   "state '{}' of a checkpoint is not a finite number", key);
+  }
+}
+
+std::string inconsistency(const TensorRecord& tensor, const std::set<std::string>& files) {
+  const auto numel = checked_numel(tensor.shape);
+  if (!numel || !dtype_from_name(tensor.dtype)) return "has an impossible shape or dtype";
+  std::int64_t position = 0;
+  for (const SliceRecord& slice : tensor.slices) {
+    if (!files.contains(slice.file))
+      return fmt::format("lies in the unknown file '{}'", slice.file);
+    if (slice.begin != position || slice.end < slice.begin) {
+      return fmt::format("has a slice from {} to {}, expected one from {}", slice.begin, slice.end,
+                         position);
+    }
+    position = slice.end;
+  }
+  if (position != *numel) return fmt::format("has {} elements saved of {}", position, *numel);
+  return {};
+}
+
+void check_consistent(const Manifest& manifest, const std::filesystem::path& path) {
+  std::set<std::string> files;
+  for (const FileRecord& file : manifest.files) {
+    if (file.name.empty() || file.name.find('/') != std::string::npos ||
+        !files.insert(file.name).second) {
+      throw CheckpointError(fmt::format("{}: bad file name '{}'", path.string(), file.name));
+    }
+  }
+  std::set<std::string> names;
+  for (const TensorRecord& tensor : manifest.tensors) {
+    const std::string problem =
+        names.insert(tensor.name).second ? inconsistency(tensor, files) : "is listed twice";
+    if (!problem.empty()) {
+      throw CheckpointError(fmt::format("{}: tensor '{}' {}", path.string(), tensor.name, problem));
+    }
+  }
+}
+
+}  // namespace
+
+std::string encode(const Manifest& manifest) {
+  check_numbers(manifest.state);
+  Json json = {{"format", kFormatName},
+               {"version", kFormatVersion},
+               {"step", manifest.step},
+               {"environment", to_json(manifest.environment)},
+               {"monitored", nullptr}};
+  if (manifest.monitored) {
+    json["monitored"] = {{"name", manifest.monitored->name},
+                         {"value", number_to_json(manifest.monitored->value)}};
+  }
+  json["state"] = manifest.state;
+  json["config"] = manifest.config;
+  json["files"] = Json::array();
+  for (const FileRecord& file : manifest.files) {
+    json["files"].push_back(
+        {{"name", file.name}, {"size", file.size}, {"xxh3", hex(file.checksum)}});
+  }
+  json["tensors"] = Json::array();
+  for (const TensorRecord& tensor : manifest.tensors) json["tensors"].push_back(to_json(tensor));
+  const std::string rest = json.dump(1).substr(1) + "\n";  // without the opening brace
+  return first_line(rest) + rest;
+}
+
+Manifest decode(std::string_view text, const std::filesystem::path& path) {
+  const auto line_end = text.find('\n');
+  const std::string_view rest = line_end == text.npos ? "" : text.substr(line_end + 1);
+  if (line_end == text.npos || text.substr(0, line_end + 1) != first_line(rest)) {
+    throw CheckpointError(
+        fmt::format("{}: damaged: its checksum does not fit its text", path.string()));
+  }
+  try {
+    Json json = Json::parse(text);
+    if (json.at("format") != kFormatName)
+      throw CheckpointError(path.string() + ": not a checkpoint's");
+    json = migrate(std::move(json), json.at("version").get<int>(), path);
+    Manifest manifest = manifest_from_json(json);
+    check_consistent(manifest, path);
+    return manifest;
+  } catch (const nlohmann::json::exception& error) {
+    throw CheckpointError(
+        fmt::format("{}: a field is missing or wrong: {}", path.string(), error.what()));
+  } catch (const std::logic_error& error) {  // of stoull and stod
+    throw CheckpointError(
+        fmt::format("{}: a number is malformed: {}", path.string(), error.what()));
+  }
+}
+
+}  // namespace paceline::checkpoint

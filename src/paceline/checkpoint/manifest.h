@@ -1,0 +1,70 @@
+#pragma once
+
+#include "paceline/checkpoint/environment.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::checkpoint {
+
+/// The version that this program writes. Older ones are migrated when they are read; a change of
+/// the format raises it, adds a step to migrate() and a fixture to the tests.
+inline constexpr int kFormatVersion = 1;
+
+inline constexpr std::string_view kManifestFile = "manifest.json";
+
+/// A range of a tensor's elements, in row-major order, and where they lie.
+struct SliceRecord {
+  std::string file;    ///< in the checkpoint's directory
+  std::string tensor;  ///< its name in that file
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint64_t checksum = 0;  ///< xxh3 of the slice's bytes
+};
+
+struct TensorRecord {
+  std::string name;
+  std::string dtype;                ///< as in safetensors: "F32"
+  std::vector<std::int64_t> shape;  ///< of the whole tensor
+  std::vector<SliceRecord> slices;  ///< by begin; together they are the whole tensor
+};
+
+struct FileRecord {
+  std::string name;
+  std::uint64_t size = 0;
+  std::uint64_t checksum = 0;  ///< xxh3 of the file
+};
+
+/// The metric by which the best checkpoints are chosen, as it was when this one was saved.
+struct Monitored {
+  std::string name;
+  double value = 0;
+  bool operator==(const Monitored&) const = default;
+};
+
+/// What a checkpoint is: all but the elements of the tensors.
+struct Manifest {
+  std::int64_t step = 0;  ///< optimizer steps done
+  Environment environment;
+  std::optional<Monitored> monitored;
+  std::vector<FileRecord> files;
+  std::vector<TensorRecord> tensors;
+  nlohmann::json
+      state;  ///< of clock, schedule, scaler, algorithms, generator, loader: their owners' own
+  std::string config;  ///< the resolved recipe, YAML
+};
+
+/// The text of manifest.json. Its first line holds a checksum of the rest.
+std::string encode(const Manifest& manifest);
+
+/// Reads what encode() wrote and checks that it is whole and consistent: the slices of each tensor
+/// cover it once and name files of the list. `path` is for messages. Throws CheckpointError.
+Manifest decode(std::string_view text, const std::filesystem::path& path);
+
+}  // namespace paceline::checkpoint

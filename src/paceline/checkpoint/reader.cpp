@@ -1,0 +1,200 @@
+#include "paceline/checkpoint/reader.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/hash.h"
+#include "paceline/checkpoint/agreement.h"
+#include "paceline/checkpoint/dtypes.h"
+
+#include <algorithm>
+#include <set>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using base::CheckpointError;
+using tensor::StateShard;
+
+std::string describe(std::string_view dtype, std::span<const std::int64_t> shape) {
+  return fmt::format("{} {}", dtype, shape_text(shape));
+}
+
+/// Every difference between what is saved and what is wanted, a line each.
+std::vector<std::string> all_mismatches(const CheckpointReader& reader,
+                                        std::span<const StateShard> shards, ExtraTensors extra) {
+  std::vector<std::string> lines;
+  std::set<std::string> wanted;
+  for (const StateShard& shard : shards) {
+    wanted.insert(shard.name);
+    if (const std::string problem = reader.mismatch(shard); !problem.empty()) {
+      lines.push_back(fmt::format("{}: {}", shard.name, problem));
+    }
+  }
+  if (extra == ExtraTensors::kIgnore) return lines;
+  for (const TensorRecord& record : reader.manifest().tensors) {
+    if (!wanted.contains(record.name)) {
+      lines.push_back(fmt::format("{}: saved as {}, not in this run", record.name,
+                                  describe(record.dtype, record.shape)));
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(directory) {
+  const fs::path manifest_path = directory / kManifestFile;
+  if (!fs::is_directory(directory)) {
+    throw CheckpointError(fmt::format("{}: there is no such checkpoint", directory.string()));
+  }
+  if (!fs::exists(manifest_path)) {
+    throw CheckpointError(fmt::format("{}: not a complete checkpoint: it has no {}",
+                                      directory.string(), kManifestFile));
+  }
+  manifest_ = decode(base::MappedFile(manifest_path).bytes(), manifest_path);
+  for (std::size_t i = 0; i < manifest_.tensors.size(); ++i) index_[manifest_.tensors[i].name] = i;
+  for (const FileRecord& file : manifest_.files) {
+    std::error_code error;
+    const auto size = fs::file_size(directory / file.name, error);
+    if (error) {
+      throw CheckpointError(
+          fmt::format("{}: cannot be read: {}", (directory / file.name).string(), error.message()));
+    }
+    if (size == file.size) continue;
+    open(file.name);  // knows which tensor is cut off, and throws
+    throw CheckpointError(fmt::format("{}: it has {} bytes, {} were saved",
+                                      (directory / file.name).string(), size, file.size));
+  }
+}
+
+const TensorRecord* CheckpointReader::find(const std::string& name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &manifest_.tensors[found->second];
+}
+
+SafetensorsFile& CheckpointReader::open(const std::string& file) {
+  std::unique_ptr<SafetensorsFile>& opened = open_files_[file];
+  if (!opened) opened = std::make_unique<SafetensorsFile>(directory_ / file);
+  return *opened;
+}
+
+void CheckpointReader::verify(int share, int num_shares) {
+  const auto step = static_cast<std::size_t>(num_shares);
+  for (auto i = static_cast<std::size_t>(share); i < manifest_.files.size(); i += step) {
+    const FileRecord& file = manifest_.files[i];
+    const fs::path path = directory_ / file.name;
+    if (base::xxh3(base::MappedFile(path).bytes()) == file.checksum) continue;
+    throw CheckpointError(fmt::format("{}: damaged: {}", path.string(), damage_of(file)));
+  }
+  check_headers();
+}
+
+std::string CheckpointReader::damage_of(const FileRecord& file) {
+  std::string tensors;
+  try {
+    const SafetensorsFile& opened = open(file.name);
+    for (const TensorRecord& record : manifest_.tensors) {
+      for (const SliceRecord& slice : record.slices) {
+        if (slice.file != file.name) continue;
+        const auto* entry = opened.find(slice.tensor);
+        if (entry == nullptr || base::xxh3(opened.bytes(*entry)) != slice.checksum) {
+          tensors += fmt::format("{}'{}'", tensors.empty() ? "" : ", ", record.name);
+        }
+      }
+    }
+  } catch (const CheckpointError& error) {
+    return error.what();
+  }
+  return tensors.empty() ? "its header was changed" : fmt::format("tensor {} was changed", tensors);
+}
+
+void CheckpointReader::check_headers() {
+  if (has_checked_headers_) return;
+  for (const TensorRecord& record : manifest_.tensors) {
+    for (const SliceRecord& slice : record.slices) {
+      const auto* entry = open(slice.file).find(slice.tensor);
+      if (entry == nullptr || dtype_name(entry->dtype) != record.dtype ||
+          checked_numel(entry->shape) != slice.end - slice.begin) {
+        throw CheckpointError(fmt::format("{}: tensor '{}' is not what {} says",
+                                          (directory_ / slice.file).string(), slice.tensor,
+                                          kManifestFile));
+      }
+    }
+  }
+  has_checked_headers_ = true;
+}
+
+void CheckpointReader::copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
+                                  const at::Tensor& flat) {
+  for (const SliceRecord& slice : record.slices) {
+    const std::int64_t first = std::max(begin, slice.begin);
+    const std::int64_t last = std::min(end, slice.end);
+    if (first >= last) continue;
+    const SafetensorsFile& file = open(slice.file);
+    const at::Tensor saved = file.tensor(*file.find(slice.tensor)).view(-1);
+    flat.slice(0, first - begin, last - begin)
+        .copy_(saved.slice(0, first - slice.begin, last - slice.begin));
+  }
+}
+
+at::Tensor CheckpointReader::tensor(const std::string& name) {
+  const TensorRecord* record = find(name);
+  if (record == nullptr) {
+    throw CheckpointError(fmt::format("{}: there is no tensor '{}'", directory_.string(), name));
+  }
+  check_headers();
+  at::Tensor whole = at::empty(record->shape, at::TensorOptions(*dtype_from_name(record->dtype)));
+  copy_range(*record, 0, whole.numel(), whole.view(-1));
+  return whole;
+}
+
+void CheckpointReader::fill(const StateShard& shard) {
+  const at::NoGradGuard no_grad;
+  const TensorRecord& record = *find(shard.name);
+  if (shard.data.is_contiguous()) {
+    copy_range(record, shard.begin, shard.end, shard.data.view(-1));
+    return;
+  }
+  // Another memory layout (channels-last): collect row-major, then let LibTorch permute.
+  const at::Tensor row_major =
+      at::empty(shard.data.sizes(), shard.data.options(), at::MemoryFormat::Contiguous);
+  copy_range(record, shard.begin, shard.end, row_major.view(-1));
+  shard.data.copy_(row_major);
+}
+
+std::string CheckpointReader::mismatch(const StateShard& shard) const {
+  const TensorRecord* record = find(shard.name);
+  const std::string_view dtype = dtype_name(shard.data.scalar_type());
+  if (record == nullptr) return fmt::format("not saved, wanted {}", describe(dtype, shard.shape));
+  if (record->shape != shard.shape || record->dtype != dtype) {
+    return fmt::format("saved as {}, wanted {}", describe(record->dtype, record->shape),
+                       describe(dtype, shard.shape));
+  }
+  return {};
+}
+
+std::unique_ptr<CheckpointReader> open_checkpoint(const fs::path& directory,
+                                                  comm::Communicator& communicator) {
+  std::unique_ptr<CheckpointReader> reader;
+  on_all_ranks(communicator, "cannot open the checkpoint",
+               [&] { reader = std::make_unique<CheckpointReader>(directory); });
+  return reader;
+}
+
+void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> shards,
+                     ExtraTensors extra, comm::Communicator& communicator) {
+  on_all_ranks(communicator, "cannot load the checkpoint", [&] {
+    const std::vector<std::string> lines = all_mismatches(reader, shards, extra);
+    if (!lines.empty()) {
+      throw CheckpointError(
+          fmt::format("{} is of another model or optimizer; {} of its tensors differ:\n  {}",
+                      reader.directory().string(), lines.size(), fmt::join(lines, "\n  ")));
+    }
+    reader.verify(communicator.rank(), communicator.world_size());
+  });
+  on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on", [&] {
+    for (const StateShard& shard : shards) reader.fill(shard);
+  });
+}
+
+}  // namespace paceline::checkpoint

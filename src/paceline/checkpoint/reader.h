@@ -1,0 +1,72 @@
+#pragma once
+
+#include "paceline/checkpoint/manifest.h"
+#include "paceline/checkpoint/safetensors.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/tensor/state_shard.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paceline::checkpoint {
+
+/// A checkpoint's directory, open for reading. Any number of ranks may have written it.
+class CheckpointReader {
+ public:
+  /// Reads the manifest and checks the sizes of the files; reads no tensor. Throws CheckpointError
+  /// that names the file and, if it is cut off, the first tensor that is not whole.
+  explicit CheckpointReader(const std::filesystem::path& directory);
+
+  const std::filesystem::path& directory() const { return directory_; }
+  const Manifest& manifest() const { return manifest_; }
+  /// nullptr when there is none.
+  const TensorRecord* find(const std::string& name) const;
+
+  /// Reads files number share, share + num_shares, ... and compares them with their checksums.
+  /// Throws CheckpointError that names the file and the tensors that are damaged.
+  void verify(int share = 0, int num_shares = 1);
+
+  /// A copy of a whole tensor, on the CPU, row-major.
+  at::Tensor tensor(const std::string& name);
+  /// Copies this rank's elements into the shard, converting nothing. The shard must match().
+  void fill(const tensor::StateShard& shard);
+  /// What is wrong with loading into a shard ("saved as F32 [10, 3], wanted ..."), or nothing.
+  std::string mismatch(const tensor::StateShard& shard) const;
+
+ private:
+  SafetensorsFile& open(const std::string& file);
+  /// Opens all files and compares their headers with the manifest, once.
+  void check_headers();
+  std::string damage_of(const FileRecord& file);
+  /// Copies elements [begin, end) of a tensor into a flat tensor of that length.
+  void copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
+                  const at::Tensor& flat);
+
+  std::filesystem::path directory_;
+  Manifest manifest_;
+  std::map<std::string, std::size_t> index_;  ///< of manifest_.tensors by name
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_files_;
+  bool has_checked_headers_ = false;
+};
+
+/// Opens a checkpoint on every rank. Every rank must call it; throws the same CheckpointError on
+/// all.
+std::unique_ptr<CheckpointReader> open_checkpoint(const std::filesystem::path& directory,
+                                                  comm::Communicator& communicator);
+
+/// What to do with saved tensors that nothing asked for, such as an optimizer's state in an
+/// evaluation.
+enum class ExtraTensors { kRefuse, kIgnore };
+
+/// Fills the shards of all ranks, with whatever number of ranks the checkpoint was saved. All of it
+/// is verified before the first shard changes. Every rank must call it. Throws the same
+/// CheckpointError on all ranks; for a checkpoint of another model it lists every tensor that is
+/// missing, extra or of another shape or dtype.
+void load_checkpoint(CheckpointReader& reader, std::span<const tensor::StateShard> shards,
+                     ExtraTensors extra, comm::Communicator& communicator);
+
+}  // namespace paceline::checkpoint

@@ -1,0 +1,60 @@
+#include "paceline/checkpoint/run_lock.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/file.h"
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
+}
+
+/// Without newline; empty while the holder has not yet written it.
+std::string holder_of(const fs::path& path) {
+  const std::string text = base::read_file(path);
+  return text.substr(0, text.find('\n'));
+}
+
+int open_and_lock(const fs::path& run_directory, const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) throw base::FileError("write to the run directory:", path, errno);
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  const int error = errno;
+  ::close(fd);
+  if (error != EWOULDBLOCK) throw base::FileError("lock", path, error);
+  throw base::CheckpointError(fmt::format(
+      "the run directory {} is in use by {}: wait for it, stop it, or choose another --run-dir",
+      run_directory.string(), holder_of(path)));
+}
+
+}  // namespace
+
+RunLock::RunLock(const fs::path& run_directory) : fd_(-1) {
+  base::RealFileSystem().create_directories(run_directory);
+  const fs::path path = run_directory / "lock";
+  fd_ = open_and_lock(run_directory, path);
+  const std::string text = fmt::format("process {} on {}\n", getpid(), host_name());
+  const auto size = static_cast<ssize_t>(text.size());
+  if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, text.data(), text.size(), 0) != size) {
+    const int error = errno;
+    ::close(fd_);
+    throw base::FileError("write to the run directory:", path, error);
+  }
+}
+
+RunLock::~RunLock() { ::close(fd_); }
+
+}  // namespace paceline::checkpoint

@@ -1,0 +1,146 @@
+#include "paceline/checkpoint/weights.h"
+
+#include "paceline/base/error.h"
+#include "paceline/checkpoint/dtypes.h"
+#include "paceline/tensor/torch.h"
+
+#include <algorithm>
+#include <set>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_batch_counter(std::string_view name) {
+  return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
+
+bool is_of_head(std::string_view name, std::string_view head_name) {
+  return !head_name.empty() && name.starts_with(head_name) &&
+         name.substr(head_name.size()).starts_with(".");
+}
+
+/// Whether two shapes differ in the number of classes only, which comes first.
+bool differs_in_classes(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  return a.size() == b.size() && !a.empty() && a[0] != b[0] &&
+         std::equal(a.begin() + 1, a.end(), b.begin() + 1);
+}
+
+/// Compares a file with what is wanted.
+class Import {
+ public:
+  Import(const SafetensorsFile& file, std::span<const NamedTensor> tensors,
+         std::string_view head_name)
+      : file_(file), head_name_(head_name) {
+    has_other_classes_ =
+        std::any_of(tensors.begin(), tensors.end(), [&](const NamedTensor& wanted) {
+          const auto* entry = file.find(wanted.name);
+          return entry != nullptr && is_of_head(wanted.name, head_name) &&
+                 differs_in_classes(entry->shape, wanted.tensor.sizes());
+        });
+    for (const NamedTensor& wanted : tensors) compare(wanted);
+    for (const auto& entry : file.entries()) find_extra(entry, tensors);
+  }
+
+  void throw_if_different() const {
+    if (problems_.empty()) return;
+    throw base::CheckpointError(fmt::format("{}: these weights are of another model:\n  {}",
+                                            file_.path().string(), fmt::join(problems_, "\n  ")));
+  }
+
+  ImportReport copy() {
+    const at::NoGradGuard no_grad;
+    std::set<std::string_view> dtypes;
+    for (const auto& [wanted, entry] : pairs_) {
+      if (entry->dtype != wanted->tensor.scalar_type()) dtypes.insert(dtype_name(entry->dtype));
+      wanted->tensor.copy_(file_.tensor(*entry));
+    }
+    if (!dtypes.empty())
+      notes_.push_back(fmt::format("converted from {}", fmt::join(dtypes, ", ")));
+    return {pairs_.size(), std::move(notes_)};
+  }
+
+ private:
+  void compare(const NamedTensor& wanted) {
+    const auto* entry = file_.find(wanted.name);
+    if (is_of_head(wanted.name, head_name_) && (entry == nullptr || has_other_classes_)) {
+      notes_.push_back(
+          entry == nullptr
+              ? fmt::format("{} is not in the file: kept as initialised", wanted.name)
+              : fmt::format("{} has {} classes in the file and {} here: kept as initialised",
+                            wanted.name, entry->shape[0], wanted.tensor.size(0)));
+    } else if (entry == nullptr) {
+      if (is_batch_counter(wanted.name)) return;
+      problems_.push_back(
+          fmt::format("{}: missing, wanted {}", wanted.name, shape_text(wanted.tensor.sizes())));
+    } else if (wanted.tensor.sizes() != at::IntArrayRef(entry->shape)) {
+      problems_.push_back(fmt::format("{}: the file has {}, wanted {}", wanted.name,
+                                      shape_text(entry->shape), shape_text(wanted.tensor.sizes())));
+    } else {
+      pairs_.emplace_back(&wanted, entry);
+    }
+  }
+
+  void find_extra(const SafetensorsFile::Entry& entry, std::span<const NamedTensor> tensors) {
+    const bool is_wanted =
+        std::any_of(tensors.begin(), tensors.end(),
+                    [&](const NamedTensor& wanted) { return wanted.name == entry.name; });
+    if (is_wanted || is_batch_counter(entry.name)) return;
+    problems_.push_back(
+        fmt::format("{}: {} in the file, not in this model", entry.name, shape_text(entry.shape)));
+  }
+
+  const SafetensorsFile& file_;
+  std::string_view head_name_;
+  bool has_other_classes_ = false;
+  std::vector<std::pair<const NamedTensor*, const SafetensorsFile::Entry*>> pairs_;
+  std::vector<std::string> problems_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::vector<NamedTensor> named_tensors(const torch::nn::Module& module) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& item : module.named_parameters()) tensors.push_back({item.key(), item.value()});
+  for (const auto& item : module.named_buffers()) tensors.push_back({item.key(), item.value()});
+  return tensors;
+}
+
+std::vector<NamedTensor> model_tensors(CheckpointReader& reader,
+                                       std::span<const std::string> other_states) {
+  std::vector<NamedTensor> tensors;
+  for (const TensorRecord& record : reader.manifest().tensors) {
+    const bool is_other =
+        std::any_of(other_states.begin(), other_states.end(),
+                    [&](const std::string& prefix) { return record.name.starts_with(prefix); });
+    if (!is_other) tensors.push_back({record.name, reader.tensor(record.name)});
+  }
+  return tensors;
+}
+
+void export_weights(base::FileSystem& files, const fs::path& path,
+                    std::span<const NamedTensor> tensors) {
+  fs::path temporary = path;
+  temporary += ".tmp";
+  try {
+    write_safetensors(files, temporary, tensors, {{"format", "pt"}});
+    files.rename(temporary, path);
+  } catch (const base::FileError&) {
+    std::error_code ignored;  // the first error is the one to report
+    fs::remove(temporary, ignored);
+    throw;
+  }
+  files.sync_directory(path.parent_path());
+}
+
+ImportReport import_weights(const fs::path& path, std::span<const NamedTensor> tensors,
+                            std::string_view head_name) {
+  const SafetensorsFile file(path);
+  Import import(file, tensors, head_name);
+  import.throw_if_different();
+  return import.copy();
+}
+
+}  // namespace paceline::checkpoint

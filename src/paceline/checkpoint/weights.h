@@ -1,0 +1,45 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/safetensors.h"
+#include "paceline/tensor/fwd.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::checkpoint {
+
+/// Model weights as plain safetensors files with the names of torchvision or timm, which Python
+/// reads with safetensors.torch.load_file and load_state_dict(strict=True).
+
+/// Parameters and buffers of a module, with their state_dict names. The tensors are the module's
+/// own.
+std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
+
+/// The model's tensors of a checkpoint (all but those whose names begin with one of
+/// `other_states`), gathered from the files of its ranks.
+std::vector<NamedTensor> model_tensors(CheckpointReader& reader,
+                                       std::span<const std::string> other_states);
+
+/// Atomic: at every moment there is the old file or the whole new one. Throws CheckpointError.
+void export_weights(base::FileSystem& files, const std::filesystem::path& path,
+                    std::span<const NamedTensor> tensors);
+
+/// What an import did besides copying, a sentence each, for the user to see.
+struct ImportReport {
+  std::size_t num_loaded = 0;
+  std::vector<std::string> notes;
+};
+
+/// Copies the weights of a file into `tensors`, converting dtypes. If the classifier `head_name`
+/// ("fc", "head") has another number of classes, the one in `tensors` stays as it was initialised,
+/// and a note says so. num_batches_tracked may be absent on either side. Throws CheckpointError
+/// that lists every tensor that is missing, extra or of another shape; then nothing was copied.
+ImportReport import_weights(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                            std::string_view head_name);
+
+}  // namespace paceline::checkpoint

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/checkpoint/manifest.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/tensor/state_shard.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::checkpoint {
+
+/// What one checkpoint is made of. Rank 0's values of all but `shards` are saved.
+struct SaveRequest {
+  std::filesystem::path
+      folder;  ///< of all checkpoints of the run, on a file system that all ranks share
+  std::int64_t step = 0;
+  std::span<const tensor::StateShard> shards;  ///< this rank's; those with is_writer are written
+  nlohmann::json state;                        ///< without NaN and infinity, which JSON lacks
+  std::string config;
+  std::optional<Monitored> monitored;
+  Environment environment;
+};
+
+/// Saves a checkpoint under folder/checkpoint_name(step) and returns that path. Each rank writes
+/// and fsyncs a file of its own, rank 0 the manifest; then the directory gets its name. One of the
+/// same step is replaced. Every rank must call it. A failure on any rank throws the same
+/// CheckpointError on all of them, removes what was written and leaves earlier checkpoints as they
+/// were.
+std::filesystem::path save_checkpoint(const SaveRequest& request, comm::Communicator& communicator,
+                                      base::FileSystem& files);
+
+}  // namespace paceline::checkpoint

@@ -1,0 +1,158 @@
+#include "paceline/checkpoint/reader.h"
+
+#include "rank/checkpoint/saved_runs.h"
+#include "unit/checkpoint/messages.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ReaderTest : public ::testing::Test {
+ protected:
+  fs::path save(Layout layout, int world_size) {
+    return save_model(dir_.path(), world_size, 5, layout, world_size, files_);
+  }
+  /// The message that all ranks get when they load `path` into these shards' tensors.
+  static std::string load_error(const fs::path& path, const std::vector<NamedTensor>& model,
+                                int world_size = 1) {
+    return message_of([&] {
+      testing::run_ranks(world_size, [&](comm::Communicator& communicator) {
+        const auto reader = open_checkpoint(path, communicator);
+        const auto shards = shards_of(model, Layout::kReplicated, communicator.rank(), world_size);
+        const auto before = shards_of(model, Layout::kReplicated, communicator.rank(), world_size);
+        try {
+          load_checkpoint(*reader, shards, ExtraTensors::kRefuse, communicator);
+        } catch (const base::CheckpointError&) {
+          for (std::size_t i = 0; i < shards.size(); ++i) {
+            EXPECT_TRUE(shards[i].data.equal(before[i].data)) << "changed by a failed load";
+          }
+          throw;
+        }
+      });
+    });
+  }
+
+  base::TempDir dir_;
+  base::RealFileSystem files_;
+};
+
+TEST_F(ReaderTest, SavedByNLoadsOnM) {
+  for (const int saved_with : {1, 2, 4}) {
+    for (const Layout saved_as : {Layout::kReplicated, Layout::kSharded}) {
+      const fs::path path = save(saved_as, saved_with);
+      for (const int loaded_with : {1, 3, 4}) {
+        expect_loads(path, 5, Layout::kReplicated, loaded_with);
+        expect_loads(path, 5, Layout::kSharded, loaded_with);
+      }
+    }
+  }
+}
+
+TEST_F(ReaderTest, GathersWholeTensors) {
+  CheckpointReader reader(save(Layout::kSharded, 3));
+  for (const NamedTensor& expected : whole_model(5)) {
+    EXPECT_TRUE(reader.tensor(expected.name).equal(expected.tensor)) << expected.name;
+  }
+  EXPECT_THAT(message_of([&] { reader.tensor("absent"); }),
+              HasSubstr("there is no tensor 'absent'"));
+}
+
+TEST_F(ReaderTest, AnotherModelIsToldAllAtOnce) {
+  auto other = whole_model(0);
+  other[0].tensor = at::zeros({2, 3, 3, 3});
+  other[1].tensor = other[1].tensor.to(at::kFloat);
+  other.erase(other.begin() + 2);
+  other.push_back({"head.weight", at::zeros({4})});
+  EXPECT_THAT(
+      load_error(save(Layout::kReplicated, 1), other, 2),
+      AllOf(HasSubstr("4 of its tensors differ"),
+            HasSubstr("conv.weight: saved as F32 [2, 3, 2, 2], wanted F32 [2, 3, 3, 3]"),
+            HasSubstr("fc.weight: saved as F64 [3, 7], wanted F32 [3, 7]"),
+            HasSubstr("head.weight: not saved, wanted F32 [4]"),
+            HasSubstr("optimizer.momentum_buffer/fc.weight: saved as F64 [3, 7], not in this run"),
+            Not(HasSubstr("bn.num_batches_tracked"))));
+}
+
+TEST_F(ReaderTest, ExtraTensorsMayBeIgnored) {
+  const fs::path path = save(Layout::kReplicated, 1);
+  auto model = whole_model(0);
+  model.erase(model.begin() + 2);
+  testing::run_ranks(1, [&](comm::Communicator& communicator) {
+    const auto reader = open_checkpoint(path, communicator);
+    const auto shards = shards_of(model, Layout::kReplicated, 0, 1);
+    load_checkpoint(*reader, shards, ExtraTensors::kIgnore, communicator);
+    EXPECT_TRUE(shards[1].data.equal(whole_model(5)[1].tensor));
+  });
+}
+
+TEST_F(ReaderTest, EveryFlippedBitOfEveryFileIsSeenBeforeTheModelChanges) {
+  const fs::path path = save(Layout::kReplicated, 1);
+  for (const std::string name : {"rank-0.safetensors", "manifest.json"}) {
+    const std::string good = base::read_file(path / name);
+    for (std::size_t byte = 0; byte < good.size(); ++byte) {
+      std::string bad = good;
+      bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));
+      files_.create(path / name)->write(bad);
+      const std::string message = message_of([&] { CheckpointReader(path).verify(); });
+      ASSERT_THAT(message, HasSubstr(name)) << byte;
+    }
+    files_.create(path / name)->write(good);
+  }
+  CheckpointReader(path).verify();
+}
+
+TEST_F(ReaderTest, AFlippedBitIsNamedWithFileAndTensorOnAllRanks) {
+  const fs::path path = save(Layout::kSharded, 3);
+  const fs::path file = path / "rank-1.safetensors";
+  const SafetensorsFile original(file);
+  const auto* entry = original.find("fc.weight[7:14]");
+  ASSERT_NE(entry, nullptr);
+  std::string bytes(original.all_bytes());
+  bytes[entry->begin + 9] ^= 4;
+  files_.create(file)->write(bytes);
+  EXPECT_THAT(load_error(path, whole_model(0), 2),
+              AllOf(HasSubstr("cannot load the checkpoint: rank 1: "),
+                    HasSubstr("rank-1.safetensors: damaged"),
+                    HasSubstr("tensor 'fc.weight' was changed"), Not(HasSubstr("conv"))));
+}
+
+TEST_F(ReaderTest, EveryTruncationIsSeenAndNamesTheTensor) {
+  const fs::path path = save(Layout::kReplicated, 1);
+  const fs::path file = path / "rank-0.safetensors";
+  const std::string good = base::read_file(file);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    files_.create(file)->write(good.substr(0, size));
+    ASSERT_THAT(message_of([&] { CheckpointReader reader(path); }), HasSubstr("rank-0.safetensors"))
+        << size;
+  }
+  EXPECT_THAT(load_error(path, whole_model(0)),
+              AllOf(HasSubstr("cannot open the checkpoint"), HasSubstr("tensor 'conv.weight'"),
+                    HasSubstr("truncated")));
+  fs::remove(file);
+  EXPECT_THAT(load_error(path, whole_model(0)),
+              HasSubstr("rank-0.safetensors: cannot be read: No such file"));
+}
+
+TEST_F(ReaderTest, WhatIsNoCheckpointSaysSo) {
+  EXPECT_THAT(message_of([&] { CheckpointReader(dir_.path() / "absent"); }),
+              HasSubstr("no such checkpoint"));
+  EXPECT_THAT(message_of([&] { CheckpointReader reader(dir_.path()); }),
+              HasSubstr("it has no manifest.json"));
+}
+
+// Written by the first version of the format; must load for ever.
+TEST_F(ReaderTest, LoadsVersionOne) {
+  expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-1", 5, Layout::kSharded, 2);
+}
+
+}  // namespace
+}  // namespace paceline::checkpoint

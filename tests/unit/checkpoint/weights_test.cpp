@@ -1,0 +1,139 @@
+#include "paceline/checkpoint/weights.h"
+
+#include "paceline/tensor/torch.h"
+#include "support/faulty_file_system.h"
+#include "unit/checkpoint/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::checkpoint {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// Names as a small ResNet has them.
+std::vector<NamedTensor> model(std::int64_t num_classes, double value) {
+  return {
+      {"conv1.weight", at::full({4, 3, 3, 3}, value).contiguous(at::MemoryFormat::ChannelsLast)},
+      {"bn1.running_mean", at::full({4}, value)},
+      {"bn1.num_batches_tracked", at::scalar_tensor(static_cast<std::int64_t>(value), at::kLong)},
+      {"fc.weight", at::full({num_classes, 4}, value)},
+      {"fc.bias", at::full({num_classes}, value)}};
+}
+
+class WeightsTest : public ::testing::Test {
+ protected:
+  base::TempDir dir_;
+  std::filesystem::path path_ = dir_.path() / "model.safetensors";
+  base::RealFileSystem files_;
+};
+
+TEST_F(WeightsTest, ExportThenImport) {
+  export_weights(files_, path_, model(10, 3));
+  EXPECT_EQ(SafetensorsFile(path_).metadata().at("format"), "pt");
+  const auto target = model(10, 0);
+  const ImportReport report = import_weights(path_, target, "fc");
+  EXPECT_EQ(report.num_loaded, 5u);
+  EXPECT_THAT(report.notes, IsEmpty());
+  const auto expected = model(10, 3);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    EXPECT_TRUE(target[i].tensor.equal(expected[i].tensor)) << target[i].name;
+  }
+  EXPECT_TRUE(target[0].tensor.is_contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+TEST_F(WeightsTest, AHeadOfOtherClassesIsKeptAsInitialised) {
+  export_weights(files_, path_, model(1000, 3));
+  const auto target = model(10, 0);
+  const ImportReport report = import_weights(path_, target, "fc");
+  EXPECT_EQ(report.num_loaded, 3u);
+  EXPECT_THAT(report.notes,
+              ElementsAre("fc.weight has 1000 classes in the file and 10 here: kept as initialised",
+                          "fc.bias has 1000 classes in the file and 10 here: kept as initialised"));
+  EXPECT_EQ(target[3].tensor.sum().item<double>(), 0);
+  EXPECT_EQ(target[0].tensor.max().item<double>(), 3);
+}
+
+TEST_F(WeightsTest, AHeadThatDiffersOtherwiseIsAnError) {
+  auto wide = model(10, 3);
+  wide[3].tensor = at::zeros({10, 8});
+  export_weights(files_, path_, wide);
+  EXPECT_THAT(message_of([&] { import_weights(path_, model(10, 0), "fc"); }),
+              HasSubstr("fc.weight: the file has [10, 8], wanted [10, 4]"));
+}
+
+TEST_F(WeightsTest, EveryDifferenceIsNamedAndNothingIsCopied) {
+  auto other = model(10, 3);
+  other.erase(other.begin() + 1);
+  other[0].tensor = at::zeros({8, 3, 3, 3});
+  other.push_back({"layer1.weight", at::zeros({2})});
+  export_weights(files_, path_, other);
+  const auto target = model(10, 0);
+  EXPECT_THAT(
+      message_of([&] { import_weights(path_, target, "fc"); }),
+      AllOf(HasSubstr("model.safetensors"),
+            HasSubstr("conv1.weight: the file has [8, 3, 3, 3], wanted [4, 3, 3, 3]"),
+            HasSubstr("bn1.running_mean: missing, wanted [4]"),
+            HasSubstr("layer1.weight: [2] in the file, not in this model"), Not(HasSubstr("fc."))));
+  EXPECT_EQ(target[3].tensor.sum().item<double>(), 0);
+}
+
+TEST_F(WeightsTest, BatchCountersMayBeAbsentOnEitherSide) {
+  auto without = model(10, 3);
+  without.erase(without.begin() + 2);
+  export_weights(files_, path_, without);
+  EXPECT_EQ(import_weights(path_, model(10, 0), "fc").num_loaded, 4u);
+  export_weights(files_, path_, model(10, 3));
+  EXPECT_EQ(import_weights(path_, without, "fc").num_loaded, 4u);
+}
+
+TEST_F(WeightsTest, DtypesAreConverted) {
+  const std::vector<NamedTensor> half{{"w", at::full({2}, 0.5, at::kHalf)}};
+  const std::vector<NamedTensor> target{{"w", at::zeros({2})}};
+  export_weights(files_, path_, half);
+  EXPECT_THAT(import_weights(path_, target, "").notes, ElementsAre("converted from F16"));
+  EXPECT_EQ(target[0].tensor.sum().item<double>(), 1.0);
+}
+
+TEST_F(WeightsTest, ModulesGiveParametersAndBuffers) {
+  struct Net : torch::nn::Module {
+    Net() {
+      register_parameter("weight", at::ones({2}));
+      register_buffer("mean", at::zeros({2}));
+    }
+  };
+  struct Outer : torch::nn::Module {
+    Outer() { register_module("inner", std::make_shared<Net>()); }
+  };
+  const Outer outer;
+  const auto tensors = named_tensors(outer);
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensors[0].name, "inner.weight");
+  EXPECT_EQ(tensors[1].name, "inner.mean");
+  export_weights(files_, path_,
+                 std::vector<NamedTensor>{{"inner.weight", at::full({2}, 7.0)},
+                                          {"inner.mean", at::full({2}, 8.0)}});
+  import_weights(path_, tensors, "");  // into leaves that require gradients
+  EXPECT_EQ(outer.parameters()[0].sum().item<double>(), 14);
+}
+
+TEST_F(WeightsTest, AFullDiskLeavesTheOldFile) {
+  export_weights(files_, path_, model(10, 3));
+  const std::string old = base::read_file(path_);
+  testing::FaultyFileSystem counting;
+  export_weights(counting, path_, model(10, 3));
+  for (int operation = 0; operation + 1 < counting.num_operations(); ++operation) {
+    testing::FaultyFileSystem full(operation);
+    EXPECT_THROW(export_weights(full, path_, model(10, 4)), base::CheckpointError) << operation;
+    EXPECT_EQ(base::read_file(path_), old) << operation;
+    EXPECT_FALSE(std::filesystem::exists(path_.string() + ".tmp")) << operation;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::checkpoint
