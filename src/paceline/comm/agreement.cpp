@@ -1,0 +1,67 @@
+#include "paceline/comm/agreement.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::comm {
+namespace {
+
+using Facts = std::map<std::string, std::string>;
+
+std::string value_of(const Facts& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  return found == facts.end() ? "nothing" : "'" + found->second + "'";
+}
+
+std::vector<std::string> differences(const std::vector<Facts>& facts_of_ranks) {
+  std::vector<std::string> lines;
+  const Facts& first = facts_of_ranks.front();
+  for (std::size_t rank = 1; rank < facts_of_ranks.size(); ++rank) {
+    const Facts& other = facts_of_ranks[rank];
+    std::set<std::string> keys;
+    for (const Facts* facts : {&first, &other}) {
+      for (const auto& [key, value] : *facts) {
+        keys.insert(key);
+      }
+    }
+    for (const std::string& key : keys) {
+      const std::string expected = value_of(first, key);
+      const std::string got = value_of(other, key);
+      if (expected != got) {
+        lines.push_back(fmt::format("{}: rank {} has {}, rank 0 has {}", key, rank, got, expected));
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+void agree(Communicator& communicator, const Facts& facts) {
+  std::vector<Facts> facts_of_ranks;
+  for (const std::string& text : communicator.all_gather_text(nlohmann::json(facts).dump())) {
+    facts_of_ranks.push_back(nlohmann::json::parse(text).get<Facts>());
+  }
+  const std::vector<std::string> lines = differences(facts_of_ranks);
+  if (lines.empty()) {
+    return;
+  }
+  constexpr std::size_t kMaxShown = 10;
+  std::string message =
+      "the ranks do not run the same thing; start all of them with the same program, recipe and "
+      "data:";
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxShown); ++i) {
+    message += "\n  " + lines[i];
+  }
+  if (lines.size() > kMaxShown) {
+    message += fmt::format("\n  and {} more differences", lines.size() - kMaxShown);
+  }
+  throw base::ConfigError(message);
+}
+
+}  // namespace paceline::comm

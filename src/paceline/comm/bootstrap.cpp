@@ -1,0 +1,114 @@
+#include "paceline/comm/bootstrap.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/endpoint.h"
+#include "paceline/comm/gloo/gloo_backend.h"
+#include "paceline/comm/local/local_group.h"
+#include "paceline/comm/nccl_backend.h"
+#include "paceline/comm/rendezvous.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+namespace paceline::comm {
+namespace {
+
+void check(const GroupOptions& options) {
+  const auto require = [](bool condition, const std::string& message) {
+    if (!condition) {
+      throw base::ConfigError(message);
+    }
+  };
+  require(options.world_size >= 1,
+          fmt::format("WORLD_SIZE is {}; it must be at least 1", options.world_size));
+  require(options.rank >= 0 && options.rank < options.world_size,
+          fmt::format("RANK is {}; with WORLD_SIZE {} it must be in 0..{}", options.rank,
+                      options.world_size, options.world_size - 1));
+  require(options.num_nodes >= 1 && options.num_nodes <= options.world_size,
+          fmt::format("{} nodes for {} ranks; each node needs at least one rank", options.num_nodes,
+                      options.world_size));
+  require(options.master_port >= 1 && options.master_port <= 65535,
+          fmt::format("MASTER_PORT is {}; it must be in 1..65535", options.master_port));
+  require(!options.run_id.empty(), "the run id is empty");
+}
+
+std::string interface_of(const GroupOptions& options) {
+  if (!options.interface.empty()) {
+    return options.interface;
+  }
+  for (const char* name : {"PACELINE_INTERFACE", "GLOO_SOCKET_IFNAME"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return {};
+}
+
+/// The GPU's index, or -1 for the CPU.
+int cuda_device_of(const GroupOptions& options) {
+  if (options.device == "cpu") {
+    return -1;
+  }
+  if (options.device == "cuda") {
+    return options.local_rank;
+  }
+  int index = -1;
+  if (const std::string_view text = options.device; text.starts_with("cuda:")) {
+    const auto [end, error] = std::from_chars(text.data() + 5, text.data() + text.size(), index);
+    if (error == std::errc() && end == text.data() + text.size() && index >= 0) {
+      return index;
+    }
+  }
+  throw base::ConfigError(
+      fmt::format("device '{}' is none of 'cpu', 'cuda', 'cuda:N'", options.device));
+}
+
+c10::intrusive_ptr<c10d::Backend> make_backend(const GroupOptions& options,
+                                               const Endpoint& endpoint,
+                                               const c10::intrusive_ptr<c10d::Store>& store,
+                                               int cuda_device) {
+  try {
+    if (cuda_device < 0) {
+      return make_gloo_backend(store, options.rank, options.world_size, endpoint.address,
+                               options.connect_timeout);
+    }
+    return make_nccl_backend(store, options.rank, options.world_size, cuda_device, options.timeout);
+  } catch (const base::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw base::CommError(fmt::format(
+        "rank {} cannot connect to its peers over interface {} ({}): {}; choose another "
+        "interface with PACELINE_INTERFACE",
+        options.rank, endpoint.interface, endpoint.address, first_line(error)));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> connect(const GroupOptions& options) {
+  check(options);
+  if (options.world_size == 1) {
+    return LocalGroup(1).join(0);
+  }
+  const int cuda_device = cuda_device_of(options);
+  const Endpoint endpoint =
+      choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
+  const Rendezvous meeting_point = meet(options);
+  auto backend = make_backend(
+      options, endpoint, c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
+      cuda_device);
+  C10dGroupOptions group;
+  group.timeout = options.timeout;
+  group.failure_grace = options.failure_grace;
+  group.cuda_device = cuda_device;
+  group.description = fmt::format("{} over {} ({}), store {}", backend->getBackendName(),
+                                  endpoint.interface, endpoint.address, meeting_point.description);
+  auto communicator = make_c10d_communicator(std::move(backend), meeting_point.store, group);
+  communicator->set_timeout(options.timeout);
+  return communicator;
+}
+
+}  // namespace paceline::comm

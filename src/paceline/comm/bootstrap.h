@@ -1,0 +1,48 @@
+#pragma once
+
+#include "paceline/comm/communicator.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace paceline::comm {
+
+/// One rank's place in a run.
+struct GroupOptions {
+  int rank = 0;
+  int world_size = 1;
+  int local_rank = 0;
+  int num_nodes = 1;
+  std::string master_addr = "127.0.0.1";  ///< where rank 0 runs; unused on a single node
+  int master_port = 29500;
+  /// Every key in the store starts with it, so runs that meet on one port by mistake do not mix.
+  /// The launcher makes one that strangers cannot guess.
+  std::string run_id = "paceline";
+  /// False when the launcher serves the store already (torchrun's
+  /// TORCHELASTIC_USE_AGENT_STORE=True).
+  bool serves_store = true;
+  /// The network interface for the collectives. Empty: $PACELINE_INTERFACE, else
+  /// $GLOO_SOCKET_IFNAME, else loopback on a single node, else the interface that routes to the
+  /// master.
+  std::string interface;
+  std::string device = "cpu";  ///< "cpu" (Gloo), "cuda" (NCCL on GPU local_rank) or "cuda:N"
+  std::chrono::milliseconds connect_timeout =
+      std::chrono::minutes(5);                                   ///< until all ranks are there
+  std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< of a collective
+};
+
+/// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which
+/// listens on the loopback address when the run has a single node, else on the address that
+/// master_addr names. The store has no passwords and no encryption (LibTorch's TCPStore has none):
+/// several nodes need a network of their own.
+///
+/// A world of one needs no network and opens no socket.
+///
+/// Throws ConfigError for options that cannot work, CommError when the port is in use, the master
+/// cannot be reached, a rank joins twice, the ranks' world sizes differ or ranks are missing, with
+/// their numbers, after connect_timeout.
+std::unique_ptr<Communicator> connect(const GroupOptions& options);
+
+}  // namespace paceline::comm

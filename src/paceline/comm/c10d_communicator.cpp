@@ -1,0 +1,275 @@
+#include "paceline/comm/c10d_communicator.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/collective.h"
+#include "paceline/comm/flight_recorder.h"
+#include "paceline/comm/peer_watch.h"
+#include "paceline/tensor/aten.h"
+
+#include <atomic>
+#include <utility>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace paceline::comm {
+namespace {
+
+c10d::ReduceOp to_c10d(ReduceOp op, at::ScalarType dtype) {
+  switch (op) {
+    case ReduceOp::kSum:
+      // Gloo adds bools as bytes, which would leave bools that are neither true nor false.
+      return dtype == at::kBool ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
+    case ReduceOp::kMin:
+      return c10d::ReduceOp::MIN;
+    case ReduceOp::kMax:
+      return c10d::ReduceOp::MAX;
+  }
+  throw base::InternalError("unknown ReduceOp");
+}
+
+/// The tensor's memory as bytes: collectives that only move data then work for every dtype.
+at::Tensor as_bytes(const at::Tensor& tensor) {
+  PACELINE_CHECK(tensor.is_contiguous(), "collectives need contiguous tensors");
+  return tensor.variable_data().view({tensor.numel()}).view(at::kByte);
+}
+
+class C10dCommunicator final : public Communicator {
+ public:
+  C10dCommunicator(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store,
+                   const C10dGroupOptions& options)
+      : backend_(std::move(backend)),
+        options_(options),
+        recorder_(std::make_shared<FlightRecorder>()),
+        watch_(std::move(store), backend_->getRank(), backend_->getSize(), recorder_) {}
+
+  int rank() const override { return backend_->getRank(); }
+  int world_size() const override { return backend_->getSize(); }
+  std::string backend() const override { return backend_->getBackendName(); }
+  std::string describe() const override { return options_.description; }
+
+  std::unique_ptr<Work> all_reduce(const at::Tensor& tensor, ReduceOp op,
+                                   std::string_view label) override {
+    PACELINE_CHECK(tensor.is_contiguous(), "collectives need contiguous tensors");
+    const std::uint64_t sequence =
+        issue(signature_of(CollectiveKind::kAllReduce, static_cast<int>(op), tensor), label);
+    return launch(sequence, [&] {
+      std::vector<at::Tensor> tensors{tensor.variable_data()};
+      c10d::AllreduceOptions options;
+      options.reduceOp = to_c10d(op, tensor.scalar_type());
+      options.timeout = options_.timeout;
+      return backend_->allreduce(tensors, options);
+    });
+  }
+
+  std::unique_ptr<Work> broadcast(const at::Tensor& tensor, int source_rank,
+                                  std::string_view label) override {
+    const std::uint64_t sequence =
+        issue(signature_of(CollectiveKind::kBroadcast, source_rank, tensor), label);
+    return launch(sequence, [&] {
+      std::vector<at::Tensor> tensors{as_bytes(tensor)};
+      c10d::BroadcastOptions options;
+      options.rootRank = source_rank;
+      options.timeout = options_.timeout;
+      return backend_->broadcast(tensors, options);
+    });
+  }
+
+  std::unique_ptr<Work> all_gather(const at::Tensor& output, const at::Tensor& input,
+                                   std::string_view label) override {
+    check_slices(output, input, world_size());
+    const std::uint64_t sequence = issue(signature_of(CollectiveKind::kAllGather, 0, input), label);
+    return launch(sequence, [&] { return gather_bytes(output, input); });
+  }
+
+  std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
+                                       std::string_view label) override {
+    check_slices(input, output, world_size());
+    const std::uint64_t sequence =
+        issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
+    if (is_cuda()) {
+      return launch(sequence, [&] {
+        at::Tensor target = output.variable_data();
+        at::Tensor source = input.variable_data();
+        c10d::ReduceScatterOptions options;
+        options.timeout = options_.timeout;
+        return backend_->_reduce_scatter_base(target, source, options);
+      });
+    }
+    // Gloo's own reduce-scatter is a whole all-reduce in the tensor's dtype. Exchanging slices
+    // moves half the bytes, and adding them here keeps the order and the precision in our hands.
+    const at::Tensor slices = at::empty_like(input);
+    auto finish = [this, slices, output = output.variable_data()] {
+      sum_slices(output, slices, world_size());
+    };
+    return launch(
+        sequence,
+        [&] {
+          at::Tensor received = as_bytes(slices);
+          at::Tensor sent = as_bytes(input);
+          std::vector<std::int64_t> equal_splits;
+          c10d::AllToAllOptions options;
+          options.timeout = options_.timeout;
+          return backend_->alltoall_base(received, sent, equal_splits, equal_splits, options);
+        },
+        std::move(finish));
+  }
+
+  void barrier() override {
+    const std::uint64_t sequence = issue({.kind = CollectiveKind::kBarrier}, {});
+    launch(sequence, [&] {
+      c10d::BarrierOptions options;
+      options.timeout = options_.timeout;
+      if (is_cuda()) {
+        options.device_ids = {options_.cuda_device};
+      }
+      return backend_->barrier(options);
+    })->wait();
+  }
+
+  std::vector<std::string> all_gather_text(const std::string& text) override;
+
+  void set_timeout(std::chrono::milliseconds timeout) override {
+    options_.timeout = timeout;
+    backend_->setTimeout(timeout);
+  }
+
+  void shutdown() override {
+    barrier();
+    watch_.leave(options_.timeout);
+    backend_->shutdown();
+  }
+
+ private:
+  using Finish = std::function<void()>;
+
+  class C10dWork final : public Work {
+   public:
+    C10dWork(C10dCommunicator& communicator, std::uint64_t sequence,
+             c10::intrusive_ptr<c10d::Work> work, Finish finish)
+        : communicator_(communicator),
+          sequence_(sequence),
+          work_(std::move(work)),
+          finish_(std::move(finish)) {}
+
+    void wait() override {
+      try {
+        work_->wait();
+      } catch (const std::exception& error) {
+        communicator_.fail(sequence_, first_line(error));
+      }
+      if (finish_) {
+        finish_();
+      }
+      communicator_.recorder_->complete(sequence_);
+    }
+
+   private:
+    C10dCommunicator& communicator_;
+    std::uint64_t sequence_;
+    c10::intrusive_ptr<c10d::Work> work_;
+    Finish finish_;
+  };
+
+  bool is_cuda() const { return options_.cuda_device >= 0; }
+
+  at::TensorOptions tensor_options(at::ScalarType dtype) const {
+    return at::TensorOptions(dtype).device(
+        is_cuda() ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.cuda_device))
+                  : at::Device(at::kCPU));
+  }
+
+  c10::intrusive_ptr<c10d::Work> gather_bytes(const at::Tensor& output, const at::Tensor& input) {
+    at::Tensor target = as_bytes(output);
+    at::Tensor source = as_bytes(input);
+    c10d::AllgatherOptions options;
+    options.timeout = options_.timeout;
+    return backend_->_allgather_base(target, source, options);
+  }
+
+  std::uint64_t issue(const CollectiveSignature& signature, std::string_view label) {
+    if (is_broken_) {
+      throw base::CommError(
+          "the communicator is unusable: an earlier collective failed (see the first error)");
+    }
+    const std::uint64_t sequence = recorder_->issue(signature, label);
+    if (!is_cuda() && static_cast<std::int64_t>(sequence) <= options_.checked_collectives) {
+      compare_with_peers(sequence, signature);
+    }
+    return sequence;
+  }
+
+  void compare_with_peers(std::uint64_t sequence, const CollectiveSignature& signature) {
+    const at::Tensor own = at::full({1}, hash(signature), at::kLong);
+    const at::Tensor all = at::empty({world_size()}, at::kLong);
+    launch(sequence, [&] { return gather_bytes(all, own); })->wait();
+    if (!all.eq(own).all().item<bool>()) {
+      fail(sequence, "the ranks' collectives differ");
+    }
+  }
+
+  template <typename Start>
+  std::unique_ptr<Work> launch(std::uint64_t sequence, const Start& start, Finish finish = {}) {
+    c10::intrusive_ptr<c10d::Work> work;
+    try {
+      work = start();
+    } catch (const std::exception& error) {
+      fail(sequence, first_line(error));
+    }
+    return std::make_unique<C10dWork>(*this, sequence, std::move(work), std::move(finish));
+  }
+
+  [[noreturn]] void fail(std::uint64_t sequence, const std::string& cause) {
+    if (is_broken_.exchange(true)) {
+      throw base::CommError(
+          fmt::format("collective #{} failed after an earlier one did: {}", sequence, cause));
+    }
+    CollectiveFailure failure{
+        .rank = rank(), .sequence = sequence, .cause = cause, .histories = {}};
+    watch_.ask_all(failure, options_.failure_grace);
+    throw base::CommError(fmt::format("{}: {}", backend(), explain(failure)));
+  }
+
+  c10::intrusive_ptr<c10d::Backend> backend_;
+  C10dGroupOptions options_;
+  std::shared_ptr<FlightRecorder> recorder_;
+  PeerWatch watch_;
+  std::atomic<bool> is_broken_ = false;
+};
+
+std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& text) {
+  const at::Tensor length = at::full({1}, std::ssize(text), tensor_options(at::kLong));
+  const at::Tensor lengths = at::empty({world_size()}, tensor_options(at::kLong));
+  all_gather(lengths, length, "lengths of texts")->wait();
+  const at::Tensor host_lengths = lengths.cpu();
+  const std::int64_t longest = host_lengths.max().item<std::int64_t>();
+
+  at::Tensor padded = at::zeros({longest}, at::kByte);
+  text.copy(static_cast<char*>(padded.data_ptr()), text.size());
+  const at::Tensor gathered = at::empty({world_size() * longest}, tensor_options(at::kByte));
+  all_gather(gathered, padded.to(gathered.device()), "texts")->wait();
+  const at::Tensor host = gathered.cpu();
+  const char* bytes = static_cast<const char*>(host.const_data_ptr());
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < world_size(); ++rank) {
+    texts.emplace_back(bytes + rank * longest,
+                       static_cast<std::size_t>(host_lengths[rank].item<std::int64_t>()));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string first_line(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string text =
+      torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+std::unique_ptr<Communicator> make_c10d_communicator(c10::intrusive_ptr<c10d::Backend> backend,
+                                                     c10::intrusive_ptr<c10d::Store> store,
+                                                     const C10dGroupOptions& options) {
+  return std::make_unique<C10dCommunicator>(std::move(backend), std::move(store), options);
+}
+
+}  // namespace paceline::comm

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "paceline/comm/communicator.h"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+namespace paceline::comm {
+
+/// What a c10d backend does not say of itself.
+struct C10dGroupOptions {
+  std::string description;  ///< for the banner
+  std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  /// Before each of the first collectives the ranks compare what they are about to do, so that a
+  /// model or a recipe that differs fails with both sides' words at step 1. Later ones are compared
+  /// only after a failure. Ignored on CUDA.
+  std::int64_t checked_collectives = 128;
+  /// How long a rank whose collective failed waits for the words of the others.
+  std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
+  int cuda_device = -1;  ///< -1: tensors are on the CPU
+};
+
+/// A communicator over Gloo or NCCL. `store` must be this group's own (a prefix), and is kept open
+/// to find out who is missing when a collective fails. Every rank must call it.
+std::unique_ptr<Communicator> make_c10d_communicator(c10::intrusive_ptr<c10d::Backend> backend,
+                                                     c10::intrusive_ptr<c10d::Store> store,
+                                                     const C10dGroupOptions& options);
+
+/// What an exception of LibTorch says, in one line and without its stack trace.
+std::string first_line(const std::exception& error);
+
+}  // namespace paceline::comm

@@ -1,0 +1,43 @@
+#include "paceline/comm/cuda_plugin.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace paceline::comm {
+namespace {
+
+std::filesystem::path plugin_path() {
+  if (const char* path = std::getenv("PACELINE_CUDA_PLUGIN"); path != nullptr && *path != '\0') {
+    return path;
+  }
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "lib" / "libpaceline_cuda.so";
+}
+
+/// Without the driver libtorch_cuda would load, cost a second and a gigabyte, and find nothing.
+bool has_driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr; }
+
+}  // namespace
+
+CudaPlugin load_cuda_plugin() {
+  if (!has_driver()) {
+    return {nullptr, "this machine has no NVIDIA driver (libcuda.so.1 cannot be loaded)"};
+  }
+  const std::filesystem::path path = plugin_path();
+  if (std::error_code error; !std::filesystem::exists(path, error)) {
+    return {nullptr,
+            fmt::format("{} does not exist; build it with the cuda preset", path.string())};
+  }
+  // RTLD_GLOBAL: libtorch_cuda registers its kernels with the libtorch_cpu that is loaded already.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) {
+    return {nullptr, fmt::format("cannot load {}: {}", path.string(), dlerror())};
+  }
+  return {handle, {}};
+}
+
+}  // namespace paceline::comm

@@ -1,0 +1,125 @@
+#include "paceline/comm/peer_watch.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/deadline.h"
+
+#include <utility>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace paceline::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Histories = std::vector<std::optional<CollectiveHistory>>;
+
+std::string wake_key(int rank) { return fmt::format("watch/wake/{}", rank); }
+std::string history_key(int rank) { return fmt::format("watch/history/{}", rank); }
+constexpr const char* kLeftKey = "watch/left";
+
+/// What a rank's wake key holds when the rank itself ends its listener.
+constexpr std::string_view kStop = "stop";
+
+void listen(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+            const FlightRecorder& recorder) {
+  try {
+    const std::string key = wake_key(rank);
+    store->wait({key}, std::chrono::hours(24 * 365));
+    if (store->get_to_str(key) != kStop) {
+      store->set(history_key(rank), to_json(recorder.history()));
+    }
+  } catch (const std::exception&) {
+    // The store is gone, which ends the listener's work. The rank itself learns of it from its
+    // collectives: whoever served the store took part in them.
+  }
+}
+
+Histories collect(const c10::intrusive_ptr<c10d::Store>& store, int own_rank, int world_size,
+                  const CollectiveHistory& own, Clock::time_point deadline) {
+  Histories histories(static_cast<std::size_t>(world_size));
+  histories[static_cast<std::size_t>(own_rank)] = own;
+  store->set(history_key(own_rank), to_json(own));
+  for (int rank = 0; rank < world_size; ++rank) {
+    store->set(wake_key(rank), std::string("wake"));
+  }
+  for (bool is_complete = false; !is_complete && Clock::now() < deadline;) {
+    is_complete = true;
+    for (int rank = 0; rank < world_size; ++rank) {
+      auto& history = histories[static_cast<std::size_t>(rank)];
+      if (!history && store->check({history_key(rank)})) {
+        history = history_from_json(store->get_to_str(history_key(rank)));
+      }
+      is_complete = is_complete && history.has_value();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(is_complete ? 0 : 10));
+  }
+  return histories;
+}
+
+}  // namespace
+
+PeerWatch::PeerWatch(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size,
+                     std::shared_ptr<const FlightRecorder> recorder)
+    : store_(std::move(store)),
+      rank_(rank),
+      world_size_(world_size),
+      recorder_(std::move(recorder)) {
+  listener_ = std::thread([own_store = store_->clone(), rank, shared_recorder = recorder_] {
+    listen(own_store, rank, *shared_recorder);
+  });
+}
+
+PeerWatch::~PeerWatch() { stop(); }
+
+void PeerWatch::stop() {
+  if (!listener_.joinable()) {
+    return;
+  }
+  const auto woken = [store = store_, rank = rank_] {
+    try {
+      store->set(wake_key(rank), std::string(kStop));
+    } catch (const std::exception&) {
+      // The store is gone, so the listener has ended or is about to.
+    }
+    return true;
+  };
+  if (within(std::chrono::seconds(2), woken)) {
+    listener_.join();
+  } else {
+    listener_.detach();  // the store's host is frozen; the thread owns all that it uses
+  }
+}
+
+void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds grace) const {
+  failure.histories.assign(static_cast<std::size_t>(world_size_), std::nullopt);
+  failure.histories[static_cast<std::size_t>(rank_)] = recorder_->history();
+  const auto ask = [store = store_, rank = rank_, world_size = world_size_,
+                    own = recorder_->history(), deadline = Clock::now() + grace] {
+    return collect(store, rank, world_size, own, deadline);
+  };
+  try {
+    if (auto histories = within(grace + std::chrono::seconds(1), ask)) {
+      failure.histories = std::move(*histories);
+      return;
+    }
+  } catch (const std::exception&) {
+    // What went wrong with the store is told by store_is_gone.
+  }
+  failure.store_is_gone = true;
+}
+
+void PeerWatch::leave(std::chrono::milliseconds timeout) {
+  stop();
+  const auto is_last = [store = store_, rank = rank_, world_size = world_size_,
+                        deadline = Clock::now() + timeout] {
+    std::int64_t left = store->add(kLeftKey, 1);
+    while (rank == 0 && left < world_size && Clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      left = store->add(kLeftKey, 0);
+    }
+    return true;
+  };
+  within(timeout + std::chrono::seconds(1), is_last);
+}
+
+}  // namespace paceline::comm

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "paceline/comm/bootstrap.h"
+
+#include <string>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+namespace paceline::comm {
+
+/// Where the ranks of a run have met.
+struct Rendezvous {
+  c10::intrusive_ptr<c10d::Store> store;  ///< sees this run's keys only
+  std::string description;                ///< "127.0.0.1:29500", for the banner
+};
+
+/// Opens the store (on rank 0: serves it) and returns when all ranks are there. Throws CommError.
+Rendezvous meet(const GroupOptions& options);
+
+}  // namespace paceline::comm

@@ -1,0 +1,130 @@
+#include "paceline/comm/c10d_communicator.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/aten.h"
+#include "rank/comm/connected_ranks.h"
+
+#include <atomic>
+#include <latch>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::comm {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(C10dCommunicator, WorksOverlapAndEndInAnyOrder) {
+  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    std::vector<at::Tensor> tensors;
+    std::vector<std::unique_ptr<Work>> works;
+    for (int i = 0; i < 300; ++i) {  // more than are checked, more than the recorder keeps
+      tensors.push_back(at::full({100}, i + options.rank, at::kDouble));
+      works.push_back(communicator->all_reduce(tensors.back(), ReduceOp::kSum, "overlapping"));
+    }
+    for (int i = 299; i >= 0; --i) {
+      works[static_cast<std::size_t>(i)]->wait();
+      PACELINE_CHECK(tensors[static_cast<std::size_t>(i)].eq(3 * i + 3).all().item<bool>(),
+                     "all-reduce {} is wrong", i);
+    }
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+TEST(C10dCommunicator, ReduceScatterAddsInRankOrderInFloat32) {
+  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    // In float32 and from the left: (1e8 + 1) - 1e8 is 0. In bfloat16 256 + 1 + 1 would stay 256.
+    const std::array<float, 3> values{1e8F, 1.0F, -1e8F};
+    const at::Tensor sum = at::empty({1});
+    communicator
+        ->reduce_scatter(sum, at::full({3}, values.at(static_cast<std::size_t>(options.rank))))
+        ->wait();
+    PACELINE_CHECK(sum.item<float>() == 0.0F, "got {}", sum.item<float>());
+    const at::Tensor narrow = at::empty({1}, at::kBFloat16);
+    communicator
+        ->reduce_scatter(narrow, at::full({3}, options.rank == 0 ? 256.0 : 1.0, at::kBFloat16))
+        ->wait();
+    PACELINE_CHECK(narrow.item<float>() == 258.0F, "got {}", narrow.item<float>());
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+TEST(C10dCommunicator, DifferingCallsFailOnEveryRankWithBothSidesWords) {
+  const auto errors = errors_of(test_options(2), [](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    communicator->barrier();
+    communicator->all_reduce(at::zeros({2 + options.rank}), ReduceOp::kSum, "bucket 3 (fc.weight)")
+        ->wait();
+  });
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("the order of collectives diverged at #2"),
+                                 HasSubstr("all_reduce sum [2] Float 'bucket 3 (fc.weight)'"),
+                                 HasSubstr("all_reduce sum [3] Float 'bucket 3 (fc.weight)'"))));
+}
+
+TEST(C10dCommunicator, ALostPeerIsNamed) {
+  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+    auto communicator = connect(options);
+    communicator->barrier();
+    if (options.rank == 1) {
+      return;  // closes its connections without a word, as a killed process does
+    }
+    communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0")->wait();
+  });
+  EXPECT_EQ(errors[1], "");
+  for (const std::size_t rank : {0U, 2U}) {
+    EXPECT_THAT(errors[rank],
+                AllOf(HasSubstr("rank 1 is lost"), HasSubstr("#2 all_reduce sum [4]")));
+  }
+}
+
+TEST(C10dCommunicator, ALatePeerIsNamedAfterTheTimeOut) {
+  std::latch rank_0_has_failed(1);
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    communicator->barrier();
+    communicator->set_timeout(milliseconds(300));
+    if (options.rank == 1) {
+      rank_0_has_failed.wait();
+      return;
+    }
+    const auto is_over = [&](int*) { rank_0_has_failed.count_down(); };
+    int token = 0;
+    const std::unique_ptr<int, decltype(is_over)> on_exit(&token, is_over);
+    communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0")->wait();
+  });
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("rank 1 is alive but late"),
+                               HasSubstr("rank 1 is at #1 barrier (done)"), HasSubstr("300ms")));
+}
+
+TEST(C10dCommunicator, IsUnusableAfterAFailure) {
+  std::atomic<int> refusals = 0;
+  GroupOptions group = test_options(2);
+  group.failure_grace = milliseconds(10);
+  errors_of(group, [&](const GroupOptions& options) {
+    auto communicator = connect(options);
+    communicator->barrier();
+    if (options.rank == 1) {
+      return;
+    }
+    EXPECT_THROW(communicator->barrier(), base::CommError);
+    try {
+      communicator->barrier();
+    } catch (const base::CommError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("unusable"));
+      ++refusals;
+    }
+  });
+  EXPECT_EQ(refusals, 1);
+}
+
+}  // namespace
+}  // namespace paceline::comm
