@@ -1,10 +1,7 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <vector>
-
 #include "paceline/config/registry.h"
+#include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/loggers/sink_context.h"
@@ -16,19 +13,23 @@
 #include "paceline/optim/schedule.h"
 #include "paceline/train/algorithm.h"
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 namespace paceline::app {
 
 /// An optimizer before the strategy has laid out the parameters.
 struct OptimizerPlan {
-  double lr = 0;                         ///< base learning rate, which the schedule scales
-  std::vector<optim::GroupRule> rules;   ///< how parameters are divided
+  double lr = 0;                        ///< base learning rate, which the schedule scales
+  std::vector<optim::GroupRule> rules;  ///< how parameters are divided
   std::function<std::unique_ptr<optim::Optimizer>(std::vector<optim::ParamGroup>)> make;
 };
 
 /// A data set before it is opened: its splits and the usual transforms of its images.
 struct DatasetPlan {
-  /// `split` is "train" or "val". Throws DataError.
-  std::function<std::unique_ptr<data::Dataset>(const std::string& split)> open;
+  /// Throws DataError.
+  std::function<std::unique_ptr<data::Dataset>(data::Split split)> open;
   int default_image_size = 224;
   std::function<std::vector<data::TransformConfig>(int image_size)> train_transforms;
   std::function<std::vector<data::TransformConfig>(int image_size)> eval_transforms;

@@ -1,15 +1,15 @@
 #pragma once
 
+#include "paceline/config/schema.h"
+#include "paceline/data/loader.h"
+#include "paceline/parallel/ddp_config.h"
+#include "paceline/train/checkpoint_config.h"
+#include "paceline/train/trainer_config.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "paceline/config/schema.h"
-#include "paceline/data/loader.h"
-#include "paceline/parallel/parallel_config.h"
-#include "paceline/train/checkpoint_config.h"
-#include "paceline/train/trainer_config.h"
 
 namespace paceline::app {
 
@@ -38,6 +38,14 @@ struct DataSection {
   data::OnError on_error = data::OnError::kFail;
 };
 
+enum class ParallelStrategy { kAuto, kNone, kDdp };
+
+struct ParallelSection {
+  ParallelStrategy strategy = ParallelStrategy::kAuto;
+  parallel::DdpConfig ddp;
+  parallel::NoneConfig none;
+};
+
 /// All that a run is told, as it stands in a recipe.
 struct Recipe {
   RunSection run;
@@ -47,7 +55,7 @@ struct Recipe {
   config::Component optimizer{"sgd"};
   config::Component schedule{"cosine"};
   config::Component loss{"cross_entropy"};
-  parallel::ParallelConfig parallel;
+  ParallelSection parallel;
   config::ComponentMap algorithms;
   config::ComponentMap callbacks;
   train::CheckpointConfig checkpoint;
@@ -71,7 +79,8 @@ struct paceline::config::Schema<paceline::app::RunSection> {
   static constexpr auto fields = std::tuple{
       field(&Section::name, "name", "Name of the run; its directory is DIR/NAME-TIME.", NotEmpty{},
             MayChangeOnResume{}),
-      field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{}, MayChangeOnResume{}),
+      field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{},
+            MayChangeOnResume{}),
       field(&Section::seed, "seed",
             "Every random draw (weights, order, augmentation, dropout) is a function of it."),
       field(&Section::deterministic, "deterministic",
@@ -85,10 +94,11 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
   static constexpr std::string_view summary = "The network and the weights it starts from.";
   static constexpr auto fields = std::tuple{
       inline_component(&Section::network, "model", "The network."),
-      field(&Section::pretrained, "pretrained",
-            "A safetensors file with torchvision's or timm's names to start from; the head is drawn "
-            "anew when the number of classes differs.",
-            MayChangeOnResume{})};
+      field(
+          &Section::pretrained, "pretrained",
+          "A safetensors file with torchvision's or timm's names to start from; the head is drawn "
+          "anew when the number of classes differs.",
+          MayChangeOnResume{})};
 };
 
 template <>
@@ -104,14 +114,22 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::batch_size_per_rank, "batch_size_per_rank",
             "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1}),
       field(&Section::drop_last, "drop_last",
-            "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as others."),
-      field(&Section::image_size, "image_size",
-            "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
-            AtLeast{1}),
-      of_kind("transform", component(&Section::train_transforms, "train_transforms",
-            "Transforms of training images in order; empty: the usual ones of the data set.")),
-      of_kind("transform", component(&Section::eval_transforms, "eval_transforms",
-            "Transforms of validation images in order; empty: the usual ones of the data set.")),
+            "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
+            "others."),
+      field(
+          &Section::image_size, "image_size",
+          "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
+          AtLeast{1}),
+      of_kind(
+          "transform",
+          component(
+              &Section::train_transforms, "train_transforms",
+              "Transforms of training images in order; empty: the usual ones of the data set.")),
+      of_kind(
+          "transform",
+          component(
+              &Section::eval_transforms, "eval_transforms",
+              "Transforms of validation images in order; empty: the usual ones of the data set.")),
       field(&Section::num_threads, "num_threads",
             "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
             MayChangeOnResume{}),
@@ -122,6 +140,25 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             "reported).")};
 
   static void validate(const Section& value, Problems& problems);
+};
+
+template <>
+struct paceline::config::EnumNames<paceline::app::ParallelStrategy> {
+  static constexpr std::array names{EnumName{paceline::app::ParallelStrategy::kAuto, "auto"},
+                                    EnumName{paceline::app::ParallelStrategy::kNone, "none"},
+                                    EnumName{paceline::app::ParallelStrategy::kDdp, "ddp"}};
+};
+
+template <>
+struct paceline::config::Schema<paceline::app::ParallelSection> {
+  using Section = paceline::app::ParallelSection;
+  static constexpr std::string_view name = "parallel";
+  static constexpr std::string_view summary = "How ranks share the work.";
+  static constexpr auto fields = std::tuple{
+      field(&Section::strategy, "strategy",
+            "none (one rank), ddp (the whole model on every rank), or auto: ddp on several ranks."),
+      field(&Section::ddp, "ddp", "Options of ddp."),
+      field(&Section::none, "none", "Options of none.")};
 };
 
 template <>
@@ -141,5 +178,6 @@ struct paceline::config::Schema<paceline::app::Recipe> {
       component_map(&Recipe::algorithms, "algorithms", "What changes the training loop, by name."),
       component_map(&Recipe::callbacks, "callbacks", "What watches the training loop, by name."),
       field(&Recipe::checkpoint, "checkpoint", "When to save, and what to keep."),
-      component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.", MayChangeOnResume{})};
+      component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.",
+                    MayChangeOnResume{})};
 };

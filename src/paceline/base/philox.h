@@ -48,12 +48,24 @@ class Philox {
     return counter;
   }
 
+  /// What generate() makes block `index` of this stream from; for kernels that make many at once.
+  struct Counter {
+    Block words;
+    std::uint32_t key0;
+    std::uint32_t key1;
+  };
+  Counter counter(std::uint32_t index) const {
+    return {{index, static_cast<std::uint32_t>(group_), static_cast<std::uint32_t>(position_),
+             (static_cast<std::uint32_t>(position_ >> 32) << 16) ^
+                 static_cast<std::uint32_t>(group_ >> 32)},
+            static_cast<std::uint32_t>(key_),
+            static_cast<std::uint32_t>(key_ >> 32)};
+  }
+
   /// Block number `index` of this stream: four words, without changing the generator.
   Block block(std::uint32_t index) const {
-    return generate({index, static_cast<std::uint32_t>(group_), static_cast<std::uint32_t>(position_),
-                     (static_cast<std::uint32_t>(position_ >> 32) << 16) ^
-                         static_cast<std::uint32_t>(group_ >> 32)},
-                    static_cast<std::uint32_t>(key_), static_cast<std::uint32_t>(key_ >> 32));
+    const Counter from = counter(index);
+    return generate(from.words, from.key0, from.key1);
   }
 
   std::uint32_t next() {

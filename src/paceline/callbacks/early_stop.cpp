@@ -1,10 +1,10 @@
 #include "paceline/callbacks/early_stop.h"
 
-#include <nlohmann/json.hpp>
-
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/train/train_state.h"
+
+#include <nlohmann/json.hpp>
 
 namespace paceline::callbacks {
 
@@ -14,13 +14,14 @@ std::optional<std::string> EarlyStop::on_event(train::Event, const train::TrainS
   if (found == state.last_eval.end()) {
     std::vector<std::string> names;
     for (const auto& [name, value] : state.last_eval) names.push_back(name);
-    throw base::ConfigError(fmt::format("callbacks.early_stop.monitor: '{}' is no metric of the evaluation; expected one of {}",
-                                        config_.monitor, base::join(names, ", ")));
+    throw base::ConfigError(fmt::format(
+        "callbacks.early_stop.monitor: '{}' is no metric of the evaluation; expected one of {}",
+        config_.monitor, base::join(names, ", ")));
   }
   const double value = found->second;
-  const bool is_better = !best_ || (config_.mode == train::MonitorMode::kMax
-                                        ? value > *best_ + config_.min_delta
-                                        : value < *best_ - config_.min_delta);
+  const bool is_better =
+      !best_ || (config_.mode == train::MonitorMode::kMax ? value > *best_ + config_.min_delta
+                                                          : value < *best_ - config_.min_delta);
   if (is_better) {
     best_ = value;
     evaluations_since_best_ = 0;

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "paceline/config/schema.h"
+#include "paceline/train/algorithm.h"
+#include "paceline/train/checkpoint_config.h"
+
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
-
-#include "paceline/config/schema.h"
-#include "paceline/train/algorithm.h"
-#include "paceline/train/checkpoint_config.h"
 
 namespace paceline::callbacks {
 
@@ -47,6 +47,7 @@ struct paceline::config::Schema<paceline::callbacks::EarlyStopConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::monitor, "monitor", "The metric of an evaluation to watch.", NotEmpty{}),
       field(&Config::mode, "mode", "Whether a larger or a smaller value is better."),
-      field(&Config::patience, "patience", "Evaluations without improvement before the end.", AtLeast{1}),
+      field(&Config::patience, "patience", "Evaluations without improvement before the end.",
+            AtLeast{1}),
       field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0})};
 };

@@ -2,18 +2,29 @@
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/normal_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
 
 namespace paceline::tensor {
 namespace {
 
-/// Runs `draw` once per element in row-major order and copies the result into `tensor`.
+base::Philox stream_of(const DrawKey& key) { return {key.seed, key.purpose, key.group, key.index}; }
+
+/// Fills `tensor` chunk by chunk: `draw(chunk, values)` makes kDrawChunk float values.
 template <typename Draw>
-void fill(const at::Tensor& tensor, const DrawKey& key, Draw draw) {
+void fill(const at::Tensor& tensor, Draw draw) {
   PACELINE_CHECK(tensor.is_floating_point(), "random fill wants a floating dtype");
-  base::Philox philox(key.seed, key.purpose, key.group, key.index);
-  const at::Tensor values = at::empty(tensor.sizes(), at::kDouble);
-  double* out = values.mutable_data_ptr<double>();
-  for (std::int64_t i = 0; i < values.numel(); ++i) out[i] = draw(philox);
+  const at::Tensor values = at::empty(tensor.sizes(), at::kFloat);
+  float* out = values.mutable_data_ptr<float>();
+  std::array<float, kDrawChunk> chunk;
+  const auto count = static_cast<std::size_t>(values.numel());
+  for (std::size_t begin = 0; begin < count; begin += kDrawChunk) {
+    draw(static_cast<std::uint32_t>(begin / kDrawChunk), chunk.data());
+    std::copy_n(chunk.data(), std::min(kDrawChunk, count - begin), out + begin);
+  }
   const at::NoGradGuard no_grad;
   tensor.copy_(values);
 }
@@ -21,19 +32,32 @@ void fill(const at::Tensor& tensor, const DrawKey& key, Draw draw) {
 }  // namespace
 
 void fill_uniform(const at::Tensor& tensor, double low, double high, const DrawKey& key) {
-  fill(tensor, key, [=](base::Philox& philox) { return philox.uniform(low, high); });
+  const base::Philox stream = stream_of(key);
+  const auto offset = static_cast<float>(low);
+  const auto width = static_cast<float>(high - low);
+  fill(tensor, [&](std::uint32_t index, float* values) {
+    uniform_chunk(stream, index, values);
+    for (std::size_t i = 0; i < kDrawChunk; ++i) values[i] = offset + width * values[i];
+  });
 }
 
 void fill_normal(const at::Tensor& tensor, double mean, double stddev, const DrawKey& key) {
-  fill(tensor, key, [=](base::Philox& philox) { return mean + stddev * philox.normal(); });
+  fill_truncated_normal(tensor, mean, stddev, -std::numeric_limits<double>::infinity(),
+                        std::numeric_limits<double>::infinity(), key);
 }
 
 void fill_truncated_normal(const at::Tensor& tensor, double mean, double stddev, double low,
                            double high, const DrawKey& key) {
-  fill(tensor, key, [=](base::Philox& philox) {
-    double value = mean + stddev * philox.normal();
-    while (value < low || value > high) value = mean + stddev * philox.normal();
-    return value;
+  const base::Philox stream = stream_of(key);
+  // What falls outside draws again from another stream, so that no other element moves.
+  base::Philox again(key.seed ^ 0x7275636174656421ull, key.purpose, key.group, key.index);
+  fill(tensor, [&](std::uint32_t index, float* values) {
+    normal_chunk(stream, index, values);
+    for (std::size_t i = 0; i < kDrawChunk; ++i) {
+      double value = mean + stddev * static_cast<double>(values[i]);
+      while (value < low || value > high) value = mean + stddev * again.normal();
+      values[i] = static_cast<float>(value);
+    }
   });
 }
 

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "paceline/base/philox.h"
 #include "paceline/tensor/fwd.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace paceline::tensor {
 
-/// Fills `tensor` (CPU, any floating dtype, logical row-major order) from one Philox stream per tensor:
-/// what a tensor gets depends on its key and shape alone, not on strides, threads or device.
-/// `index` tells tensors of one purpose apart; a module numbers its parameters in registration order.
+/// Fills `tensor` (CPU, any floating dtype, logical row-major order) from one Philox stream per
+/// tensor: what a tensor gets depends on its key and shape alone, not on strides, threads or
+/// device. `index` tells tensors of one purpose apart; a module numbers its parameters in
+/// registration order.
 struct DrawKey {
   std::uint64_t seed = 0;
   base::DrawPurpose purpose = base::DrawPurpose::kInitialization;

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "paceline/train/event.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
-
-#include "paceline/train/event.h"
 
 namespace paceline::train {
 

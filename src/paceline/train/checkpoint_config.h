@@ -1,14 +1,15 @@
 #pragma once
 
+#include "paceline/checkpoint/listing.h"
+#include "paceline/config/schema.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "paceline/config/schema.h"
-
 namespace paceline::train {
 
-enum class MonitorMode { kMax, kMin };
+using checkpoint::MonitorMode;
 
 /// The `checkpoint` section of a recipe.
 struct CheckpointConfig {
@@ -32,7 +33,8 @@ template <>
 struct paceline::config::Schema<paceline::train::CheckpointConfig> {
   using Config = paceline::train::CheckpointConfig;
   static constexpr std::string_view name = "checkpoint";
-  static constexpr std::string_view summary = "When to save the run, and which checkpoints to keep.";
+  static constexpr std::string_view summary =
+      "When to save the run, and which checkpoints to keep.";
   static constexpr auto fields = std::tuple{
       field(&Config::every, "every", "How often to save; also at the end and when stopped.",
             MayChangeOnResume{}),
@@ -45,6 +47,7 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
             MayChangeOnResume{}),
       field(&Config::mode, "mode", "Whether a larger or a smaller value is better.",
             MayChangeOnResume{}),
-      field(&Config::dir, "dir", "Folder of the checkpoints; null: checkpoints/ in the run directory.",
+      field(&Config::dir, "dir",
+            "Folder of the checkpoints; null: checkpoints/ in the run directory.",
             MayChangeOnResume{})};
 };

@@ -4,7 +4,8 @@
 
 namespace paceline::train {
 
-ClassificationModel::ClassificationModel(std::shared_ptr<nn::Network> network, ClassificationLoss loss)
+ClassificationModel::ClassificationModel(std::shared_ptr<nn::Network> network,
+                                         std::shared_ptr<nn::Loss> loss)
     : network_(std::move(network)), loss_(std::move(loss)) {}
 
 at::Tensor ClassificationModel::forward(const Batch& batch, const nn::ForwardContext& context) {
@@ -12,7 +13,7 @@ at::Tensor ClassificationModel::forward(const Batch& batch, const nn::ForwardCon
 }
 
 at::Tensor ClassificationModel::loss(const at::Tensor& outputs, const Batch& batch) {
-  return loss_(outputs, batch.targets);
+  return loss_->sum(outputs, batch.targets);
 }
 
 std::span<const std::string> ClassificationModel::count_names() const { return count_names_; }

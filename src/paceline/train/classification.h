@@ -1,21 +1,18 @@
 #pragma once
 
+#include "paceline/nn/losses.h"
+#include "paceline/train/train_model.h"
+
 #include <array>
-#include <functional>
 #include <memory>
 #include <string>
 
-#include "paceline/train/train_model.h"
-
 namespace paceline::train {
-
-/// Computes the loss of logits [N, C] against class indices [N], summed over the samples.
-using ClassificationLoss = std::function<at::Tensor(const at::Tensor& logits, const at::Tensor& targets)>;
 
 /// Image classification: a network that gives logits, a loss, top-1 and top-5.
 class ClassificationModel final : public TrainModel {
  public:
-  ClassificationModel(std::shared_ptr<nn::Network> network, ClassificationLoss loss);
+  ClassificationModel(std::shared_ptr<nn::Network> network, std::shared_ptr<nn::Loss> loss);
 
   nn::Network& network() override { return *network_; }
   at::Tensor forward(const Batch& batch, const nn::ForwardContext& context) override;
@@ -26,7 +23,7 @@ class ClassificationModel final : public TrainModel {
 
  private:
   std::shared_ptr<nn::Network> network_;
-  ClassificationLoss loss_;
+  std::shared_ptr<nn::Loss> loss_;
   std::array<std::string, 2> count_names_{"top1", "top5"};
 };
 

@@ -1,9 +1,9 @@
 #include "paceline/train/condition.h"
 
-#include <charconv>
-
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+
+#include <charconv>
 
 namespace paceline::train {
 
@@ -17,7 +17,8 @@ Condition Condition::parse(std::string_view text) {
     condition.operator_ = text.substr(at, length);
     const auto [end, error] =
         std::from_chars(number.data(), number.data() + number.size(), condition.limit_);
-    if (error == std::errc() && end == number.data() + number.size() && !condition.metric_.empty()) {
+    if (error == std::errc() && end == number.data() + number.size() &&
+        !condition.metric_.empty()) {
       return condition;
     }
   }

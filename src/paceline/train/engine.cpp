@@ -1,11 +1,11 @@
 #include "paceline/train/engine.h"
 
+#include "paceline/base/error.h"
+
 #include <algorithm>
 #include <set>
 
 #include <nlohmann/json.hpp>
-
-#include "paceline/base/error.h"
 
 namespace paceline::train {
 namespace {
@@ -31,9 +31,9 @@ template <typename Part>
 void load_part(Part& part, std::string_view kind, const nlohmann::json& state) {
   const std::string name(part.name());
   if (!state.contains(name)) {
-    throw base::CheckpointError(
-        fmt::format("the checkpoint holds no state of {} '{}'; resume with the recipe that wrote it",
-                    kind, name));
+    throw base::CheckpointError(fmt::format(
+        "the checkpoint holds no state of {} '{}'; resume with the recipe that wrote it", kind,
+        name));
   }
   part.load_state_dict(state.at(name));
 }
@@ -50,9 +50,11 @@ Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
   for (std::size_t index = 0; index < kNumEvents; ++index) {
     const auto event = static_cast<Event>(index);
     for (const auto& algorithm : algorithms_) {
-      if (algorithm->traits().events.contains(event)) algorithms_at_[index].push_back(algorithm.get());
+      if (algorithm->traits().events.contains(event))
+        algorithms_at_[index].push_back(algorithm.get());
     }
-    if (is_after_event(event)) std::reverse(algorithms_at_[index].begin(), algorithms_at_[index].end());
+    if (is_after_event(event))
+      std::reverse(algorithms_at_[index].begin(), algorithms_at_[index].end());
     for (const auto& callback : callbacks_) {
       if (callback->events().contains(event)) callbacks_at_[index].push_back(callback.get());
     }
@@ -73,8 +75,10 @@ std::optional<std::string> Engine::take_stop_reason() { return std::exchange(sto
 nlohmann::json Engine::state_dict() const {
   nlohmann::json state = {{"algorithms", nlohmann::json::object()},
                           {"callbacks", nlohmann::json::object()}};
-  for (const auto& part : algorithms_) state["algorithms"][std::string(part->name())] = part->state_dict();
-  for (const auto& part : callbacks_) state["callbacks"][std::string(part->name())] = part->state_dict();
+  for (const auto& part : algorithms_)
+    state["algorithms"][std::string(part->name())] = part->state_dict();
+  for (const auto& part : callbacks_)
+    state["callbacks"][std::string(part->name())] = part->state_dict();
   return state;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/train/algorithm.h"
+
 #include <array>
 #include <memory>
 #include <optional>
@@ -7,8 +9,6 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
-
-#include "paceline/train/algorithm.h"
 
 namespace paceline::train {
 

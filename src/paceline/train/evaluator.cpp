@@ -1,9 +1,10 @@
 #include "paceline/train/evaluator.h"
 
+#include "paceline/train/step_reduction.h"
+
+#include <algorithm>
 #include <chrono>
 #include <vector>
-
-#include "paceline/train/step_reduction.h"
 
 namespace paceline::train {
 namespace {
@@ -38,9 +39,11 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, at::ScalarType dtype
   StepReduction sums(run.communicator, model.count_names().size());
 
   loader_.seek(0);
-  while (auto host = loader_.next()) {
+  const std::int64_t num_batches =
+      std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
+  for (std::int64_t number = 0; number < num_batches; ++number) {
     if (any_rank_is_interrupted(run)) return std::nullopt;
-    Batch batch = wrap(std::move(host));
+    Batch batch = wrap(loader_.next());
     if (batch.size == 0) continue;
     batch.inputs = batch.inputs.to(dtype);
     const at::Tensor outputs = model.forward(batch, {});

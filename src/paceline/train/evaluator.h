@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-
 #include "paceline/data/loader.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 
 namespace paceline::train {
 
@@ -22,7 +22,9 @@ struct EvalResult {
 class Evaluator {
  public:
   /// `loader` gives every rank the same number of batches, some of them perhaps empty.
-  Evaluator(data::DataLoader& loader, std::string prefix) : loader_(loader), prefix_(std::move(prefix)) {}
+  Evaluator(data::DataLoader& loader, std::string prefix,
+            std::optional<std::int64_t> max_batches = std::nullopt)
+      : loader_(loader), prefix_(std::move(prefix)), max_batches_(max_batches) {}
 
   /// Every rank must call it. Returns nothing if a signal on any rank interrupted it.
   std::optional<EvalResult> run(TrainModel& model, at::ScalarType dtype, const RunContext& run);
@@ -32,6 +34,7 @@ class Evaluator {
 
   data::DataLoader& loader_;
   std::string prefix_;
+  std::optional<std::int64_t> max_batches_;
 };
 
 }  // namespace paceline::train

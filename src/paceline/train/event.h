@@ -13,13 +13,15 @@ namespace paceline::train {
 ///       kEpochStart
 ///         kStepStart                     the whole batch of this rank is there
 ///           for each microbatch
-///             kBeforeForward  kAfterForward  kBeforeLoss  kAfterLoss  kBeforeBackward  kAfterBackward
+///             kBeforeForward  kAfterForward  kBeforeLoss  kAfterLoss  kBeforeBackward
+///             kAfterBackward
 ///           kGradientsReady              summed over microbatches and ranks, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
 ///         kStepEnd                       the step is counted; its values are logged
 ///       kEpochEnd                        after the last step of an epoch
 ///       kEvalStart  kEvalEnd             when evaluation is due
-///       kSafePoint                       after each step and what it made due: state may be saved here
+///       kSafePoint                       after each step and what it made due: state may be saved
+///       here
 ///     kFitEnd
 ///     kException                         instead of the rest, when something throws
 enum class Event : std::uint8_t {

@@ -1,14 +1,15 @@
 #include "paceline/train/step_log.h"
 
+#include "paceline/base/log.h"
+
 #include <chrono>
 #include <cmath>
-
-#include "paceline/base/log.h"
 
 namespace paceline::train {
 namespace {
 
-// Normalised images have means near 0 and deviations near 1; a wrong or doubled normalisation is far off.
+// Normalised images have means near 0 and deviations near 1; a wrong or doubled normalisation is
+// far off.
 constexpr double kLargestPlausibleMean = 1.5;
 constexpr double kSmallestPlausibleDeviation = 0.2;
 constexpr double kLargestPlausibleDeviation = 3.0;
@@ -39,9 +40,10 @@ void StepLog::describe_input(const TrainState& state) {
     const double mean = means[channel].item<double>();
     const double deviation = deviations[channel].item<double>();
     is_plausible = is_plausible && std::abs(mean) <= kLargestPlausibleMean &&
-                   deviation >= kSmallestPlausibleDeviation && deviation <= kLargestPlausibleDeviation;
-    text += fmt::format("{} channel {} mean {:.3f} deviation {:.3f}", channel == 0 ? "" : ",", channel,
-                        mean, deviation);
+                   deviation >= kSmallestPlausibleDeviation &&
+                   deviation <= kLargestPlausibleDeviation;
+    text += fmt::format("{} channel {} mean {:.3f} deviation {:.3f}", channel == 0 ? "" : ",",
+                        channel, mean, deviation);
   }
   base::log_info(text);
   for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "input", text);
@@ -68,7 +70,8 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   values_.push_back({"time/data_wait_ms", milliseconds(metrics::Phase::kDataWait)});
   values_.push_back({"time/forward_ms", milliseconds(metrics::Phase::kForward)});
   values_.push_back({"time/backward_ms", milliseconds(metrics::Phase::kBackward)});
-  values_.push_back({"time/exposed_communication_ms", milliseconds(metrics::Phase::kExposedCommunication)});
+  values_.push_back(
+      {"time/exposed_communication_ms", milliseconds(metrics::Phase::kExposedCommunication)});
   values_.push_back({"time/optimizer_ms", milliseconds(metrics::Phase::kOptimizer)});
   for (metrics::MetricSink* sink : sinks_) sink->log_step(step_of(state), values_);
 }

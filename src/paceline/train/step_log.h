@@ -1,13 +1,13 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <vector>
-
 #include "paceline/metrics/meters.h"
 #include "paceline/metrics/metric_sink.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/train_state.h"
+
+#include <span>
+#include <string>
+#include <vector>
 
 namespace paceline::train {
 
@@ -18,8 +18,8 @@ class StepLog {
   StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names);
 
   bool is_first_step() const { return is_first_step_; }
-  /// Logs the mean and deviation of each channel of the first batch, and warns when they are not those
-  /// of normalised images.
+  /// Logs the mean and deviation of each channel of the first batch, and warns when they are not
+  /// those of normalised images.
   void describe_input(const TrainState& state);
   /// `now_s` comes from a steady clock.
   void log_step(const TrainState& state, double now_s);

@@ -38,7 +38,8 @@ std::span<double> StepReduction::scratch_counts() {
 void StepReduction::start(bool wants_stop) {
   double* values = values_.mutable_data_ptr<double>();
   values[kStop] = wants_stop ? 1 : 0;
-  if (communicator_.world_size() > 1) work_ = communicator_.all_reduce(values_, comm::ReduceOp::kSum);
+  if (communicator_.world_size() > 1)
+    work_ = communicator_.all_reduce(values_, comm::ReduceOp::kSum);
 }
 
 void StepReduction::finish() {

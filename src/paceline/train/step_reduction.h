@@ -1,18 +1,19 @@
 #pragma once
 
+#include "paceline/comm/communicator.h"
+#include "paceline/tensor/aten.h"
+#include "paceline/train/train_state.h"
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "paceline/comm/communicator.h"
-#include "paceline/tensor/aten.h"
-#include "paceline/train/train_state.h"
-
 namespace paceline::train {
 
-/// The one small reduction of a step: loss, sample count, counted metrics, and two flags, in float64.
-/// It starts before the last backward and is read after it, so that it costs no wait of its own.
+/// The one small reduction of a step: loss, sample count, counted metrics, and two flags, in
+/// float64. It starts before the last backward and is read after it, so that it costs no wait of
+/// its own.
 class StepReduction {
  public:
   StepReduction(comm::Communicator& communicator, std::size_t num_counts);

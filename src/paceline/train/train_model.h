@@ -1,12 +1,12 @@
 #pragma once
 
+#include "paceline/nn/network.h"
+#include "paceline/train/batch.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "paceline/nn/network.h"
-#include "paceline/train/batch.h"
 
 namespace paceline::train {
 
@@ -25,8 +25,8 @@ class TrainModel {
 
   /// Names of what count() counts, as they appear in metrics: "top1", "top5".
   virtual std::span<const std::string> count_names() const = 0;
-  /// Adds to `counts`, one element per name, over the batch's samples; each metric shown is its sum over
-  /// all ranks divided by the number of samples.
+  /// Adds to `counts`, one element per name, over the batch's samples; each metric shown is its sum
+  /// over all ranks divided by the number of samples.
   virtual void count(const at::Tensor& outputs, const Batch& batch, std::span<double> counts) = 0;
 
   /// For training and evaluation.

@@ -1,16 +1,17 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "paceline/metrics/meters.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/train/batch.h"
 #include "paceline/train/clock.h"
 #include "paceline/train/train_model.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace paceline::train {
 
@@ -23,21 +24,23 @@ struct Totals {
   double mean_loss() const { return loss_sum / samples; }
 };
 
-/// All that changes during training. The first part is saved in checkpoints (through the strategy for
-/// tensors); the second belongs to the current step and is gone after it.
+/// All that changes during training. The first part is saved in checkpoints (through the strategy
+/// for tensors); the second belongs to the current step and is gone after it.
 struct TrainState {
-  TrainModel& model;
-  parallel::Strategy& strategy;
-  optim::Optimizer& optimizer;
+  std::unique_ptr<TrainModel> model;
+  std::unique_ptr<parallel::Strategy> strategy;
+  std::unique_ptr<optim::Optimizer>
+      optimizer;  ///< null until the strategy has laid out the parameters
   Clock clock;
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
+  std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
 
-  Batch batch;             ///< during a microbatch: that microbatch
+  Batch batch;  ///< during a microbatch: that microbatch
   at::Tensor outputs;
-  at::Tensor loss;         ///< summed over the microbatch's samples
+  at::Tensor loss;  ///< summed over the microbatch's samples
   double lr = 0;
-  double grad_norm = 0;    ///< before clipping; NaN where it was not asked for
+  double grad_norm = 0;  ///< before clipping; NaN where it was not asked for
   Totals step_totals;
   metrics::PhaseTimer phases;
   bool is_stopping = false;  ///< this is the last safe point

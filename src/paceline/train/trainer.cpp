@@ -1,12 +1,12 @@
 #include "paceline/train/trainer.h"
 
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
-
-#include "paceline/base/error.h"
-#include "paceline/base/text.h"
 
 namespace paceline::train {
 namespace {
@@ -16,10 +16,12 @@ double steady_now_s() {
 }
 
 /// The first of the durations that are counted in steps.
-std::int64_t last_step_of(const config::DurationList& durations, const config::StepLengths& lengths) {
+std::int64_t last_step_of(const config::DurationList& durations,
+                          const config::StepLengths& lengths) {
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   for (const config::Duration& duration : durations) {
-    if (duration.unit != config::TimeUnit::kSecond) last = std::min(last, to_steps(duration, lengths));
+    if (duration.unit != config::TimeUnit::kSecond)
+      last = std::min(last, to_steps(duration, lengths));
   }
   return last;
 }
@@ -42,15 +44,16 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       schedule_(parts.schedule),
       base_lr_(parts.base_lr),
       evaluator_(parts.evaluator),
+      saver_(parts.saver),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
       min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
       eval_interval_(std::max<std::int64_t>(1, to_steps(config.eval_every, state_.clock.lengths))),
       wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
       dtype_(config.precision == Precision::kFloat64 ? at::kDouble : at::kFloat),
-      reduction_(run_.communicator, config.log_accuracy ? state_.model.count_names().size() : 0),
-      log_(run_.sinks, config.log_accuracy ? state_.model.count_names()
-                                           : std::span<const std::string>()) {
+      reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0),
+      log_(run_.sinks,
+           config.log_accuracy ? state_.model->count_names() : std::span<const std::string>()) {
   if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
 }
 
@@ -58,7 +61,7 @@ FitResult Trainer::fit() try {
   elapsed_before_s_ = state_.clock.elapsed_s;
   fit_start_s_ = steady_now_s();
   loader_.seek(state_.clock.step);
-  state_.model.set_training(true);
+  state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
   if (state_.is_eval_pending) evaluate();
 
@@ -93,7 +96,7 @@ void Trainer::train_step() {
   limit_gradients();
 
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
-  state_.optimizer.step(state_.lr);
+  state_.optimizer->step(state_.lr);
   engine_.fire(Event::kAfterOptimizerStep, state_, run_);
   state_.phases.mark(metrics::Phase::kOptimizer);
 
@@ -107,33 +110,33 @@ void Trainer::accumulate_gradients() {
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     const bool is_last = i + 1 == microbatches.size();
     state_.batch = microbatches[i];
-    state_.strategy.begin_microbatch(/*is_first=*/i == 0, is_last);
+    state_.strategy->begin_microbatch(/*is_first=*/i == 0, is_last);
     process_microbatch(is_last);
   }
-  state_.strategy.finish_gradients();
+  state_.strategy->finish_gradients();
   reduction_.finish();
   state_.step_totals = reduction_.totals();
   state_.phases.mark(metrics::Phase::kBackward);
   state_.phases.move(metrics::Phase::kBackward, metrics::Phase::kExposedCommunication,
-                     state_.strategy.exposed_communication_s());
+                     state_.strategy->exposed_communication_s());
 }
 
 void Trainer::process_microbatch(bool is_last) {
   if (state_.batch.size == 0) {  // a ragged last batch that left this rank nothing
     reduction_.start(wants_stop());
-    state_.strategy.backward_nothing();
+    state_.strategy->backward_nothing();
     return;
   }
   const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
   engine_.fire(Event::kBeforeForward, state_, run_);
-  state_.outputs = state_.model.forward(state_.batch, context);
+  state_.outputs = state_.model->forward(state_.batch, context);
   engine_.fire(Event::kAfterForward, state_, run_);
   engine_.fire(Event::kBeforeLoss, state_, run_);
-  state_.loss = state_.model.loss(state_.outputs, state_.batch);
+  state_.loss = state_.model->loss(state_.outputs, state_.batch);
   engine_.fire(Event::kAfterLoss, state_, run_);
 
   const auto counts = reduction_.scratch_counts();
-  if (!counts.empty()) state_.model.count(state_.outputs, state_.batch, counts);
+  if (!counts.empty()) state_.model->count(state_.outputs, state_.batch, counts);
   const double loss = state_.loss.item<double>();
   if (!std::isfinite(loss)) {
     const auto& indices = state_.batch.indices;
@@ -144,8 +147,9 @@ void Trainer::process_microbatch(bool is_last) {
   state_.phases.mark(metrics::Phase::kForward);
 
   engine_.fire(Event::kBeforeBackward, state_, run_);
-  // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged batches.
-  state_.strategy.backward(state_.loss, 1.0 / static_cast<double>(state_.batch.global_size));
+  // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
+  // batches.
+  state_.strategy->backward(state_.loss, 1.0 / static_cast<double>(state_.batch.global_size));
   engine_.fire(Event::kAfterBackward, state_, run_);
   state_.phases.mark(metrics::Phase::kBackward);
 }
@@ -155,11 +159,11 @@ void Trainer::limit_gradients() {
       config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0;
   state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   if (config_.grad_clip_norm) {
-    state_.grad_norm = state_.strategy.clip_grad_norm(*config_.grad_clip_norm);
+    state_.grad_norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
   } else if (is_logged) {
-    state_.grad_norm = state_.strategy.grad_norm();
+    state_.grad_norm = state_.strategy->grad_norm();
   }
-  if (config_.grad_clip_value) state_.strategy.clip_grad_value(*config_.grad_clip_value);
+  if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
 }
 
 std::optional<FitResult> Trainer::finish_step() {
@@ -173,16 +177,18 @@ std::optional<FitResult> Trainer::finish_step() {
   if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
   state_.is_stopping = result.has_value();
   engine_.fire(Event::kSafePoint, state_, run_);
+  if (saver_) saver_->at_safe_point(state_, engine_, run_);
   return result;
 }
 
 void Trainer::evaluate() {
-  state_.strategy.synchronise_buffers();
+  state_.strategy->synchronise_buffers();
   engine_.fire(Event::kEvalStart, state_, run_);
-  const std::optional<EvalResult> result = evaluator_->run(state_.model, dtype_, run_);
+  const std::optional<EvalResult> result = evaluator_->run(*state_.model, dtype_, run_);
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;
+  state_.last_eval_step = state_.clock.step;
   log_.log_evaluation(state_, *result);
   engine_.fire(Event::kEvalEnd, state_, run_);
 }
@@ -204,7 +210,8 @@ FitResult Trainer::agree_on_interruption() {
   for (const std::string& text : run_.communicator.all_gather_text(std::to_string(own))) {
     signal = std::max(signal, std::stoi(text));
   }
-  if (signal == 0) return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
+  if (signal == 0)
+    return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
   return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};
 }
 
@@ -219,9 +226,10 @@ void Trainer::fail_not_finite() {
       message += fmt::format("; on rank {} with samples {} of the data set", rank, all[rank]);
     }
   }
-  throw base::DivergedError(message +
-                            ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
-                            "set train.grad_clip_norm, or look at those samples");
+  throw base::DivergedError(
+      message +
+      ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
+      "set train.grad_clip_norm, or look at those samples");
 }
 
 bool Trainer::wants_stop() const {

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "paceline/data/loader.h"
 #include "paceline/optim/schedule.h"
+#include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/condition.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
@@ -15,6 +11,11 @@
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace paceline::train {
 
@@ -34,7 +35,8 @@ struct TrainerParts {
   data::DataLoader& loader;
   const optim::Schedule& schedule;
   double base_lr = 0;
-  Evaluator* evaluator = nullptr;  ///< nullptr: no evaluation
+  Evaluator* evaluator = nullptr;    ///< nullptr: no evaluation
+  CheckpointSaver* saver = nullptr;  ///< nullptr: nothing is saved
 };
 
 /// The training loop and nothing else: what a step does, and what follows a step.
@@ -42,8 +44,9 @@ class Trainer {
  public:
   Trainer(const TrainerParts& parts, const TrainerConfig& config);
 
-  /// Trains from the state's clock to the end of the run. Every rank must call it. Throws what its parts
-  /// throw; DivergedError names the step, the rank and the samples when the loss is not finite.
+  /// Trains from the state's clock to the end of the run. Every rank must call it. Throws what its
+  /// parts throw; DivergedError names the step, the rank and the samples when the loss is not
+  /// finite.
   FitResult fit();
 
  private:
@@ -51,7 +54,8 @@ class Trainer {
   void accumulate_gradients();
   void process_microbatch(bool is_last);
   void limit_gradients();
-  /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it does.
+  /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
+  /// does.
   std::optional<FitResult> finish_step();
   void evaluate();
   std::optional<FitResult> reason_to_stop();
@@ -67,13 +71,14 @@ class Trainer {
   const optim::Schedule& schedule_;
   double base_lr_;
   Evaluator* evaluator_;
+  CheckpointSaver* saver_;
   TrainerConfig config_;
   std::optional<Condition> stop_when_;
-  std::int64_t last_step_;        ///< the run ends after so many steps at the latest
+  std::int64_t last_step_;  ///< the run ends after so many steps at the latest
   std::int64_t min_steps_;
-  std::int64_t eval_interval_;    ///< in steps
-  double wall_clock_limit_s_;     ///< infinite if there is none
-  double elapsed_before_s_ = 0;   ///< of earlier starts of the run
+  std::int64_t eval_interval_;   ///< in steps
+  double wall_clock_limit_s_;    ///< infinite if there is none
+  double elapsed_before_s_ = 0;  ///< of earlier starts of the run
   double fit_start_s_ = 0;
   at::ScalarType dtype_;
   StepReduction reduction_;

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "paceline/config/schema.h"
+#include "paceline/train/condition.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include "paceline/config/schema.h"
-#include "paceline/train/condition.h"
 
 namespace paceline::train {
 
@@ -21,6 +21,7 @@ struct TrainerConfig {
   std::optional<double> grad_clip_norm;
   std::optional<double> grad_clip_value;
   config::Duration eval_every{1, config::TimeUnit::kEpoch};
+  std::optional<std::int64_t> eval_batches;
   std::optional<std::string> stop_when;
   std::int64_t log_grad_norm = 0;
   bool log_accuracy = true;
@@ -38,7 +39,8 @@ template <>
 struct paceline::config::Schema<paceline::train::TrainerConfig> {
   using Config = paceline::train::TrainerConfig;
   static constexpr std::string_view name = "train";
-  static constexpr std::string_view summary = "How long, how precisely and in which pieces to train.";
+  static constexpr std::string_view summary =
+      "How long, how precisely and in which pieces to train.";
   static constexpr auto fields = std::tuple{
       field(&Config::duration, "duration",
             "Length of the run; of a list, whichever comes first: 90ep, 5000ba, 1.2e6sp, 2h30m.",
@@ -55,6 +57,9 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_clip_value, "grad_clip_value",
             "Largest magnitude of each element of the gradients.", MoreThan{0}),
       field(&Config::eval_every, "eval_every", "How often to evaluate; also at the end.",
+            MayChangeOnResume{}),
+      field(&Config::eval_batches, "eval_batches",
+            "Evaluate on at most so many global batches; null: on all samples.", AtLeast{1},
             MayChangeOnResume{}),
       field(&Config::stop_when, "stop_when",
             "Ends the run after the evaluation in which it holds, as in val/top1 >= 0.78.",

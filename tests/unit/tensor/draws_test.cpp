@@ -1,15 +1,16 @@
 #include "paceline/tensor/draws.h"
 
-#include <gtest/gtest.h>
-
 #include "paceline/tensor/aten.h"
+
+#include <gtest/gtest.h>
 
 namespace paceline::tensor {
 namespace {
 
 TEST(Draws, DependOnTheKeyAloneAndNotOnStrides) {
   const at::Tensor plain = at::empty({4, 3, 5, 5});
-  const at::Tensor channels_last = at::empty({4, 3, 5, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor channels_last =
+      at::empty({4, 3, 5, 5}).contiguous(at::MemoryFormat::ChannelsLast);
   fill_normal(plain, 0, 1, {.seed = 3, .index = 9});
   fill_normal(channels_last, 0, 1, {.seed = 3, .index = 9});
   EXPECT_TRUE(at::equal(plain, channels_last));

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "paceline/app/session.h"
+
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// What a run is about to do, a fact per line: data, model, batches, learning rate, ranks, and how
+/// each was derived.
+std::vector<std::string> banner(const Recipe& recipe, const Session& session,
+                                const SessionContext& context);
+
+/// What `--dry-run` adds: parameters, floating-point operations, and memory per rank by formula.
+std::vector<std::string> plan(const Recipe& recipe, const Session& session);
+
+}  // namespace paceline::app

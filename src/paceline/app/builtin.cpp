@@ -1,0 +1,143 @@
+#include "paceline/app/builtin.h"
+
+#include "paceline/callbacks/early_stop.h"
+#include "paceline/data/transforms/presets.h"
+#include "paceline/loggers/console.h"
+#include "paceline/loggers/jsonl.h"
+#include "paceline/loggers/tensorboard.h"
+#include "paceline/models/builtin.h"
+#include "paceline/optim/adamw.h"
+#include "paceline/optim/schedules.h"
+#include "paceline/optim/sgd.h"
+
+namespace paceline::app {
+namespace {
+
+/// The usual transforms of photographs at another size than 224 keep the ratio of resize to crop.
+std::vector<data::TransformConfig> photo_eval(int image_size) {
+  return data::imagenet_eval(image_size * 256 / 224, image_size);
+}
+
+/// CIFAR's images at another size than theirs are scaled first, as when a ViT for 224 pixels is
+/// trained.
+std::vector<data::TransformConfig> scaled_cifar(int image_size, bool is_training) {
+  std::vector<data::TransformConfig> usual = is_training ? data::cifar_train() : data::cifar_eval();
+  constexpr int kCifarSize = 32;
+  if (image_size == kCifarSize) return usual;
+  for (data::TransformConfig& transform : usual) {
+    if (auto* crop = std::get_if<data::RandomCropConfig>(&transform)) {
+      crop->size = image_size;
+      crop->padding = crop->padding * image_size / kCifarSize;
+    }
+  }
+  usual.insert(usual.begin(), {data::ResizeConfig{.size = image_size},
+                               data::CenterCropConfig{.size = image_size}});
+  return usual;
+}
+
+template <typename Config>
+std::unique_ptr<DatasetPlan> photo_plan(const Config& config) {
+  return std::make_unique<DatasetPlan>(
+      DatasetPlan{[config](data::Split split) { return data::open(config, split); }, 224,
+                  [](int size) { return data::imagenet_train(size); }, photo_eval});
+}
+
+template <typename Config>
+std::unique_ptr<DatasetPlan> small_image_plan(const Config& config, int image_size) {
+  return std::make_unique<DatasetPlan>(
+      DatasetPlan{[config](data::Split split) { return data::open(config, split); }, image_size,
+                  [](int size) { return scaled_cifar(size, true); },
+                  [](int size) { return scaled_cifar(size, false); }});
+}
+
+template <typename Config>
+std::unique_ptr<OptimizerPlan> optimizer_plan(const Config& config) {
+  return std::make_unique<OptimizerPlan>(OptimizerPlan{
+      config.lr,
+      optim::weight_decay_rules(config.weight_decay, config.decay_norm_and_bias, config.no_decay),
+      [config](std::vector<optim::ParamGroup> groups) {
+        return optim::make_optimizer(config, std::move(groups));
+      }});
+}
+
+void add_datasets(Registries& registries) {
+  auto& datasets = registries.datasets;
+  datasets.add<data::ImageFolderConfig>(photo_plan<data::ImageFolderConfig>);
+  datasets.add<data::Cifar10Config>(
+      [](const data::Cifar10Config& config) { return small_image_plan(config, 32); });
+  datasets.add<data::Cifar100Config>(
+      [](const data::Cifar100Config& config) { return small_image_plan(config, 32); });
+  datasets.add<data::SyntheticConfig>(
+      [](const data::SyntheticConfig& config) { return small_image_plan(config, config.size); });
+}
+
+template <typename Config>
+void add_transform(Registries& registries) {
+  registries.transforms.add<Config>(
+      [](const Config& config) { return std::make_unique<data::TransformConfig>(config); });
+}
+
+void add_transforms(Registries& registries) {
+  add_transform<data::RandomResizedCropConfig>(registries);
+  add_transform<data::RandomCropConfig>(registries);
+  add_transform<data::RandomHorizontalFlipConfig>(registries);
+  add_transform<data::ColorJitterConfig>(registries);
+  add_transform<data::ResizeConfig>(registries);
+  add_transform<data::CenterCropConfig>(registries);
+  add_transform<data::NormalizeConfig>(registries);
+}
+
+template <typename Config>
+void add_schedule(Registries& registries) {
+  registries.schedules.add<Config>([](const Config& config, const optim::RunLength& length) {
+    return optim::make_schedule(config, length);
+  });
+}
+
+void add_optimization(Registries& registries) {
+  registries.optimizers.add<optim::SgdConfig>(optimizer_plan<optim::SgdConfig>);
+  registries.optimizers.add<optim::AdamWConfig>(optimizer_plan<optim::AdamWConfig>);
+  add_schedule<optim::ConstantConfig>(registries);
+  add_schedule<optim::CosineConfig>(registries);
+  add_schedule<optim::StepConfig>(registries);
+  add_schedule<optim::MultiStepConfig>(registries);
+  add_schedule<optim::OneCycleConfig>(registries);
+  registries.losses.add<nn::CrossEntropyConfig>([](const nn::CrossEntropyConfig& config) {
+    return std::make_unique<nn::CrossEntropy>(config);
+  });
+}
+
+void add_observers(Registries& registries) {
+  registries.callbacks.add<callbacks::EarlyStopConfig>(
+      [](const callbacks::EarlyStopConfig& config) {
+        return std::make_unique<callbacks::EarlyStop>(config);
+      });
+  registries.loggers.add<loggers::ConsoleConfig>(loggers::make_console_sink);
+  registries.loggers.add<loggers::JsonlConfig>(loggers::make_jsonl_sink);
+  registries.loggers.add<loggers::TensorboardConfig>(loggers::make_tensorboard_sink);
+}
+
+}  // namespace
+
+config::Catalogs Registries::catalogs() const {
+  config::Catalogs catalogs;
+  for (const config::ComponentCatalog* catalog :
+       std::initializer_list<const config::ComponentCatalog*>{&models, &datasets, &transforms,
+                                                              &optimizers, &schedules, &losses,
+                                                              &algorithms, &callbacks, &loggers}) {
+    catalogs.emplace(catalog->kind(), catalog);
+  }
+  return catalogs;
+}
+
+std::unique_ptr<Registries> make_registries() {
+  auto registries = std::make_unique<Registries>();
+  models::add_builtin(registries->models);
+  add_datasets(*registries);
+  add_transforms(*registries);
+  add_optimization(*registries);
+  add_observers(*registries);
+  return registries;
+}
+
+}  // namespace paceline::app

@@ -1,0 +1,49 @@
+#include "paceline/app/data_parts.h"
+
+namespace paceline::app {
+namespace {
+
+std::vector<data::TransformConfig> transforms_of(const DataSection& section,
+                                                 const Registries& registries,
+                                                 const DatasetPlan& plan, data::Split split) {
+  const bool is_training = split == data::Split::kTrain;
+  const auto& written = is_training ? section.train_transforms : section.eval_transforms;
+  if (written.empty()) {
+    const int size = section.image_size.value_or(plan.default_image_size);
+    return is_training ? plan.train_transforms(size) : plan.eval_transforms(size);
+  }
+  std::vector<data::TransformConfig> transforms;
+  for (const config::Component& component : written) {
+    transforms.push_back(*registries.transforms.build(component));
+  }
+  return transforms;
+}
+
+}  // namespace
+
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split) {
+  const auto plan = registries.datasets.build(recipe.data.source);
+  DataPart part;
+  part.dataset = plan->open(split);
+  part.pipeline = std::make_unique<data::TransformPipeline>(
+      transforms_of(recipe.data, registries, *plan, split));
+  return part;
+}
+
+void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch_size,
+                 data::Split split, const DataPlace& place) {
+  data::LoaderOptions options;
+  options.seed = recipe.run.seed;
+  options.is_training = split == data::Split::kTrain;
+  options.global_batch_size = global_batch_size;
+  options.drop_last = recipe.data.drop_last;
+  options.rank = place.rank;
+  options.world_size = place.world_size;
+  options.num_threads = recipe.data.num_threads.value_or(place.num_threads);
+  options.prefetch_batches = recipe.data.prefetch_batches;
+  options.channels_last = recipe.train.channels_last;
+  options.on_error = recipe.data.on_error;
+  part.loader = data::make_data_loader(*part.dataset, *part.pipeline, options);
+}
+
+}  // namespace paceline::app

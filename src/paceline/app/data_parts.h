@@ -1,0 +1,33 @@
+#pragma once
+
+#include "paceline/app/batch_arithmetic.h"
+#include "paceline/app/builtin.h"
+#include "paceline/app/recipe.h"
+#include "paceline/data/loader.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <memory>
+
+namespace paceline::app {
+
+/// One split of the data with its loader.
+struct DataPart {
+  std::unique_ptr<data::Dataset> dataset;
+  std::unique_ptr<data::TransformPipeline> pipeline;
+  std::unique_ptr<data::DataLoader> loader;  ///< null until make_loader()
+};
+
+/// This process's place among the ranks, as far as data matters.
+struct DataPlace {
+  int rank = 0;
+  int world_size = 1;
+  int num_threads = 1;  ///< that this rank has for all its work
+};
+
+/// Opens one split and builds its transforms. Throws DataError, ConfigError.
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split);
+
+void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch_size,
+                 data::Split split, const DataPlace& place);
+
+}  // namespace paceline::app

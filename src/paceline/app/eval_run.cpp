@@ -1,0 +1,72 @@
+#include "paceline/app/eval_run.h"
+
+#include "paceline/app/model_parts.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/weights.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/override.h"
+#include "paceline/config/parse.h"
+
+#include <array>
+
+namespace paceline::app {
+namespace {
+
+/// The recipe that a checkpoint was made by, with overrides.
+Recipe recipe_of(const checkpoint::CheckpointReader& reader,
+                 const std::vector<std::string>& overrides, const SessionContext& context) {
+  const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
+  config::Node node = config::parse_yaml(reader.manifest().config, source);
+  config::Problems problems;
+  config::apply_overrides(node, overrides, config::describe<Recipe>(), problems);
+  problems.throw_if_any();
+  Recipe recipe = config::bind<Recipe>(
+      node, {context.registries.catalogs(), context.communicator.world_size()});
+  recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+  return recipe;
+}
+
+}  // namespace
+
+std::optional<EvalReport> run_evaluation(const EvalRequest& request,
+                                         const SessionContext& context) {
+  comm::Communicator& communicator = context.communicator;
+  const CheckpointChoice choice = find_checkpoint(request.run_or_checkpoint);
+  const auto reader = checkpoint::open_checkpoint(choice.path, communicator);
+  const Recipe recipe = recipe_of(*reader, request.overrides, context);
+
+  DataPart part = open_data(recipe, context.registries, data::Split::kVal);
+  const std::int64_t batch_size = recipe.data.batch_size_per_rank
+                                      ? *recipe.data.batch_size_per_rank * communicator.world_size()
+                                      : recipe.data.global_batch_size.value_or(256);
+  make_loader(part, recipe, batch_size, data::Split::kVal,
+              {communicator.rank(), communicator.world_size(), context.num_threads});
+  part.loader->start();
+  std::vector<std::string> notes;
+  const auto model = make_model(recipe, context.registries, notes);
+  const auto strategy = make_strategy(recipe.parallel, communicator);
+  const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
+  strategy->prepare(model->network(), std::array{all});
+  load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,
+                  communicator);
+  strategy->state_was_loaded();
+
+  const train::RunContext run{communicator, {}, recipe.run.seed, {}, context.received_signal};
+  train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
+  const auto dtype =
+      recipe.train.precision == train::Precision::kFloat64 ? at::kDouble : at::kFloat;
+  const auto result = evaluator.run(*model, dtype, run);
+  if (!result) return std::nullopt;
+  return EvalReport{choice.path, reader->manifest().step, *result};
+}
+
+void export_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                       const std::filesystem::path& output, base::FileSystem& files) {
+  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint).path);
+  reader.verify();
+  const std::array<std::string, 1> other_states{"optimizer."};
+  const auto tensors = checkpoint::model_tensors(reader, other_states);
+  checkpoint::export_weights(files, output, tensors);
+}
+
+}  // namespace paceline::app

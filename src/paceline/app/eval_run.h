@@ -1,0 +1,33 @@
+#pragma once
+
+#include "paceline/app/session.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// What `paceline eval` is asked to do.
+struct EvalRequest {
+  std::filesystem::path run_or_checkpoint;
+  std::vector<std::string> overrides;
+};
+
+struct EvalReport {
+  std::filesystem::path checkpoint;
+  std::int64_t step = 0;
+  train::EvalResult result;
+};
+
+/// Evaluates the weights of a checkpoint on the validation data of its own recipe (with overrides).
+/// Every rank must call it. Throws base::Error; returns nothing if a signal interrupted it.
+std::optional<EvalReport> run_evaluation(const EvalRequest& request, const SessionContext& context);
+
+/// Writes the model's weights of a checkpoint as one safetensors file. For one process.
+void export_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                       const std::filesystem::path& output, base::FileSystem& files);
+
+}  // namespace paceline::app

@@ -1,0 +1,42 @@
+#include "paceline/app/model_parts.h"
+
+#include "paceline/base/error.h"
+#include "paceline/checkpoint/weights.h"
+#include "paceline/nn/module_tree.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/train/classification.h"
+
+namespace paceline::app {
+
+std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
+                                              std::vector<std::string>& notes) {
+  std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
+  if (recipe.train.precision == train::Precision::kFloat64) nn::set_dtype(*network, at::kDouble);
+  network->initialize(recipe.run.seed);
+  if (recipe.model.pretrained) {
+    const auto tensors = checkpoint::named_tensors(*network);
+    const checkpoint::ImportReport report =
+        checkpoint::import_weights(*recipe.model.pretrained, tensors, network->head_name());
+    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  }
+  if (recipe.train.channels_last) nn::set_channels_last(*network);
+  std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
+  return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
+}
+
+std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
+                                                  comm::Communicator& communicator) {
+  const bool has_peers = communicator.world_size() > 1;
+  if (section.strategy == ParallelStrategy::kNone && has_peers) {
+    throw base::ConfigError(
+        fmt::format("parallel.strategy: none is for one rank, and this run has {}; choose ddp, or "
+                    "start one rank",
+                    communicator.world_size()));
+  }
+  if (section.strategy == ParallelStrategy::kDdp || has_peers) {
+    return parallel::make_ddp(section.ddp, communicator);
+  }
+  return parallel::make_none(section.none);
+}
+
+}  // namespace paceline::app

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "paceline/app/builtin.h"
+#include "paceline/app/recipe.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/parallel/strategy.h"
+#include "paceline/train/train_model.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// The model of a recipe, initialised from run.seed or from model.pretrained, in its dtype and
+/// memory order. `notes` receives what a user should know of the pretrained weights.
+std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
+                                              std::vector<std::string>& notes);
+
+/// The strategy that the recipe names; "auto" is ddp on several ranks. Throws ConfigError for
+/// `none` on several ranks, which would train each rank alone.
+std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
+                                                  comm::Communicator& communicator);
+
+}  // namespace paceline::app

@@ -1,0 +1,145 @@
+#include "paceline/app/session.h"
+
+#include "paceline/app/model_parts.h"
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/config/parse.h"
+#include "paceline/config/resume.h"
+#include "paceline/train/run_state.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::app {
+namespace {
+
+/// Every scalar and list of a resolved recipe under its full key.
+void flatten(const config::Node& node, const std::string& path,
+             std::vector<std::pair<std::string, std::string>>& out) {
+  for (const config::MapEntry& entry : node.entries) {
+    const std::string key = config::join_path(path, entry.key);
+    if (entry.value.is_map()) {
+      flatten(entry.value, key, out);
+    } else {
+      out.emplace_back(key, config::to_flow_yaml(entry.value));
+    }
+  }
+}
+
+}  // namespace
+
+Session::Session(const Recipe& recipe, const SessionContext& context)
+    : recipe_(recipe),
+      context_(context),
+      train_part_(open_data(recipe, context.registries, data::Split::kTrain)),
+      val_part_(open_data(recipe, context.registries, data::Split::kVal)),
+      batches_(
+          batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
+      optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
+      schedule_(context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
+  const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
+                        context.num_threads};
+  make_loader(train_part_, recipe_, batches_.global_batch_size, data::Split::kTrain, place);
+  make_loader(val_part_, recipe_, batches_.global_batch_size, data::Split::kVal, place);
+  train_part_.loader->start();  // reads the first batches while the model is built
+
+  state_.clock.lengths = batches_.lengths;
+  state_.model = make_model(recipe_, context.registries, notes_);
+  state_.strategy = make_strategy(recipe_.parallel, context.communicator);
+  build_engine();
+  const train::RunContext run{
+      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};
+  engine_->fire(train::Event::kInit, state_, run);
+  state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules);
+  state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
+  evaluator_ =
+      std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches);
+}
+
+Session::~Session() = default;
+
+void Session::build_engine() {
+  std::vector<std::unique_ptr<train::Algorithm>> algorithms;
+  for (const auto& [name, component] : recipe_.algorithms) {
+    algorithms.push_back(context_.registries.algorithms.build(component));
+  }
+  std::vector<std::unique_ptr<train::Callback>> callbacks;
+  for (const auto& [name, component] : recipe_.callbacks) {
+    callbacks.push_back(context_.registries.callbacks.build(component));
+  }
+  engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
+}
+
+void Session::attach(const RunDirectory& directory, const config::Node& resolved) {
+  run_directory_ = directory.path();
+  const std::string text = config::to_yaml(resolved);
+  if (context_.communicator.rank() == 0) {
+    write_file_atomically(context_.files, directory.config_file(), text);
+    make_sinks(run_directory_);
+    const auto values = hparams(resolved);
+    for (metrics::MetricSink* sink : sink_pointers_) sink->log_hparams(values);
+  }
+  saver_ = std::make_unique<train::CheckpointSaver>(
+      recipe_.checkpoint,
+      train::CheckpointFacts{directory.checkpoint_folder(recipe_.checkpoint.dir), text,
+                             checkpoint::current_environment(context_.communicator.world_size())},
+      batches_.lengths, context_.files);
+}
+
+void Session::make_sinks(const std::filesystem::path& run_directory) {
+  const loggers::SinkContext sink_context{run_directory, batches_.lengths.total_steps,
+                                          &context_.files};
+  for (const auto& [name, component] : recipe_.loggers) {
+    sinks_.push_back(context_.registries.loggers.build(component, sink_context));
+    sink_pointers_.push_back(sinks_.back().get());
+  }
+}
+
+void Session::resume(const std::filesystem::path& path, const config::Node& resolved) {
+  const auto reader = checkpoint::open_checkpoint(path, context_.communicator);
+  const checkpoint::Manifest& manifest = reader->manifest();
+  const config::Node saved =
+      config::parse_yaml(manifest.config, (path / checkpoint::kManifestFile).string());
+  config::check_resume(saved, resolved, config::describe<Recipe>(), context_.registries.catalogs());
+  const bool is_main_rank = context_.communicator.rank() == 0;
+  if (is_main_rank) {
+    const auto now = checkpoint::current_environment(context_.communicator.world_size());
+    for (const std::string& difference : checkpoint::differences(manifest.environment, now)) {
+      base::log_warning("the last bits may differ from the run without the stop: {}", difference);
+    }
+  }
+  load_checkpoint(*reader, train::state_shards(state_), checkpoint::ExtraTensors::kRefuse,
+                  context_.communicator);
+  state_.strategy->state_was_loaded();
+  train::load_state_dict(manifest.state, state_, *engine_);
+  for (metrics::MetricSink* sink : sink_pointers_) sink->resume_at(state_.clock.step);
+  if (is_main_rank) base::log_info("resumed {} at step {}", path.string(), state_.clock.step);
+}
+
+train::FitResult Session::fit() {
+  const train::RunContext run{context_.communicator, run_directory_, recipe_.run.seed,
+                              sink_pointers_, context_.received_signal};
+  train::Trainer trainer({.state = state_,
+                          .run = run,
+                          .engine = *engine_,
+                          .loader = *train_part_.loader,
+                          .schedule = *schedule_,
+                          .base_lr = optimizer_plan_->lr,
+                          .evaluator = evaluator_.get(),
+                          .saver = saver_.get()},
+                         recipe_.train);
+  train::FitResult result = trainer.fit();
+  for (metrics::MetricSink* sink : sink_pointers_) sink->flush();
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> Session::hparams(
+    const config::Node& resolved) const {
+  std::vector<std::pair<std::string, std::string>> values;
+  flatten(resolved, "", values);
+  return values;
+}
+
+}  // namespace paceline::app

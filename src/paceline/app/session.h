@@ -1,0 +1,78 @@
+#pragma once
+
+#include "paceline/app/batch_arithmetic.h"
+#include "paceline/app/builtin.h"
+#include "paceline/app/data_parts.h"
+#include "paceline/app/recipe.h"
+#include "paceline/app/run_directory.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/config/node.h"
+#include "paceline/train/trainer.h"
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// What the process brings to a run: made by the command line, outlives the session.
+struct SessionContext {
+  const Registries& registries;
+  comm::Communicator& communicator;
+  base::FileSystem& files;
+  const std::atomic<int>& received_signal;
+  int num_threads = 1;  ///< of this rank
+};
+
+/// All objects of one training run, built from a recipe and wired together.
+class Session {
+ public:
+  /// Opens the data, builds model, strategy, optimizer and schedule. Every rank must call it.
+  Session(const Recipe& recipe, const SessionContext& context);
+  ~Session();
+
+  /// From here on the run has a directory: loggers and checkpoints go there.
+  void attach(const RunDirectory& directory, const config::Node& resolved);
+
+  /// Continues from a checkpoint. Every rank must call it, after attach(). Throws CheckpointError,
+  /// and ConfigError for a recipe that changes what must not change.
+  void resume(const std::filesystem::path& checkpoint, const config::Node& resolved);
+
+  /// Trains to the end. Every rank must call it.
+  train::FitResult fit();
+
+  const BatchArithmetic& batches() const { return batches_; }
+  const train::TrainState& state() const { return state_; }
+  const data::Dataset& train_set() const { return *train_part_.dataset; }
+  const data::Dataset& val_set() const { return *val_part_.dataset; }
+  data::LoaderCounts loader_counts() const { return train_part_.loader->counts(); }
+  data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
+  const std::vector<std::string>& notes() const { return notes_; }
+  double base_lr() const { return optimizer_plan_->lr; }
+
+ private:
+  void build_engine();
+  void make_sinks(const std::filesystem::path& run_directory);
+  std::vector<std::pair<std::string, std::string>> hparams(const config::Node& resolved) const;
+
+  Recipe recipe_;
+  SessionContext context_;
+  DataPart train_part_;
+  DataPart val_part_;
+  BatchArithmetic batches_;
+  std::vector<std::string> notes_;
+  std::unique_ptr<OptimizerPlan> optimizer_plan_;
+  std::unique_ptr<optim::Schedule> schedule_;
+  train::TrainState state_;
+  std::unique_ptr<train::Engine> engine_;
+  std::unique_ptr<train::Evaluator> evaluator_;
+  std::unique_ptr<train::CheckpointSaver> saver_;
+  std::vector<std::unique_ptr<metrics::MetricSink>> sinks_;
+  std::vector<metrics::MetricSink*> sink_pointers_;
+  std::filesystem::path run_directory_;
+};
+
+}  // namespace paceline::app

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "paceline/app/session.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// What `paceline train` is asked to do.
+struct TrainRequest {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides;
+  std::optional<std::filesystem::path> run_directory;
+  std::optional<std::string> resume;  ///< "auto", or a run or checkpoint
+  bool is_dry_run = false;            ///< build everything, train nothing
+  bool is_fast_dev_run = false;       ///< a few steps of everything, in a scratch directory
+  int fast_dev_steps = 2;
+};
+
+/// Runs it; every rank must call it. Returns the process's exit code. Throws base::Error.
+int run_training(const TrainRequest& request, const SessionContext& context);
+
+/// A recipe with what was written and every value resolved. model.num_classes follows the data set
+/// unless it was written. Throws ConfigError.
+struct LoadedRecipe {
+  Recipe recipe;
+  config::Node resolved;
+};
+LoadedRecipe load_recipe(const std::filesystem::path& path,
+                         const std::vector<std::string>& overrides, const Registries& registries,
+                         int world_size);
+
+}  // namespace paceline::app

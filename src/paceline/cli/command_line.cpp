@@ -1,0 +1,29 @@
+#include "paceline/cli/command_line.h"
+
+#include "paceline/base/error.h"
+#include "paceline/cli/commands.h"
+
+#include <algorithm>
+
+namespace paceline::cli {
+
+bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    app.allow_extras();
+    app.parse({arguments.rbegin(), arguments.rend()});
+    refuse_foreign_options(app.remaining(/*recurse=*/true));
+    const auto rest = app.remaining(true);
+    if (!rest.empty())
+      throw base::ConfigError(
+          fmt::format("unexpected argument '{}'; --help tells what fits", rest.front()));
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help("", CLI::AppFormatMode::All));
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw base::ConfigError(
+        fmt::format("{}; `paceline {} --help` tells what fits", error.what(), app.get_name()));
+  }
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace paceline::cli {
+
+/// Parses the arguments of one command. True: go on. False: help was asked for and printed. Unknown
+/// options are refused with advice where another trainer has them. Throws ConfigError.
+bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments);
+
+}  // namespace paceline::cli

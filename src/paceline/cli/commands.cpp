@@ -1,0 +1,38 @@
+#include "paceline/cli/commands.h"
+
+#include "paceline/base/error.h"
+#include "paceline/config/foreign_names.h"
+
+#include <array>
+
+namespace paceline::cli {
+namespace {
+
+constexpr std::array kCommands{
+    Command{"train", "train a recipe", run_train},
+    Command{"eval", "evaluate a checkpoint", run_eval},
+    Command{"export", "write the weights of a checkpoint as safetensors", run_export},
+    Command{"config", "show, check, explain and document recipes", run_config},
+    Command{"list", "show the components that a recipe can name", run_list},
+    Command{"data", "make data sets", run_data},
+    Command{"info", "show versions and what this machine offers", run_info},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+void refuse_foreign_options(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with('-')) continue;
+    const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
+    config::refuse_secret(arguments[i], value);
+    const auto advice = config::foreign_option_advice(arguments[i], value, 0);
+    const std::string name = arguments[i].substr(0, arguments[i].find('='));
+    throw base::ConfigError(advice
+                                ? fmt::format("{} is not an option here: {}", name, *advice)
+                                : fmt::format("unknown option {}; --help lists the options", name));
+  }
+}
+
+}  // namespace paceline::cli

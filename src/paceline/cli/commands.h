@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::cli {
+
+/// One verb of paceline-rank.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  /// `arguments` are those after the verb. Returns the exit code; throws base::Error, CLI::Error.
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+/// The one table of verbs.
+std::span<const Command> commands();
+
+int run_train(const std::vector<std::string>& arguments);
+int run_eval(const std::vector<std::string>& arguments);
+int run_export(const std::vector<std::string>& arguments);
+int run_config(const std::vector<std::string>& arguments);
+int run_list(const std::vector<std::string>& arguments);
+int run_data(const std::vector<std::string>& arguments);
+int run_info(const std::vector<std::string>& arguments);
+
+/// Refuses options that other trainers know, saying what to write here, and secrets. To be called
+/// on arguments that a command does not know. Throws ConfigError.
+void refuse_foreign_options(const std::vector<std::string>& arguments);
+
+}  // namespace paceline::cli

@@ -1,0 +1,69 @@
+#include "paceline/app/builtin.h"
+#include "paceline/app/recipe.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/commands.h"
+#include "paceline/config/explain.h"
+#include "paceline/config/json_schema.h"
+#include "paceline/config/load.h"
+#include "paceline/config/recipe_template.h"
+#include "paceline/config/reference.h"
+#include "paceline/config/write.h"
+
+namespace paceline::cli {
+namespace {
+
+struct RecipeArguments {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides;
+};
+
+void add_recipe_options(CLI::App& app, RecipeArguments& arguments) {
+  app.add_option("recipe", arguments.recipe, "The recipe")->required();
+  app.add_option("overrides", arguments.overrides, "section.key=value changes");
+}
+
+void print(std::string_view text) { fmt::print("{}", text); }
+
+}  // namespace
+
+int run_config(const std::vector<std::string>& arguments) {
+  RecipeArguments recipe;
+  std::string key;
+  CLI::App app("Show, check, explain and document recipes.", "config");
+  app.require_subcommand(1);
+  CLI::App* show =
+      app.add_subcommand("show", "Print the recipe with every value that a run would use");
+  CLI::App* check =
+      app.add_subcommand("check", "Say whether the recipe is sound; print all problems at once");
+  CLI::App* explain =
+      app.add_subcommand("explain", "Tell the value of a key, where it was set, and what it means");
+  CLI::App* schema = app.add_subcommand("schema", "Print the JSON Schema of recipes, for editors");
+  CLI::App* recipe_template =
+      app.add_subcommand("template", "Print a recipe with every key at its default, with comments");
+  CLI::App* reference = app.add_subcommand("reference", "Print all keys as Markdown");
+  add_recipe_options(*show, recipe);
+  add_recipe_options(*check, recipe);
+  explain->add_option("key", key, "The key, such as optimizer.lr")->required();
+  add_recipe_options(*explain, recipe);
+  if (!parse_arguments(app, arguments)) return 0;
+
+  const auto registries = app::make_registries();
+  const config::BindContext context{registries->catalogs(), 0};
+  const config::StructInfo& info = config::describe<app::Recipe>();
+  if (*schema) print(config::json_schema(info, context.catalogs));
+  if (*reference) print(config::reference_markdown(info, context.catalogs));
+  if (*recipe_template) {
+    const auto defaults = config::bind<app::Recipe>(config::Node::map(), context);
+    print(config::recipe_template(info, &defaults, context.catalogs));
+  }
+  if (*show || *check || *explain) {
+    const auto loaded = config::load<app::Recipe>(recipe.recipe, recipe.overrides, context);
+    if (*show) print(config::to_yaml(config::to_node(info, &loaded.value)));
+    if (*check) fmt::print("{}: sound\n", recipe.recipe.string());
+    if (*explain)
+      print(config::explain(key, info, &loaded.value, loaded.written, context.catalogs));
+  }
+  return 0;
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,53 @@
+#include "paceline/app/eval_run.h"
+#include "paceline/base/log.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/commands.h"
+#include "paceline/cli/rank_process.h"
+#include "paceline/launch/options.h"
+
+#include <csignal>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::cli {
+namespace {
+
+void print_report(const app::EvalReport& report, bool as_json) {
+  if (as_json) {
+    const nlohmann::json json = {{"checkpoint", report.checkpoint.string()},
+                                 {"step", report.step},
+                                 {"samples", report.result.samples},
+                                 {"seconds", report.result.seconds},
+                                 {"metrics", report.result.values}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("{} (step {}), {} images\n", report.checkpoint.string(), report.step,
+             report.result.samples);
+  for (const auto& [name, value] : report.result.values)
+    fmt::print("  {:<12} {:.4f}\n", name, value);
+}
+
+}  // namespace
+
+int run_eval(const std::vector<std::string>& arguments) {
+  app::EvalRequest request;
+  bool as_json = false;
+  CLI::App app("Evaluate a checkpoint on the validation data of its recipe.", "eval");
+  app.add_option("run", request.run_or_checkpoint,
+                 "A run directory (its newest checkpoint) or a checkpoint")
+      ->required();
+  app.add_option("overrides", request.overrides,
+                 "section.key=value changes to the recipe of the run");
+  app.add_flag("--json", as_json, "Print one JSON object");
+  app.footer("Launch options:\n" + launch::launch_options_help());
+  if (!parse_arguments(app, arguments)) return 0;
+  return run_as_rank([&](const app::SessionContext& context) {
+    const auto report = app::run_evaluation(request, context);
+    if (!report) return 128 + context.received_signal.load();
+    if (context.communicator.rank() == 0) print_report(*report, as_json);
+    return 0;
+  });
+}
+
+}  // namespace paceline::cli

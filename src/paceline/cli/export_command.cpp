@@ -1,0 +1,27 @@
+#include "paceline/app/eval_run.h"
+#include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/base/log.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/commands.h"
+
+namespace paceline::cli {
+
+int run_export(const std::vector<std::string>& arguments) {
+  std::filesystem::path source;
+  std::filesystem::path output;
+  std::string format = "safetensors";
+  CLI::App app("Write the weights of a checkpoint for other programs.", "export");
+  app.add_option("run", source, "A run directory (its newest checkpoint) or a checkpoint")
+      ->required();
+  app.add_option("--format", format, "safetensors, with the names of torchvision or timm")
+      ->check(CLI::IsMember({"safetensors"}));
+  app.add_option("-o,--output", output, "The file to write")->required();
+  if (!parse_arguments(app, arguments)) return 0;
+  base::RealFileSystem files;
+  app::export_checkpoint(source, output, files);
+  base::log_info("wrote {}", output.string());
+  return 0;
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,43 @@
+#include "paceline/app/builtin.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/commands.h"
+
+#include <algorithm>
+
+namespace paceline::cli {
+namespace {
+
+void print_catalog(const config::ComponentCatalog& catalog) {
+  std::size_t width = 0;
+  for (const auto& [name, entry] : catalog.entries()) width = std::max(width, name.size());
+  for (const auto& [name, entry] : catalog.entries()) {
+    fmt::print("  {:<{}}  {}\n", name, width, entry.summary);
+  }
+  if (catalog.entries().empty()) fmt::print("  none\n");
+}
+
+}  // namespace
+
+int run_list(const std::vector<std::string>& arguments) {
+  const auto registries = app::make_registries();
+  const std::vector<std::pair<std::string, const config::ComponentCatalog*>> kinds{
+      {"models", &registries->models},         {"datasets", &registries->datasets},
+      {"transforms", &registries->transforms}, {"optimizers", &registries->optimizers},
+      {"schedules", &registries->schedules},   {"losses", &registries->losses},
+      {"algorithms", &registries->algorithms}, {"callbacks", &registries->callbacks},
+      {"loggers", &registries->loggers}};
+  std::vector<std::string> names;
+  for (const auto& [name, catalog] : kinds) names.push_back(name);
+  std::string kind;
+  CLI::App app("Show the components that a recipe can name.", "list");
+  app.add_option("kind", kind, "Which kind; all if left out")->check(CLI::IsMember(names));
+  if (!parse_arguments(app, arguments)) return 0;
+  for (const auto& [name, catalog] : kinds) {
+    if (!kind.empty() && kind != name) continue;
+    fmt::print("{}:\n", name);
+    print_catalog(*catalog);
+  }
+  return 0;
+}
+
+}  // namespace paceline::cli

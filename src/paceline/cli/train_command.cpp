@@ -1,0 +1,48 @@
+#include "paceline/app/train_run.h"
+#include "paceline/base/error.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/commands.h"
+#include "paceline/cli/rank_process.h"
+#include "paceline/launch/options.h"
+
+#include <algorithm>
+
+namespace paceline::cli {
+
+int run_train(const std::vector<std::string>& arguments) {
+  app::TrainRequest request;
+  std::string run_directory;
+  std::string resume;
+  CLI::App app("Train a recipe.", "train");
+  app.add_option("recipe", request.recipe, "The recipe, a YAML file or JSON with comments")
+      ->required();
+  app.add_option("overrides", request.overrides,
+                 "section.key=value, +section.key=value to add, ~section.key to remove");
+  app.add_option("--run-dir", run_directory,
+                 "Directory of the run; default: run.dir/run.name-TIME");
+  app.add_option(
+      "--resume", resume,
+      "auto: from the newest checkpoint of the run directory, if there is one; or the path "
+      "of a run or checkpoint");
+  app.add_flag("--dry-run", request.is_dry_run,
+               "Build everything, print sizes and batches, train nothing, write nothing");
+  CLI::Option* fast =
+      app.add_option("--fast-dev-run", request.fast_dev_steps,
+                     "Two steps (or =N) of training and validation and a checkpoint, in a "
+                     "scratch directory")
+          ->expected(0, 1)
+          ->check(CLI::PositiveNumber);
+  app.footer("Launch options:\n" + launch::launch_options_help());
+  if (!parse_arguments(app, arguments)) return 0;
+  request.is_fast_dev_run = fast->count() > 0;
+  if (!run_directory.empty()) request.run_directory = run_directory;
+  if (!resume.empty()) request.resume = resume;
+  if (request.resume == "auto" && !request.run_directory) {
+    throw base::ConfigError(
+        "--resume auto needs --run-dir: it goes on with the run in that directory");
+  }
+  return run_as_rank(
+      [&](const app::SessionContext& context) { return app::run_training(request, context); });
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,187 @@
+#include "paceline/tensor/flat_layout.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/aten.h"
+#include "paceline/tensor/dtype.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::tensor {
+namespace {
+
+using Json = nlohmann::json;
+
+std::int64_t item_size(std::string_view dtype) {
+  return static_cast<std::int64_t>(c10::elementSize(dtype_from_name(dtype)));
+}
+
+std::int64_t numel_of(const TensorSpec& spec) {
+  std::int64_t numel = 1;
+  for (const std::int64_t size : spec.sizes) numel *= size;
+  return numel;
+}
+
+/// Positions in `specs` in the order in which tensors are laid out.
+std::vector<std::size_t> layout_order(std::span<const TensorSpec> specs,
+                                      std::span<const std::string> names_first) {
+  std::unordered_map<std::string_view, std::size_t> by_name;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    PACELINE_CHECK(by_name.emplace(specs[i].name, i).second, "two tensors are called '{}'",
+                   specs[i].name);
+  }
+  std::vector<std::size_t> order;
+  std::vector<bool> taken(specs.size(), false);
+  for (const std::string& name : names_first) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) {
+      throw base::ConfigError(fmt::format(
+          "bucket_order names '{}', which is no trainable parameter of the model", name));
+    }
+    if (taken[found->second]) {
+      throw base::ConfigError(fmt::format("bucket_order names '{}' twice", name));
+    }
+    taken[found->second] = true;
+    order.push_back(found->second);
+  }
+  for (std::size_t i = specs.size(); i-- > 0;) {
+    if (!taken[i]) order.push_back(i);
+  }
+  return order;
+}
+
+/// Positions in `specs`, bucket by bucket, buckets in the order in which their last tensor comes.
+std::vector<std::vector<std::size_t>> assign_buckets(std::span<const TensorSpec> specs,
+                                                     const FlatLayoutOptions& options) {
+  struct Open {
+    std::vector<std::size_t> members;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string_view, Open> open;                                 // by dtype
+  std::vector<std::pair<std::size_t, std::vector<std::size_t>>> closed;  // last position, members
+  const std::vector<std::size_t> order = layout_order(specs, options.order);
+  std::map<std::string_view, std::size_t> last_position;
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    const TensorSpec& spec = specs[order[position]];
+    Open& bucket = open[spec.dtype];
+    bucket.members.push_back(order[position]);
+    bucket.bytes += numel_of(spec) * item_size(spec.dtype);
+    last_position[spec.dtype] = position;
+    const std::int64_t limit = closed.empty() ? options.first_bucket_bytes : options.bucket_bytes;
+    if (bucket.bytes >= limit) closed.emplace_back(position, std::exchange(bucket, {}).members);
+  }
+  for (auto& [dtype, bucket] : open) {
+    if (!bucket.members.empty()) {
+      closed.emplace_back(last_position[dtype], std::move(bucket.members));
+    }
+  }
+  std::ranges::sort(closed);
+  std::vector<std::vector<std::size_t>> buckets;
+  for (auto& [position, members] : closed) buckets.push_back(std::move(members));
+  return buckets;
+}
+
+/// Appends the members as one bucket that starts at `cursor`, in elements; moves the cursor behind
+/// it.
+void append_bucket(FlatLayout& layout, std::span<const TensorSpec> specs,
+                   std::vector<std::size_t> members, std::int64_t alignment, std::int64_t& cursor) {
+  std::ranges::stable_sort(members, {}, [&](std::size_t i) { return specs[i].group; });
+  const auto number = static_cast<std::int64_t>(layout.buckets.size());
+  layout.buckets.push_back({specs[members.front()].dtype, cursor, cursor});
+  for (const std::size_t member : members) {
+    const auto slot = static_cast<std::int64_t>(layout.slots.size());
+    const std::int64_t numel = numel_of(specs[member]);
+    const bool starts_range = layout.ranges.empty() || layout.ranges.back().bucket != number ||
+                              layout.ranges.back().group != specs[member].group;
+    if (starts_range) {
+      layout.ranges.push_back({number, specs[member].group, slot, slot, cursor, cursor});
+    }
+    layout.slots.push_back({specs[member], number, cursor, numel});
+    cursor += (numel + alignment - 1) / alignment * alignment;
+    layout.ranges.back().end_slot = slot + 1;
+    layout.ranges.back().end = cursor;
+  }
+  layout.buckets.back().end = cursor;
+}
+
+}  // namespace
+
+TensorSpec describe(const std::string& name, const at::Tensor& tensor, std::int64_t group) {
+  PACELINE_CHECK(tensor.layout() == at::kStrided && tensor.is_non_overlapping_and_dense(),
+                 "parameter '{}' is sparse or has gaps or overlaps in memory; make it contiguous",
+                 name);
+  const std::string_view dtype = dtype_name(tensor.scalar_type());
+  PACELINE_CHECK(!dtype.empty(), "parameter '{}' has dtype {}, which cannot be trained", name,
+                 c10::toString(tensor.scalar_type()));
+  return {name, std::string(dtype), tensor.sizes().vec(), tensor.strides().vec(), group};
+}
+
+FlatLayout FlatLayout::build(std::span<const TensorSpec> specs, const FlatLayoutOptions& options) {
+  FlatLayout layout;
+  std::map<std::string_view, std::int64_t> cursors;  // by dtype
+  for (std::vector<std::size_t>& members : assign_buckets(specs, options)) {
+    const std::string_view dtype = specs[members.front()].dtype;
+    const std::int64_t alignment =
+        std::max<std::int64_t>(1, options.alignment_bytes / item_size(dtype));
+    append_bucket(layout, specs, std::move(members), alignment, cursors[dtype]);
+  }
+  return layout;
+}
+
+std::string FlatLayout::to_json() const {
+  Json json{{"version", 1},
+            {"slots", Json::array()},
+            {"ranges", Json::array()},
+            {"buckets", Json::array()}};
+  for (const FlatSlot& slot : slots) {
+    json["slots"].push_back({{"name", slot.spec.name},
+                             {"dtype", slot.spec.dtype},
+                             {"sizes", slot.spec.sizes},
+                             {"strides", slot.spec.strides},
+                             {"group", slot.spec.group},
+                             {"bucket", slot.bucket},
+                             {"offset", slot.offset},
+                             {"numel", slot.numel}});
+  }
+  for (const FlatRange& range : ranges) {
+    json["ranges"].push_back(
+        {range.bucket, range.group, range.first_slot, range.end_slot, range.begin, range.end});
+  }
+  for (const FlatBucket& bucket : buckets) {
+    json["buckets"].push_back(
+        {{"dtype", bucket.dtype}, {"begin", bucket.begin}, {"end", bucket.end}});
+  }
+  return json.dump();
+}
+
+FlatLayout FlatLayout::from_json(std::string_view text) try {
+  const Json json = Json::parse(text);
+  if (json.at("version") != 1) {
+    throw base::CheckpointError(fmt::format(
+        "the memory layout has version {}, this program reads 1", json.at("version").dump()));
+  }
+  FlatLayout layout;
+  for (const Json& slot : json.at("slots")) {
+    layout.slots.push_back({{slot.at("name"), slot.at("dtype"), slot.at("sizes"),
+                             slot.at("strides"), slot.at("group")},
+                            slot.at("bucket"),
+                            slot.at("offset"),
+                            slot.at("numel")});
+  }
+  for (const Json& range : json.at("ranges")) {
+    layout.ranges.push_back(
+        {range.at(0), range.at(1), range.at(2), range.at(3), range.at(4), range.at(5)});
+  }
+  for (const Json& bucket : json.at("buckets")) {
+    layout.buckets.push_back({bucket.at("dtype"), bucket.at("begin"), bucket.at("end")});
+  }
+  return layout;
+} catch (const Json::exception& error) {
+  throw base::CheckpointError(fmt::format("the memory layout cannot be read: {}", error.what()));
+}
+
+}  // namespace paceline::tensor

@@ -1,0 +1,78 @@
+#include "paceline/train/checkpoint_saver.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/base/text.h"
+#include "paceline/checkpoint/retention.h"
+#include "paceline/checkpoint/writer.h"
+#include "paceline/train/run_state.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::train {
+
+CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts facts,
+                                 const config::StepLengths& lengths, base::FileSystem& files)
+    : config_(config),
+      facts_(std::move(facts)),
+      interval_(std::max<std::int64_t>(1, to_steps(config.every, lengths))),
+      files_(files) {
+  for (const checkpoint::Listed& best :
+       checkpoint::best_of(checkpoint::list_checkpoints(facts_.folder).complete, config_.monitor,
+                           config_.mode, 1)) {
+    best_ = best.monitored->value;
+  }
+}
+
+void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
+                                    const RunContext& run) {
+  const std::optional<double> value = monitored_value(state);
+  const bool is_new_best = config_.keep_best > 0 && value && is_best(*value);
+  if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
+    save(state, engine, run);
+}
+
+void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
+  state.strategy->synchronise_buffers();
+  const std::vector<tensor::StateShard> shards = state_shards(state);
+  const std::optional<double> value = monitored_value(state);
+  checkpoint::SaveRequest request;
+  request.folder = facts_.folder;
+  request.step = state.clock.step;
+  request.shards = shards;
+  request.state = state_dict(state, engine);
+  request.config = facts_.config;
+  request.environment = facts_.environment;
+  if (value) request.monitored = checkpoint::Monitored{config_.monitor, *value};
+  const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
+  if (value && is_best(*value)) best_ = value;
+  if (!run.is_main_rank()) return;
+  base::log_info("saved {}", path.string());
+  apply_retention(files_, facts_.folder,
+                  {.keep_last = config_.keep_last,
+                   .keep_best = config_.keep_best,
+                   .monitor = config_.monitor,
+                   .mode = config_.mode});
+}
+
+std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {
+  if (state.last_eval_step != state.clock.step) return std::nullopt;
+  const auto found = state.last_eval.find(config_.monitor);
+  if (found != state.last_eval.end()) return found->second;
+  if (config_.keep_best == 0) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : state.last_eval) names.push_back(name);
+  throw base::ConfigError(fmt::format(
+      "checkpoint.monitor: '{}' is no metric of the evaluation; expected one of {}, or set "
+      "checkpoint.keep_best to 0",
+      config_.monitor, base::join(names, ", ")));
+}
+
+bool CheckpointSaver::is_best(double value) const {
+  if (!best_) return true;
+  return config_.mode == MonitorMode::kMax ? value > *best_ : value < *best_;
+}
+
+}  // namespace paceline::train

@@ -1,0 +1,50 @@
+#include "paceline/train/run_state.h"
+
+#include "paceline/base/error.h"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::train {
+
+std::vector<tensor::StateShard> state_shards(const TrainState& state) {
+  std::vector<tensor::StateShard> shards = state.strategy->model_state();
+  for (auto& shard : state.strategy->optimizer_state(*state.optimizer)) {
+    shards.push_back(std::move(shard));
+  }
+  return shards;
+}
+
+nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
+  nlohmann::json last_eval = nlohmann::json::object();
+  for (const auto& [name, value] : state.last_eval) {
+    if (std::isfinite(value)) last_eval[name] = value;
+  }
+  return {{"clock",
+           {{"step", state.clock.step},
+            {"samples", state.clock.samples},
+            {"elapsed_s", state.clock.elapsed_s}}},
+          {"optimizer", {{"num_steps", state.optimizer->num_steps()}}},
+          {"last_eval", std::move(last_eval)},
+          {"last_eval_step", state.last_eval_step},
+          {"is_eval_pending", state.is_eval_pending},
+          {"engine", engine.state_dict()}};
+}
+
+void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine) try {
+  const nlohmann::json& clock = saved.at("clock");
+  state.clock.step = clock.at("step").get<std::int64_t>();
+  state.clock.samples = clock.at("samples").get<std::int64_t>();
+  state.clock.elapsed_s = clock.at("elapsed_s").get<double>();
+  state.optimizer->set_num_steps(saved.at("optimizer").at("num_steps").get<std::int64_t>());
+  state.last_eval = saved.at("last_eval").get<std::map<std::string, double>>();
+  state.last_eval_step = saved.at("last_eval_step").get<std::int64_t>();
+  state.is_eval_pending = saved.at("is_eval_pending").get<bool>();
+  engine.load_state_dict(saved.at("engine"));
+} catch (const nlohmann::json::exception& error) {
+  throw base::CheckpointError(
+      fmt::format("the checkpoint's state is not that of a paceline run: {}", error.what()));
+}
+
+}  // namespace paceline::train

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "paceline/tensor/state_shard.h"
+#include "paceline/train/engine.h"
+#include "paceline/train/train_state.h"
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace paceline::train {
+
+/// All tensors of a run as this rank holds them: the model's and the optimizer's.
+std::vector<tensor::StateShard> state_shards(const TrainState& state);
+
+/// All else that a run must remember: clock, optimizer steps, newest evaluation, algorithms,
+/// callbacks.
+nlohmann::json state_dict(const TrainState& state, const Engine& engine);
+
+/// Restores what state_dict() gave. Throws CheckpointError for a part that is missing.
+void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine);
+
+}  // namespace paceline::train
