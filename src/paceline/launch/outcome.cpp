@@ -1,0 +1,51 @@
+#include "paceline/launch/outcome.h"
+
+#include "paceline/base/error.h"
+
+#include <cstring>
+
+#include <sys/wait.h>
+
+namespace paceline::launch {
+namespace {
+
+constexpr int kCommCode = static_cast<int>(base::ExitCode::kComm);
+
+/// The first end that `is_failure` accepts; one that only lost a peer gives way to any other.
+template <typename IsFailure>
+std::optional<std::size_t> find_culprit(std::span<const RankEnd> ends, IsFailure is_failure) {
+  std::optional<std::size_t> consequence;
+  for (std::size_t index = 0; index < ends.size(); ++index) {
+    if (!is_failure(ends[index])) continue;
+    if (exit_code_of_status(ends[index].status) != kCommCode) return index;
+    if (!consequence) consequence = index;
+  }
+  return consequence;
+}
+
+}  // namespace
+
+int exit_code_of_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string describe_status(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
+  const char* name = sigabbrev_np(WTERMSIG(status));
+  return fmt::format("killed by {}{} (signal {})", name == nullptr ? "" : "SIG",
+                     name == nullptr ? "an unnamed signal" : name, WTERMSIG(status));
+}
+
+Outcome decide_outcome(std::span<const RankEnd> ends, std::optional<int> forwarded_signal) {
+  const int stopped_code = forwarded_signal ? 128 + *forwarded_signal : 0;
+  bool has_nonzero = false;
+  for (const RankEnd& end : ends) has_nonzero |= exit_code_of_status(end.status) != 0;
+  const auto culprit = find_culprit(ends, [&](const RankEnd& end) {
+    const int code = exit_code_of_status(end.status);
+    return code != 0 && code != stopped_code && !end.told_to_stop && !end.killed;
+  });
+  if (culprit) return {exit_code_of_status(ends[*culprit].status), culprit};
+  return {has_nonzero ? stopped_code : 0, std::nullopt};
+}
+
+}  // namespace paceline::launch

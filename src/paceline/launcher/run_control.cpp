@@ -1,0 +1,158 @@
+#include "paceline/launcher/run_control.h"
+
+#include "paceline/base/error.h"
+#include "paceline/launch/environment.h"
+#include "paceline/launch/machine.h"
+#include "paceline/launch/supervised_rank.h"
+#include "paceline/launcher/run_record.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace paceline::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kFollowInterval = std::chrono::milliseconds(100);
+constexpr int kStopTimeoutSeconds = 60;
+
+/// A detached run as seen from this machine.
+struct FoundRun {
+  RunRecord record;
+  fs::path record_path;
+
+  fs::path log_path() const { return fs::path(record_path).replace_extension(".log"); }
+};
+
+bool is_record_name(const std::string& name) {
+  return name.starts_with("launcher") && name.ends_with(".json");
+}
+
+/// The record of this machine's launcher; nodes that share a file system write theirs side by side.
+/// Throws ConfigError if there is none.
+FoundRun find_run(const fs::path& run_dir) {
+  const std::string host = launch::this_machine({}).host_name;
+  std::string other_hosts;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run_dir, error)) {
+    if (!is_record_name(entry.path().filename())) continue;
+    const auto record = read_record(entry.path());
+    if (!record) continue;
+    if (record->host == host) return {*record, entry.path()};
+    other_hosts += (other_hosts.empty() ? "" : ", ") + record->host;
+  }
+  if (!other_hosts.empty())
+    throw base::ConfigError(
+        fmt::format("{} was not started on this machine ({}) but on {}: give the command there",
+                    run_dir.string(), host, other_hosts));
+  throw base::ConfigError(
+      fmt::format("{} holds no detached run (no launcher.json): give the run directory that "
+                  "`paceline train --detach` printed",
+                  run_dir.string()));
+}
+
+/// The one argument that is not an option.
+std::string only_argument(const std::string& verb, const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && !arguments[0].starts_with('-')) return arguments[0];
+  for (const std::string& argument : arguments)
+    if (argument.starts_with('-'))
+      throw base::ConfigError(fmt::format("paceline {} has no option {}", verb, argument));
+  throw base::ConfigError(
+      fmt::format("paceline {} needs one run directory, but got {}", verb, arguments.size()));
+}
+
+/// Copies what `log` holds from its position on.
+void copy_to_stdout(int log) {
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t size = read(log, buffer.data(), buffer.size());
+    if (size <= 0) break;
+    if (std::fwrite(buffer.data(), 1, static_cast<std::size_t>(size), stdout) == 0) break;
+  }
+  std::fflush(stdout);
+}
+
+std::string how_it_ended(const FoundRun& run) {
+  const auto record = read_record(run.record_path);
+  if (!record || !record->exit_code) return "was killed (its launcher left no exit code)";
+  return fmt::format("has ended with exit code {}", *record->exit_code);
+}
+
+/// Waits until the launcher is gone or the time is over; whether it is gone.
+bool wait_for_end(const RunRecord& record, int process, int seconds) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (record.is_alive()) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd end{process, POLLIN, 0};
+    poll(&end, 1, static_cast<int>(std::min<long>(left.count(), 3'600'000)));
+  }
+  return true;
+}
+
+}  // namespace
+
+int run_logs(const std::string& name, const std::vector<std::string>& arguments) {
+  std::vector<std::string> rest = arguments;
+  const auto follows = [](const std::string& text) { return text == "-f" || text == "--follow"; };
+  const bool is_following = std::erase_if(rest, follows) > 0;
+  const FoundRun run = find_run(only_argument(name, rest));
+  const launch::Descriptor log(open(run.log_path().c_str(), O_RDONLY | O_CLOEXEC));
+  if (!log.is_open())
+    throw base::CheckpointError(
+        fmt::format("cannot read {}: {}", run.log_path().string(), std::strerror(errno)));
+  while (is_following && run.record.is_alive()) {
+    copy_to_stdout(log.get());
+    std::this_thread::sleep_for(kFollowInterval);
+  }
+  copy_to_stdout(log.get());
+  if (is_following) std::fprintf(stderr, "paceline: the run %s\n", how_it_ended(run).c_str());
+  return 0;
+}
+
+int run_stop(const std::string& name, const std::vector<std::string>& arguments) {
+  std::vector<std::string> rest = arguments;
+  int timeout = kStopTimeoutSeconds;
+  if (const auto option = std::find(rest.begin(), rest.end(), "--timeout"); option != rest.end()) {
+    if (option + 1 == rest.end()) throw base::ConfigError("--timeout needs a number of seconds");
+    timeout = launch::parse_int("--timeout", option[1], 0, 1'000'000);
+    rest.erase(option, option + 2);
+  }
+  const std::string run_dir = only_argument(name, rest);
+  const FoundRun run = find_run(run_dir);
+  const pid_t pid = run.record.launcher.pid;
+  const launch::Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  // Checked with the descriptor open, so that the signal cannot reach a later process of that
+  // number.
+  if (!process.is_open() || !run.record.is_alive()) {
+    std::printf("paceline: %s is not running: it %s\n", run_dir.c_str(), how_it_ended(run).c_str());
+    return 0;
+  }
+  if (syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0 && errno != ESRCH)
+    throw base::ConfigError(fmt::format("cannot stop pid {}: {}", pid, std::strerror(errno)));
+  if (!wait_for_end(run.record, process.get(), timeout))
+    throw base::CommError(fmt::format(
+        "{} is still stopping after {} s; it may be writing a checkpoint. Wait on with "
+        "`paceline stop --timeout 600 {}`, or end it at once, without a checkpoint, with "
+        "`kill -KILL {}`",
+        run_dir, timeout, run_dir, pid));
+  std::printf("paceline: stopped %s: it %s\n", run_dir.c_str(), how_it_ended(run).c_str());
+  return 0;
+}
+
+}  // namespace paceline::launcher

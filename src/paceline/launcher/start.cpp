@@ -1,0 +1,167 @@
+#include "paceline/launcher/start.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/launch/machine.h"
+#include "paceline/launch/options.h"
+#include "paceline/launch/plan.h"
+#include "paceline/launch/rank_process.h"
+#include "paceline/launch/supervisor.h"
+#include "paceline/launcher/detached_run.h"
+#include "paceline/launcher/rank_program.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+namespace paceline::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_help(const std::vector<std::string>& arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--help") != end ||
+         std::find(arguments.begin(), end, "-h") != end;
+}
+
+void print_plan(const launch::LaunchPlan& plan, int port, const launch::Environment& environment) {
+  for (const std::string& note : plan.notes) std::fprintf(stderr, "paceline: %s\n", note.c_str());
+  if (plan.world_size() == 1) return;
+  const std::string where = plan.num_nodes == 1
+                                ? "on this machine"
+                                : fmt::format("({} nodes of {}), this is node {}", plan.num_nodes,
+                                              plan.nproc, plan.node_rank);
+  const std::string threads =
+      environment.get_or("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
+  std::fputs(fmt::format("paceline: {} ranks {}, OMP_NUM_THREADS={}, meeting at {}:{}\n",
+                         plan.world_size(), where, threads, plan.master_addr, port)
+                 .c_str(),
+             stderr);
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw base::CheckpointError(
+        fmt::format("cannot make the folder {}: {}; give another --run-dir "
+                    "or --log-dir",
+                    folder.string(), error.message()));
+}
+
+/// Under torchrun, srun or mpirun: the program itself, in this process.
+[[noreturn]] void become_one_rank(const launch::LaunchOptions& options,
+                                  const std::vector<std::string>& command,
+                                  launch::Environment environment) {
+  if (options.detach || options.log_dir)
+    throw base::ConfigError(fmt::format(
+        "{} is for ranks that paceline starts, but another launcher has started this one: use that "
+        "launcher's own option",
+        options.detach ? "--detach" : "--log-dir"));
+  if (options.master_addr) environment.set("MASTER_ADDR", *options.master_addr);
+  if (options.master_port) environment.set("MASTER_PORT", std::to_string(*options.master_port));
+  environment.set_default("OMP_WAIT_POLICY", "passive");
+  launch::exec_program(command, environment);
+}
+
+/// Starts the ranks of one machine. `run_dir` is where the run's files lie, if the user said so.
+int start(const launch::LaunchOptions& options, const std::vector<std::string>& command,
+          const std::optional<fs::path>& run_dir) {
+  launch::Environment environment = launch::Environment::of_process();
+  if (launch::is_one_rank(options, environment)) become_one_rank(options, command, environment);
+  const launch::Machine machine = launch::this_machine(environment);
+  const launch::LaunchPlan plan = launch::plan_launch(options, environment, machine);
+  std::optional<launch::ReservedPort> reserved_port;
+  if (!plan.master_port) {
+    reserved_port.emplace();
+  } else if (plan.node_rank == 0 && plan.world_size() > 1) {
+    launch::require_free_port(*plan.master_port, plan.port_origin);
+  }
+  const int port = plan.master_port ? *plan.master_port : reserved_port->number();
+  print_plan(plan, port, environment);
+
+  launch::SupervisorSettings settings{.command = command, .master_port = port};
+  settings.log_dir = options.log_dir;
+  settings.grace_seconds = options.grace_seconds;
+  settings.rank_zero_keeps_terminal = !options.log_dir;
+  if (!settings.log_dir && run_dir && plan.nproc > 1) settings.log_dir = *run_dir / "logs";
+  if (plan.nproc == 1 && !settings.log_dir && !options.detach)
+    launch::exec_program(command,
+                         launch::rank_environment(plan, 0, port, std::nullopt, environment));
+  if (settings.log_dir) make_folder(*settings.log_dir);
+  const auto run_ranks = [&] { return launch::supervise(plan, settings, environment); };
+  if (!options.detach) return run_ranks();
+  return run_detached({.run_dir = *run_dir,
+                       .command = command,
+                       .host = machine.host_name,
+                       .node_rank = plan.node_rank},
+                      run_ranks);
+}
+
+/// runs/resnet50-20260131-174500, after the recipe's file name; the first argument that is neither
+/// an option nor an override is the recipe.
+fs::path new_run_dir(const std::vector<std::string>& arguments) {
+  std::string name = "run";
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with('-') || argument.starts_with('+') || argument.starts_with('~') ||
+        argument.find('=') != std::string::npos)
+      continue;
+    name = fs::path(argument).stem();
+    break;
+  }
+  return unused_run_dir("runs", name);
+}
+
+}  // namespace
+
+int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{rank_program_path(), name};
+  if (has_help(arguments)) {
+    command.push_back("--help");
+    launch::exec_program(command, launch::Environment::of_process());
+  }
+  auto [options, rest] = launch::extract_launch_options(arguments);
+  std::optional<fs::path> run_dir = launch::find_option_value(rest, "--run-dir");
+  if (options.detach && name != "train")
+    throw base::ConfigError(fmt::format("paceline {} cannot be detached; only train can", name));
+  if (options.detach && !run_dir) {
+    run_dir = new_run_dir(rest);
+    rest.insert(rest.end(), {"--run-dir", run_dir->string()});
+  }
+  command.insert(command.end(), rest.begin(), rest.end());
+  return start(options, command, run_dir);
+}
+
+int run_launch(const std::string&, const std::vector<std::string>& arguments) {
+  if (has_help(arguments)) {
+    std::fputs(("usage: paceline launch [launch options] -- PROGRAM [ARGS ...]\n\n"
+                "Runs PROGRAM on several ranks, with torchrun's environment variables.\n\n" +
+                launch::launch_options_help())
+                   .c_str(),
+               stdout);
+    return 0;
+  }
+  auto [options, rest] = launch::extract_launch_options(arguments);
+  if (rest.empty() || rest[0] != "--") {
+    if (rest.empty() || !rest[0].starts_with('-'))
+      throw base::ConfigError(
+          "the program must follow \"--\": paceline launch [launch options] -- PROGRAM [ARGS ...]");
+    std::vector<std::string> names;
+    for (const launch::LaunchOption& option : launch::launch_options())
+      names.insert(names.end(), option.names.begin(), option.names.end());
+    const std::string nearest = base::nearest_name(rest[0], names);
+    throw base::ConfigError(fmt::format("there is no launch option {}{}", rest[0],
+                                        nearest.empty() ? "; `paceline launch --help` lists them"
+                                                        : "; did you mean " + nearest + "?"));
+  }
+  if (rest.size() < 2) throw base::ConfigError("no program follows \"--\"");
+  if (options.detach)
+    throw base::ConfigError("--detach is for paceline train; use nohup or setsid with a program");
+  std::vector<std::string> command(rest.begin() + 1, rest.end());
+  command[0] = launch::find_program(command[0], launch::Environment::of_process());
+  return start(options, command, std::nullopt);
+}
+
+}  // namespace paceline::launcher

@@ -1,0 +1,45 @@
+#include "paceline/launcher/verbs.h"
+
+#include "paceline/launcher/run_control.h"
+#include "paceline/launcher/start.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace paceline::launcher {
+namespace {
+
+/// A verb is added here when paceline-rank serves it.
+constexpr std::array kVerbs{
+    Verb{"train", "RECIPE [key=value ...] [launch options]",
+         "train a recipe on the ranks of this machine, or of several", run_ranks_of_verb},
+    Verb{"launch", "[launch options] -- PROGRAM [ARGS ...]",
+         "run any program on several ranks, with torchrun's environment variables", run_launch},
+    Verb{"logs", "[-f] RUN", "show the output of a detached run; -f follows it", run_logs},
+    Verb{"stop", "[--timeout SECONDS] RUN", "end a detached run; it saves a checkpoint first",
+         run_stop},
+    Verb{"eval", "RUN|CHECKPOINT [key=value ...] [launch options]", "evaluate a checkpoint",
+         run_ranks_of_verb},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+const Verb* find_verb(std::string_view name) {
+  const auto found = std::find_if(kVerbs.begin(), kVerbs.end(),
+                                  [&](const Verb& verb) { return verb.name == name; });
+  return found == kVerbs.end() ? nullptr : &*found;
+}
+
+std::string help_text() {
+  std::string text =
+      "paceline trains vision networks on many GPUs and machines.\n\nusage: paceline VERB ...\n\n";
+  for (const Verb& verb : kVerbs)
+    text += fmt::format("  {:<8}{}\n          {}\n", verb.name, verb.usage, verb.summary);
+  return text + "\n`paceline VERB --help` tells more.\n";
+}
+
+}  // namespace paceline::launcher

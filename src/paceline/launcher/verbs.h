@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::launcher {
+
+/// One row of the table of verbs that `paceline --help` prints.
+struct Verb {
+  std::string_view name;
+  std::string_view usage;  ///< what follows the name
+  std::string_view summary;
+  /// The launcher's part; null for a verb that paceline-rank serves alone.
+  int (*run)(const std::string& name, const std::vector<std::string>& arguments);
+};
+
+std::span<const Verb> verbs();
+const Verb* find_verb(std::string_view name);  ///< null if it is not in the table
+std::string help_text();
+
+}  // namespace paceline::launcher
