@@ -3,7 +3,7 @@
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/listing.h"
 #include "rank/checkpoint/saved_runs.h"
-#include "support/faulty_file_system.h"
+#include "support/interrupted_file_system.h"
 #include "unit/checkpoint/messages.h"
 
 #include <set>
@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::FaultyFileSystem;
 using ::testing::HasSubstr;
+using testing::InterruptedFileSystem;
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -61,11 +61,11 @@ TEST_F(WriterTest, ReplacesOneOfTheSameStep) {
 
 TEST_F(WriterTest, AFullDiskAnywhereKeepsThePreviousAndSaysSo) {
   const fs::path previous = save_model(folder_, 1, 1, Layout::kSharded, 2, files_);
-  FaultyFileSystem counting;
+  InterruptedFileSystem counting;
   save_model(folder_, 2, 2, Layout::kSharded, 2, counting);
   fs::remove_all(folder_ / checkpoint_name(2));
   for (int operation = 0; operation < counting.num_operations(); ++operation) {
-    FaultyFileSystem full(operation);
+    InterruptedFileSystem full(operation);
     const std::string message =
         message_of([&] { save_model(folder_, 2, 2, Layout::kSharded, 2, full); });
     EXPECT_THAT(message, AllOf(HasSubstr("the checkpoint at step 2 was not saved: rank "),
@@ -86,7 +86,7 @@ TEST_F(WriterTest, KilledAtAnyMomentLeavesAWholeCheckpoint) {
   for (int operation = 0;; ++operation) {
     fs::remove_all(folder_);
     save_model(folder_, 1, 1, Layout::kSharded, 2, files_);
-    FaultyFileSystem dying(operation, FaultyFileSystem::Fault::kDeath);
+    InterruptedFileSystem dying(operation, InterruptedFileSystem::Fault::kDeath);
     bool has_finished = false;
     try {
       save_model(folder_, 2, 2, Layout::kSharded, 2, dying);
@@ -109,7 +109,7 @@ TEST_F(WriterTest, KilledAtAnyMomentLeavesAWholeCheckpoint) {
 }
 
 TEST_F(WriterTest, WithoutAnEarlierCheckpointTheMessageSaysThat) {
-  FaultyFileSystem full(3);
+  InterruptedFileSystem full(3);
   EXPECT_THAT(message_of([&] { save_model(folder_, 2, 2, Layout::kReplicated, 1, full); }),
               HasSubstr("There is no earlier checkpoint"));
 }

@@ -1,7 +1,7 @@
 #include "paceline/checkpoint/directory.h"
 
 #include "paceline/base/file.h"
-#include "support/faulty_file_system.h"
+#include "support/interrupted_file_system.h"
 
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@ namespace paceline::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::FaultyFileSystem;
+using testing::InterruptedFileSystem;
 
 TEST(CheckpointName, GoesBothWays) {
   EXPECT_EQ(checkpoint_name(1234), "step-00001234");
@@ -60,12 +60,12 @@ TEST_F(DirectoryTest, KilledWhileReplacingKeepsTheOldOrTheNew) {
     fs::remove_all(target_);
     make(target_, "old");
     make(temporary_of(target_), "new");
-    FaultyFileSystem dying(operation, FaultyFileSystem::Fault::kDeath);
+    InterruptedFileSystem dying(operation, InterruptedFileSystem::Fault::kDeath);
     bool has_finished = false;
     try {
       publish_directory(dying, temporary_of(target_), target_);
       has_finished = true;
-    } catch (const FaultyFileSystem::Died&) {
+    } catch (const InterruptedFileSystem::Died&) {
     }
     clean_leftovers(files_, folder_);  // the next run
     EXPECT_THAT(content(target_), ::testing::AnyOf("old", "new")) << operation;
@@ -79,12 +79,12 @@ TEST_F(DirectoryTest, KilledWhileReplacingKeepsTheOldOrTheNew) {
 TEST_F(DirectoryTest, KilledWhileRemovingLeavesAllOrNothing) {
   for (int operation = 0;; ++operation) {
     make(target_, "whole");
-    FaultyFileSystem dying(operation, FaultyFileSystem::Fault::kDeath);
+    InterruptedFileSystem dying(operation, InterruptedFileSystem::Fault::kDeath);
     bool has_finished = false;
     try {
       remove_checkpoint(dying, target_);
       has_finished = true;
-    } catch (const FaultyFileSystem::Died&) {
+    } catch (const InterruptedFileSystem::Died&) {
     }
     if (fs::exists(target_)) {
       EXPECT_EQ(content(target_), "whole") << operation;
@@ -110,7 +110,7 @@ TEST_F(DirectoryTest, CleaningTouchesNothingElse) {
 
 TEST_F(DirectoryTest, AFailureWhileCleaningUpAfterAFailureDoesNotThrow) {
   make(target_, "x");
-  FaultyFileSystem broken(0);
+  InterruptedFileSystem broken(0);
   remove_quietly(broken, target_);
   EXPECT_TRUE(fs::exists(target_));
 }

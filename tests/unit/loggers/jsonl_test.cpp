@@ -1,7 +1,7 @@
 #include "paceline/loggers/jsonl.h"
 
 #include "paceline/base/file.h"
-#include "support/faulty_file_system.h"
+#include "support/interrupted_file_system.h"
 
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace paceline::loggers {
 namespace {
 
 using metrics::MetricValue;
-using testing::FaultyFileSystem;
+using testing::InterruptedFileSystem;
 
 Record record_of(std::int64_t step, std::vector<MetricValue> values) {
   Record record;
@@ -116,7 +116,7 @@ TEST_F(JsonlTest, ResumeWithoutAFileOrWithNothingToCut) {
   EXPECT_FALSE(std::filesystem::exists(path_));
   log_steps(1, 3);
   const std::string whole = text();
-  FaultyFileSystem untouched(0);  // fails on any change
+  InterruptedFileSystem untouched(0);  // fails on any change
   JsonlWriter(path_, untouched).resume_at(3);
   EXPECT_EQ(text(), whole);
 }
@@ -129,11 +129,11 @@ TEST_F(JsonlTest, KilledWhileCuttingBackLeavesTheOldOrTheNewFile) {
   bool has_finished = false;
   for (int operation = 0; !has_finished; ++operation) {
     files_.create(path_)->write(whole);
-    FaultyFileSystem dying(operation, FaultyFileSystem::Fault::kDeath);
+    InterruptedFileSystem dying(operation, InterruptedFileSystem::Fault::kDeath);
     try {
       JsonlWriter(path_, dying).resume_at(4);
       has_finished = true;
-    } catch (const FaultyFileSystem::Died&) {
+    } catch (const InterruptedFileSystem::Died&) {
     }
     EXPECT_TRUE(text() == whole || text() == cut) << operation;
     JsonlWriter(path_, files_).resume_at(4);
@@ -142,7 +142,7 @@ TEST_F(JsonlTest, KilledWhileCuttingBackLeavesTheOldOrTheNewFile) {
 }
 
 TEST_F(JsonlTest, AFullDiskIsToldAtFlush) {
-  FaultyFileSystem full(1);
+  InterruptedFileSystem full(1);
   const std::unique_ptr<metrics::MetricSink> sink =
       make_jsonl_sink({}, {.run_directory = dir_.path(), .total_steps = 0, .files = &full});
   const MetricValue value{"loss", 1.0};
