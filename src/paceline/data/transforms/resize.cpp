@@ -20,24 +20,37 @@ std::size_t buffer_size(ImageSize size) {
 
 PixelView Resizer::resize(const PixelView& source, ImageSize size, Interpolation interpolation,
                           PixelBuffer& target) {
-  const bool changes_width = size.width != source.size.width;
-  const bool changes_height = size.height != source.size.height;
-  const std::ptrdiff_t stride = padded_stride(size.width);
-  PixelView view = source;
-  if (changes_width) {
-    const ImageSize narrowed = {view.size.height, size.width};
-    std::uint8_t* pixels = (changes_height ? between_ : target).reserve(buffer_size(narrowed));
-    axis_.prepare(view.size.width, size.width, interpolation);
-    resize_rows(view, axis_, pixels, stride);
-    view = {pixels, narrowed, stride};
+  if (size == source.size) return source;
+  if (size.height == source.size.height) return to_width(source, size.width, interpolation, target);
+  if (size.width == source.size.width) return to_height(source, size.height, interpolation, target);
+  if (goes_by_columns_first(source.size, size)) {
+    const PixelView lowered = to_height(source, size.height, interpolation, between_);
+    return to_width(lowered, size.width, interpolation, target);
   }
-  if (changes_height) {
-    std::uint8_t* pixels = target.reserve(buffer_size(size));
-    axis_.prepare(view.size.height, size.height, interpolation);
-    resize_columns(view, axis_, pixels, stride);
-    view = {pixels, size, stride};
-  }
-  return view;
+  const PixelView narrowed = to_width(source, size.width, interpolation, between_);
+  return to_height(narrowed, size.height, interpolation, target);
+}
+
+PixelView Resizer::to_width(const PixelView& source, int width, Interpolation interpolation,
+                            PixelBuffer& target) {
+  const ImageSize size = {source.size.height, width};
+  std::uint8_t* pixels = target.reserve(buffer_size(size));
+  axis_.prepare(source.size.width, width, interpolation);
+  resize_rows(source, axis_, pixels, padded_stride(width));
+  return {pixels, size, padded_stride(width)};
+}
+
+PixelView Resizer::to_height(const PixelView& source, int height, Interpolation interpolation,
+                             PixelBuffer& target) {
+  const ImageSize size = {height, source.size.width};
+  std::uint8_t* pixels = target.reserve(buffer_size(size));
+  axis_.prepare(source.size.height, height, interpolation);
+  resize_columns(source, axis_, pixels, padded_stride(size.width));
+  return {pixels, size, padded_stride(size.width)};
+}
+
+bool goes_by_columns_first(ImageSize from, ImageSize to) {
+  return to.height < from.height && from.height - to.height > 2 * (from.width - to.width);
 }
 
 void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,

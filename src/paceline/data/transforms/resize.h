@@ -8,8 +8,9 @@
 
 namespace paceline::data {
 
-/// Pillow's resize: antialiased, first along the rows, then along the columns, bytes in between, a
-/// direction whose size does not change left out. Keeps its tables and buffer from image to image.
+/// Pillow's resize: antialiased, a pass along the rows and one along the columns, bytes in between,
+/// a direction whose size does not change left out. Keeps its tables and buffer from image to
+/// image.
 class Resizer {
  public:
   /// The view points into `target`, or is `source` itself if nothing changes. PixelBuffer::kPadding
@@ -18,9 +19,18 @@ class Resizer {
                    PixelBuffer& target);
 
  private:
+  PixelView to_width(const PixelView& source, int width, Interpolation interpolation,
+                     PixelBuffer& target);
+  PixelView to_height(const PixelView& source, int height, Interpolation interpolation,
+                      PixelBuffer& target);
+
   ResampleAxis axis_;
   PixelBuffer between_;
 };
+
+/// Which pass comes first, which shows in the last bit: Pillow's rule since 13.0 (its pull request
+/// 9549). Older ones always begin with the rows.
+bool goes_by_columns_first(ImageSize from, ImageSize to);
 
 /// One pass along the rows: every row of `source` to axis.outputs pixels at `target`. Rows of
 /// `target` have room for padded_stride(axis.outputs) bytes.

@@ -1,0 +1,136 @@
+#include "paceline/data/transforms/canvas.h"
+
+#include "paceline/base/error.h"
+#include "support/data/test_images.h"
+
+#include <gmock/gmock.h>
+
+namespace paceline::data {
+namespace {
+
+/// The canvas's image as bytes.
+std::vector<int> bytes_of(Canvas& canvas) {
+  const ImageSize size = canvas.size();
+  std::vector<float> floats(static_cast<std::size_t>(3 * size.height * size.width));
+  canvas.write(NormalizeTable(), {floats.data(), PixelLayout::kChannelsLast});
+  std::vector<int> bytes;
+  for (const float value : floats) bytes.push_back(static_cast<int>(value * 255.0f + 0.5f));
+  return bytes;
+}
+
+/// An image of explicit bytes, changed step by step without any laziness: the oracle.
+struct EagerImage {
+  ImageSize size;
+  std::vector<std::uint8_t> bytes;
+
+  const std::uint8_t* at(int y, int x) const {
+    return &bytes[static_cast<std::size_t>(3 * (y * size.width + x))];
+  }
+
+  void crop(const Box& box) {
+    EagerImage result = {box.size(), {}};
+    for (int y = box.top; y < box.bottom(); ++y) {
+      for (int x = box.left; x < box.right(); ++x) {
+        const bool inside = y >= 0 && y < size.height && x >= 0 && x < size.width;
+        for (int channel = 0; channel < 3; ++channel) {
+          result.bytes.push_back(inside ? at(y, x)[channel] : std::uint8_t{0});
+        }
+      }
+    }
+    *this = result;
+  }
+  void flip() {
+    EagerImage result = {size, {}};
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = size.width; x-- > 0;)
+        result.bytes.insert(result.bytes.end(), at(y, x), at(y, x) + 3);
+    }
+    *this = result;
+  }
+  void resize(ImageSize target) {
+    std::vector<std::uint8_t> padded = bytes;
+    padded.resize(padded.size() + PixelBuffer::kPadding);
+    Resizer resizer;
+    PixelBuffer buffer;
+    bytes = packed(resizer.resize({padded.data(), size, 3 * size.width}, target,
+                                  Interpolation::kBilinear, buffer));
+    size = target;
+  }
+  void adjust_contrast(float factor) {
+    data::adjust_contrast({bytes.data(), size, 3 * size.width}, factor);
+  }
+};
+
+/// Applies one random step to both.
+void take_random_step(std::mt19937& random, Canvas& canvas, EagerImage& eager) {
+  const auto below = [&](int bound) {
+    return static_cast<int>(random() % static_cast<unsigned>(bound));
+  };
+  switch (below(5)) {
+    case 0: {
+      const Box box = random_box(eager.size, random);
+      canvas.apply(CropStep{box});
+      eager.crop(box);
+      break;
+    }
+    case 1: {
+      const Box box = {below(20) - 10, below(20) - 10, 1 + below(50), 1 + below(50)};
+      canvas.apply(CropStep{box});
+      eager.crop(box);
+      break;
+    }
+    case 2:
+      canvas.apply(FlipStep{});
+      eager.flip();
+      break;
+    case 3: {
+      const ImageSize size = {1 + below(40), 1 + below(40)};
+      canvas.apply(ResizeStep{size, Interpolation::kBilinear});
+      eager.resize(size);
+      break;
+    }
+    default:
+      canvas.apply(ContrastStep{0.7f});
+      eager.adjust_contrast(0.7f);
+  }
+}
+
+class CanvasSteps : public testing::TestWithParam<std::string> {};
+
+TEST_P(CanvasSteps, AreTheSameLazilyAndEagerly) {
+  const StoredSample file = encoded_sample(GetParam());
+  ImageDecoder decoder;
+  PixelBuffer buffer;
+  const PixelView pixels = decoder.decode(whole(decoder.open(file.bytes)), buffer);
+  const StoredSample raw = raw_sample(pixels);
+  Canvas canvas;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    EagerImage eager = {pixels.size, raw.bytes};
+    canvas.open(seed % 2 == 0 ? file : raw);
+    const int steps = 1 + static_cast<int>(random() % 6);
+    for (int i = 0; i < steps; ++i) take_random_step(random, canvas, eager);
+    ASSERT_EQ(canvas.size(), eager.size) << "seed " << seed;
+    ASSERT_EQ(bytes_of(canvas), std::vector<int>(eager.bytes.begin(), eager.bytes.end()))
+        << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, CanvasSteps, testing::Values("420.jpg", "rgb.png"),
+                         [](const auto& name) {
+                           return name.param.substr(0, 3) == "420" ? "jpeg" : "png";
+                         });
+
+TEST(Canvas, RefusesRawPixelsOfAnotherSize) {
+  StoredSample sample;
+  sample.width = 4;
+  sample.height = 5;
+  sample.bytes.resize(59);
+  Canvas canvas;
+  EXPECT_THAT([&] { canvas.open(sample); },
+              testing::ThrowsMessage<base::DataError>(
+                  testing::HasSubstr("4 x 5 pixels has 59 bytes instead of 60")));
+}
+
+}  // namespace
+}  // namespace paceline::data
