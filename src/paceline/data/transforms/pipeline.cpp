@@ -1,7 +1,7 @@
 #include "paceline/data/transforms/pipeline.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/canvas.h"
+#include "paceline/data/transforms/lazy_image.h"
 #include "paceline/data/transforms/schema.h"
 
 #include <optional>
@@ -28,7 +28,7 @@ std::optional<ImageSize> fixed_size(const TransformConfig& transform,
 
 }  // namespace
 
-TransformScratch::TransformScratch() : canvas_(std::make_unique<Canvas>()) {}
+TransformScratch::TransformScratch() : image_(std::make_unique<LazyImage>()) {}
 TransformScratch::~TransformScratch() = default;
 TransformScratch::TransformScratch(TransformScratch&&) noexcept = default;
 TransformScratch& TransformScratch::operator=(TransformScratch&&) noexcept = default;
@@ -63,25 +63,24 @@ void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) co
     image = draw_steps(transform, image, draws, plan);
 }
 
-void TransformPipeline::finish(const Plan& plan, Canvas& canvas, PixelSink sink) const {
-  for (const Step& step : plan) canvas.apply(step);
-  PACELINE_CHECK(canvas.size() == output_size_,
-                 "the plan ends in {} x {} pixels instead of {} x {}", canvas.size().width,
-                 canvas.size().height, output_size_.width, output_size_.height);
-  canvas.write(normalize_, sink);
+void TransformPipeline::finish(const Plan& plan, LazyImage& image, PixelSink sink) const {
+  for (const Step& step : plan) image.apply(step);
+  PACELINE_CHECK(image.size() == output_size_, "the plan ends in {} x {} pixels instead of {} x {}",
+                 image.size().width, image.size().height, output_size_.width, output_size_.height);
+  image.write(normalize_, sink);
 }
 
 void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
                             TransformScratch& scratch, PixelSink sink) const {
-  scratch.canvas_->open(sample);
-  draw(key, scratch.canvas_->size(), scratch.plan_);
-  finish(scratch.plan_, *scratch.canvas_, sink);
+  scratch.image_->open(sample);
+  draw(key, scratch.image_->size(), scratch.plan_);
+  finish(scratch.plan_, *scratch.image_, sink);
 }
 
 void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
                               TransformScratch& scratch, PixelSink sink) const {
-  scratch.canvas_->open(sample);
-  finish(plan, *scratch.canvas_, sink);
+  scratch.image_->open(sample);
+  finish(plan, *scratch.image_, sink);
 }
 
 }  // namespace paceline::data

@@ -12,7 +12,7 @@
 
 namespace paceline::data {
 
-class Canvas;
+class LazyImage;
 
 /// What one thread needs to run pipelines: decoders and buffers, reused from sample to sample, so
 /// that work allocates nothing once it has seen the largest image (libjpeg and libpng excepted).
@@ -25,7 +25,7 @@ class TransformScratch {
 
  private:
   friend class TransformPipeline;
-  std::unique_ptr<Canvas> canvas_;
+  std::unique_ptr<LazyImage> image_;
   Plan plan_;
 };
 
@@ -57,7 +57,7 @@ class TransformPipeline {
              PixelSink sink) const;
 
  private:
-  void finish(const Plan& plan, Canvas& canvas, PixelSink sink) const;
+  void finish(const Plan& plan, LazyImage& image, PixelSink sink) const;
 
   std::vector<TransformConfig> transforms_;
   NormalizeTable normalize_;

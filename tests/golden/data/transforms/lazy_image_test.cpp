@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/canvas.h"
+#include "paceline/data/transforms/lazy_image.h"
 
 #include "support/data/test_images.h"
 
@@ -107,24 +107,24 @@ std::string polynomial_hash(const std::vector<float>& floats) {
 
 // Decoding, cropping, resizing, colours and normalisation equal Pillow's and torchvision's to the
 // last bit.
-TEST(CanvasGolden, EqualsTorchvisionOnPillowImages) {
+TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
   const std::vector<GoldenCase> cases = read_cases();
   ASSERT_GT(cases.size(), 100u);
-  Canvas canvas;
+  LazyImage image;
   for (const GoldenCase& expected : cases) {
     SCOPED_TRACE(expected.file + ": " + expected.steps);
     const StoredSample sample = encoded_sample(expected.file);
-    canvas.open(sample);
+    image.open(sample);
     std::istringstream steps(expected.steps);
     for (std::string text; std::getline(steps, text, ';');) {
-      const Plan plan = parse_step(text, canvas.size());
+      const Plan plan = parse_step(text, image.size());
       ASSERT_FALSE(plan.empty()) << text;
-      for (const Step& step : plan) canvas.apply(step);
+      for (const Step& step : plan) image.apply(step);
     }
-    ASSERT_EQ(canvas.size(), expected.size);
+    ASSERT_EQ(image.size(), expected.size);
     std::vector<float> floats(
         static_cast<std::size_t>(3 * expected.size.height * expected.size.width));
-    canvas.write(table_named(expected.normalization), {floats.data(), PixelLayout::kChannelsLast});
+    image.write(table_named(expected.normalization), {floats.data(), PixelLayout::kChannelsLast});
     EXPECT_EQ(polynomial_hash(floats), expected.hash);
   }
 }

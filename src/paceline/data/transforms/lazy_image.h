@@ -13,14 +13,14 @@ namespace paceline::data {
 /// One image on its way from stored bytes to floats. Crops and flips are only noted until a step
 /// needs the pixels, so that no more of a file is decoded than is used and nothing is copied for
 /// them.
-class Canvas {
+class LazyImage {
  public:
   /// Takes up a new sample, which must stay until write(). Throws DataError.
   void open(const StoredSample& sample);
   /// The image's size after the steps so far.
   ImageSize size() const { return box_.size(); }
   void apply(const Step& step);
-  /// Writes the image; afterwards the canvas waits for the next open().
+  /// Writes the result. Then comes the next open().
   void write(const NormalizeTable& table, PixelSink sink);
 
  private:

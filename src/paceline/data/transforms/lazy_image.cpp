@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/canvas.h"
+#include "paceline/data/transforms/lazy_image.h"
 
 #include "paceline/base/error.h"
 
@@ -27,7 +27,7 @@ void copy_row(const std::uint8_t* source, int count, bool flipped, std::uint8_t*
 
 }  // namespace
 
-void Canvas::open(const StoredSample& sample) {
+void LazyImage::open(const StoredSample& sample) {
   flipped_ = false;
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
@@ -45,16 +45,16 @@ void Canvas::open(const StoredSample& sample) {
   hold({sample.bytes.data(), size, std::ptrdiff_t{3} * size.width}, whole(size), nullptr);
 }
 
-void Canvas::apply(const Step& step) {
+void LazyImage::apply(const Step& step) {
   std::visit([this](const auto& alternative) { take(alternative); }, step);
 }
 
-void Canvas::write(const NormalizeTable& table, PixelSink sink) {
+void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
   load();
   table.write(source_, box_, flipped_, sink);
 }
 
-void Canvas::hold(const PixelView& source, const Box& box, PixelBuffer* owner) {
+void LazyImage::hold(const PixelView& source, const Box& box, PixelBuffer* owner) {
   is_encoded_ = false;
   source_ = source;
   source_size_ = source.size;
@@ -63,7 +63,7 @@ void Canvas::hold(const PixelView& source, const Box& box, PixelBuffer* owner) {
 }
 
 /// Makes sure that there are pixels: decodes what the box covers.
-void Canvas::load() {
+void LazyImage::load() {
   if (!is_encoded_) return;
   const Box part = covered(source_size_, box_);
   PixelView pixels;
@@ -74,7 +74,7 @@ void Canvas::load() {
 }
 
 /// Copies the image to a buffer of its own: no box, no flip, black filled in.
-void Canvas::copy_out() {
+void LazyImage::copy_out() {
   load();
   PixelBuffer& buffer = free_buffer();
   const std::ptrdiff_t stride = padded_stride(box_.width);
@@ -92,7 +92,7 @@ void Canvas::copy_out() {
   hold({target, box_.size(), stride}, whole(box_.size()), &buffer);
 }
 
-void Canvas::take(const CropStep& step) {
+void LazyImage::take(const CropStep& step) {
   // Outside of a crop there is black, whatever the source has there.
   const bool leaves_image = !contains(whole(size()), step.box);
   if (leaves_image && box_ != whole(source_size_)) copy_out();
@@ -100,7 +100,7 @@ void Canvas::take(const CropStep& step) {
   box_ = {box_.top + step.box.top, box_.left + left, step.box.height, step.box.width};
 }
 
-void Canvas::take(const ResizeStep& step) {
+void LazyImage::take(const ResizeStep& step) {
   if (step.size == size()) return;
   load();
   // The resizer reads a little beyond the pixels, which only our buffers allow.
@@ -112,16 +112,16 @@ void Canvas::take(const ResizeStep& step) {
 }
 
 /// The image as pixels that may be changed. A flip may stay pending: it does not matter to colours.
-MutablePixels Canvas::writable() {
+MutablePixels LazyImage::writable() {
   load();
   if (reaches_outside() || owner_ == nullptr) copy_out();
   const PixelView part = source_.part(box_);
   return {owner_->data() + (part.pixels - owner_->data()), part.size, part.stride};
 }
 
-void Canvas::take(const BrightnessStep& step) { adjust_brightness(writable(), step.factor); }
-void Canvas::take(const ContrastStep& step) { adjust_contrast(writable(), step.factor); }
-void Canvas::take(const SaturationStep& step) { adjust_saturation(writable(), step.factor); }
-void Canvas::take(const HueStep& step) { adjust_hue(writable(), step.turn); }
+void LazyImage::take(const BrightnessStep& step) { adjust_brightness(writable(), step.factor); }
+void LazyImage::take(const ContrastStep& step) { adjust_contrast(writable(), step.factor); }
+void LazyImage::take(const SaturationStep& step) { adjust_saturation(writable(), step.factor); }
+void LazyImage::take(const HueStep& step) { adjust_hue(writable(), step.turn); }
 
 }  // namespace paceline::data

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/canvas.h"
+#include "paceline/data/transforms/lazy_image.h"
 
 #include "paceline/base/error.h"
 #include "support/data/test_images.h"
@@ -8,11 +8,11 @@
 namespace paceline::data {
 namespace {
 
-/// The canvas's image as bytes.
-std::vector<int> bytes_of(Canvas& canvas) {
-  const ImageSize size = canvas.size();
+/// The result as bytes.
+std::vector<int> bytes_of(LazyImage& image) {
+  const ImageSize size = image.size();
   std::vector<float> floats(static_cast<std::size_t>(3 * size.height * size.width));
-  canvas.write(NormalizeTable(), {floats.data(), PixelLayout::kChannelsLast});
+  image.write(NormalizeTable(), {floats.data(), PixelLayout::kChannelsLast});
   std::vector<int> bytes;
   for (const float value : floats) bytes.push_back(static_cast<int>(value * 255.0f + 0.5f));
   return bytes;
@@ -62,72 +62,72 @@ struct EagerImage {
 };
 
 /// Applies one random step to both.
-void take_random_step(std::mt19937& random, Canvas& canvas, EagerImage& eager) {
+void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager) {
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<unsigned>(bound));
   };
   switch (below(5)) {
     case 0: {
       const Box box = random_box(eager.size, random);
-      canvas.apply(CropStep{box});
+      image.apply(CropStep{box});
       eager.crop(box);
       break;
     }
     case 1: {
       const Box box = {below(20) - 10, below(20) - 10, 1 + below(50), 1 + below(50)};
-      canvas.apply(CropStep{box});
+      image.apply(CropStep{box});
       eager.crop(box);
       break;
     }
     case 2:
-      canvas.apply(FlipStep{});
+      image.apply(FlipStep{});
       eager.flip();
       break;
     case 3: {
       const ImageSize size = {1 + below(40), 1 + below(40)};
-      canvas.apply(ResizeStep{size, Interpolation::kBilinear});
+      image.apply(ResizeStep{size, Interpolation::kBilinear});
       eager.resize(size);
       break;
     }
     default:
-      canvas.apply(ContrastStep{0.7f});
+      image.apply(ContrastStep{0.7f});
       eager.adjust_contrast(0.7f);
   }
 }
 
-class CanvasSteps : public testing::TestWithParam<std::string> {};
+class LazyImageSteps : public testing::TestWithParam<std::string> {};
 
-TEST_P(CanvasSteps, AreTheSameLazilyAndEagerly) {
+TEST_P(LazyImageSteps, AreTheSameLazilyAndEagerly) {
   const StoredSample file = encoded_sample(GetParam());
   ImageDecoder decoder;
   PixelBuffer buffer;
   const PixelView pixels = decoder.decode(whole(decoder.open(file.bytes)), buffer);
   const StoredSample raw = raw_sample(pixels);
-  Canvas canvas;
+  LazyImage image;
   for (unsigned seed = 0; seed < 150; ++seed) {
     std::mt19937 random(seed);
     EagerImage eager = {pixels.size, raw.bytes};
-    canvas.open(seed % 2 == 0 ? file : raw);
+    image.open(seed % 2 == 0 ? file : raw);
     const int steps = 1 + static_cast<int>(random() % 6);
-    for (int i = 0; i < steps; ++i) take_random_step(random, canvas, eager);
-    ASSERT_EQ(canvas.size(), eager.size) << "seed " << seed;
-    ASSERT_EQ(bytes_of(canvas), std::vector<int>(eager.bytes.begin(), eager.bytes.end()))
+    for (int i = 0; i < steps; ++i) take_random_step(random, image, eager);
+    ASSERT_EQ(image.size(), eager.size) << "seed " << seed;
+    ASSERT_EQ(bytes_of(image), std::vector<int>(eager.bytes.begin(), eager.bytes.end()))
         << "seed " << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, CanvasSteps, testing::Values("420.jpg", "rgb.png"),
+INSTANTIATE_TEST_SUITE_P(Files, LazyImageSteps, testing::Values("420.jpg", "rgb.png"),
                          [](const auto& name) {
                            return name.param.substr(0, 3) == "420" ? "jpeg" : "png";
                          });
 
-TEST(Canvas, RefusesRawPixelsOfAnotherSize) {
+TEST(LazyImage, RefusesRawPixelsOfAnotherSize) {
   StoredSample sample;
   sample.width = 4;
   sample.height = 5;
   sample.bytes.resize(59);
-  Canvas canvas;
-  EXPECT_THAT([&] { canvas.open(sample); },
+  LazyImage image;
+  EXPECT_THAT([&] { image.open(sample); },
               testing::ThrowsMessage<base::DataError>(
                   testing::HasSubstr("4 x 5 pixels has 59 bytes instead of 60")));
 }
