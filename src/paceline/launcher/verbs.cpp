@@ -22,6 +22,12 @@ constexpr std::array kVerbs{
          run_stop},
     Verb{"eval", "RUN|CHECKPOINT [key=value ...] [launch options]", "evaluate a checkpoint",
          run_ranks_of_verb},
+    Verb{"export", "RUN|CHECKPOINT -o FILE", "write the weights for other programs", nullptr},
+    Verb{"config", "show|check|explain|schema|template|reference ...",
+         "show, check, explain and document recipes", nullptr},
+    Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
+    Verb{"data", "synth PATH [options]", "make data sets", nullptr},
+    Verb{"info", "", "show versions and what this machine offers", nullptr},
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {
   EXPECT_EQ(parts[2].first_position, 106);
   EXPECT_EQ(parts[2].indices, (std::vector<std::int64_t>{60}));
   EXPECT_EQ(parts[1].global_size, 14);
-  EXPECT_TRUE(at::equal(at::cat({parts[0].inputs, parts[1].inputs, parts[2].inputs}), batch.inputs));
+  EXPECT_TRUE(
+      at::equal(at::cat({parts[0].inputs, parts[1].inputs, parts[2].inputs}), batch.inputs));
 }
 
 TEST(Batch, AnEmptyBatchIsOneEmptyPart) {

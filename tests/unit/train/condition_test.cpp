@@ -1,9 +1,9 @@
 #include "paceline/train/condition.h"
 
+#include "paceline/base/error.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "paceline/base/error.h"
 
 namespace paceline::train {
 namespace {
@@ -22,7 +22,8 @@ TEST(Condition, PrintsWhatItParsed) {
 }
 
 TEST(Condition, SaysWhatItExpected) {
-  for (const char* text : {"val/top1", "val/top1 == 1", ">= 0.5", "val/top1 >= x", "val/top1 >= 1 2"}) {
+  for (const char* text :
+       {"val/top1", "val/top1 == 1", ">= 0.5", "val/top1 >= x", "val/top1 >= 1 2"}) {
     try {
       Condition::parse(text);
       FAIL() << text << " was accepted";

@@ -1,0 +1,194 @@
+"""What bad input gets: one clear error, the right exit code, and nothing lost."""
+
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from paceline_process import (PACELINE, RECIPE, TINY_VIT, RunTest, checkpoints, environment, paceline, start,
+                              wait_until)
+
+CONFIG, DATA, COMM, CHECKPOINT, DIVERGED = 2, 3, 4, 5, 6
+
+
+class BadInput(RunTest):
+    def fails(self, code, *texts, arguments=(), **options):
+        result = paceline("train", *arguments, cwd=self.root, **options)
+        self.assertEqual(result.code, code, str(result))
+        for text in texts:
+            self.assertIn(str(text), result.err)
+        self.assertNotIn("Traceback", result.err)
+        return result
+
+    def copy_of_data(self, name):
+        copy = self.root / name
+        shutil.copytree(self.data, copy)
+        return copy
+
+    # Recipes and options.
+
+    def test_unknown_keys_and_wrong_types_all_at_once(self):
+        text = RECIPE.replace("lr: 0.05", "lrr: 0.05").replace("duration: 3ep", "duration: soon")
+        recipe = self.write_recipe(text=text, name="wrong.yaml")
+        self.fails(CONFIG, "wrong.yaml:6", "lrr", "lr", "wrong.yaml:5", "soon", arguments=(recipe,))
+
+    def test_names_of_other_trainers(self):
+        recipe = self.write_recipe()
+        self.fails(CONFIG, "train.duration", arguments=(recipe, "--epochs", "90"))
+        self.fails(CONFIG, "global_batch_size", "batch_size_per_rank", arguments=(recipe, "+data.batch_size=64"))
+        result = self.fails(CONFIG, "token", arguments=(recipe, "--hf-token", "hf_abcdefghij"))
+        self.assertNotIn("hf_abcdefghij", result.err)
+
+    def test_two_batch_sizes(self):
+        self.fails(CONFIG, "data.global_batch_size", "data.batch_size_per_rank", "not both",
+                   arguments=(self.write_recipe(), "data.batch_size_per_rank=4"))
+
+    def test_no_recipe(self):
+        self.fails(CONFIG, "absent.yaml", arguments=("absent.yaml",))
+
+    # Data.
+
+    def test_missing_data_directory(self):
+        self.fails(DATA, "/nowhere", arguments=(self.write_recipe(), "data.path=/nowhere"))
+
+    def test_empty_class(self):
+        data = self.copy_of_data("empty-class")
+        victim = sorted((data / "train").iterdir())[1]
+        shutil.rmtree(victim)
+        victim.mkdir()
+        self.fails(DATA, victim.name, arguments=(self.write_recipe(), f"data.path={data}"))
+
+    def test_label_out_of_range(self):
+        self.fails(DATA, "4", "2", arguments=(self.write_recipe(), "model.num_classes=2"))
+
+    def test_truncated_jpeg(self):
+        data = self.copy_of_data("truncated")
+        victim = sorted((data / "train").rglob("*.jpg"))[7]
+        victim.write_bytes(victim.read_bytes()[:-200])
+        recipe = self.write_recipe()
+        self.fails(DATA, victim.name, "data.on_error", arguments=(recipe, f"data.path={data}"))
+        result = self.fails(0, "1 samples could not be read", victim.name,
+                            arguments=(recipe, f"data.path={data}", "data.on_error=skip", "train.duration=1ep"))
+        self.assertIn("done after step 5", result.err)
+
+    def test_loss_that_is_not_finite(self):
+        self.fails(DIVERGED, "step", "rank", "samples",
+                   arguments=(self.write_recipe(), "optimizer.lr=1e30", "schedule.warmup=0ba", "--nproc", "2"))
+
+    # Launching.
+
+    def test_numbers_of_ranks(self):
+        recipe = self.write_recipe()
+        self.fails(CONFIG, "--nproc", "0", arguments=(recipe, "--nproc", "0"))
+        self.fails(CONFIG, "global_batch_size", "12 samples", "13",
+                   arguments=(recipe, "--nproc", "13", "--fast-dev-run"))
+        self.fails(CONFIG, "WORLD_SIZE", arguments=(recipe, "--nproc", "2"),
+                   env=environment(WORLD_SIZE=7, MASTER_ADDR="127.0.0.1", MASTER_PORT=29511, NODE_RANK=0))
+
+    def test_a_rank_with_another_recipe(self):
+        recipe = self.write_recipe()
+        script = self.root / "one_rank.sh"
+        script.write_text(f'#!/bin/sh\nexec {PACELINE} train {recipe} --run-dir {self.root}/runs/differ '
+                          'optimizer.lr=0.$((RANK + 1))\n')
+        script.chmod(0o755)
+        result = paceline("launch", "--nproc", 2, "--", script, cwd=self.root)
+        self.assertEqual(result.code, CONFIG, str(result))
+        for text in ("rank 1", "optimizer", "0.1", "0.2"):
+            self.assertIn(text, result.err)
+
+    def test_a_killed_rank(self):
+        run = self.run_directory("killed-rank")
+        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "train.duration=900ep",
+                        cwd=self.root)
+        wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
+        out = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+        os.kill(int(out[-1]), signal.SIGKILL)
+        output, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL, output)
+        self.assertIn("rank", output)
+        for pid in out:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), "no rank outlives the run")
+
+    # Checkpoints and run directories.
+
+    def trained(self, name):
+        run = self.run_directory(name)
+        if not run.exists():
+            self.train(self.write_recipe(), "--run-dir", run)
+        return run
+
+    def test_damaged_checkpoints(self):
+        run = self.trained("damaged")
+        newest = checkpoints(run)[-1]
+        file = next(newest.glob("*.safetensors"))
+        content = bytearray(file.read_bytes())
+        content[-5] ^= 4
+        file.write_bytes(content)
+        result = paceline("eval", newest)
+        self.assertEqual(result.code, CHECKPOINT, str(result))
+        self.assertIn(file.name, result.err)
+
+        file.write_bytes(content[:-100])
+        result = paceline("eval", newest)
+        self.assertEqual(result.code, CHECKPOINT, str(result))
+        self.assertIn(file.name, result.err)
+
+        # A run goes on with the newest one that is whole, and says so.
+        result = paceline("eval", run)
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn(checkpoints(run)[-2].name, result.out)
+
+    def test_a_checkpoint_of_another_model(self):
+        run = self.trained("other-model")
+        other = self.write_recipe(model=TINY_VIT.replace("depth: 2", "depth: 3"), name="deeper.yaml")
+        result = paceline("train", other, "--run-dir", run, "--resume", "auto", cwd=self.root)
+        self.assertEqual(result.code, CONFIG, str(result))
+        self.assertIn("model.depth", result.err)
+        weights = self.root / "two_blocks.safetensors"
+        self.assertEqual(paceline("export", run, "-o", weights).code, 0)
+        result = self.fails(CHECKPOINT, "blocks.2.", arguments=(other, f"model.pretrained={weights}", "--fast-dev-run"))
+
+    def test_a_full_disk_while_saving(self):
+        run = self.run_directory("full-disk")
+        recipe = self.write_recipe()
+        self.train(recipe, "--run-dir", run, "train.duration=5ba")
+        size = max(path.stat().st_size for path in checkpoints(run)[-1].iterdir())
+
+        def limit_file_size():  # a file that may not grow stands for a disk that is full
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
+
+        result = subprocess.run([str(PACELINE), "train", str(recipe), "--run-dir", str(run), "--resume", "auto"],
+                                env=environment(), capture_output=True, text=True, preexec_fn=limit_file_size,
+                                cwd=self.root, timeout=120)
+        self.assertEqual(result.returncode, CHECKPOINT, result.stderr)
+        self.assertIn("step-00000005", result.stderr)
+        self.assertEqual(paceline("eval", run).code, 0, "the previous checkpoint is usable")
+
+    def test_a_read_only_run_directory(self):
+        if os.geteuid() == 0:
+            target = "/proc/paceline-run"  # root may write anywhere else
+        else:
+            folder = self.root / "read-only"
+            folder.mkdir(mode=0o555)
+            target = folder / "run"
+        self.fails(CHECKPOINT, target, arguments=(self.write_recipe(), "--run-dir", target))
+
+    def test_a_run_directory_in_use(self):
+        run = self.run_directory("in-use")
+        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=900ep", cwd=self.root)
+        wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
+        try:
+            self.fails(CHECKPOINT, run, process.pid, arguments=(self.write_recipe(), "--run-dir", run))
+        finally:
+            process.terminate()
+            process.communicate(timeout=120)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+"""paceline config, list and info; and that the committed reference is the program's own."""
+
+import json
+import pathlib
+import unittest
+
+from paceline_process import RunTest, paceline
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Config(RunTest):
+    def ok(self, *arguments):
+        result = paceline(*arguments, cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        return result.out
+
+    def test_show_is_a_recipe_that_loads_equal(self):
+        shown = self.ok("config", "show", self.write_recipe(), "optimizer=adamw", "optimizer.lr=1e-3")
+        again = self.root / "again.yaml"
+        again.write_text(shown)
+        self.assertEqual(self.ok("config", "show", again), shown)
+        self.assertIn("adamw", shown)
+
+    def test_check_and_explain(self):
+        recipe = self.write_recipe()
+        self.assertIn("sound", self.ok("config", "check", recipe))
+        explained = self.ok("config", "explain", "optimizer.lr", recipe)
+        for text in ("0.05", "recipe.yaml:6", "0.1", "learning rate"):
+            self.assertIn(text, explained)
+        wrong = paceline("config", "explain", "optimizer.lrr", recipe)
+        self.assertEqual(wrong.code, 2)
+        self.assertIn("lr", wrong.err)
+
+    def test_schema_and_template(self):
+        schema = json.loads(self.ok("config", "schema"))
+        self.assertIn("optimizer", schema["properties"])
+        template = self.root / "template.yaml"
+        template.write_text(self.ok("config", "template"))
+        self.ok("config", "check", template)
+
+    def test_the_committed_reference_is_the_programs_own(self):
+        committed = (SOURCE / "docs" / "reference" / "config.md").read_text()
+        self.assertEqual(self.ok("config", "reference"), committed, "run ./dev docs")
+
+    def test_recipes_in_the_tree_are_sound(self):
+        for recipe in (SOURCE / "recipes").glob("*.yaml"):
+            self.ok("config", "check", recipe)
+
+    def test_list_and_info(self):
+        listed = self.ok("list")
+        for name in ("resnet50", "vit_base_patch32_224", "image_folder", "random_resized_crop", "adamw", "one_cycle",
+                     "cross_entropy", "early_stop", "tensorboard"):
+            self.assertIn(name, listed)
+        self.assertNotIn("resnet50", self.ok("list", "optimizers"))
+        self.assertIn("LibTorch 2.11", self.ok("info"))
+
+    def test_help_of_every_command(self):
+        self.assertIn("train", self.ok("--help"))
+        for command in ("train", "eval", "export", "config", "list", "data", "info"):
+            self.assertIn("--help", self.ok(command, "--help"))
+        self.assertIn("--nproc", self.ok("train", "--help"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+"""Starts the built programs and reads what they leave behind; for the tests in this folder."""
+
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = pathlib.Path(os.environ["PACELINE_BUILD"])
+PACELINE = BUILD / "bin" / "paceline"
+TIMEOUT_S = 240
+
+
+def environment(**changes):
+    """This environment without what another launcher may have left in it."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "OMP_NUM_THREADS")
+    kept = {key: value for key, value in os.environ.items() if key not in names}
+    return kept | {key: str(value) for key, value in changes.items()}
+
+
+class Result:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+    def __str__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def paceline(*arguments, cwd=None, env=None, timeout=TIMEOUT_S):
+    """Runs the program to its end."""
+    return Result(subprocess.run([str(PACELINE), *map(str, arguments)], cwd=cwd, env=env or environment(),
+                                 capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL))
+
+
+def start(*arguments, cwd=None, env=None):
+    """Starts the program; the caller waits for it."""
+    return subprocess.Popen([str(PACELINE), *map(str, arguments)], cwd=cwd, env=env or environment(),
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            stdin=subprocess.DEVNULL)
+
+
+def wait_until(condition, what, timeout=TIMEOUT_S):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout} s for {what}")
+        time.sleep(0.01)
+
+
+def read_metrics(run, timed=False):
+    """The lines of metrics.jsonl; without the fields that tell time unless asked for."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    if timed:
+        return lines
+    def is_timed(key):
+        return key == "wall_time" or key.startswith(("time/", "throughput/"))
+    return [{key: value for key, value in line.items() if not is_timed(key)} for line in lines]
+
+
+def read_safetensors(path):
+    """Name to (dtype, shape, bytes)."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    body = data[8 + length:]
+    return {name: (entry["dtype"], entry["shape"], body[slice(*entry["data_offsets"])])
+            for name, entry in header.items()}
+
+
+def checkpoints(run):
+    return sorted((run / "checkpoints").glob("step-*"), key=lambda path: path.name)
+
+
+def checkpoint_tensors(checkpoint):
+    tensors = {}
+    for path in sorted(checkpoint.glob("*.safetensors")):
+        tensors |= read_safetensors(path)
+    return tensors
+
+
+def doubles(tensor):
+    dtype, _, data = tensor
+    form = {"F64": "d", "F32": "f", "I64": "q"}[dtype]
+    return struct.unpack(f"<{len(data) // struct.calcsize(form)}{form}", data)
+
+
+def largest_difference(left, right):
+    """Largest absolute difference over two dictionaries of tensors with the same names."""
+    assert left.keys() == right.keys(), left.keys() ^ right.keys()
+    return max(abs(a - b) for name in left for a, b in zip(doubles(left[name]), doubles(right[name])))
+
+
+RECIPE = """
+run:       {name: test, seed: 3}
+model:     {name: MODEL, num_classes: 4}
+data:      {name: image_folder, path: DATA, image_size: 32, global_batch_size: 12, num_threads: 1}
+train:     {duration: 3ep}
+optimizer: {name: sgd, lr: 0.05}
+schedule:  {name: cosine, warmup: 4ba}
+loggers:   {jsonl: , tensorboard: }
+"""
+
+# A transformer that trains in milliseconds.
+TINY_VIT = "vit, img_size: 32, patch_size: 8, embed_dim: 32, depth: 2, num_heads: 2"
+
+
+class RunTest(unittest.TestCase):
+    """A temporary folder with a small data set, made once per class, and a recipe."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="paceline-test-")
+        cls.root = pathlib.Path(cls.folder.name)
+        cls.data = cls.root / "shapes"
+        made = paceline("data", "synth", cls.data, "--classes", 4, "--train-per-class", 15,
+                        "--val-per-class", 5, "--min-size", 40, "--max-size", 64)
+        assert made.code == 0, made
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def write_recipe(self, model=TINY_VIT, name="recipe.yaml", text=RECIPE):
+        path = self.root / name
+        path.write_text(text.replace("MODEL", model).replace("DATA", str(self.data)))
+        return path
+
+    def train(self, *arguments, code=0, **options):
+        result = paceline("train", *arguments, cwd=self.root, **options)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def run_directory(self, name):
+        return self.root / "runs" / name
+
+
+def send(process, number=signal.SIGTERM):
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, output

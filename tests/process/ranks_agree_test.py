@@ -1,0 +1,43 @@
+"""The same numbers on any number of ranks, in float64."""
+
+import unittest
+
+from paceline_process import (TINY_VIT, RunTest, checkpoint_tensors, checkpoints, largest_difference, read_metrics)
+
+
+class RanksAgree(RunTest):
+    def weights_after_20_steps(self, name, recipe, ranks, *overrides):
+        run = self.run_directory(name)
+        self.train(recipe, "--nproc", ranks, "--run-dir", run, "train.duration=20ba", "train.precision=fp64",
+                   "train.eval_every=20ba", "checkpoint.keep_best=0", *overrides)
+        tensors = checkpoint_tensors(checkpoints(run)[-1])
+        losses = [line["train/loss"] for line in read_metrics(run) if "train/loss" in line]
+        return {k: v for k, v in tensors.items() if "running" not in k and "batches_tracked" not in k}, losses
+
+    def test_transformer_on_one_to_four_ranks(self):
+        recipe = self.write_recipe(model=TINY_VIT)
+        one, losses = self.weights_after_20_steps("vit-1", recipe, 1)
+        for ranks in (2, 3, 4):
+            many, many_losses = self.weights_after_20_steps(f"vit-{ranks}", recipe, ranks)
+            self.assertLess(largest_difference(one, many), 1e-10)
+            for a, b in zip(losses, many_losses, strict=True):
+                self.assertAlmostEqual(a, b, places=10)
+
+    def test_ragged_batches_weigh_each_sample_the_same(self):
+        recipe = self.write_recipe(model=TINY_VIT)
+        overrides = ("data.global_batch_size=13", "train.grad_accum_steps=3")
+        one, _ = self.weights_after_20_steps("ragged-1", recipe, 1, "data.global_batch_size=13")
+        for ranks in (1, 2, 3):
+            many, _ = self.weights_after_20_steps(f"ragged-accumulated-{ranks}", recipe, ranks, *overrides)
+            self.assertLess(largest_difference(one, many), 1e-10)
+
+    def test_local_batch_norm_equals_microbatches(self):
+        recipe = self.write_recipe(model="resnet18")
+        for ranks in (2, 3):
+            one, _ = self.weights_after_20_steps(f"bn-{ranks}-1", recipe, 1, f"train.grad_accum_steps={ranks}")
+            many, _ = self.weights_after_20_steps(f"bn-{ranks}", recipe, ranks)
+            self.assertLess(largest_difference(one, many), 1e-10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+"""A run that was stopped or killed anywhere ends with the same bits as one that was not."""
+
+import os
+import random
+import signal
+import time
+import unittest
+
+from paceline_process import (RunTest, checkpoint_tensors, checkpoints, paceline, read_metrics, send, start,
+                              wait_until)
+
+
+def children(pid):
+    """The ranks of a launcher."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stat:
+                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == pid:
+                        found.append(int(entry))
+            except OSError:
+                pass
+    return found
+
+
+class Resume(RunTest):
+    RANKS = 2
+
+    def command(self, run, *overrides):
+        return ("train", self.recipe, "--nproc", self.RANKS, "--run-dir", run, "checkpoint.every=2ba",
+                "checkpoint.keep_last=2", *overrides)
+
+    def finish(self, run, *overrides):
+        result = paceline(*self.command(run, *overrides), "--resume", "auto", cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+    def assert_same_run(self, run, reference):
+        self.assertEqual(read_metrics(run), read_metrics(reference))
+        self.assertEqual(checkpoints(run)[-1].name, checkpoints(reference)[-1].name)
+        self.assertEqual(checkpoint_tensors(checkpoints(run)[-1]), checkpoint_tensors(checkpoints(reference)[-1]))
+
+    def steps_of(self, run):
+        try:
+            return (run / "metrics.jsonl").read_text().count('"train/loss"')
+        except OSError:
+            return 0
+
+    def reference(self, model):
+        self.recipe = self.write_recipe(model=model, name=f"{model.split(',')[0]}.yaml")
+        run = self.run_directory(f"reference-{model.split(',')[0]}")
+        if not run.exists():
+            result = paceline(*self.command(run), cwd=self.root)
+            self.assertEqual(result.code, 0, str(result))
+        return run
+
+    def test_stopped_by_a_signal_in_the_middle_of_an_epoch(self):
+        reference = self.reference("resnet18")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            run = self.run_directory(f"stopped-{number}")
+            process = start(*self.command(run), cwd=self.root)
+            wait_until(lambda: self.steps_of(run) >= 3, "the third step")
+            code, output = send(process, number)
+            self.assertEqual(code, 128 + number, output)
+            self.assertIn("asked for it", output)
+            self.finish(run)
+            self.assert_same_run(run, reference)
+
+    def test_killed_again_and_again(self):
+        reference = self.reference("resnet18")
+        draws = random.Random(5)
+        run = self.run_directory("killed")
+        for _ in range(4):
+            process = start(*self.command(run), "--resume", "auto", cwd=self.root)
+            time.sleep(draws.uniform(0.8, 3.0))
+            for pid in [*children(process.pid), process.pid]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            process.communicate()
+        self.finish(run)
+        self.assert_same_run(run, reference)
+
+    def test_killed_inside_a_save(self):
+        reference = self.reference("resnet18")
+        run = self.run_directory("killed-saving")
+        process = start(*self.command(run), cwd=self.root)
+        folder = run / "checkpoints"
+        wait_until(lambda: process.poll() is not None or any("tmp" in path.name for path in folder.glob("*")),
+                   "a checkpoint being written", timeout=60)
+        for pid in [*children(process.pid), process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
+        self.finish(run)
+        self.assert_same_run(run, reference)
+
+    def test_killed_inside_validation(self):
+        reference = self.reference("resnet18")
+        run = self.run_directory("killed-validating")
+        process = start(*self.command(run), cwd=self.root)
+        wait_until(lambda: self.steps_of(run) >= 5, "the end of the first epoch")
+        for pid in [*children(process.pid), process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        process.communicate()
+        self.finish(run)
+        self.assert_same_run(run, reference)
+
+    def test_a_complete_run_has_nothing_left_to_do(self):
+        reference = self.reference("resnet18")
+        before = read_metrics(reference)
+        self.assertIn("complete already", self.finish(reference).err)
+        self.assertEqual(read_metrics(reference), before)
+
+    def test_what_may_not_change(self):
+        reference = self.reference("resnet18")
+        result = paceline(*self.command(reference, "optimizer.lr=0.5"), "--resume", "auto", cwd=self.root)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("optimizer.lr", result.err)
+        self.assertIn("0.05", result.err)
+        self.assertIn("0.5", result.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

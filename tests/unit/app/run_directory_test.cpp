@@ -1,0 +1,41 @@
+#include "paceline/app/run_directory.h"
+
+#include "paceline/base/error.h"
+#include "support/run_ranks.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+TEST(RunDirectory, EveryRankLearnsThePath) {
+  const base::TempDir folder;
+  paceline::testing::run_ranks(3, [&](comm::Communicator& communicator) {
+    const RunDirectory directory(std::nullopt, folder.path().string(), "name", communicator);
+    EXPECT_THAT(directory.path().string(),
+                ::testing::StartsWith((folder.path() / "name-").string()));
+    EXPECT_EQ(directory.checkpoint_folder(std::nullopt), directory.path() / "checkpoints");
+    communicator.barrier();
+  });
+}
+
+TEST(RunDirectory, EveryRankThrowsWhenTheFirstCannotMakeIt) {
+  const base::TempDir folder;
+  std::ofstream(folder.path() / "file") << "in the way";
+  paceline::testing::run_ranks(2, [&](comm::Communicator& communicator) {
+    EXPECT_THROW(RunDirectory(folder.path() / "file" / "run", "", "", communicator),
+                 base::CheckpointError);
+  });
+}
+
+TEST(FindCheckpoint, SaysWhenThereIsNone) {
+  const base::TempDir folder;
+  EXPECT_THROW(find_checkpoint(folder.path() / "absent"), base::CheckpointError);
+  EXPECT_THROW(find_checkpoint(folder.path()), base::CheckpointError);
+}
+
+}  // namespace
+}  // namespace paceline::app

@@ -1,0 +1,67 @@
+#include "paceline/callbacks/early_stop.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace paceline::callbacks {
+namespace {
+
+class EarlyStopTest : public ::testing::Test {
+ protected:
+  std::optional<std::string> evaluate(EarlyStop& callback, double value) {
+    state_.last_eval["val/top1"] = value;
+    return callback.on_event(train::Event::kEvalEnd, state_, run_);
+  }
+
+  train::TrainState state_;
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
+  std::atomic<int> signal_{0};
+  train::RunContext run_{*communicator_, {}, 1, {}, signal_};
+};
+
+TEST_F(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutImprovement) {
+  EarlyStop callback({.patience = 2});
+  EXPECT_FALSE(evaluate(callback, 0.5));
+  EXPECT_FALSE(evaluate(callback, 0.5)) << "equal is no improvement";
+  EXPECT_FALSE(evaluate(callback, 0.6)) << "an improvement starts anew";
+  EXPECT_FALSE(evaluate(callback, 0.4));
+  EXPECT_EQ(evaluate(callback, 0.6), "val/top1 has not improved on 0.6 for 2 evaluations");
+}
+
+TEST_F(EarlyStopTest, MinimaAndSmallChanges) {
+  EarlyStop callback({.mode = train::MonitorMode::kMin, .patience = 1, .min_delta = 0.1});
+  EXPECT_FALSE(evaluate(callback, 1.0));
+  EXPECT_FALSE(evaluate(callback, 0.8));
+  EXPECT_TRUE(evaluate(callback, 0.75)) << "less than min_delta better";
+}
+
+TEST_F(EarlyStopTest, RemembersAcrossAResume) {
+  EarlyStop first({.patience = 2});
+  evaluate(first, 0.5);
+  evaluate(first, 0.4);
+  EarlyStop second({.patience = 2});
+  second.load_state_dict(first.state_dict());
+  EXPECT_TRUE(evaluate(second, 0.4));
+  EarlyStop fresh({.patience = 1});
+  fresh.load_state_dict(EarlyStop({}).state_dict());
+  EXPECT_FALSE(evaluate(fresh, 0.1));
+}
+
+TEST_F(EarlyStopTest, NamesTheMetricsThereAre) {
+  EarlyStop callback({.monitor = "val/top"});
+  try {
+    evaluate(callback, 0.5);
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("val/top1"));
+  }
+}
+
+}  // namespace
+}  // namespace paceline::callbacks

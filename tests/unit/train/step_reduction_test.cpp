@@ -1,0 +1,46 @@
+#include "paceline/train/step_reduction.h"
+
+#include "support/run_ranks.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+TEST(StepReduction, AddsMicrobatchesAndRanks) {
+  paceline::testing::run_ranks(3, [](comm::Communicator& communicator) {
+    StepReduction reduction(communicator, 1);
+    const double counts[] = {2};
+    reduction.add(1.5, 4, counts);
+    reduction.add(0.5, 3, counts);
+    reduction.start(communicator.rank() == 1);
+    reduction.finish();
+    EXPECT_EQ(reduction.totals().loss_sum, 6.0);
+    EXPECT_EQ(reduction.totals().samples, 21.0);
+    EXPECT_THAT(reduction.totals().counts, ::testing::ElementsAre(12.0));
+    EXPECT_TRUE(reduction.any_wants_stop());
+    EXPECT_FALSE(reduction.any_not_finite());
+
+    reduction.start(false);
+    reduction.finish();
+    EXPECT_EQ(reduction.totals().samples, 0.0) << "each step starts from zero";
+    EXPECT_FALSE(reduction.any_wants_stop());
+  });
+}
+
+TEST(StepReduction, EveryRankLearnsOfALossThatIsNotFinite) {
+  paceline::testing::run_ranks(2, [](comm::Communicator& communicator) {
+    StepReduction reduction(communicator, 0);
+    const double loss = communicator.rank() == 0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+    reduction.add(loss, 1, {});
+    reduction.start(false);
+    reduction.finish();
+    EXPECT_TRUE(reduction.any_not_finite());
+  });
+}
+
+}  // namespace
+}  // namespace paceline::train

@@ -1,0 +1,55 @@
+"""Writes or checks cmake/install_manifest.txt: the public headers and all that they include.
+
+Usage: install_headers.py [--write]. The roots are the headers that users are meant to include."""
+
+import re
+import sys
+
+from source_tree import ROOT, SOURCE, finish
+
+MANIFEST = ROOT / "cmake" / "install_manifest.txt"
+HEADER = """# The public headers of paceline, with what they include: sources that compile against one minor version
+# compile against its patch releases. A root is added here by hand in tools/install_headers.py; `python3
+# tools/install_headers.py --write` finds the rest.
+"""
+ROOTS = [
+    "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
+    "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
+    "comm/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
+    "comm/fake/fake_communicator.h",
+    "config/load.h", "config/registry.h", "config/schema.h",
+    "data/builtin_datasets.h", "data/loader.h", "data/synth.h", "data/transforms/pipeline.h",
+    "data/transforms/presets.h",
+    "loggers/console.h", "loggers/jsonl.h", "loggers/tensorboard.h", "metrics/metric_sink.h",
+    "models/resnet.h", "models/vit.h",
+    "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h", "nn/linear.h", "nn/losses.h", "nn/network.h",
+    "optim/adamw.h", "optim/schedules.h", "optim/sgd.h",
+    "parallel/distributed_data_parallel.h", "parallel/replicated_strategy.h", "parallel/strategy.h",
+    "tensor/draws.h", "tensor/torch.h",
+    "train/algorithm.h", "train/checkpoint_saver.h", "train/classification.h", "train/evaluator.h",
+    "train/trainer.h", "train/run_state.h",
+]
+
+
+def closure(roots):
+    found, queue = set(), list(roots)
+    while queue:
+        header = queue.pop()
+        if header in found:
+            continue
+        found.add(header)
+        queue += re.findall(r'#include "paceline/([^"]+)"', (SOURCE / header).read_text())
+    return sorted(found)
+
+
+def main():
+    text = HEADER + "\n" + "\n".join(closure(ROOTS)) + "\n"
+    if "--write" in sys.argv:
+        MANIFEST.write_text(text)
+    problems = [] if MANIFEST.exists() and MANIFEST.read_text() == text else [
+        f"{MANIFEST.relative_to(ROOT)} is out of date: run python3 tools/install_headers.py --write"]
+    finish("install manifest", problems, f"{len(closure(ROOTS))} headers")
+
+
+if __name__ == "__main__":
+    main()
