@@ -1,11 +1,18 @@
 #include "paceline/models/vit_block.h"
 
+#include "paceline/base/error.h"
+#include "paceline/models/fused_block.h"
+
 #include <cmath>
 
 namespace paceline::models {
+namespace {
+
+constexpr double kEps = 1e-6;
+
+}  // namespace
 
 VitBlock::VitBlock(const VitBlockConfig& config, std::uint64_t first_draw_index) : config_(config) {
-  constexpr double kEps = 1e-6;
   const std::int64_t dim = config.dim;
   norm1_ = register_module("norm1", std::make_shared<nn::LayerNorm>(dim, kEps));
   const auto attn = register_module("attn", std::make_shared<torch::nn::Module>());
@@ -29,13 +36,31 @@ VitBlock::VitBlock(const VitBlockConfig& config, std::uint64_t first_draw_index)
   mlp_drop1_ = dropout("mlp_drop1", config.proj_drop_rate);
   mlp_drop2_ = dropout("mlp_drop2", config.proj_drop_rate);
   drop_path2_ = drop_path("drop_path2");
+  weights_ = {norm1_->weight, norm1_->bias, qkv_->weight, qkv_->bias, proj_->weight, proj_->bias,
+              norm2_->weight, norm2_->bias, fc1_->weight, fc1_->bias, fc2_->weight,  fc2_->bias};
 }
 
 at::Tensor VitBlock::forward(const at::Tensor& x, const TokenShape& shape,
                              const nn::ForwardContext& context) const {
+  if (runs_fused(x)) return fused_vit_block(x, weights_, shape, config_.num_heads, kEps);
   const at::Tensor attended = attention(norm1_->forward(x), shape, context);
   const at::Tensor y = x + drop_path1_->forward(attended, shape.batch, context);
   return y + drop_path2_->forward(mlp(norm2_->forward(y), shape, context), shape.batch, context);
+}
+
+bool VitBlock::drops() const {
+  return attn_drop_->is_active() || proj_drop_->is_active() || drop_path1_->is_active();
+}
+
+bool VitBlock::runs_fused(const at::Tensor& x) const {
+  if (config_.fused == FusedMode::kOff) return false;
+  const bool fits = !drops() && can_fuse_vit_block(x, weights_);
+  if (!fits && config_.fused == FusedMode::kOn) {
+    throw base::ConfigError(
+        "fused: on needs tensors on the CPU in float32 or float64, no dropout or drop path and no "
+        "autocast: use fused: auto");
+  }
+  return fits;
 }
 
 at::Tensor VitBlock::attention(const at::Tensor& x, const TokenShape& shape,

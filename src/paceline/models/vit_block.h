@@ -4,6 +4,7 @@
 #include "paceline/nn/layer_norm.h"
 #include "paceline/nn/linear.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -13,7 +14,7 @@ namespace paceline::models {
 enum class FusedMode {
   kAuto,  ///< where it applies: CPU, float32 or float64, no active dropout or drop path, no
           ///< autocast
-  kOn,    ///< as kAuto, but an error where it does not apply in training mode
+  kOn,    ///< always; ConfigError where it does not apply
   kOff,
 };
 
@@ -22,6 +23,10 @@ struct TokenShape {
   std::int64_t batch = 0;
   std::int64_t tokens = 0;
 };
+
+/// The parameters of a ViT block in registration order: weight and bias of norm1, attn.qkv,
+/// attn.proj, norm2, mlp.fc1 and mlp.fc2.
+using VitBlockWeights = std::array<at::Tensor, 12>;
 
 struct VitBlockConfig {
   std::int64_t dim = 0;
@@ -49,6 +54,8 @@ class VitBlock : public torch::nn::Module {
   double flops(std::int64_t tokens) const;
 
  private:
+  bool drops() const;
+  bool runs_fused(const at::Tensor& x) const;
   at::Tensor attention(const at::Tensor& x, const TokenShape& shape,
                        const nn::ForwardContext& context) const;
   at::Tensor mlp(const at::Tensor& x, const TokenShape& shape,
@@ -67,6 +74,7 @@ class VitBlock : public torch::nn::Module {
   std::shared_ptr<nn::Dropout> mlp_drop2_;
   std::shared_ptr<nn::DropPath> drop_path1_;
   std::shared_ptr<nn::DropPath> drop_path2_;
+  VitBlockWeights weights_;  ///< the layers' own tensors
 };
 
 }  // namespace paceline::models

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/tensor/torch.h"
 
 namespace paceline::nn {
@@ -31,3 +32,14 @@ class CrossEntropy : public Loss {
 };
 
 }  // namespace paceline::nn
+
+template <>
+struct paceline::config::Schema<paceline::nn::CrossEntropyConfig> {
+  using T = paceline::nn::CrossEntropyConfig;
+  static constexpr std::string_view name = "cross_entropy";
+  static constexpr std::string_view summary = "Softmax cross entropy.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields =
+      std::tuple{field(&T::label_smoothing, "label_smoothing",
+                       "Share of the target spread evenly over all classes.", InRange{0, 1})};
+};

@@ -11,9 +11,8 @@ namespace paceline::nn {
 /// and in whatever grouping the sample is computed.
 struct ForwardContext {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;  ///< optimizer step
-  std::int64_t first_position =
-      0;  ///< global position of the batch's first sample in its epoch order
+  std::int64_t step = 0;            ///< optimizer step
+  std::int64_t first_position = 0;  ///< of the batch's first sample in the epoch's global order
 };
 
 /// A network from images [N, C, H, W] to outputs, for instance logits [N, num_classes].
