@@ -1,12 +1,12 @@
 #include "paceline/data/archive_reader.h"
 
-#include "fmt/format.h"
 #include "paceline/base/error.h"
 
 #include <memory>
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fmt/format.h>
 
 namespace paceline::data {
 namespace {

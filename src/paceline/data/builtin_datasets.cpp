@@ -1,10 +1,11 @@
 #include "paceline/data/builtin_datasets.h"
 
-#include "fmt/format.h"
 #include "paceline/base/error.h"
 #include "paceline/data/cifar.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/synthetic.h"
+
+#include <fmt/format.h>
 
 namespace paceline::data {
 namespace {

@@ -1,10 +1,10 @@
 #include "paceline/data/cifar.h"
 
 #define XXH_INLINE_ALL
-#include "fmt/format.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/base/hash.h"
 #include "paceline/data/archive_reader.h"
-#include "paceline/data/mapped_file.h"
 #include "paceline/data/pickle.h"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 namespace paceline::data {
@@ -100,8 +101,15 @@ LoadedFiles load_folder(const fs::path& folder, const std::set<std::string>& nam
   std::error_code error;
   for (const std::string& name : names) {
     if (!fs::is_regular_file(folder / name, error)) continue;
-    const auto mapping = std::make_shared<const MappedFile>(folder / name);
-    files[name] = {(folder / name).string(), mapping, mapping->bytes()};
+    try {
+      const auto mapping = std::make_shared<const base::MappedFile>(folder / name);
+      const std::string_view bytes = mapping->bytes();
+      files[name] = {(folder / name).string(),
+                     mapping,
+                     {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}};
+    } catch (const base::FileError& failure) {
+      throw base::DataError(failure.what());
+    }
   }
   return files;
 }
@@ -294,11 +302,12 @@ std::string Cifar::describe(std::int64_t index) const {
 }
 
 std::string Cifar::fingerprint() const {
-  std::uint64_t hash = XXH3_64bits(labels_.data(), labels_.size());
+  base::Xxh3Stream hash;
+  hash.update({reinterpret_cast<const char*>(labels_.data()), labels_.size()});
   for (std::int64_t i = 0; i < size(); ++i) {
-    hash = XXH3_64bits_withSeed(planes(i), static_cast<std::size_t>(kImageBytes), hash);
+    hash.update({reinterpret_cast<const char*>(planes(i)), static_cast<std::size_t>(kImageBytes)});
   }
-  return fmt::format("cifar{}:{}:{:016x}", num_classes(), size(), hash);
+  return fmt::format("cifar{}:{}:{:016x}", num_classes(), size(), hash.digest());
 }
 
 }  // namespace paceline::data

@@ -1,12 +1,7 @@
 #include "paceline/data/image_folder.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define XXH_INLINE_ALL
-#include "fmt/format.h"
 #include "paceline/base/error.h"
+#include "paceline/base/hash.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +9,10 @@
 #include <cstring>
 #include <optional>
 
-#include <xxhash.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace paceline::data {
 namespace {
@@ -49,8 +47,7 @@ std::vector<fs::path> index_files(const fs::path& path, const std::string& split
   }
   if (!cache.empty()) {
     const std::string root = fs::absolute(path / split).lexically_normal().string();
-    files.push_back(cache / "paceline" /
-                    fmt::format("{:016x}-{}.index", XXH3_64bits(root.data(), root.size()), name));
+    files.push_back(cache / "paceline" / fmt::format("{:016x}-{}.index", base::xxh3(root), name));
   }
   return files;
 }

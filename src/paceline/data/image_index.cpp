@@ -1,10 +1,8 @@
 #include "paceline/data/image_index.h"
 
-#define XXH_INLINE_ALL
-#include "fmt/format.h"
-#include "fmt/ranges.h"
 #include "paceline/base/error.h"
-#include "paceline/data/mapped_file.h"
+#include "paceline/base/file.h"
+#include "paceline/base/hash.h"
 #include "paceline/data/parallel_for.h"
 
 #include <algorithm>
@@ -12,11 +10,11 @@
 #include <cctype>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 namespace paceline::data {
 
@@ -31,7 +29,7 @@ struct ImageIndex::Header {
   std::uint64_t classes_offset = 0;  ///< in the text: class names, each followed by '/'
   std::uint64_t classes_bytes = 0;
   std::uint64_t fingerprint = 0;
-  std::uint64_t checksum = 0;  ///< of all that follows the header
+  std::uint64_t checksum = 0;  ///< of all else in the file; stands last here
 };
 
 /// The root is folder 0, then come the classes' folders in the order of their samples.
@@ -121,9 +119,16 @@ std::string joined(const std::vector<std::string>& classes) {
   return fmt::format("{}/", fmt::join(classes, "/"));
 }
 
+/// Of the file without the checksum itself, which ends the header.
+std::uint64_t checksum_of(std::string_view file, std::size_t header_bytes) {
+  base::Xxh3Stream hash;
+  hash.update(file.substr(0, header_bytes - sizeof(std::uint64_t)));
+  hash.update(file.substr(header_bytes));
+  return hash.digest();
+}
+
 template <class T>
-std::span<const T> view_as(std::span<const std::uint8_t> bytes, std::size_t offset,
-                           std::uint64_t count) {
+std::span<const T> view_as(std::string_view bytes, std::size_t offset, std::uint64_t count) {
   return {reinterpret_cast<const T*>(bytes.data() + offset), static_cast<std::size_t>(count)};
 }
 
@@ -137,7 +142,7 @@ class ImageIndex::Builder {
     const std::string names = joined(classes);
     header_.classes_offset = append(names);
     header_.classes_bytes = names.size();
-    XXH3_64bits_update(&hash_, names.data(), names.size());
+    hash_.update(names);
   }
 
   void add(const ListedFolder& folder, std::uint32_t label) {
@@ -148,7 +153,7 @@ class ImageIndex::Builder {
                           static_cast<std::uint32_t>(folders_.size() - 1)});
       const std::string line =
           fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.size_bytes, label);
-      XXH3_64bits_update(&hash_, line.data(), line.size());
+      hash_.update(line);
     }
   }
 
@@ -157,26 +162,21 @@ class ImageIndex::Builder {
     header_.num_folders = folders_.size();
     header_.num_samples = samples_.size();
     header_.text_bytes = text_.size();
-    header_.fingerprint = XXH3_64bits_digest(&hash_);
-    auto bytes = std::make_shared<std::vector<std::uint8_t>>();
+    header_.fingerprint = hash_.digest();
+    auto bytes = std::make_shared<std::string>();
     const auto put = [&bytes](const void* start, std::size_t size) {
-      const auto* const from = static_cast<const std::uint8_t*>(start);
-      bytes->insert(bytes->end(), from, from + size);
+      bytes->append(static_cast<const char*>(start), size);
     };
     put(&header_, sizeof header_);
     put(folders_.data(), folders_.size() * sizeof(Folder));
     put(samples_.data(), samples_.size() * sizeof(Sample));
     put(text_.data(), text_.size());
-    header_.checksum = XXH3_64bits(bytes->data() + sizeof header_, bytes->size() - sizeof header_);
+    header_.checksum = checksum_of(*bytes, sizeof header_);
     std::memcpy(bytes->data(), &header_, sizeof header_);
     return {bytes, *bytes};
   }
 
  private:
-  struct HashState : XXH3_state_t {
-    HashState() { XXH3_64bits_reset(this); }
-  };
-
   std::uint64_t append(const std::string& text) {
     text_ += text;
     return text_.size() - text.size();
@@ -186,17 +186,17 @@ class ImageIndex::Builder {
   std::vector<Folder> folders_;
   std::vector<Sample> samples_;
   std::string text_;
-  HashState hash_;
+  base::Xxh3Stream hash_;
 };
 
-ImageIndex::ImageIndex(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes)
+ImageIndex::ImageIndex(std::shared_ptr<const void> owner, std::string_view bytes)
     : owner_(std::move(owner)), bytes_(bytes) {
   if (!has_right_sizes()) return;
   const std::size_t samples_at = sizeof(Header) + header().num_folders * sizeof(Folder);
   const std::size_t text_at = samples_at + header().num_samples * sizeof(Sample);
   folders_ = view_as<Folder>(bytes_, sizeof(Header), header().num_folders);
   samples_ = view_as<Sample>(bytes_, samples_at, header().num_samples);
-  text_ = {reinterpret_cast<const char*>(bytes_.data() + text_at), header().text_bytes};
+  text_ = bytes_.substr(text_at);
 }
 
 const ImageIndex::Header& ImageIndex::header() const {
@@ -219,8 +219,7 @@ bool ImageIndex::is_intact() const {
   const auto lies_inside = [this](std::uint64_t offset, std::uint64_t length) {
     return offset <= text_.size() && length <= text_.size() - offset;
   };
-  const std::uint8_t* const body = bytes_.data() + sizeof(Header);
-  return XXH3_64bits(body, bytes_.size() - sizeof(Header)) == header().checksum &&
+  return checksum_of(bytes_, sizeof(Header)) == header().checksum &&
          lies_inside(header().classes_offset, header().classes_bytes) &&
          std::all_of(folders_.begin(), folders_.end(),
                      [&](const Folder& f) { return lies_inside(f.path_offset, f.path_length); }) &&
@@ -273,27 +272,24 @@ std::optional<ImageIndex> ImageIndex::load(const fs::path& file, const fs::path&
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
   try {
-    const auto mapping = std::make_shared<const MappedFile>(file);
+    const auto mapping = std::make_shared<const base::MappedFile>(file);
     ImageIndex index(mapping, mapping->bytes());
     if (index.is_intact() && index.matches(root, classes)) return index;
-  } catch (const base::DataError&) {
+  } catch (const base::FileError&) {
     // Unreadable is as good as absent: the folder itself can always be listed again.
   }
   return std::nullopt;
 }
 
 bool ImageIndex::save(const fs::path& file) const {
-  const fs::path partial = fmt::format("{}.partial-{}", file.string(), ::getpid());
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  std::ofstream stream(partial, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(bytes_.data()),
-               static_cast<std::streamsize>(bytes_.size()));
-  stream.close();
-  if (stream) fs::rename(partial, file, error);
-  if (stream && !error) return true;
-  fs::remove(partial, error);
-  return false;
+  base::RealFileSystem files;
+  try {
+    files.create_directories(file.parent_path());
+    base::write_file_atomically(files, file, bytes_);
+    return true;
+  } catch (const base::FileError&) {
+    return false;
+  }
 }
 
 bool ImageIndex::is_settled() const {

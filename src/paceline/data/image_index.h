@@ -50,7 +50,7 @@ class ImageIndex {
   struct Sample;
   class Builder;
 
-  ImageIndex(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes);
+  ImageIndex(std::shared_ptr<const void> owner, std::string_view bytes);
   bool has_right_sizes() const;
   bool is_intact() const;
   bool matches(const std::filesystem::path& root, const std::vector<std::string>& classes) const;
@@ -58,7 +58,7 @@ class ImageIndex {
   std::string_view text(std::uint64_t offset, std::uint64_t length) const;
 
   std::shared_ptr<const void> owner_;  ///< of the memory below
-  std::span<const std::uint8_t> bytes_;
+  std::string_view bytes_;
   std::span<const Folder> folders_;
   std::span<const Sample> samples_;
   std::string_view text_;

@@ -1,6 +1,5 @@
 #include "paceline/data/loader.h"
 
-#include "fmt/format.h"
 #include "paceline/base/error.h"
 #include "paceline/data/buffer_pool.h"
 #include "paceline/data/sample_order.h"
@@ -17,6 +16,8 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace paceline::data {
 namespace {

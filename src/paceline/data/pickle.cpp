@@ -1,14 +1,13 @@
 #include "paceline/data/pickle.h"
 
-#include "fmt/format.h"
-#include "paceline/base/error.h"
+#include "paceline/data/pickle_stream.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace paceline::data {
 namespace {
@@ -16,7 +15,6 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr const char* kReconstruct = "_reconstruct";
-constexpr const char* kNdarray = "ndarray";
 constexpr const char* kFromBuffer = "_frombuffer";
 constexpr const char* kDtype = "dtype";
 constexpr const char* kEncode = "encode";
@@ -33,6 +31,12 @@ PicklePointer make_int(std::int64_t integer) {
   return value;
 }
 
+PicklePointer make_real(double real) {
+  auto value = make(Kind::kReal);
+  value->real = real;
+  return value;
+}
+
 PicklePointer make_text(Kind kind, std::string_view text) {
   auto value = make(kind);
   value->text = text;
@@ -41,67 +45,22 @@ PicklePointer make_text(Kind kind, std::string_view text) {
 
 /// The machine that a pickle is a program for, reduced to what builds plain data. See CPython's
 /// Lib/pickletools.py for the meaning of each opcode.
-class PickleReader {
+class PickleReader : PickleStream {
  public:
-  PickleReader(std::span<const std::uint8_t> bytes, const std::string& name)
-      : bytes_(bytes), name_(name) {}
+  using PickleStream::PickleStream;
 
   PicklePointer read() {
     while (true) {
       const std::uint8_t opcode = take<std::uint8_t>();
       if (opcode == '.') return pop();
-      if (!read_plain(opcode) && !read_container(opcode) && !read_memo(opcode) &&
-          !read_object(opcode)) {
+      if (!read_number(opcode) && !read_text(opcode) && !read_container(opcode) &&
+          !read_memo(opcode) && !read_object(opcode)) {
         fail(fmt::format("opcode 0x{:02x} is not supported", opcode));
       }
     }
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw base::DataError(
-        fmt::format("{}: not a readable pickle: {} (at byte {})", name_, what, at_));
-  }
-
-  template <class T>
-  T take() {
-    T value;
-    std::memcpy(&value, take_bytes(sizeof(T)).data(), sizeof(T));
-    return value;
-  }
-
-  std::string_view take_bytes(std::uint64_t count) {
-    if (count > bytes_.size() - at_) fail("it ends too early");
-    const auto* const start = reinterpret_cast<const char*>(bytes_.data() + at_);
-    at_ += static_cast<std::size_t>(count);
-    return {start, static_cast<std::size_t>(count)};
-  }
-
-  std::string_view take_line() {
-    const auto rest = bytes_.subspan(at_);
-    const auto end = std::find(rest.begin(), rest.end(), std::uint8_t{'\n'});
-    if (end == rest.end()) fail("a line has no end");
-    const std::string_view line = take_bytes(static_cast<std::uint64_t>(end - rest.begin()));
-    ++at_;
-    return line;
-  }
-
-  /// A signed number of `count` bytes, little endian.
-  std::int64_t take_long(std::uint64_t count) {
-    if (count > 8) fail("an integer has more than 64 bits");
-    std::uint64_t bits = 0;
-    const std::string_view digits = take_bytes(count);
-    std::memcpy(&bits, digits.data(), digits.size());
-    if (count == 0) return 0;
-    const int unused = 64 - 8 * static_cast<int>(count);
-    return static_cast<std::int64_t>(bits << unused) >> unused;
-  }
-
-  double take_real() {
-    std::uint64_t bits = take<std::uint64_t>();
-    return std::bit_cast<double>(__builtin_bswap64(bits));
-  }
-
   void push(PicklePointer value) { stack_.push_back(std::move(value)); }
 
   PicklePointer pop() {
@@ -133,10 +92,17 @@ class PickleReader {
     push(std::move(tuple));
   }
 
-  void push_last_as_tuple(std::size_t count) {
-    std::vector<PicklePointer> items(count);
-    for (std::size_t i = count; i-- > 0;) items[i] = pop();
-    push_tuple(std::move(items));
+  std::vector<PicklePointer> pop_last(std::size_t count) {
+    std::vector<PicklePointer> values(count);
+    for (std::size_t i = count; i-- > 0;) values[i] = pop();
+    return values;
+  }
+
+  void push_last_as_tuple(std::size_t count) { push_tuple(pop_last(count)); }
+
+  void add_items(const std::vector<PicklePointer>& added) {
+    auto& items = top(Kind::kList).items;
+    items.insert(items.end(), added.begin(), added.end());
   }
 
   void set_items(std::vector<PicklePointer> pairs) {
@@ -148,7 +114,8 @@ class PickleReader {
     }
   }
 
-  bool read_plain(std::uint8_t opcode);
+  bool read_number(std::uint8_t opcode);
+  bool read_text(std::uint8_t opcode);
   bool read_container(std::uint8_t opcode);
   bool read_memo(std::uint8_t opcode);
   bool read_object(std::uint8_t opcode);
@@ -158,122 +125,115 @@ class PickleReader {
   void build_array(PickleValue& array, const std::vector<PicklePointer>& state);
   std::string decode_latin1(const std::string& utf8) const;
 
-  std::span<const std::uint8_t> bytes_;
-  const std::string& name_;
-  std::size_t at_ = 0;
   std::vector<PicklePointer> stack_;
   std::vector<std::size_t> marks_;
   std::unordered_map<std::uint64_t, PicklePointer> memo_;
 };
 
-bool PickleReader::read_plain(std::uint8_t opcode) {
+bool PickleReader::read_number(std::uint8_t opcode) {
   switch (opcode) {
-    case 0x80:
-      take<std::uint8_t>();
-      break;  // PROTO
-    case 0x95:
-      take<std::uint64_t>();
-      break;  // FRAME
     case 'N':
       push(make(Kind::kNone));
-      break;
+      return true;
     case 0x88:
       push(make_int(1));
-      break;  // True
+      return true;  // True
     case 0x89:
       push(make_int(0));
-      break;  // False
+      return true;  // False
     case 'K':
       push(make_int(take<std::uint8_t>()));
-      break;
+      return true;
     case 'M':
       push(make_int(take<std::uint16_t>()));
-      break;
+      return true;
     case 'J':
       push(make_int(take<std::int32_t>()));
-      break;
+      return true;
     case 0x8a:
       push(make_int(take_long(take<std::uint8_t>())));
-      break;
+      return true;
     case 'G':
-      push(make(Kind::kReal));
-      stack_.back()->real = take_real();
-      break;
-    case 'U':
-    case 'C':
-    case 0x8c:  // with a length of 1 byte
-      push(make_text(Kind::kString, take_bytes(take<std::uint8_t>())));
-      break;
-    case 'T':
-    case 'B':
-    case 'X':  // 4 bytes
-      push(make_text(Kind::kString, take_bytes(take<std::uint32_t>())));
-      break;
-    case 0x8d:
-    case 0x8e:
-    case 0x96:  // 8 bytes
-      push(make_text(Kind::kString, take_bytes(take<std::uint64_t>())));
-      break;
+      push(make_real(take_real()));
+      return true;
     default:
       return false;
   }
-  return true;
+}
+
+bool PickleReader::read_text(std::uint8_t opcode) {
+  switch (opcode) {
+    case 0x80:
+      take<std::uint8_t>();
+      return true;  // the protocol
+    case 0x95:
+      take<std::uint64_t>();
+      return true;  // the length of a frame
+    case 'U':
+    case 'C':
+    case 0x8c:  // with a length of one byte
+      push(make_text(Kind::kString, take_bytes(take<std::uint8_t>())));
+      return true;
+    case 'T':
+    case 'B':
+    case 'X':  // four bytes
+      push(make_text(Kind::kString, take_bytes(take<std::uint32_t>())));
+      return true;
+    case 0x8d:
+    case 0x8e:
+    case 0x96:  // eight bytes
+      push(make_text(Kind::kString, take_bytes(take<std::uint64_t>())));
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool PickleReader::read_container(std::uint8_t opcode) {
   switch (opcode) {
     case '(':
       marks_.push_back(stack_.size());
-      break;
+      return true;
     case ')':
       push_tuple({});
-      break;
+      return true;
     case 0x85:
       push_last_as_tuple(1);
-      break;
+      return true;
     case 0x86:
       push_last_as_tuple(2);
-      break;
+      return true;
     case 0x87:
       push_last_as_tuple(3);
-      break;
+      return true;
     case 't':
     case 'l':
       push_tuple(pop_to_mark());
-      break;
+      return true;
     case ']':
       push(make(Kind::kList));
-      break;
-    case 'a': {
-      PicklePointer item = pop();
-      top(Kind::kList).items.push_back(std::move(item));
-      break;
-    }
-    case 'e': {
-      std::vector<PicklePointer> added = pop_to_mark();
-      auto& items = top(Kind::kList).items;
-      items.insert(items.end(), added.begin(), added.end());
-      break;
-    }
+      return true;
+    case 'a':
+      add_items(pop_last(1));
+      return true;
+    case 'e':
+      add_items(pop_to_mark());
+      return true;
     case '}':
       push(make(Kind::kDict));
-      break;
-    case 's': {
-      PicklePointer value = pop();
-      PicklePointer key = pop();
-      set_items({std::move(key), std::move(value)});
-      break;
-    }
+      return true;
+    case 's':
+      set_items(pop_last(2));
+      return true;
     case 'u':
       set_items(pop_to_mark());
-      break;
+      return true;
     case '0':
       pop();
-      break;
+      return true;
     default:
       return false;
   }
-  return true;
 }
 
 bool PickleReader::read_memo(std::uint8_t opcode) {
@@ -289,47 +249,45 @@ bool PickleReader::read_memo(std::uint8_t opcode) {
   switch (opcode) {
     case 'q':
       put(take<std::uint8_t>());
-      break;
+      return true;
     case 'r':
       put(take<std::uint32_t>());
-      break;
+      return true;
     case 0x94:
       put(memo_.size());
-      break;
+      return true;
     case 'h':
       get(take<std::uint8_t>());
-      break;
+      return true;
     case 'j':
       get(take<std::uint32_t>());
-      break;
+      return true;
     default:
       return false;
   }
-  return true;
 }
 
 bool PickleReader::read_object(std::uint8_t opcode) {
   switch (opcode) {
-    case 'c': {  // GLOBAL
+    case 'c': {
       const std::string_view module = take_line();
       push_global(module, take_line());
-      break;
+      return true;
     }
-    case 0x93: {  // STACK_GLOBAL
-      const PicklePointer attribute = pop();
-      push_global(pop()->text, attribute->text);
-      break;
+    case 0x93: {  // the same with both names on the stack
+      const std::vector<PicklePointer> names = pop_last(2);
+      push_global(names[0]->text, names[1]->text);
+      return true;
     }
     case 'R':
       reduce();
-      break;
+      return true;
     case 'b':
       build();
-      break;
+      return true;
     default:
       return false;
   }
-  return true;
 }
 
 void PickleReader::push_global(std::string_view module, std::string_view attribute) {
@@ -338,7 +296,7 @@ void PickleReader::push_global(std::string_view module, std::string_view attribu
       {"numpy._core.multiarray", kReconstruct},
       {"numpy.core.numeric", kFromBuffer},
       {"numpy._core.numeric", kFromBuffer},
-      {"numpy", kNdarray},
+      {"numpy", "ndarray"},
       {"numpy", kDtype},
       {"_codecs", kEncode}};
   const bool is_allowed = std::any_of(

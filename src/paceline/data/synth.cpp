@@ -1,6 +1,5 @@
 #include "paceline/data/synth.h"
 
-#include "fmt/format.h"
 #include "paceline/base/error.h"
 #include "paceline/data/parallel_for.h"
 
@@ -10,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 
+#include <fmt/format.h>
 #include <turbojpeg.h>
 #include <unistd.h>
 

@@ -1,10 +1,11 @@
 #include "paceline/data/synthetic.h"
 
-#include "fmt/format.h"
 #include "paceline/base/philox.h"
 
 #include <cmath>
 #include <numbers>
+
+#include <fmt/format.h>
 
 namespace paceline::data {
 namespace {
