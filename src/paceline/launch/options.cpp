@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/launch/environment.h"
+#include "paceline/launch/rank_info.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,9 +10,6 @@
 
 namespace paceline::launch {
 namespace {
-
-constexpr int kMaxRanks = 1 << 16;
-constexpr int kDefaultPort = 29500;  // torchrun's
 
 /// "--master_addr=x" is spelled "--master-addr" in the table.
 std::string canonical_name(std::string_view argument) {
@@ -56,10 +54,10 @@ void apply_rendezvous(LaunchOptions& options, std::string_view name, std::string
     throw base::ConfigError(
         fmt::format("{} must be HOST:PORT of node 0 (an IPv6 address in brackets), such as "
                     "10.0.0.1:{}, but it is \"{}\"",
-                    name, kDefaultPort, value));
+                    name, kDefaultMasterPort, value));
   options.master_addr = std::string(host);
   options.master_port =
-      port.empty() ? kDefaultPort : parse_int(fmt::format("{}'s port", name), port, 1, 65535);
+      port.empty() ? kDefaultMasterPort : parse_int(fmt::format("{}'s port", name), port, 1, 65535);
 }
 
 void apply_grace(LaunchOptions& options, std::string_view name, std::string_view value) {

@@ -8,9 +8,6 @@
 namespace paceline::launch {
 namespace {
 
-constexpr int kMaxRanks = 1 << 16;
-constexpr int kDefaultPort = 29500;  // torchrun's
-
 /// What the bare environment of Lightning's users says.
 struct BareEnvironment {
   std::optional<int> world_size;
@@ -142,7 +139,7 @@ void decide_meeting_point(const LaunchOptions& options, const BareEnvironment& b
                     plan.node_rank, plan.num_nodes));
   plan.master_addr = address.value_or(machine.host_name);
   if (!plan.master_port) {
-    plan.master_port = kDefaultPort;
+    plan.master_port = kDefaultMasterPort;
     plan.port_origin = "the default for several nodes";
   }
 }

@@ -13,8 +13,6 @@
 namespace paceline::launch {
 namespace {
 
-constexpr int kMaxRanks = 1 << 20;
-constexpr int kDefaultPort = 29500;
 constexpr int kFirstDerivedPort = 15000;
 constexpr std::uint64_t kDerivedPorts = 10000;
 /// SLURM's step numbers from here on mean "batch script", "interactive shell" and so on: no srun.
@@ -79,7 +77,7 @@ RankInfo read_rank_variables(const Environment& environment) {
   info.node_rank =
       environment.get_int("GROUP_RANK", 0, kMaxRanks).value_or(info.rank / info.local_world_size);
   check(info);
-  read_meeting_point(environment, "", info.world_size == 1 ? 0 : kDefaultPort, info);
+  read_meeting_point(environment, "", info.world_size == 1 ? 0 : kDefaultMasterPort, info);
   const std::string attempt = environment.get_or("TORCHELASTIC_RESTART_COUNT", "0");
   info.run_id = paceline_id.value_or(elastic_id.value_or("none"));
   if (attempt != "0") info.run_id += "/" + attempt;
@@ -104,7 +102,7 @@ RankInfo read_mpi(const Environment& environment, LaunchedBy launched_by, const 
   check(info);
   const std::string job =
       environment.get_or("PMIX_NAMESPACE", environment.get_or("OMPI_MCA_ess_base_jobid", ""));
-  read_meeting_point(environment, "", job.empty() ? kDefaultPort : derived_port(job), info);
+  read_meeting_point(environment, "", job.empty() ? kDefaultMasterPort : derived_port(job), info);
   info.run_id = environment.get_or("PACELINE_RUN_ID", job.empty() ? "mpi" : "mpi-" + job);
   return info;
 }

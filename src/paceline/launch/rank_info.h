@@ -7,6 +7,11 @@
 
 namespace paceline::launch {
 
+/// More ranks than this, on one machine or in all, are taken for a mistake.
+inline constexpr int kMaxRanks = 1 << 16;
+/// torchrun's, where nothing else is given and every machine must know the same.
+inline constexpr int kDefaultMasterPort = 29500;
+
 /// Who started this process as one rank of many.
 enum class LaunchedBy { kNobody, kPaceline, kTorchrun, kRankVariables, kOpenMpi, kSlurm, kMpich };
 

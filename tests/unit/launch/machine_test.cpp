@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write(const fs::path& path, const std::string& text) {
+void write_text(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path) << text;
 }
 
-int affinity() {
+int affinity_count() {
   cpu_set_t mask;
   sched_getaffinity(0, sizeof mask, &mask);
   return CPU_COUNT(&mask);
@@ -29,35 +29,35 @@ int affinity() {
 
 TEST(AvailableCoresTest, WithoutQuotaTheAffinityMaskCounts) {
   const base::TempDir root;
-  EXPECT_EQ(available_cores(root.path()), affinity());
-  write(root.path() / "proc/self/cgroup", "0::/a/b\n");
-  write(root.path() / "sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-  EXPECT_EQ(available_cores(root.path()), affinity());
+  EXPECT_EQ(available_cores(root.path()), affinity_count());
+  write_text(root.path() / "proc/self/cgroup", "0::/a/b\n");
+  write_text(root.path() / "sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  EXPECT_EQ(available_cores(root.path()), affinity_count());
 }
 
 TEST(AvailableCoresTest, TheTightestQuotaOfTheAncestorsCounts) {
   const base::TempDir root;
-  write(root.path() / "proc/self/cgroup", "0::/a/b\n");
-  write(root.path() / "sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
-  write(root.path() / "sys/fs/cgroup/a/cpu.max", "100000 100000\n");
+  write_text(root.path() / "proc/self/cgroup", "0::/a/b\n");
+  write_text(root.path() / "sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+  write_text(root.path() / "sys/fs/cgroup/a/cpu.max", "100000 100000\n");
   EXPECT_EQ(available_cores(root.path()), 1);
 }
 
 TEST(AvailableCoresTest, AFractionOfACoreIsOne) {
   const base::TempDir root;
-  write(root.path() / "proc/self/cgroup", "0::/host/only\n");
-  write(root.path() / "sys/fs/cgroup/cpu.max", "30000 100000\n");
+  write_text(root.path() / "proc/self/cgroup", "0::/host/only\n");
+  write_text(root.path() / "sys/fs/cgroup/cpu.max", "30000 100000\n");
   EXPECT_EQ(available_cores(root.path()), 1);
 }
 
 TEST(AvailableCoresTest, VersionOne) {
   const base::TempDir root;
-  write(root.path() / "proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/c\n");
-  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "150000\n");
-  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
+  write_text(root.path() / "proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/c\n");
+  write_text(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "150000\n");
+  write_text(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(available_cores(root.path()), 1);
-  write(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
-  EXPECT_EQ(available_cores(root.path()), affinity());
+  write_text(root.path() / "sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(available_cores(root.path()), affinity_count());
 }
 
 TEST(VisibleGpusTest, CountsAsCudaDoes) {
@@ -68,7 +68,7 @@ TEST(VisibleGpusTest, CountsAsCudaDoes) {
   EXPECT_EQ(gpus({}), 0);
   EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "0,1"}}), 0) << "no device, whatever the variable says";
   for (const char* name : {"nvidia0", "nvidia1", "nvidia2", "nvidia10", "nvidiactl", "nvidia-uvm"})
-    write(root.path() / "dev" / name, "");
+    write_text(root.path() / "dev" / name, "");
   EXPECT_EQ(gpus({}), 4);
   EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", ""}}), 0);
   EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "-1"}}), 0);

@@ -11,13 +11,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Arguments = std::vector<std::string>;
 
-LaunchOptions parse(const Arguments& arguments) {
+LaunchOptions parse_options(const Arguments& arguments) {
   return extract_launch_options(arguments).options;
 }
 
-std::string error_of(const Arguments& arguments) {
+std::string option_error(const Arguments& arguments) {
   try {
-    parse(arguments);
+    parse_options(arguments);
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -37,15 +37,15 @@ TEST(LaunchOptionsTest, TakesItsOwnAndLeavesTheRest) {
 
 TEST(LaunchOptionsTest, TorchrunsSpellings) {
   const LaunchOptions options =
-      parse({"--nproc_per_node=8", "--nnodes", "2", "--node_rank", "1", "--master_addr", "10.0.0.1",
-             "--master-port=29501", "--rdzv_id", "job7"});
+      parse_options({"--nproc_per_node=8", "--nnodes", "2", "--node_rank", "1", "--master_addr",
+                     "10.0.0.1", "--master-port=29501", "--rdzv_id", "job7"});
   EXPECT_EQ(options.nproc, 8);
   EXPECT_EQ(options.nnodes, 2);
   EXPECT_EQ(options.node_rank, 1);
   EXPECT_EQ(options.master_addr, "10.0.0.1");
   EXPECT_EQ(options.master_port, 29501);
   EXPECT_EQ(options.rdzv_id, "job7");
-  EXPECT_EQ(parse({"--nproc-per-node", "3"}).nproc, 3);
+  EXPECT_EQ(parse_options({"--nproc-per-node", "3"}).nproc, 3);
 }
 
 TEST(LaunchOptionsTest, NoAbbreviations) {
@@ -54,33 +54,33 @@ TEST(LaunchOptionsTest, NoAbbreviations) {
 }
 
 TEST(LaunchOptionsTest, TheLastOneWins) {
-  EXPECT_EQ(parse({"--nproc", "2", "--nproc_per_node", "3"}).nproc, 3);
-  EXPECT_EQ(parse({"--nproc", "auto", "--nproc", "3"}).nproc_auto, false);
-  EXPECT_TRUE(parse({"--nproc", "3", "--nproc", "auto"}).nproc_auto);
+  EXPECT_EQ(parse_options({"--nproc", "2", "--nproc_per_node", "3"}).nproc, 3);
+  EXPECT_EQ(parse_options({"--nproc", "auto", "--nproc", "3"}).nproc_auto, false);
+  EXPECT_TRUE(parse_options({"--nproc", "3", "--nproc", "auto"}).nproc_auto);
 }
 
 TEST(LaunchOptionsTest, Rendezvous) {
-  EXPECT_EQ(parse({"--rdzv", "node0:1234"}).master_addr, "node0");
-  EXPECT_EQ(parse({"--rdzv", "node0:1234"}).master_port, 1234);
-  EXPECT_EQ(parse({"--rdzv_endpoint=node0"}).master_port, 29500);
-  EXPECT_EQ(parse({"--rdzv", "[fe80::1]:77"}).master_addr, "fe80::1");
-  EXPECT_EQ(parse({"--rdzv", "[fe80::1]:77"}).master_port, 77);
+  EXPECT_EQ(parse_options({"--rdzv", "node0:1234"}).master_addr, "node0");
+  EXPECT_EQ(parse_options({"--rdzv", "node0:1234"}).master_port, 1234);
+  EXPECT_EQ(parse_options({"--rdzv_endpoint=node0"}).master_port, 29500);
+  EXPECT_EQ(parse_options({"--rdzv", "[fe80::1]:77"}).master_addr, "fe80::1");
+  EXPECT_EQ(parse_options({"--rdzv", "[fe80::1]:77"}).master_port, 77);
   for (const char* wrong :
        {"fe80::1:77", ":29500", "host:", "[fe80::1", "host:0", "host:70000", "host:x"})
-    EXPECT_THAT(error_of({"--rdzv", wrong}), HasSubstr("--rdzv")) << wrong;
+    EXPECT_THAT(option_error({"--rdzv", wrong}), HasSubstr("--rdzv")) << wrong;
 }
 
 TEST(LaunchOptionsTest, WrongValuesNameTheOption) {
   for (const char* wrong : {"0", "-2", "two", "1.5", "", "100000"})
-    EXPECT_THAT(error_of({std::string("--nproc=") + wrong}), HasSubstr("--nproc")) << wrong;
-  EXPECT_THAT(error_of({"--nproc", "0"}), HasSubstr("from 1"));
-  EXPECT_THAT(error_of({"--nproc_per_node", "gpu"}), HasSubstr("auto"));
-  EXPECT_THAT(error_of({"--nproc"}), HasSubstr("--nproc needs a value"));
-  EXPECT_THAT(error_of({"--nproc", "--", "x"}), HasSubstr("needs a value"));
-  EXPECT_THAT(error_of({"--detach=yes"}), HasSubstr("takes no value"));
-  EXPECT_THAT(error_of({"--grace", "-1"}), HasSubstr("seconds"));
-  EXPECT_THAT(error_of({"--grace", "nan"}), HasSubstr("seconds"));
-  EXPECT_THAT(error_of({"--node-rank", "-1"}), HasSubstr("--node-rank"));
+    EXPECT_THAT(option_error({std::string("--nproc=") + wrong}), HasSubstr("--nproc")) << wrong;
+  EXPECT_THAT(option_error({"--nproc", "0"}), HasSubstr("from 1"));
+  EXPECT_THAT(option_error({"--nproc_per_node", "gpu"}), HasSubstr("auto"));
+  EXPECT_THAT(option_error({"--nproc"}), HasSubstr("--nproc needs a value"));
+  EXPECT_THAT(option_error({"--nproc", "--", "x"}), HasSubstr("needs a value"));
+  EXPECT_THAT(option_error({"--detach=yes"}), HasSubstr("takes no value"));
+  EXPECT_THAT(option_error({"--grace", "-1"}), HasSubstr("seconds"));
+  EXPECT_THAT(option_error({"--grace", "nan"}), HasSubstr("seconds"));
+  EXPECT_THAT(option_error({"--node-rank", "-1"}), HasSubstr("--node-rank"));
 }
 
 TEST(LaunchOptionsTest, FindsAnOptionOfTheRank) {

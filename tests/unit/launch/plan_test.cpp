@@ -14,14 +14,14 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 
 constexpr int kCores = 8;
 
-LaunchPlan plan(const Arguments& arguments, Variables variables = {}, int gpus = 0) {
+LaunchPlan make_plan(const Arguments& arguments, Variables variables = {}, int gpus = 0) {
   return plan_launch(extract_launch_options(arguments).options, Environment(std::move(variables)),
                      {.cores = kCores, .gpus = gpus, .host_name = "here"});
 }
 
-std::string error_of(const Arguments& arguments, Variables variables = {}) {
+std::string plan_error(const Arguments& arguments, Variables variables = {}) {
   try {
-    plan(arguments, std::move(variables));
+    make_plan(arguments, std::move(variables));
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -29,37 +29,37 @@ std::string error_of(const Arguments& arguments, Variables variables = {}) {
 }
 
 TEST(PlanTest, OneMachine) {
-  const LaunchPlan alone = plan({});
+  const LaunchPlan alone = make_plan({});
   EXPECT_EQ(alone.world_size(), 1);
   EXPECT_EQ(alone.threads_per_rank, kCores);
   EXPECT_EQ(alone.master_addr, "127.0.0.1");
   EXPECT_EQ(alone.master_port, std::nullopt);
   EXPECT_TRUE(alone.notes.empty());
-  EXPECT_NE(alone.run_id, plan({}).run_id);
-  EXPECT_EQ(plan({"--nproc", "3"}).threads_per_rank, 2);
-  EXPECT_EQ(plan({"--nproc", "16"}).threads_per_rank, 1);
+  EXPECT_NE(alone.run_id, make_plan({}).run_id);
+  EXPECT_EQ(make_plan({"--nproc", "3"}).threads_per_rank, 2);
+  EXPECT_EQ(make_plan({"--nproc", "16"}).threads_per_rank, 1);
 }
 
 TEST(PlanTest, AutoCountsGpus) {
-  EXPECT_EQ(plan({"--nproc", "auto"}, {}, 4).nproc, 4);
-  EXPECT_EQ(plan({"--nproc", "auto"}, {}, 0).nproc, 1);
-  EXPECT_THAT(plan({"--nproc", "auto"}, {}, 0).notes,
+  EXPECT_EQ(make_plan({"--nproc", "auto"}, {}, 4).nproc, 4);
+  EXPECT_EQ(make_plan({"--nproc", "auto"}, {}, 0).nproc, 1);
+  EXPECT_THAT(make_plan({"--nproc", "auto"}, {}, 0).notes,
               testing::ElementsAre(HasSubstr("no visible GPU")));
 }
 
 TEST(PlanTest, SeveralMachines) {
   const Arguments arguments{"--nproc", "4", "--nnodes", "2", "--node-rank", "1", "--rdzv", "n0:77"};
-  const LaunchPlan second = plan(arguments);
+  const LaunchPlan second = make_plan(arguments);
   EXPECT_EQ(second.world_size(), 8);
   EXPECT_EQ(second.first_rank(), 4);
   EXPECT_EQ(second.master_addr, "n0");
   EXPECT_EQ(second.master_port, 77);
-  EXPECT_EQ(second.run_id, plan(arguments).run_id) << "machines must derive the same id";
-  EXPECT_EQ(plan(arguments, {{"PACELINE_RUN_ID", "secret"}}).run_id, "secret");
-  EXPECT_THAT(error_of({"--nnodes", "2", "--rdzv", "n0:77"}), HasSubstr("--node-rank"));
-  EXPECT_THAT(error_of({"--nnodes", "2", "--node-rank", "2"}), HasSubstr("out of range"));
-  EXPECT_THAT(error_of({"--nnodes", "2", "--node-rank", "1"}), HasSubstr("--rdzv"));
-  EXPECT_EQ(plan({"--nnodes", "2", "--node-rank", "0"}).master_addr, "here");
+  EXPECT_EQ(second.run_id, make_plan(arguments).run_id) << "machines must derive the same id";
+  EXPECT_EQ(make_plan(arguments, {{"PACELINE_RUN_ID", "secret"}}).run_id, "secret");
+  EXPECT_THAT(plan_error({"--nnodes", "2", "--rdzv", "n0:77"}), HasSubstr("--node-rank"));
+  EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "2"}), HasSubstr("out of range"));
+  EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "1"}), HasSubstr("--rdzv"));
+  EXPECT_EQ(make_plan({"--nnodes", "2", "--node-rank", "0"}).master_addr, "here");
 }
 
 /// WORLD_SIZE without RANK: what it was taken for, or that it was refused.
@@ -72,7 +72,7 @@ struct WorldSizeCase {
   const char* text;  ///< in the note or in the error
 };
 
-const Variables& node(const char* world_size) {
+const Variables& node_variables(const char* world_size) {
   static std::map<std::string, Variables> cases;
   return cases[world_size] = {{"MASTER_ADDR", "10.0.0.1"},
                               {"MASTER_PORT", "29501"},
@@ -85,10 +85,10 @@ class WorldSizeTest : public testing::TestWithParam<WorldSizeCase> {};
 TEST_P(WorldSizeTest, IsDecidedByArithmetic) {
   const WorldSizeCase& given = GetParam();
   if (given.num_nodes == 0) {
-    EXPECT_THAT(error_of(given.arguments, given.variables), HasSubstr(given.text));
+    EXPECT_THAT(plan_error(given.arguments, given.variables), HasSubstr(given.text));
     return;
   }
-  const LaunchPlan result = plan(given.arguments, given.variables);
+  const LaunchPlan result = make_plan(given.arguments, given.variables);
   EXPECT_EQ(result.num_nodes, given.num_nodes);
   EXPECT_EQ(result.nproc, given.nproc);
   EXPECT_THAT(result.notes, testing::ElementsAre(HasSubstr(given.text)));
@@ -97,35 +97,54 @@ TEST_P(WorldSizeTest, IsDecidedByArithmetic) {
 INSTANTIATE_TEST_SUITE_P(
     Table, WorldSizeTest,
     testing::Values(
-        WorldSizeCase{"OneRankPerNode", {}, node("2"), 2, 1, "2 nodes x 1 rank = 2 ranks"},
         WorldSizeCase{
-            "FewerThanRanksAreNodes", {"--nproc", "4"}, node("2"), 2, 4, "number of nodes"},
-        WorldSizeCase{"NoMultipleIsNodes", {"--nproc", "2"}, node("3"), 3, 2, "number of nodes"},
+            "OneRankPerNode", {}, node_variables("2"), 2, 1, "2 nodes x 1 rank = 2 ranks"},
+        WorldSizeCase{"FewerThanRanksAreNodes",
+                      {"--nproc", "4"},
+                      node_variables("2"),
+                      2,
+                      4,
+                      "number of nodes"},
         WorldSizeCase{
-            "AMultipleHasTwoReadings", {"--nproc", "4"}, node("8"), 0, 0, "may count ranks"},
-        WorldSizeCase{
-            "EqualHasTwoReadings", {"--nproc", "2"}, node("2"), 0, 0, "--nnodes 1 or --nnodes 2"},
+            "NoMultipleIsNodes", {"--nproc", "2"}, node_variables("3"), 3, 2, "number of nodes"},
+        WorldSizeCase{"AMultipleHasTwoReadings",
+                      {"--nproc", "4"},
+                      node_variables("8"),
+                      0,
+                      0,
+                      "may count ranks"},
+        WorldSizeCase{"EqualHasTwoReadings",
+                      {"--nproc", "2"},
+                      node_variables("2"),
+                      0,
+                      0,
+                      "--nnodes 1 or --nnodes 2"},
         WorldSizeCase{"NnodesSaysRanks",
                       {"--nproc", "4", "--nnodes", "2"},
-                      node("8"),
+                      node_variables("8"),
                       2,
                       4,
                       "number of ranks: 2 nodes x 4 ranks = 8 ranks"},
         WorldSizeCase{"NnodesSaysNodes",
                       {"--nproc", "4", "--nnodes", "2"},
-                      node("2"),
+                      node_variables("2"),
                       2,
                       4,
                       "number of nodes: 2 nodes x 4 ranks = 8 ranks"},
-        WorldSizeCase{
-            "NnodesGivesRanksPerNode", {"--nnodes", "2"}, node("8"), 2, 4, "number of ranks"},
+        WorldSizeCase{"NnodesGivesRanksPerNode",
+                      {"--nnodes", "2"},
+                      node_variables("8"),
+                      2,
+                      4,
+                      "number of ranks"},
         WorldSizeCase{"NnodesFitsNeither",
                       {"--nproc", "4", "--nnodes", "2"},
-                      node("6"),
+                      node_variables("6"),
                       0,
                       0,
                       "2 nodes x 4 ranks = 8 ranks"},
-        WorldSizeCase{"NoMultipleOfNnodes", {"--nnodes", "2"}, node("5"), 0, 0, "WORLD_SIZE=5"},
+        WorldSizeCase{
+            "NoMultipleOfNnodes", {"--nnodes", "2"}, node_variables("5"), 0, 0, "WORLD_SIZE=5"},
         WorldSizeCase{
             "OneMachineRanks", {"--nproc", "2"}, {{"WORLD_SIZE", "2"}}, 1, 2, "number of ranks"},
         WorldSizeCase{
@@ -146,13 +165,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& entry) { return entry.param.name; });
 
 TEST(PlanTest, WorldSizeBesideRankIsTheOuterLaunchers) {
-  EXPECT_EQ(plan({"--nproc", "2"}, {{"RANK", "0"}, {"WORLD_SIZE", "1"}}).world_size(), 2);
+  EXPECT_EQ(make_plan({"--nproc", "2"}, {{"RANK", "0"}, {"WORLD_SIZE", "1"}}).world_size(), 2);
 }
 
 TEST(PlanTest, NodeRankMustExist) {
-  Variables variables = node("2");
+  Variables variables = node_variables("2");
   variables["NODE_RANK"] = "2";
-  EXPECT_THAT(error_of({}, variables), HasSubstr("NODE_RANK 2 is out of range"));
+  EXPECT_THAT(plan_error({}, variables), HasSubstr("NODE_RANK 2 is out of range"));
 }
 
 TEST(PlanTest, AnOuterLauncherMakesItOneRank) {
@@ -172,7 +191,7 @@ TEST(PlanTest, AnOuterLauncherMakesItOneRank) {
 }
 
 TEST(RankEnvironmentTest, WhatARankGetsIsWhatItReads) {
-  const LaunchPlan two_nodes = plan(
+  const LaunchPlan two_nodes = make_plan(
       {"--nproc", "4", "--nnodes", "2", "--node-rank", "1", "--rdzv", "n0:77", "--rdzv-id", "j"});
   const Environment environment = rank_environment(two_nodes, 2, 77, "/logs", Environment());
   const RankInfo info = read_rank_info(environment);
@@ -195,7 +214,7 @@ TEST(RankEnvironmentTest, WhatARankGetsIsWhatItReads) {
 
 TEST(RankEnvironmentTest, TheUsersThreadSettingsStay) {
   const Environment environment =
-      rank_environment(plan({"--nproc", "2"}), 0, 77, std::nullopt,
+      rank_environment(make_plan({"--nproc", "2"}), 0, 77, std::nullopt,
                        Environment({{"OMP_NUM_THREADS", "5"}, {"OMP_WAIT_POLICY", "active"}}));
   EXPECT_EQ(environment.get("OMP_NUM_THREADS"), "5");
   EXPECT_EQ(environment.get("OMP_WAIT_POLICY"), "active");

@@ -10,11 +10,13 @@ namespace {
 using testing::HasSubstr;
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-RankInfo read(Variables variables) { return read_rank_info(Environment(std::move(variables))); }
+RankInfo read_variables(Variables variables) {
+  return read_rank_info(Environment(std::move(variables)));
+}
 
-std::string error_of(Variables variables) {
+std::string read_error(Variables variables) {
   try {
-    read(std::move(variables));
+    read_variables(std::move(variables));
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -22,26 +24,26 @@ std::string error_of(Variables variables) {
 }
 
 TEST(RankInfoTest, AloneWithoutALauncher) {
-  const RankInfo info = read({{"MASTER_ADDR", "stale"}, {"WORLD_SIZE", "4"}});
+  const RankInfo info = read_variables({{"MASTER_ADDR", "stale"}, {"WORLD_SIZE", "4"}});
   EXPECT_EQ(info.launched_by, LaunchedBy::kNobody);
   EXPECT_EQ(info.world_size, 1);
   EXPECT_EQ(info.master_addr, "127.0.0.1");
   EXPECT_EQ(info.run_id.size(), 32u);
-  EXPECT_NE(info.run_id, read({}).run_id);
+  EXPECT_NE(info.run_id, read_variables({}).run_id);
 }
 
 TEST(RankInfoTest, Torchrun) {
-  const RankInfo info = read({{"RANK", "5"},
-                              {"WORLD_SIZE", "8"},
-                              {"LOCAL_RANK", "1"},
-                              {"LOCAL_WORLD_SIZE", "4"},
-                              {"GROUP_RANK", "1"},
-                              {"GROUP_WORLD_SIZE", "2"},
-                              {"MASTER_ADDR", "n0"},
-                              {"MASTER_PORT", "29400"},
-                              {"TORCHELASTIC_RUN_ID", "job"},
-                              {"TORCHELASTIC_RESTART_COUNT", "2"},
-                              {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  const RankInfo info = read_variables({{"RANK", "5"},
+                                        {"WORLD_SIZE", "8"},
+                                        {"LOCAL_RANK", "1"},
+                                        {"LOCAL_WORLD_SIZE", "4"},
+                                        {"GROUP_RANK", "1"},
+                                        {"GROUP_WORLD_SIZE", "2"},
+                                        {"MASTER_ADDR", "n0"},
+                                        {"MASTER_PORT", "29400"},
+                                        {"TORCHELASTIC_RUN_ID", "job"},
+                                        {"TORCHELASTIC_RESTART_COUNT", "2"},
+                                        {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   EXPECT_EQ(info.launched_by, LaunchedBy::kTorchrun);
   EXPECT_EQ(info.rank, 5);
   EXPECT_EQ(info.local_rank, 1);
@@ -57,15 +59,15 @@ TEST(RankInfoTest, Torchrun) {
 
 TEST(RankInfoTest, OpenMpiOnOneMachineAgreesOnAPort) {
   const auto rank = [](const char* number) {
-    return read({{"OMPI_COMM_WORLD_RANK", number},
-                 {"OMPI_COMM_WORLD_SIZE", "2"},
-                 {"OMPI_COMM_WORLD_LOCAL_RANK", number},
-                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
-                 {"PMIX_NAMESPACE", "prterun-host-77@1"},
-                 {"SLURM_PROCID", "0"},
-                 {"SLURM_NTASKS", "1"},
-                 {"SLURM_LOCALID", "0"},
-                 {"SLURM_STEP_ID", "0"}});
+    return read_variables({{"OMPI_COMM_WORLD_RANK", number},
+                           {"OMPI_COMM_WORLD_SIZE", "2"},
+                           {"OMPI_COMM_WORLD_LOCAL_RANK", number},
+                           {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                           {"PMIX_NAMESPACE", "prterun-host-77@1"},
+                           {"SLURM_PROCID", "0"},
+                           {"SLURM_NTASKS", "1"},
+                           {"SLURM_LOCALID", "0"},
+                           {"SLURM_STEP_ID", "0"}});
   };
   EXPECT_EQ(rank("1").launched_by, LaunchedBy::kOpenMpi);
   EXPECT_EQ(rank("1").rank, 1);
@@ -80,15 +82,15 @@ TEST(RankInfoTest, MpiOnSeveralMachinesNeedsAnAddress) {
                             {"OMPI_COMM_WORLD_SIZE", "4"},
                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
-  EXPECT_THAT(error_of(variables), HasSubstr("MASTER_ADDR"));
+  EXPECT_THAT(read_error(variables), HasSubstr("MASTER_ADDR"));
   Variables with_address = variables;
   with_address["MASTER_ADDR"] = "n0";
-  EXPECT_EQ(read(with_address).node_rank, 1);
-  EXPECT_EQ(read(with_address).num_nodes, 2);
+  EXPECT_EQ(read_variables(with_address).node_rank, 1);
+  EXPECT_EQ(read_variables(with_address).num_nodes, 2);
 }
 
 TEST(RankInfoTest, Mpich) {
-  const RankInfo info = read(
+  const RankInfo info = read_variables(
       {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}});
   EXPECT_EQ(info.launched_by, LaunchedBy::kMpich);
   EXPECT_EQ(info.local_rank, 1);
@@ -104,7 +106,7 @@ TEST(RankInfoTest, Slurm) {
                       {"SLURM_STEP_ID", "0"},
                       {"SLURM_STEP_TASKS_PER_NODE", "2(x3)"},
                       {"SLURM_STEP_NODELIST", "gpu[07-08,11]"}};
-  const RankInfo info = read(variables);
+  const RankInfo info = read_variables(variables);
   EXPECT_EQ(info.launched_by, LaunchedBy::kSlurm);
   EXPECT_EQ(info.rank, 5);
   EXPECT_EQ(info.local_world_size, 2);
@@ -113,22 +115,22 @@ TEST(RankInfoTest, Slurm) {
   EXPECT_EQ(info.master_addr, "gpu07");
   EXPECT_EQ(info.run_id, "slurm-4711.0.0");
   variables["SLURM_STEP_TASKS_PER_NODE"] = "1,3,2";
-  EXPECT_EQ(read(variables).local_world_size, 2);
+  EXPECT_EQ(read_variables(variables).local_world_size, 2);
 }
 
 TEST(RankInfoTest, ABatchScriptAndAnInteractiveShellAreNoSrun) {
   Variables variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "0"}};
-  EXPECT_EQ(read(variables).launched_by, LaunchedBy::kNobody);
+  EXPECT_EQ(read_variables(variables).launched_by, LaunchedBy::kNobody);
   variables["SLURM_STEP_ID"] = "4294967290";
-  EXPECT_EQ(read(variables).launched_by, LaunchedBy::kNobody);
+  EXPECT_EQ(read_variables(variables).launched_by, LaunchedBy::kNobody);
 }
 
 TEST(RankInfoTest, ContradictionsNameTheVariable) {
-  EXPECT_THAT(error_of({{"RANK", "0"}}), HasSubstr("WORLD_SIZE"));
-  EXPECT_THAT(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK"));
-  EXPECT_THAT(error_of({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("rank 2 of 2"));
+  EXPECT_THAT(read_error({{"RANK", "0"}}), HasSubstr("WORLD_SIZE"));
+  EXPECT_THAT(read_error({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK"));
+  EXPECT_THAT(read_error({{"RANK", "2"}, {"WORLD_SIZE", "2"}}), HasSubstr("rank 2 of 2"));
   EXPECT_THAT(
-      error_of(
+      read_error(
           {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "3"}, {"LOCAL_WORLD_SIZE", "2"}}),
       HasSubstr("local rank 3 of 2"));
 }
