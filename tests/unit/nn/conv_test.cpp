@@ -1,0 +1,40 @@
+#include "paceline/nn/conv.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::nn {
+namespace {
+
+TEST(Conv2d, ConvolvesWithStrideAndPadding) {
+  Conv2d conv(1, 1, 3, {.stride = 2, .padding = 1, .bias = true});
+  {
+    const at::NoGradGuard no_grad;
+    conv.weight.fill_(1.0);
+    conv.bias.fill_(0.5);
+  }
+  const at::Tensor y = conv.forward(at::ones({1, 1, 4, 4}));
+  // Windows that hang over the border see fewer ones: 2x2, 2x3, 3x2 and 3x3.
+  EXPECT_TRUE(
+      at::equal(y.view({2, 2}), at::tensor({4.5, 6.5, 6.5, 9.5}).view({2, 2}).to(at::kFloat)));
+}
+
+TEST(Conv2d, ForetellsItsOutputSizeAndFlops) {
+  const Conv2d conv(3, 64, 7, {.stride = 2, .padding = 3});
+  const ImageSize size = conv.output_size({224, 225});
+  EXPECT_EQ(size.height, 112);
+  EXPECT_EQ(size.width, 113);
+  const at::NoGradGuard no_grad;
+  const at::Tensor y = conv.forward(at::ones({1, 3, 32, 33}));
+  const ImageSize small = conv.output_size({32, 33});
+  EXPECT_EQ(y.size(2), small.height);
+  EXPECT_EQ(y.size(3), small.width);
+  EXPECT_DOUBLE_EQ(conv.flops({224, 225}), 2.0 * 64 * 3 * 49 * 112 * 113);
+}
+
+TEST(Conv2d, RegistersABiasOnlyWhenAskedTo) {
+  EXPECT_EQ(Conv2d(1, 1, 1, {}).named_parameters().size(), 1u);
+  EXPECT_EQ(Conv2d(1, 1, 1, {.bias = true}).named_parameters().size(), 2u);
+}
+
+}  // namespace
+}  // namespace paceline::nn

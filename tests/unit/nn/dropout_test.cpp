@@ -1,0 +1,56 @@
+#include "paceline/nn/dropout.h"
+
+#include "paceline/base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::nn {
+namespace {
+
+TEST(Dropout, KeepsTheExpectedShareAndScalesIt) {
+  Dropout dropout(0.25, 0);
+  const at::Tensor y = dropout.forward(at::ones({8, 5000}), 8, {.seed = 3});
+  const double kept = (y > 0).sum().item<double>() / 40000.0;
+  EXPECT_NEAR(kept, 0.75, 0.01);
+  EXPECT_FLOAT_EQ(y.max().item<float>(), 1.0f / 0.75f);
+}
+
+TEST(Dropout, DrawsForASampleWhateverItsBatch) {
+  Dropout dropout(0.5, 2);
+  const at::Tensor x = at::ones({12, 7});  // 4 samples of 3 rows
+  const at::Tensor whole = dropout.forward(x, 4, {1, 2, 10});
+  const at::Tensor third = dropout.forward(x.slice(0, 0, 3), 1, {1, 2, 12});
+  EXPECT_TRUE(at::equal(whole.slice(0, 6, 9), third));
+}
+
+TEST(Dropout, LayersAndStepsDrawIndependently) {
+  const at::Tensor x = at::ones({2, 64});
+  const at::Tensor one = Dropout(0.5, 0).forward(x, 2, {1, 2, 0});
+  EXPECT_FALSE(at::equal(one, Dropout(0.5, 1).forward(x, 2, {1, 2, 0})));
+  EXPECT_FALSE(at::equal(one, Dropout(0.5, 0).forward(x, 2, {1, 3, 0})));
+}
+
+TEST(Dropout, IsTheIdentityInEvaluationAndAtRateZero) {
+  Dropout dropout(0.5, 0);
+  dropout.eval();
+  const at::Tensor x = at::ones({2, 3});
+  EXPECT_TRUE(dropout.forward(x, 2, {}).is_same(x));
+  EXPECT_TRUE(Dropout(0.0, 0).forward(x, 2, {}).is_same(x));
+  EXPECT_THROW(Dropout(1.5, 0), base::ConfigError);
+}
+
+TEST(DropPath, DropsWholeSamples) {
+  DropPath path(0.5, 0);
+  const at::Tensor y = path.forward(at::ones({400, 6}), 200, {.seed = 1});
+  const at::Tensor per_sample = y.view({200, 12});
+  EXPECT_TRUE(at::equal(std::get<0>(per_sample.min(1)), std::get<0>(per_sample.max(1))));
+  EXPECT_NEAR((per_sample.select(1, 0) > 0).sum().item<double>(), 100.0, 35.0);
+  EXPECT_EQ(y.max().item<double>(), 2.0);
+}
+
+TEST(DropPath, AtRateOneNothingIsLeft) {
+  EXPECT_EQ(DropPath(1.0, 0).forward(at::ones({4, 6}), 2, {}).abs().sum().item<double>(), 0.0);
+}
+
+}  // namespace
+}  // namespace paceline::nn
