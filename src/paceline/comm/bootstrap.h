@@ -31,6 +31,8 @@ struct GroupOptions {
   std::chrono::milliseconds connect_timeout =
       std::chrono::minutes(5);                                   ///< until all ranks are there
   std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< of a collective
+  /// How long a rank whose collective failed waits to hear what the others are at.
+  std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
 };
 
 /// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which

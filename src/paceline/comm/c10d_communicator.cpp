@@ -6,7 +6,9 @@
 #include "paceline/comm/peer_watch.h"
 #include "paceline/tensor/aten.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -241,8 +243,7 @@ std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& te
   const at::Tensor lengths = at::empty({world_size()}, tensor_options(at::kLong));
   all_gather(lengths, length, "lengths of texts")->wait();
   const at::Tensor host_lengths = lengths.cpu();
-  const std::int64_t longest = host_lengths.max().item<std::int64_t>();
-
+  const std::int64_t longest = std::max<std::int64_t>(1, host_lengths.max().item<std::int64_t>());
   at::Tensor padded = at::zeros({longest}, at::kByte);
   text.copy(static_cast<char*>(padded.data_ptr()), text.size());
   const at::Tensor gathered = at::empty({world_size() * longest}, tensor_options(at::kByte));

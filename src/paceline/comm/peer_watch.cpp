@@ -17,6 +17,9 @@ std::string wake_key(int rank) { return fmt::format("watch/wake/{}", rank); }
 std::string history_key(int rank) { return fmt::format("watch/history/{}", rank); }
 constexpr const char* kLeftKey = "watch/left";
 
+/// As long as LibTorch's store can wait: it counts milliseconds in an int.
+constexpr std::chrono::hours kListenTime{24 * 24};
+
 /// What a rank's wake key holds when the rank itself ends its listener.
 constexpr std::string_view kStop = "stop";
 
@@ -24,13 +27,13 @@ void listen(const c10::intrusive_ptr<c10d::Store>& store, int rank,
             const FlightRecorder& recorder) {
   try {
     const std::string key = wake_key(rank);
-    store->wait({key}, std::chrono::hours(24 * 365));
+    store->wait({key}, kListenTime);
     if (store->get_to_str(key) != kStop) {
       store->set(history_key(rank), to_json(recorder.history()));
     }
   } catch (const std::exception&) {
-    // The store is gone, which ends the listener's work. The rank itself learns of it from its
-    // collectives: whoever served the store took part in them.
+    // The store is gone (or kListenTime is over), which ends the listener's work. The rank itself
+    // learns of it from its collectives: whoever served the store took part in them.
   }
 }
 

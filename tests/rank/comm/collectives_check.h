@@ -83,6 +83,9 @@ inline void check_collectives(Communicator& communicator) {
   }
   check_moves(communicator, {5, 2}, at::kShort);
   communicator.barrier();
+  for (const std::string& text : communicator.all_gather_text("")) {
+    PACELINE_CHECK(text.empty(), "all_gather_text made '{}' of nothing", text);
+  }
   const std::vector<std::string> texts =
       communicator.all_gather_text(std::string(static_cast<std::size_t>(communicator.rank()), 'x'));
   for (int rank = 0; rank < communicator.world_size(); ++rank) {
