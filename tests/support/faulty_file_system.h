@@ -2,76 +2,79 @@
 
 #include "paceline/base/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
-namespace paceline::testing {
+namespace paceline::test {
 
-/// The real file system until operation number `fail_at` (from 0): a write, sync, close, rename,
-/// creation or removal. That one fails; a failing write leaves half of its bytes behind, as a full
-/// disk does.
+/// The machine's files, except that operations fail on command: a full disk, a read-only folder, an
+/// operation that never comes to its end. Not thread-safe.
 class FaultyFileSystem final : public base::FileSystem {
  public:
-  enum class Fault {
-    kFullDisk,  ///< this operation throws FileError(ENOSPC), later ones work again
-    kDeath,     ///< this and all later ones throw Died: on disk it looks as after SIGKILL
-  };
-  struct Died : std::runtime_error {
-    Died() : std::runtime_error("the process was killed") {}
-  };
-  static constexpr int kNever = -1;
+  /// Before each operation ("create", "append", "write", "sync", "close", "rename",
+  /// "sync_directory", "create_directories", "remove_all") on a path: an errno makes it fail, 0
+  /// lets it pass.
+  using Fault = std::function<int(std::string_view operation, const std::filesystem::path& path)>;
 
-  explicit FaultyFileSystem(int fail_at = kNever, Fault fault = Fault::kFullDisk)
-      : fail_at_(fail_at), fault_(fault) {}
+  explicit FaultyFileSystem(Fault fault = {}) : fault_(std::move(fault)) {}
 
-  /// Operations so far.
-  int num_operations() const { return num_operations_; }
+  void set_fault(Fault fault) { fault_ = std::move(fault); }
+
+  /// The disk is full once `num_bytes` more are written; the write that meets the end is cut short.
+  void fill_disk_after(std::size_t num_bytes) {
+    room_ = num_bytes;
+    is_limited_ = true;
+  }
+  void free_disk() { is_limited_ = false; }
 
   std::unique_ptr<base::OutputFile> create(const std::filesystem::path& path) override {
-    step(path, [] {});
-    return std::make_unique<File>(*this, path, real_.create(path));
+    check("create", path);
+    return std::make_unique<FaultyFile>(*this, path, real_.create(path));
   }
   std::unique_ptr<base::OutputFile> append(const std::filesystem::path& path) override {
-    step(path, [] {});
-    return std::make_unique<File>(*this, path, real_.append(path));
+    check("append", path);
+    return std::make_unique<FaultyFile>(*this, path, real_.append(path));
   }
   void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
-    step(to, [] {});
+    check("rename", to);
     real_.rename(from, to);
   }
   void sync_directory(const std::filesystem::path& path) override {
-    step(path, [] {});
+    check("sync_directory", path);
     real_.sync_directory(path);
   }
   void create_directories(const std::filesystem::path& path) override {
-    step(path, [] {});
+    check("create_directories", path);
     real_.create_directories(path);
   }
   void remove_all(const std::filesystem::path& path) override {
-    step(path, [&] { remove_one_file(path); });
+    check("remove_all", path);
     real_.remove_all(path);
   }
 
  private:
-  class File final : public base::OutputFile {
+  class FaultyFile final : public base::OutputFile {
    public:
-    File(FaultyFileSystem& files, std::filesystem::path path,
-         std::unique_ptr<base::OutputFile> real)
+    FaultyFile(FaultyFileSystem& files, std::filesystem::path path,
+               std::unique_ptr<base::OutputFile> real)
         : files_(files), path_(std::move(path)), real_(std::move(real)) {}
     void write(std::string_view bytes) override {
-      files_.step(path_, [&] { real_->write(bytes.substr(0, bytes.size() / 2)); });
-      real_->write(bytes);
+      files_.check("write", path_);
+      const std::size_t fitting = files_.take_room(bytes.size());
+      real_->write(bytes.substr(0, fitting));
+      if (fitting < bytes.size()) throw base::FileError("write", path_, ENOSPC);
     }
     void sync() override {
-      files_.step(path_, [] {});
+      files_.check("sync", path_);
       real_->sync();
     }
     void close() override {
-      files_.step(path_, [] {});
+      files_.check("close", path_);
       real_->close();
     }
 
@@ -81,32 +84,22 @@ class FaultyFileSystem final : public base::FileSystem {
     std::unique_ptr<base::OutputFile> real_;
   };
 
-  /// Counts an operation; if it is to fail, does `half` of it and throws.
-  void step(const std::filesystem::path& path, const std::function<void()>& half) {
-    const std::lock_guard lock(mutex_);
-    const int number = num_operations_++;
-    const bool is_dead = fault_ == Fault::kDeath && fail_at_ != kNever && number > fail_at_;
-    if (is_dead) throw Died();
-    if (number != fail_at_) return;
-    half();
-    if (fault_ == Fault::kDeath) throw Died();
-    throw base::FileError("write", path, ENOSPC);
+  void check(std::string_view operation, const std::filesystem::path& path) {
+    const int error = fault_ ? fault_(operation, path) : 0;
+    if (error != 0) throw base::FileError(operation, path, error);
   }
 
-  /// A removal that stops midway.
-  static void remove_one_file(const std::filesystem::path& path) {
-    if (!std::filesystem::is_directory(path)) return;
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      std::filesystem::remove_all(entry.path());
-      return;
-    }
+  std::size_t take_room(std::size_t wanted) {
+    if (!is_limited_) return wanted;
+    const std::size_t taken = std::min(wanted, room_);
+    room_ -= taken;
+    return taken;
   }
 
   base::RealFileSystem real_;
-  std::mutex mutex_;
-  int num_operations_ = 0;
-  int fail_at_;
   Fault fault_;
+  std::size_t room_ = 0;
+  bool is_limited_ = false;
 };
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

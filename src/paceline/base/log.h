@@ -17,7 +17,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 /// asked. The one process-wide object of paceline, since there is one standard error; thread-safe.
 struct LogOptions {
   LogLevel lowest = LogLevel::kInfo;
-  std::string prefix;               ///< before each line, such as "[rank 1] "
+  std::string prefix = {};          ///< before each line, such as "[rank 1] "
   bool has_color = false;           ///< of "warning:" and "error:"
   std::filesystem::path file = {};  ///< not empty: every line goes there too, without colour
 };

@@ -1,0 +1,153 @@
+#include "paceline/base/file.h"
+
+#include "support/faulty_file_system.h"
+
+#include <cerrno>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace paceline::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(File, ReadsWhatWasWritten) {
+  const TempDir folder;
+  RealFileSystem files;
+  const fs::path path = folder.path() / "a";
+  const std::string text(200'000, 'x');
+  write_file_atomically(files, path, text);
+  EXPECT_EQ(read_file(path), text);
+  write_file_atomically(files, path, "");
+  EXPECT_EQ(read_file(path), "");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a"});
+  EXPECT_FALSE(read_file("/proc/self/status").empty());  // a file that says its size is 0
+}
+
+TEST(File, AppendsAndEmpties) {
+  const TempDir folder;
+  RealFileSystem files;
+  const fs::path path = folder.path() / "a";
+  for (const char* text : {"one ", "two"}) {
+    auto file = files.append(path);
+    file->write(text);
+    file->sync();
+    file->close();
+    file->close();
+  }
+  EXPECT_EQ(read_file(path), "one two");
+  files.create(path)->close();
+  EXPECT_EQ(read_file(path), "");
+}
+
+TEST(File, MakesRenamesAndRemovesFolders) {
+  const TempDir folder;
+  RealFileSystem files;
+  files.create_directories(folder.path() / "a/b");
+  files.create_directories(folder.path() / "a/b");
+  files.rename(folder.path() / "a", folder.path() / "c");
+  EXPECT_TRUE(fs::is_directory(folder.path() / "c/b"));
+  files.sync_directory(folder.path());
+  files.remove_all(folder.path() / "c");
+  files.remove_all(folder.path() / "c");
+  EXPECT_TRUE(names_in(folder.path()).empty());
+}
+
+TEST(File, ErrorsNameThePathTheReasonAndTheCure) {
+  const TempDir folder;
+  const fs::path path = folder.path() / "none";
+  try {
+    read_file(path);
+    FAIL();
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.what(), "cannot read " + path.string() +
+                                ": No such file or directory; check the spelling of the path");
+    EXPECT_EQ(error.path(), path);
+    EXPECT_EQ(error.error_number(), ENOENT);
+    EXPECT_EQ(error.exit_code(), ExitCode::kCheckpoint);
+  }
+  EXPECT_EQ(std::string(FileError("write", "/x", ENOSPC).what()),
+            "cannot write /x: No space left on device; free some space, or choose a folder on "
+            "another disk");
+  EXPECT_EQ(std::string(FileError("create", "/x", EROFS).what()),
+            "cannot create /x: Read-only file system; choose a folder on a disk that is mounted "
+            "for writing");
+  RealFileSystem files;
+  EXPECT_THROW(read_file(folder.path()), FileError);
+  EXPECT_THROW(files.create(folder.path()), FileError);
+  EXPECT_THROW(files.rename(path, folder.path() / "b"), FileError);
+  EXPECT_THROW(files.sync_directory(path), FileError);
+  write_file_atomically(files, path, "x");
+  EXPECT_THROW(files.create_directories(path / "below"), FileError);
+}
+
+TEST(File, AFailedWriteLeavesTheOldFileAndNoOther) {
+  const TempDir folder;
+  const fs::path path = folder.path() / "a";
+  for (const std::string operation : {"create", "write", "sync", "close", "rename"}) {
+    test::FaultyFileSystem files;
+    write_file_atomically(files, path, "old");
+    files.set_fault(
+        [&](std::string_view name, const fs::path&) { return name == operation ? EROFS : 0; });
+    EXPECT_THROW(write_file_atomically(files, path, "new"), FileError) << operation;
+    EXPECT_EQ(read_file(path), "old") << operation;
+    EXPECT_EQ(names_in(folder.path()).size(), 1u) << operation;
+  }
+}
+
+TEST(File, AFullDiskIsReported) {
+  const TempDir folder;
+  const fs::path path = folder.path() / "a";
+  test::FaultyFileSystem files;
+  write_file_atomically(files, path, "old");
+  files.fill_disk_after(3);
+  try {
+    write_file_atomically(files, path, "longer");
+    FAIL();
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.error_number(), ENOSPC);
+  }
+  EXPECT_EQ(read_file(path), "old");
+  files.free_disk();
+  write_file_atomically(files, path, "longer");
+  EXPECT_EQ(read_file(path), "longer");
+}
+
+TEST(File, MapsFiles) {
+  const TempDir folder;
+  RealFileSystem files;
+  write_file_atomically(files, folder.path() / "a", "bytes");
+  write_file_atomically(files, folder.path() / "empty", "");
+  MappedFile file(folder.path() / "a");
+  EXPECT_EQ(file.bytes(), "bytes");
+  MappedFile moved = std::move(file);
+  EXPECT_EQ(moved.bytes(), "bytes");
+  moved = MappedFile(folder.path() / "empty");
+  EXPECT_EQ(moved.bytes(), "");
+  EXPECT_THROW(MappedFile(folder.path() / "none"), FileError);
+  EXPECT_THROW(MappedFile{folder.path()}, FileError);
+}
+
+TEST(File, ATempDirGoesWithItsObject) {
+  fs::path path;
+  {
+    TempDir first("test");
+    path = first.path();
+    RealFileSystem files;
+    write_file_atomically(files, path / "a", "x");
+    const TempDir second = std::move(first);
+    EXPECT_EQ(second.path(), path);
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+}  // namespace
+}  // namespace paceline::base

@@ -1,0 +1,80 @@
+#include "paceline/base/text.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::base {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Text, SplitsAndJoins) {
+  EXPECT_THAT(split("a.b.c", '.'), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(split("", '.'), ElementsAre(""));
+  EXPECT_THAT(split(".a.", '.'), ElementsAre("", "a", ""));
+  EXPECT_EQ(join(std::vector<std::string>{"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(join({}, ", "), "");
+}
+
+TEST(Text, TrimsAndLowers) {
+  EXPECT_EQ(trim(" \t a b\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(to_lower("AbZ-9é"), "abz-9é");
+}
+
+TEST(Text, CountsEdits) {
+  EXPECT_EQ(edit_distance("", ""), 0u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("momentum", "momentun"), 1u);
+  EXPECT_EQ(edit_distance("abcd", "acbd"), 1u);  // a swap of neighbours
+  EXPECT_EQ(edit_distance("abc", "abc"), 0u);
+}
+
+TEST(Text, FindsTheNearestName) {
+  const std::vector<std::string> names = {"lr", "momentum", "weight_decay", "nesterov"};
+  EXPECT_EQ(nearest_name("momentun", names), "momentum");
+  EXPECT_EQ(nearest_name("Weight-Decay", names), "weight_decay");
+  EXPECT_EQ(nearest_name("wieght_deacy", names), "weight_decay");
+  EXPECT_EQ(nearest_name("rl", names), "lr");
+  EXPECT_EQ(nearest_name("batch_size", names), "");
+  EXPECT_EQ(nearest_name("x", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("momentum", {}), "");
+}
+
+TEST(Text, FormatsBytes) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(format_bytes((1ull << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(format_bytes(3ull << 30), "3.0 GiB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<std::uint64_t>::max()), "16.0 EiB");
+}
+
+TEST(Text, FormatsDurations) {
+  EXPECT_EQ(format_duration(0), "0.0 ms");
+  EXPECT_EQ(format_duration(0.0004), "0.4 ms");
+  EXPECT_EQ(format_duration(12.34), "12.3 s");
+  EXPECT_EQ(format_duration(59.96), "1 m 00 s");
+  EXPECT_EQ(format_duration(245), "4 m 05 s");
+  EXPECT_EQ(format_duration(3599.7), "1 h 00 m");
+  EXPECT_EQ(format_duration(11220), "3 h 07 m");
+  EXPECT_EQ(format_duration(2 * 86400 + 4 * 3600), "2 d 04 h");
+  EXPECT_EQ(format_duration(-2), "-2.0 s");
+  EXPECT_EQ(format_duration(std::numeric_limits<double>::infinity()), "unknown");
+}
+
+TEST(Text, FormatsCounts) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(25'557'032), "25,557,032");
+  EXPECT_EQ(format_count(-1000), "-1,000");
+  EXPECT_EQ(format_count(-100), "-100");
+}
+
+}  // namespace
+}  // namespace paceline::base
