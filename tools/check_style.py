@@ -14,7 +14,7 @@ def function_lengths(text):
     depth and has a `)` before it, to the line that closes it. Good enough for clang-formatted code."""
     lines = text.splitlines()
     for start, line in enumerate(lines):
-        opened = re.match(r"^(\s*)(?!.*\b(namespace|class|struct|enum|switch|if|for|while|else|do|try|catch)\b)"
+        opened = re.match(r"^(?!\s*:)(\s*)(?!.*\b(namespace|class|struct|enum|switch|if|for|while|else|do|try|catch)\b)"
                           r".*\)[^;]*\{$", line)
         if not opened:
             continue

@@ -413,6 +413,14 @@ class LaunchTest(LauncherCase):
         self.assertEqual(self.run_paceline().returncode, 2)
         self.assertIn("--nproc-per-node", self.run_paceline("launch", "--help").stdout)
 
+    @unittest.skipUnless((BUILD / "libexec/paceline-rank").exists(), "paceline-rank is not built")
+    def test_each_listed_verb_answers(self):
+        verbs = re.findall(r"^  (\w+) ", self.run_paceline("--help").stdout, re.MULTILINE)
+        self.assertGreater(len(verbs), 8)
+        for verb in verbs:
+            result = self.run_paceline(verb, "--help")
+            self.assertEqual(result.returncode, 0, f"{verb}: {result.stderr}")
+
 
 class VerbTest(LauncherCase):
     """An installed tree with a stand-in for paceline-rank."""
@@ -457,7 +465,9 @@ class VerbTest(LauncherCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         words = "argv train r.yaml a.b=1 --resume auto --run-dir run --dry-run"
         self.assertEqual(sorted(result.stdout.splitlines()), [f"[rank 0] {words}", f"[rank 1] {words}"])
-        self.assertEqual((self.folder / "run/logs/rank_0001.log").read_text(), words + "\n")
+        self.assertFalse((self.folder / "run").exists(), "a dry run writes nothing")
+        self.call("train", "r.yaml", "--nproc", 2, "--run-dir", "run")
+        self.assertEqual((self.folder / "run/logs/rank_0001.log").read_text(), "argv train r.yaml --run-dir run\n")
 
     def test_other_verbs_are_the_rank_programs(self):
         self.assertEqual(self.call("config", "show", "--nproc", "3").stdout, "argv config show --nproc 3\n")

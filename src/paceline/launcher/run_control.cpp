@@ -5,6 +5,7 @@
 #include "paceline/launch/machine.h"
 #include "paceline/launch/supervised_rank.h"
 #include "paceline/launcher/run_record.h"
+#include "paceline/launcher/verbs.h"
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,11 @@ FoundRun find_run(const fs::path& run_dir) {
                   run_dir.string()));
 }
 
+int print_usage(const std::string& verb) {
+  std::fputs(usage_text(verb).c_str(), stdout);
+  return 0;
+}
+
 /// The one argument that is not an option.
 std::string only_argument(const std::string& verb, const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && !arguments[0].starts_with('-')) return arguments[0];
@@ -108,6 +114,7 @@ bool wait_for_end(const RunRecord& record, int process, int seconds) {
 }  // namespace
 
 int run_logs(const std::string& name, const std::vector<std::string>& arguments) {
+  if (asks_for_help(arguments)) return print_usage(name);
   std::vector<std::string> rest = arguments;
   const auto follows = [](const std::string& text) { return text == "-f" || text == "--follow"; };
   const bool is_following = std::erase_if(rest, follows) > 0;
@@ -126,6 +133,7 @@ int run_logs(const std::string& name, const std::vector<std::string>& arguments)
 }
 
 int run_stop(const std::string& name, const std::vector<std::string>& arguments) {
+  if (asks_for_help(arguments)) return print_usage(name);
   std::vector<std::string> rest = arguments;
   int timeout = kStopTimeoutSeconds;
   if (const auto option = std::find(rest.begin(), rest.end(), "--timeout"); option != rest.end()) {

@@ -9,6 +9,7 @@
 #include "paceline/launch/supervisor.h"
 #include "paceline/launcher/detached_run.h"
 #include "paceline/launcher/rank_program.h"
+#include "paceline/launcher/verbs.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,12 +20,6 @@ namespace paceline::launcher {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_help(const std::vector<std::string>& arguments) {
-  const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  return std::find(arguments.begin(), end, "--help") != end ||
-         std::find(arguments.begin(), end, "-h") != end;
-}
 
 void print_plan(const launch::LaunchPlan& plan, int port, const launch::Environment& environment) {
   for (const std::string& note : plan.notes) std::fprintf(stderr, "paceline: %s\n", note.c_str());
@@ -118,7 +113,7 @@ fs::path new_run_dir(const std::vector<std::string>& arguments) {
 
 int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<std::string> command{rank_program_path(), name};
-  if (has_help(arguments)) {
+  if (asks_for_help(arguments)) {
     command.push_back("--help");
     launch::exec_program(command, launch::Environment::of_process());
   }
@@ -131,16 +126,15 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
     rest.insert(rest.end(), {"--run-dir", run_dir->string()});
   }
   command.insert(command.end(), rest.begin(), rest.end());
+  // A dry run writes nothing, so its ranks have no log files either.
+  if (!options.detach && std::find(rest.begin(), rest.end(), "--dry-run") != rest.end())
+    run_dir.reset();
   return start(options, command, run_dir);
 }
 
-int run_launch(const std::string&, const std::vector<std::string>& arguments) {
-  if (has_help(arguments)) {
-    std::fputs(("usage: paceline launch [launch options] -- PROGRAM [ARGS ...]\n\n"
-                "Runs PROGRAM on several ranks, with torchrun's environment variables.\n\n" +
-                launch::launch_options_help())
-                   .c_str(),
-               stdout);
+int run_launch(const std::string& name, const std::vector<std::string>& arguments) {
+  if (asks_for_help(arguments)) {
+    std::fputs((usage_text(name) + "\n" + launch::launch_options_help()).c_str(), stdout);
     return 0;
   }
   auto [options, rest] = launch::extract_launch_options(arguments);

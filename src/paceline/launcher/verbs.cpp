@@ -1,12 +1,11 @@
 #include "paceline/launcher/verbs.h"
 
+#include "paceline/base/error.h"
 #include "paceline/launcher/run_control.h"
 #include "paceline/launcher/start.h"
 
 #include <algorithm>
 #include <array>
-
-#include <fmt/format.h>
 
 namespace paceline::launcher {
 namespace {
@@ -28,6 +27,13 @@ constexpr std::array kVerbs{
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
     Verb{"data", "synth PATH [options]", "make data sets", nullptr},
     Verb{"info", "", "show versions and what this machine offers", nullptr},
+    Verb{"export", "RUN|CHECKPOINT [options]", "write the weights of a checkpoint as safetensors",
+         nullptr},
+    Verb{"config", "show|check|explain|schema|template ...", "show, check and explain recipes",
+         nullptr},
+    Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
+    Verb{"data", "synth ...", "make data sets", nullptr},
+    Verb{"info", "", "show versions and what this machine offers", nullptr},
 };
 
 }  // namespace
@@ -46,6 +52,18 @@ std::string help_text() {
   for (const Verb& verb : kVerbs)
     text += fmt::format("  {:<8}{}\n          {}\n", verb.name, verb.usage, verb.summary);
   return text + "\n`paceline VERB --help` tells more.\n";
+}
+
+bool asks_for_help(std::span<const std::string> arguments) {
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  return std::find(arguments.begin(), end, "--help") != end ||
+         std::find(arguments.begin(), end, "-h") != end;
+}
+
+std::string usage_text(std::string_view name) {
+  const Verb* verb = find_verb(name);
+  PACELINE_CHECK(verb != nullptr, "no verb {}", name);
+  return fmt::format("usage: paceline {} {}\n\n{}\n", name, verb->usage, verb->summary);
 }
 
 }  // namespace paceline::launcher

@@ -20,4 +20,9 @@ std::span<const Verb> verbs();
 const Verb* find_verb(std::string_view name);  ///< null if it is not in the table
 std::string help_text();
 
+/// Whether `--help` or `-h` is among a verb's arguments, before any "--".
+bool asks_for_help(std::span<const std::string> arguments);
+/// "usage: paceline NAME ..." and what the verb does; `name` must be in the table.
+std::string usage_text(std::string_view name);
+
 }  // namespace paceline::launcher

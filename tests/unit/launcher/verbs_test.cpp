@@ -15,5 +15,14 @@ TEST(VerbsTest, HelpListsEachVerb) {
   EXPECT_EQ(find_verb("trian"), nullptr);
 }
 
+TEST(VerbsTest, HelpIsAskedForBeforeTheProgram) {
+  const auto asks = [](std::vector<std::string> arguments) { return asks_for_help(arguments); };
+  EXPECT_TRUE(asks({"--nproc", "2", "-h"}));
+  EXPECT_TRUE(asks({"--help", "--", "ls"}));
+  EXPECT_FALSE(asks({"--", "ls", "--help"}));
+  EXPECT_THAT(usage_text("stop"),
+              testing::StartsWith("usage: paceline stop [--timeout SECONDS] RUN\n"));
+}
+
 }  // namespace
 }  // namespace paceline::launcher
