@@ -57,7 +57,7 @@ struct FlatLayoutOptions {
   std::int64_t bucket_bytes = 25 << 20;       ///< a bucket is closed once it holds this many
   std::int64_t alignment_bytes = 64;          ///< of every slot; the item size leaves no padding
   /// These names come first, in this order; all others follow in reverse registration order.
-  std::vector<std::string> order;
+  std::vector<std::string> order = {};
 };
 
 /// The order and place of tensors in flat memory: a pure function of their specs and the options.
