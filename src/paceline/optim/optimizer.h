@@ -1,17 +1,17 @@
 #pragma once
 
+#include "paceline/tensor/aten.h"
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "paceline/tensor/fwd.h"
-
 namespace paceline::optim {
 
-/// What the optimizer updates at once: one parameter, or a flat range that holds many. The gradient has
-/// the same sizes and strides and is read at every step; it is never replaced.
+/// What the optimizer updates at once: one parameter, or a flat range that holds many. The gradient
+/// has the same sizes and strides and is read at every step; it is never replaced.
 struct ParamSlot {
   at::Tensor param;
   at::Tensor grad;
@@ -19,14 +19,15 @@ struct ParamSlot {
 
 /// Slots that share hyper-parameters.
 struct ParamGroup {
-  std::string name;            ///< "decay" or "no_decay" unless a user made it
+  std::string name;  ///< "decay" or "no_decay" unless a user made it
   double weight_decay = 0.0;
-  double lr_scale = 1.0;       ///< multiplies the schedule's learning rate
-  std::vector<ParamSlot> slots;
+  double lr_scale = 1.0;  ///< multiplies the schedule's learning rate
+  std::vector<ParamSlot> slots = {};
 };
 
-/// One kind of state, parallel to the slots of all groups in order (group by group, slot by slot); each
-/// tensor has the sizes and strides of its slot's parameter, so that a strategy can cut it by parameter.
+/// One kind of state, parallel to the slots of all groups in order (group by group, slot by slot);
+/// each tensor has the sizes and strides of its slot's parameter, so that a strategy can cut it by
+/// parameter.
 struct SlotState {
   std::string name;  ///< as in torch.optim: "momentum_buffer", "exp_avg", "exp_avg_sq"
   std::vector<at::Tensor> tensors;

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "paceline/config/duration.h"
+
 #include <cstdint>
 #include <memory>
 #include <string_view>
-
-#include "paceline/config/duration.h"
 
 namespace paceline::optim {
 

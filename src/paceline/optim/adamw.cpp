@@ -1,0 +1,73 @@
+#include "paceline/optim/adamw.h"
+
+#include "paceline/optim/slot_lists.h"
+
+#include <utility>
+
+namespace paceline::optim {
+namespace {
+
+class AdamW final : public Optimizer {
+ public:
+  AdamW(const AdamWConfig& config, std::vector<ParamGroup> groups)
+      : config_(config),
+        groups_(std::move(groups)),
+        lists_(make_slot_lists(groups_)),
+        exp_avgs_(zeros_like_slots(groups_)),
+        exp_avg_sqs_(zeros_like_slots(groups_)) {
+    for (const SlotList& list : lists_) {
+      const auto options = list.params.front().options().dtype(at::kFloat).requires_grad(false);
+      const at::Tensor num_steps = at::zeros({}, options);
+      list_states_.push_back({select(exp_avgs_, list), select(exp_avg_sqs_, list), num_steps,
+                              std::vector<at::Tensor>(list.params.size(), num_steps)});
+    }
+  }
+
+  std::string_view name() const override { return "adamw"; }
+
+  void step(double lr) override {
+    const at::NoGradGuard no_grad;
+    ++num_steps_;
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      const ParamGroup& group = groups_[lists_[i].group];
+      ListState& state = list_states_[i];
+      state.num_steps.fill_(num_steps_);
+      at::_fused_adamw_(lists_[i].params, lists_[i].grads, state.exp_avgs, state.exp_avg_sqs,
+                        /*max_exp_avg_sqs=*/{}, state.num_steps_by_slot, lr * group.lr_scale,
+                        config_.beta1, config_.beta2, group.weight_decay, config_.eps,
+                        /*amsgrad=*/false, /*maximize=*/false);
+    }
+  }
+
+  std::vector<SlotState> state() override {
+    return {{"exp_avg", exp_avgs_}, {"exp_avg_sq", exp_avg_sqs_}};
+  }
+  std::int64_t num_steps() const override { return num_steps_; }
+  void set_num_steps(std::int64_t num_steps) override { num_steps_ = num_steps; }
+  std::vector<ParamGroup>& groups() override { return groups_; }
+
+ private:
+  struct ListState {
+    std::vector<at::Tensor> exp_avgs;
+    std::vector<at::Tensor> exp_avg_sqs;
+    at::Tensor num_steps;                       // scalar, float32 as the kernel wants it
+    std::vector<at::Tensor> num_steps_by_slot;  // the same tensor for every slot
+  };
+
+  AdamWConfig config_;
+  std::vector<ParamGroup> groups_;
+  std::vector<SlotList> lists_;
+  std::vector<at::Tensor> exp_avgs_;
+  std::vector<at::Tensor> exp_avg_sqs_;
+  std::vector<ListState> list_states_;
+  std::int64_t num_steps_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const AdamWConfig& config,
+                                          std::vector<ParamGroup> groups) {
+  return std::make_unique<AdamW>(config, std::move(groups));
+}
+
+}  // namespace paceline::optim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "paceline/tensor/fwd.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paceline::optim {
+
+/// Puts parameters into a group with hyper-parameters of its own; of several rules the first that
+/// matches a parameter wins.
+struct GroupRule {
+  std::string name;
+  double weight_decay = 0.0;
+  double lr_scale = 1.0;  ///< multiplies the schedule's learning rate
+  std::function<bool(const std::string& name, const at::Tensor& parameter)> matches;
+};
+
+/// The rules of common practice: no weight decay for norms and biases (parameters of at most one
+/// dimension) and for parameters whose last name is listed, such as timm's "pos_embed" and
+/// "cls_token"; `weight_decay` for all others. With `decay_norm_and_bias` one group of all, as
+/// torch.optim does. Source: He et al., "Bag of tricks for image classification", CVPR 2019,
+/// section 3.1.
+std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
+                                          std::span<const std::string> no_decay_names);
+
+/// The number of the first rule that matches. Throws ConfigError that names the parameter if none
+/// does.
+std::size_t match_rule(std::span<const GroupRule> rules, const std::string& name,
+                       const at::Tensor& parameter);
+
+}  // namespace paceline::optim

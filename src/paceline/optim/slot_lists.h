@@ -1,0 +1,29 @@
+#pragma once
+
+#include "paceline/optim/optimizer.h"
+#include "paceline/tensor/aten.h"
+
+#include <string>
+#include <vector>
+
+namespace paceline::optim {
+
+/// The tensors of one call of a fused kernel: slots of one group and one dtype, in order.
+struct SlotList {
+  std::size_t group = 0;
+  std::vector<std::size_t> slots = {};  ///< numbers over all groups, as in SlotState::tensors
+  std::vector<at::Tensor> params = {};
+  std::vector<at::Tensor> grads = {};
+};
+
+/// Throws InternalError unless each gradient has its parameter's sizes, strides, dtype and device
+/// and lies without gaps: LibTorch's fused kernels walk memory and are silently wrong otherwise.
+std::vector<SlotList> make_slot_lists(const std::vector<ParamGroup>& groups);
+
+/// A zeroed tensor like each slot's parameter, strides included.
+std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups);
+
+/// The tensors of a state that belong to a list.
+std::vector<at::Tensor> select(const std::vector<at::Tensor>& state, const SlotList& list);
+
+}  // namespace paceline::optim

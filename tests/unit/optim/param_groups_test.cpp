@@ -1,0 +1,40 @@
+#include "paceline/optim/param_groups.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/aten.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::optim {
+namespace {
+
+TEST(ParamGroups, NormsBiasesAndListedNamesDoNotDecay) {
+  const std::vector<std::string> listed{"pos_embed", "cls_token"};
+  const auto rules = weight_decay_rules(0.05, false, listed);
+  const auto decay_of = [&](const std::string& name, const at::Tensor& parameter) {
+    return rules[match_rule(rules, name, parameter)].weight_decay;
+  };
+  EXPECT_EQ(decay_of("layer1.0.conv1.weight", at::zeros({2, 2, 3, 3})), 0.05);
+  EXPECT_EQ(decay_of("layer1.0.bn1.weight", at::zeros({2})), 0.0);
+  EXPECT_EQ(decay_of("fc.bias", at::zeros({2})), 0.0);
+  EXPECT_EQ(decay_of("logit_scale", at::zeros({})), 0.0);
+  EXPECT_EQ(decay_of("pos_embed", at::zeros({1, 5, 2})), 0.0);
+  EXPECT_EQ(decay_of("encoder.cls_token", at::zeros({1, 1, 2})), 0.0);
+  EXPECT_EQ(decay_of("pos_embedding.weight", at::zeros({5, 2})), 0.05);
+}
+
+TEST(ParamGroups, EverythingDecaysOnRequest) {
+  const auto rules = weight_decay_rules(0.05, true, {});
+  EXPECT_EQ(rules[match_rule(rules, "bn1.weight", at::zeros({2}))].weight_decay, 0.05);
+}
+
+TEST(ParamGroups, AParameterThatNoRuleTakesIsNamed) {
+  const std::vector<GroupRule> rules{
+      {.name = "none", .matches = [](const std::string&, const at::Tensor&) { return false; }}};
+  EXPECT_THAT([&] { match_rule(rules, "fc.bias", at::zeros({2})); },
+              testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr("'fc.bias'")));
+}
+
+}  // namespace
+}  // namespace paceline::optim
