@@ -1,5 +1,9 @@
 #pragma once
 
+#include "paceline/optim/optimizer.h"
+#include "paceline/optim/param_groups.h"
+#include "paceline/tensor/state_shard.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,20 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "paceline/optim/optimizer.h"
-#include "paceline/tensor/state_shard.h"
-
 namespace paceline::parallel {
 
+using optim::GroupRule;
 using tensor::StateShard;
-
-/// How the weights of parameters are divided into groups before they are laid out.
-struct GroupRule {
-  std::string name;
-  double weight_decay = 0.0;
-  double lr_scale = 1.0;
-  std::function<bool(const std::string& name, const at::Tensor& parameter)> matches;
-};
 
 /// Trains one model on many ranks: lays out its state, synchronises gradients, clips them, and says
 /// what each rank saves. Every rank must call every function in the same order.
@@ -34,23 +28,23 @@ class Strategy {
   virtual ~Strategy() = default;
   virtual std::string_view name() const = 0;
 
-  /// Takes over the parameters of `module`: makes all ranks equal to rank 0 and lays out parameters and
-  /// gradients. Called once, before the optimizer is built. The first rule that matches wins.
+  /// Takes over the parameters of `module`: makes all ranks equal to rank 0 and lays out parameters
+  /// and gradients. Called once, before the optimizer is built. The first rule that matches wins.
   virtual void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) = 0;
 
   /// The slots for the optimizer, valid for the strategy's life.
   virtual std::vector<optim::ParamGroup> param_groups() = 0;
 
-  /// Before the forward pass of a microbatch. The first of a step overwrites gradients, the others add;
-  /// during the last one's backward the gradients are reduced over the ranks.
+  /// Before the forward pass of a microbatch. The first of a step overwrites gradients, the others
+  /// add; during the last one's backward the gradients are reduced over the ranks.
   virtual void begin_microbatch(bool is_first, bool is_last) = 0;
   /// Computes the gradients of `loss` (a scalar) times `weight`; the weight is the gradient that
   /// backward starts from, so it costs no node.
   virtual void backward(const at::Tensor& loss, double weight) = 0;
   /// Instead of forward and backward on a rank that a ragged batch left without samples.
   virtual void backward_nothing() = 0;
-  /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that names
-  /// the parameters which got no gradient, unless unused parameters are allowed.
+  /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that
+  /// names the parameters which got no gradient, unless unused parameters are allowed.
   virtual void finish_gradients() = 0;
 
   /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients).

@@ -1,0 +1,150 @@
+#include "paceline/parallel/distributed_data_parallel.h"
+
+#include "paceline/base/error.h"
+#include "paceline/parallel/bucket_reducer.h"
+#include "paceline/parallel/gradient_hooks.h"
+#include "paceline/parallel/named_tensors.h"
+#include "paceline/parallel/same_start.h"
+#include "paceline/tensor/torch.h"
+
+#include <unordered_map>
+#include <utility>
+
+namespace paceline::parallel {
+namespace {
+
+tensor::FlatLayout make_layout(std::span<const NamedTensor> parameters, const DdpConfig& config,
+                               comm::Communicator& communicator) {
+  std::vector<tensor::TensorSpec> specs;
+  for (const NamedTensor& parameter : parameters) {
+    specs.push_back(tensor::describe(parameter.name, parameter.tensor, /*group=*/0));
+  }
+  check_ranks_agree(specs, communicator);
+  return tensor::FlatLayout::build(specs, layout_options(config));
+}
+
+std::vector<NamedTensor> in_layout_order(std::span<const NamedTensor> parameters,
+                                         const tensor::FlatLayout& layout) {
+  std::unordered_map<std::string, at::Tensor> by_name;
+  for (const NamedTensor& parameter : parameters) by_name.emplace(parameter.name, parameter.tensor);
+  std::vector<NamedTensor> ordered;
+  for (const tensor::FlatSlot& slot : layout.slots) {
+    ordered.push_back({slot.spec.name, by_name.at(slot.spec.name)});
+  }
+  return ordered;
+}
+
+std::vector<NamedTensor> trainable_or_throw(const torch::nn::Module& module) {
+  std::vector<NamedTensor> parameters = trainable_parameters(module);
+  if (parameters.empty()) throw base::ConfigError("the module has no trainable parameter");
+  return parameters;
+}
+
+}  // namespace
+
+class DistributedDataParallel::State {
+ public:
+  State(torch::nn::Module& module, comm::Communicator& communicator, const Options& options)
+      : State(module, trainable_or_throw(module), communicator, options) {}
+
+  void finish_gradients() {
+    std::vector<std::string> missing;
+    for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+      if (reducer_.is_ready(slot)) continue;
+      at::Tensor& grad = parameters_[slot].tensor.mutable_grad();
+      if (grad.defined()) {
+        take_gradient(slot, grad);  // from a backward inside no_sync()
+      } else {
+        missing.push_back(parameters_[slot].name);
+        if (allow_unused_) grad = slots_[slot].zero_();
+      }
+    }
+    if (!missing.empty() && !allow_unused_) {
+      throw base::InternalError(
+          fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
+                      "allow_unused_parameters",
+                      list_names(missing)));
+    }
+    reducer_.finish();
+    last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
+    reducer_.begin();
+  }
+
+  void synchronise_buffers() { broadcast_from_first_rank(buffers_, communicator_); }
+  std::vector<std::string> late_parameters() const {
+    return parallel::late_parameters(gradients_.layout(), last_ready_order_);
+  }
+  double exposed_s() const { return reducer_.exposed_s(); }
+
+  bool is_reducing = true;
+
+ private:
+  State(torch::nn::Module& module, const std::vector<NamedTensor>& parameters,
+        comm::Communicator& communicator, const Options& options)
+      : communicator_(communicator),
+        scale_(options.reduction == Reduction::kMean ? 1.0 / communicator.world_size() : 1.0),
+        scale_tensor_(at::scalar_tensor(scale_, at::kDouble)),
+        allow_unused_(options.buckets.allow_unused_parameters),
+        gradients_(make_layout(parameters, options.buckets, communicator),
+                   parameters.front().tensor),
+        parameters_(in_layout_order(parameters, gradients_.layout())),
+        buffers_(module_buffers(module)),
+        reducer_(gradients_, &communicator) {
+    for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+      slots_.push_back(gradients_.slot(slot));
+    }
+    broadcast_from_first_rank(parameters_, communicator);
+    broadcast_from_first_rank(frozen_parameters(module), communicator);
+    synchronise_buffers();
+    hooks_ =
+        std::make_unique<GradientHooks>(parameters_, [this](std::size_t slot, at::Tensor& grad) {
+          if (is_reducing) take_gradient(slot, grad);
+        });
+  }
+
+  /// Puts this rank's share of the reduced gradient into the slot and makes .grad a view of it. A
+  /// .grad that was zeroed, not dropped, is the slot already, and backward has added to it there.
+  void take_gradient(std::size_t slot, at::Tensor& grad) {
+    const at::AutoDispatchBelowADInplaceOrView no_autograd;
+    at::Tensor& target = slots_[slot];
+    if (!grad.is_alias_of(target)) {
+      at::mul_out(target, grad, scale_tensor_);
+      grad = target;
+    } else if (scale_ != 1.0) {
+      target.mul_(scale_);
+    }
+    reducer_.mark_ready(slot);
+  }
+
+  comm::Communicator& communicator_;
+  double scale_;
+  at::Tensor scale_tensor_;  // on the CPU, as a number for kernels
+  bool allow_unused_;
+  tensor::Arena gradients_;
+  std::vector<NamedTensor> parameters_;  // in layout order
+  std::vector<NamedTensor> buffers_;
+  std::vector<at::Tensor> slots_;
+  BucketReducer reducer_;
+  std::vector<std::size_t> last_ready_order_;
+  std::unique_ptr<GradientHooks> hooks_;
+};
+
+DistributedDataParallel::DistributedDataParallel(torch::nn::Module& module,
+                                                 comm::Communicator& communicator, Options options)
+    : state_(std::make_unique<State>(module, communicator, options)) {}
+DistributedDataParallel::~DistributedDataParallel() = default;
+DistributedDataParallel::DistributedDataParallel(DistributedDataParallel&&) noexcept = default;
+
+void DistributedDataParallel::finish_gradients() { state_->finish_gradients(); }
+void DistributedDataParallel::synchronise_buffers() { state_->synchronise_buffers(); }
+DistributedDataParallel::NoSync DistributedDataParallel::no_sync() { return NoSync(*state_); }
+std::vector<std::string> DistributedDataParallel::late_parameters() const {
+  return state_->late_parameters();
+}
+double DistributedDataParallel::exposed_communication_s() const { return state_->exposed_s(); }
+
+DistributedDataParallel::NoSync::NoSync(State& state)
+    : state_(state), was_reducing_(std::exchange(state.is_reducing, false)) {}
+DistributedDataParallel::NoSync::~NoSync() { state_.is_reducing = was_reducing_; }
+
+}  // namespace paceline::parallel

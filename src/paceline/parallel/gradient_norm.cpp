@@ -1,0 +1,50 @@
+#include "paceline/parallel/gradient_norm.h"
+
+#include <cmath>
+#include <cstdint>
+
+namespace paceline::parallel {
+namespace {
+
+constexpr std::int64_t kRun = 4096;
+
+at::Tensor sum_of_squares(const at::Tensor& rows) {
+  const auto dtype = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, false, dtype)
+      .to(at::kDouble)
+      .square()
+      .sum();
+}
+
+}  // namespace
+
+double flat_norm(std::span<const at::Tensor> flats) {
+  const at::NoGradGuard no_grad;
+  at::Tensor total;
+  for (const at::Tensor& flat : flats) {
+    const std::int64_t whole = flat.numel() / kRun * kRun;
+    at::Tensor sum = sum_of_squares(flat.narrow(0, 0, whole).view({-1, kRun}));
+    if (whole < flat.numel()) {
+      sum = sum + sum_of_squares(flat.narrow(0, whole, flat.numel() - whole).view({1, -1}));
+    }
+    total = total.defined() ? total + sum : sum;
+  }
+  return total.defined() ? std::sqrt(total.item<double>()) : 0.0;
+}
+
+double clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
+  const at::NoGradGuard no_grad;
+  const double norm = flat_norm(flats);
+  const double factor = max_norm / (norm + 1e-6);
+  if (std::isfinite(norm) && factor < 1.0) {
+    for (const at::Tensor& flat : flats) flat.mul_(factor);
+  }
+  return norm;
+}
+
+void clip_flat_value(std::span<const at::Tensor> flats, double max_value) {
+  const at::NoGradGuard no_grad;
+  for (const at::Tensor& flat : flats) flat.clamp_(-max_value, max_value);
+}
+
+}  // namespace paceline::parallel

@@ -1,0 +1,52 @@
+#include "paceline/parallel/named_tensors.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace paceline::parallel {
+namespace {
+
+template <class Predicate>
+std::vector<NamedTensor> select_once(const torch::nn::Module& module, Predicate&& wanted) {
+  std::vector<NamedTensor> selected;
+  std::unordered_set<const void*> seen;
+  for (NamedTensor& named : nn::state_dict(module)) {
+    if (named.tensor.defined() && wanted(named) &&
+        seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
+      selected.push_back(std::move(named));
+    }
+  }
+  return selected;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module) {
+  return select_once(module, [](const NamedTensor& named) {
+    return named.is_parameter && named.tensor.requires_grad();
+  });
+}
+
+std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module) {
+  return select_once(module, [](const NamedTensor& named) {
+    return named.is_parameter && !named.tensor.requires_grad();
+  });
+}
+
+std::vector<NamedTensor> module_buffers(const torch::nn::Module& module) {
+  return select_once(module, [](const NamedTensor& named) { return !named.is_parameter; });
+}
+
+std::string list_names(std::span<const std::string> names) {
+  constexpr std::size_t kShown = 10;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+}  // namespace paceline::parallel

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "paceline/nn/module_tree.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace paceline::parallel {
+
+using nn::NamedTensor;
+
+/// The parameters that require gradients, in registration order; a tied one comes once, under its
+/// first name.
+std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
+
+/// What gradients do not change: frozen parameters, and buffers. Each once.
+std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module);
+std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
+
+/// For messages: "'a', 'b'", or the first ten and how many more.
+std::string list_names(std::span<const std::string> names);
+
+}  // namespace paceline::parallel

@@ -1,0 +1,231 @@
+#include "paceline/parallel/replicated_strategy.h"
+
+#include "paceline/base/error.h"
+#include "paceline/parallel/gradient_norm.h"
+#include "paceline/parallel/same_start.h"
+#include "paceline/tensor/torch.h"
+
+#include <unordered_map>
+#include <utility>
+
+namespace paceline::parallel {
+
+ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
+                                       tensor::FlatLayoutOptions layout_options,
+                                       bool allow_unused_parameters)
+    : name_(name),
+      communicator_(communicator),
+      layout_options_(std::move(layout_options)),
+      allow_unused_parameters_(allow_unused_parameters) {}
+
+void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
+  PACELINE_CHECK(!gradients_, "a strategy is prepared once");
+  parameters_ = trainable_parameters(module);
+  if (parameters_.empty()) throw base::ConfigError("the model has no trainable parameter");
+  frozen_ = frozen_parameters(module);
+  buffers_ = module_buffers(module);
+  state_ = nn::state_dict(module);
+  std::erase_if(state_, [](const NamedTensor& named) { return !named.tensor.defined(); });
+  lay_out(rules);
+  start_from_first_rank();
+  reducer_.emplace(*gradients_, communicator_);
+  has_gradient_.assign(parameters_.size(), 0);
+  hooks_.emplace(parameters_,
+                 [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
+}
+
+void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules) {
+  for (const GroupRule& rule : rules) {
+    group_settings_.push_back(
+        {.name = rule.name, .weight_decay = rule.weight_decay, .lr_scale = rule.lr_scale});
+  }
+  std::vector<tensor::TensorSpec> specs;
+  std::unordered_map<std::string, at::Tensor> by_name;
+  for (const NamedTensor& parameter : parameters_) {
+    const std::size_t group = optim::match_rule(rules, parameter.name, parameter.tensor);
+    specs.push_back(
+        tensor::describe(parameter.name, parameter.tensor, static_cast<std::int64_t>(group)));
+    by_name.emplace(parameter.name, parameter.tensor);
+  }
+  if (communicator_ != nullptr) check_ranks_agree(specs, *communicator_);
+  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, layout_options_);
+  const at::Tensor first = parameters_.front().tensor;
+  parameters_.clear();
+  values_.emplace(layout, first);
+  gradients_.emplace(layout, first);
+  for (std::size_t slot = 0; slot < layout.slots.size(); ++slot) {
+    const std::string& name = layout.slots[slot].spec.name;
+    parameters_.push_back({name, by_name.at(name)});
+    tensor::move_into(parameters_.back().tensor, values_->slot(slot));
+    grad_slots_.push_back(gradients_->slot(slot));
+  }
+}
+
+void ReplicatedStrategy::start_from_first_rank() {
+  if (communicator_ == nullptr) return;
+  for (const at::Tensor& flat : values_->flats()) communicator_->broadcast(flat, 0)->wait();
+  state_was_loaded();
+  broadcast_from_first_rank(frozen_, *communicator_);
+  broadcast_from_first_rank(buffers_, *communicator_);
+}
+
+std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
+  std::vector<optim::ParamGroup> groups = group_settings_;
+  for (std::size_t i = 0; i < layout().ranges.size(); ++i) {
+    groups[static_cast<std::size_t>(layout().ranges[i].group)].slots.push_back(
+        {values_->range(i), gradients_->range(i)});
+  }
+  return groups;
+}
+
+void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
+  if (is_first) {
+    check_views();
+    has_gradient_.assign(parameters_.size(), 0);
+    reducer_->begin();
+  }
+  is_in_microbatch_ = true;
+  is_last_microbatch_ = is_last;
+}
+
+void ReplicatedStrategy::backward(const at::Tensor& loss, double weight) {
+  loss.backward(at::full_like(loss.detach(), weight));
+}
+
+void ReplicatedStrategy::backward_nothing() {
+  PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (has_gradient_[slot] == 0) grad_slots_[slot].zero_();
+    has_gradient_[slot] = 1;
+    if (is_last_microbatch_) reducer_->mark_ready(slot);
+  }
+}
+
+void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
+  PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
+  {
+    const at::AutoDispatchBelowADInplaceOrView no_autograd;  // nobody differentiates this
+    if (has_gradient_[slot] != 0) {
+      grad_slots_[slot].add_(grad);
+    } else {
+      grad_slots_[slot].copy_(grad);
+    }
+  }
+  grad.reset();
+  has_gradient_[slot] = 1;
+  if (is_last_microbatch_) reducer_->mark_ready(slot);
+}
+
+void ReplicatedStrategy::finish_gradients() {
+  PACELINE_CHECK(is_in_microbatch_ && is_last_microbatch_,
+                 "finish_gradients without a last microbatch");
+  is_in_microbatch_ = false;
+  settle_missing_gradients();
+  reducer_->finish();
+}
+
+void ReplicatedStrategy::settle_missing_gradients() {
+  std::vector<std::string> missing;
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (has_gradient_[slot] != 0) continue;
+    missing.push_back(parameters_[slot].name);
+    if (allow_unused_parameters_) grad_slots_[slot].zero_();
+  }
+  if (!missing.empty() && !allow_unused_parameters_) {
+    throw base::InternalError(
+        fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
+                    "parallel.allow_unused_parameters",
+                    list_names(missing)));
+  }
+}
+
+void ReplicatedStrategy::check_views() const {
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    const at::Tensor& parameter = parameters_[slot].tensor;
+    const tensor::FlatSlot& place = layout().slots[slot];
+    const std::size_t flat = values_->flat_of(static_cast<std::size_t>(place.bucket));
+    PACELINE_CHECK(
+        parameter.storage().is_alias_of(values_->flats()[flat].storage()) &&
+            parameter.storage_offset() == place.offset,
+        "parameter '{}' has left the flat memory: Module::to or set_data moved it after prepare()",
+        parameters_[slot].name);
+  }
+}
+
+double ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }
+
+double ReplicatedStrategy::clip_grad_norm(double max_norm) {
+  return clip_flat_norm(gradients_->flats(), max_norm);
+}
+
+void ReplicatedStrategy::clip_grad_value(double max_value) {
+  clip_flat_value(gradients_->flats(), max_value);
+}
+
+// torch broadcasts buffers before every forward pass. In training no forward pass reads running
+// statistics, so rank 0's values are the same when they are broadcast only before they are used.
+void ReplicatedStrategy::synchronise_buffers() {
+  if (communicator_ != nullptr) broadcast_from_first_rank(buffers_, *communicator_);
+}
+
+StateShard ReplicatedStrategy::whole_shard(std::string name, const at::Tensor& data) const {
+  return {.name = std::move(name),
+          .data = data.detach(),
+          .shape = data.sizes().vec(),
+          .begin = 0,
+          .end = data.numel(),
+          .is_writer = communicator_ == nullptr || communicator_->rank() == 0};
+}
+
+std::vector<StateShard> ReplicatedStrategy::model_state() {
+  std::vector<StateShard> shards;
+  for (const NamedTensor& named : state_) shards.push_back(whole_shard(named.name, named.tensor));
+  return shards;
+}
+
+std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& optimizer) {
+  // The optimizer numbers its slots group by group; param_groups() gave it one slot for each range.
+  std::vector<const tensor::FlatRange*> ranges;
+  for (std::size_t group = 0; group < group_settings_.size(); ++group) {
+    for (const tensor::FlatRange& range : layout().ranges) {
+      if (range.group == static_cast<std::int64_t>(group)) ranges.push_back(&range);
+    }
+  }
+  std::vector<StateShard> shards;
+  for (const optim::SlotState& state : optimizer.state()) {
+    PACELINE_CHECK(state.tensors.size() == ranges.size(),
+                   "the optimizer was not built from this strategy's param_groups()");
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      for (std::int64_t slot = ranges[i]->first_slot; slot < ranges[i]->end_slot; ++slot) {
+        const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
+        const at::Tensor part = state.tensors[i].as_strided(
+            place.spec.sizes, place.spec.strides,
+            state.tensors[i].storage_offset() + place.offset - ranges[i]->begin);
+        shards.push_back(
+            whole_shard(fmt::format("optimizer.{}/{}", state.name, place.spec.name), part));
+      }
+    }
+  }
+  return shards;
+}
+
+void ReplicatedStrategy::state_was_loaded() {
+  for (const at::Tensor& flat : values_->flats()) torch::autograd::impl::bump_version(flat);
+}
+
+std::vector<std::string> ReplicatedStrategy::late_parameters() const {
+  return parallel::late_parameters(layout(), reducer_->ready_order());
+}
+
+std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config) {
+  return std::make_unique<ReplicatedStrategy>("none", nullptr, tensor::FlatLayoutOptions{},
+                                              config.allow_unused_parameters);
+}
+
+std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
+                                             comm::Communicator& communicator) {
+  return std::make_unique<ReplicatedStrategy>("ddp", &communicator, layout_options(config),
+                                              config.allow_unused_parameters);
+}
+
+}  // namespace paceline::parallel

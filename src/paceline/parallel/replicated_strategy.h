@@ -1,0 +1,86 @@
+#pragma once
+
+#include "paceline/parallel/bucket_reducer.h"
+#include "paceline/parallel/ddp_config.h"
+#include "paceline/parallel/gradient_hooks.h"
+#include "paceline/parallel/named_tensors.h"
+#include "paceline/parallel/strategy.h"
+#include "paceline/tensor/arena.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::parallel {
+
+/// The strategies "none" and "ddp": the whole model on every rank.
+///
+/// A gradient is copied (first microbatch) or added (later ones) into its slot of the gradient
+/// arena by a post-accumulate hook, and .grad is undefined again at once: no pass over the
+/// gradients besides. The module must not be moved or cast afterwards; begin_microbatch checks that
+/// and names the parameter.
+class ReplicatedStrategy final : public Strategy {
+ public:
+  /// `communicator` may be null ("none"); it must outlive the strategy.
+  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
+                     tensor::FlatLayoutOptions layout_options, bool allow_unused_parameters);
+
+  std::string_view name() const override { return name_; }
+  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) override;
+  std::vector<optim::ParamGroup> param_groups() override;
+  void begin_microbatch(bool is_first, bool is_last) override;
+  void backward(const at::Tensor& loss, double weight) override;
+  void backward_nothing() override;
+  void finish_gradients() override;
+  double grad_norm() override;
+  double clip_grad_norm(double max_norm) override;
+  void clip_grad_value(double max_value) override;
+  void synchronise_buffers() override;
+  std::vector<StateShard> model_state() override;
+  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
+  void state_was_loaded() override;
+  double exposed_communication_s() const override { return reducer_->exposed_s(); }
+
+  /// Fixed by prepare(): a resumed run must sum gradients in the same order.
+  const tensor::FlatLayout& layout() const { return gradients_->layout(); }
+  /// Parameters whose gradients came later in the last step than the layout expects.
+  std::vector<std::string> late_parameters() const;
+
+ private:
+  void lay_out(std::span<const GroupRule> rules);
+  void start_from_first_rank();
+  void take_gradient(std::size_t slot, at::Tensor& grad);
+  void settle_missing_gradients();
+  void check_views() const;
+  StateShard whole_shard(std::string name, const at::Tensor& data) const;
+
+  std::string_view name_;  // of a literal
+  comm::Communicator* communicator_;
+  tensor::FlatLayoutOptions layout_options_;
+  bool allow_unused_parameters_;
+
+  std::vector<NamedTensor> parameters_;  // trained ones, in layout order
+  std::vector<NamedTensor> buffers_;
+  std::vector<NamedTensor> state_;  // for saving, in the order of state_dict
+  std::vector<NamedTensor> frozen_;
+  std::vector<optim::ParamGroup> group_settings_;  // without slots, one for each rule
+  std::optional<tensor::Arena> values_;
+  std::optional<tensor::Arena> gradients_;
+  std::vector<at::Tensor> grad_slots_;
+  std::optional<BucketReducer> reducer_;
+  std::optional<GradientHooks> hooks_;
+
+  std::vector<char> has_gradient_;  // of each slot, in this step
+  bool is_in_microbatch_ = false;
+  bool is_last_microbatch_ = false;
+};
+
+std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config);
+/// The communicator must outlive the strategy.
+std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
+                                             comm::Communicator& communicator);
+
+}  // namespace paceline::parallel

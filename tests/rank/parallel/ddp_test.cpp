@@ -1,0 +1,165 @@
+#include "paceline/base/error.h"
+#include "paceline/optim/sgd.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "support/run_ranks.h"
+#include "support/small_net.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::parallel {
+namespace {
+
+using paceline::testing::run_ranks;
+using paceline::testing::SmallNet;
+using paceline::testing::summed_loss;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr int kSteps = 20;
+constexpr std::int64_t kGlobalBatch = 13;
+
+const std::vector<GroupRule> kRules = optim::weight_decay_rules(0.01, false, {});
+const optim::SgdConfig kSgd{.momentum = 0.9, .nesterov = true};
+// Small buckets, so that the model has several.
+const DdpConfig kSmallBuckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};
+
+std::vector<at::Tensor> copies(const torch::nn::Module& module) {
+  std::vector<at::Tensor> values;
+  for (const auto& item : module.named_parameters())
+    values.push_back(item.value().detach().clone());
+  return values;
+}
+
+/// Samples [first, last) of the global batch in microbatches of `size`, the last one ragged or
+/// empty.
+void run_step(Strategy& strategy, const SmallNet& net, std::int64_t first, std::int64_t last,
+              std::int64_t size, int num_microbatches) {
+  for (int i = 0; i < num_microbatches; ++i) {
+    strategy.begin_microbatch(i == 0, i + 1 == num_microbatches);
+    const std::int64_t begin = std::min(last, first + i * size);
+    const std::int64_t count = std::min(last, begin + size) - begin;
+    if (count == 0) {
+      strategy.backward_nothing();
+    } else {
+      strategy.backward(summed_loss(net, begin, count), 1.0 / kGlobalBatch);
+    }
+  }
+  strategy.finish_gradients();
+}
+
+std::vector<at::Tensor> train(Strategy& strategy, int rank, int world_size, int num_microbatches) {
+  SmallNet net(static_cast<double>(rank));  // every rank starts elsewhere, rank 0's values count
+  strategy.prepare(net, kRules);
+  const auto optimizer = optim::make_optimizer(kSgd, strategy.param_groups());
+  const std::int64_t per_rank = (kGlobalBatch + world_size - 1) / world_size;
+  const std::int64_t first = std::min(kGlobalBatch, rank * per_rank);
+  const std::int64_t last = std::min(kGlobalBatch, first + per_rank);
+  for (int step = 0; step < kSteps; ++step) {
+    run_step(strategy, net, first, last, (per_rank + num_microbatches - 1) / num_microbatches,
+             num_microbatches);
+    strategy.clip_grad_norm(0.5);
+    optimizer->step(0.05);
+  }
+  return copies(net);
+}
+
+TEST(Ddp, RanksAndMicrobatchesGiveTheNumbersOfOneBigBatch) {
+  const std::vector<at::Tensor> expected = train(*make_none({}), 0, 1, 1);
+  EXPECT_FALSE(at::allclose(expected[0], SmallNet().conv_weight, 1e-3, 1e-3));  // it did learn
+  for (const int world_size : {1, 2, 3, 4}) {
+    for (const int num_microbatches : {1, 3}) {
+      run_ranks(world_size, [&](comm::Communicator& communicator) {
+        const auto strategy = make_ddp(kSmallBuckets, communicator);
+        const auto actual = train(*strategy, communicator.rank(), world_size, num_microbatches);
+        EXPECT_GT(strategy->layout().buckets.size(), 2U);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_LE((actual[i] - expected[i]).abs().max().item<double>(), 1e-10)
+              << world_size << " ranks, " << num_microbatches << " microbatches, parameter " << i;
+        }
+      });
+    }
+  }
+}
+
+TEST(Ddp, AllRanksStartAsRankZero) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    SmallNet net(static_cast<double>(communicator.rank()));
+    net.head_bias.requires_grad_(false);
+    const SmallNet expected(0);
+    make_ddp(kSmallBuckets, communicator)->prepare(net, kRules);
+    EXPECT_TRUE(at::equal(net.conv_weight, expected.conv_weight));
+    EXPECT_TRUE(at::equal(net.head_bias, expected.head_bias));
+    EXPECT_TRUE(at::equal(net.seen, expected.seen));
+  });
+}
+
+TEST(Ddp, BuffersBecomeRankZeros) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    SmallNet net;
+    const auto strategy = make_ddp({}, communicator);
+    strategy->prepare(net, kRules);
+    net.seen.fill_(communicator.rank() + 5);
+    strategy->synchronise_buffers();
+    EXPECT_TRUE(at::equal(net.seen, at::full({2}, 5.0, at::kDouble)));
+  });
+}
+
+TEST(Ddp, DifferentModelsAreRefusedWithRankAndParameter) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    SmallNet net(0, communicator.rank() == 2 ? at::kFloat : at::kDouble);
+    const auto strategy = make_ddp({}, communicator);
+    EXPECT_THAT([&] { strategy->prepare(net, kRules); },
+                ThrowsMessage<base::ConfigError>(
+                    testing::AllOf(HasSubstr("'conv_weight' float64"), HasSubstr("on rank 2"))));
+  });
+}
+
+TEST(Ddp, AParameterUnusedOnOneRankCountsAsZeroThere) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    SmallNet net;
+    DdpConfig config = kSmallBuckets;
+    config.allow_unused_parameters = true;
+    const auto strategy = make_ddp(config, communicator);
+    strategy->prepare(net, kRules);
+    strategy->begin_microbatch(true, true);
+    strategy->backward(communicator.rank() == 0 ? net.conv_bias.sum() : net.head_bias.sum(), 1.0);
+    strategy->finish_gradients();
+    EXPECT_NEAR(strategy->grad_norm(), std::sqrt(6.0 + 5.0), 1e-12);
+  });
+}
+
+TEST(Ddp, OneRankWritesTheState) {
+  std::mutex mutex;
+  int writers = 0;
+  run_ranks(3, [&](comm::Communicator& communicator) {
+    SmallNet net;
+    const auto strategy = make_ddp({}, communicator);
+    strategy->prepare(net, kRules);
+    const std::lock_guard lock(mutex);
+    for (const StateShard& shard : strategy->model_state()) writers += shard.is_writer ? 1 : 0;
+  });
+  EXPECT_EQ(writers, 7);
+}
+
+TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    const auto late_with = [&](const DdpConfig& config) {
+      SmallNet net;
+      const auto strategy = make_ddp(config, communicator);
+      strategy->prepare(net, kRules);
+      run_step(*strategy, net, 0, 4, 4, 1);
+      return strategy->late_parameters();
+    };
+    DdpConfig config = kSmallBuckets;
+    EXPECT_THAT(late_with(config), testing::IsEmpty());
+    config.bucket_order = {"conv_weight"};
+    EXPECT_THAT(late_with(config), testing::Contains("conv_weight"));
+  });
+}
+
+}  // namespace
+}  // namespace paceline::parallel

@@ -1,0 +1,51 @@
+#include "paceline/parallel/gradient_norm.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace paceline::parallel {
+namespace {
+
+TEST(GradientNorm, IsTheNormOverAllTensorsAndDtypes) {
+  const at::Tensor wide = at::linspace(-1, 1, 10001, at::kDouble);
+  const at::Tensor narrow = at::linspace(-2, 3, 77, at::kFloat);
+  const double expected = std::sqrt(wide.square().sum().item<double>() +
+                                    narrow.to(at::kDouble).square().sum().item<double>());
+  EXPECT_NEAR(flat_norm(std::vector{wide, narrow}), expected, 1e-5);
+  EXPECT_NEAR(flat_norm(std::vector{wide}), wide.norm().item<double>(), 1e-12);
+  EXPECT_EQ(flat_norm({}), 0.0);
+}
+
+TEST(GradientNorm, StaysExactOverManyFloats) {
+  const at::Tensor many = at::full({5'000'001}, 0.1, at::kFloat);
+  const double value = static_cast<double>(0.1F);
+  EXPECT_NEAR(flat_norm(std::vector{many}) / (value * std::sqrt(5'000'001.0)), 1.0, 1e-6);
+}
+
+TEST(GradientNorm, ClipsAsTorchDoes) {
+  const at::Tensor grad = at::full({4}, 3.0, at::kDouble);  // norm 6
+  EXPECT_DOUBLE_EQ(clip_flat_norm(std::vector{grad}, 1.5), 6.0);
+  EXPECT_DOUBLE_EQ(grad[0].item<double>(), 3.0 * (1.5 / (6.0 + 1e-6)));
+  const at::Tensor small = at::full({4}, 0.1, at::kDouble);
+  clip_flat_norm(std::vector{small}, 1.5);
+  EXPECT_DOUBLE_EQ(small[0].item<double>(), 0.1);
+}
+
+TEST(GradientNorm, LeavesGradientsWhoseNormIsNotFinite) {
+  const at::Tensor grad = at::zeros({4});
+  grad[1] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(std::isinf(clip_flat_norm(std::vector{grad}, 1.0)));
+  EXPECT_EQ(grad[0].item<double>(), 0.0);
+}
+
+TEST(GradientNorm, ClipsValues) {
+  const at::Tensor grad = at::linspace(-2, 2, 5, at::kDouble);
+  clip_flat_value(std::vector{grad}, 0.5);
+  EXPECT_EQ(grad.abs().max().item<double>(), 0.5);
+  EXPECT_EQ(grad[2].item<double>(), 0.0);
+}
+
+}  // namespace
+}  // namespace paceline::parallel

@@ -1,0 +1,50 @@
+#include "paceline/parallel/named_tensors.h"
+
+#include "paceline/tensor/torch.h"
+#include "support/small_net.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::parallel {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> names(const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> found;
+  for (const NamedTensor& named : tensors) found.push_back(named.name);
+  return found;
+}
+
+struct Child : torch::nn::Module {
+  explicit Child(const at::Tensor& shared) {
+    register_parameter("shared", shared);
+    register_parameter("frozen", at::zeros({1}), /*requires_grad=*/false);
+    register_buffer("count", at::zeros({}, at::kLong));
+  }
+};
+
+struct Parent : torch::nn::Module {
+  Parent() {
+    register_module("child", std::make_shared<Child>(weight));
+    register_parameter("weight", weight);
+    register_buffer("mean", at::zeros({1}));
+  }
+  at::Tensor weight = at::zeros({2}).requires_grad_();
+};
+
+TEST(NamedTensors, TiedParametersComeOnce) {
+  const Parent module;
+  EXPECT_THAT(names(trainable_parameters(module)), ElementsAre("weight"));
+  EXPECT_THAT(names(frozen_parameters(module)), ElementsAre("child.frozen"));
+  EXPECT_THAT(names(module_buffers(module)), ElementsAre("mean", "child.count"));
+}
+
+TEST(NamedTensors, ListsAreCutAfterTen) {
+  EXPECT_EQ(list_names(std::vector<std::string>{"a", "b"}), "'a', 'b'");
+  EXPECT_THAT(list_names(std::vector<std::string>(13, "x")), testing::EndsWith("'x' and 3 more"));
+}
+
+}  // namespace
+}  // namespace paceline::parallel
