@@ -1,0 +1,205 @@
+"""Writes models.json: numbers of torchvision's ResNets and timm's ViTs for weights given by a formula.
+
+    python tests/golden/models/make_models.py        # torch 2.11, torchvision 0.26, timm 1.0
+
+Weights, images and labels are functions of their indices (see `fill`), which reference_weights.h
+repeats in C++, so that no weights are stored.
+"""
+
+import json
+import pathlib
+
+import numpy as np
+import timm
+import torch
+import torchvision
+from torch.utils.flop_counter import FlopCounterMode
+
+RESNETS = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
+VITS = [f"vit_{size}_patch{patch}_224" for patch in (16, 32) for size in ("tiny", "small", "base")]
+WIDTHS = {"tiny": (192, 3), "small": (384, 6), "base": (768, 12)}
+IMAGES, LABELS = 1_000_003, 1_000_004  # their numbers beside those of the state_dict's entries
+
+# (model, image size, dtype, stem)
+CASES = [
+    ("resnet18", 64, "float64", "imagenet"),
+    ("resnet18", 64, "float32", "imagenet"),
+    ("resnet18", 32, "float64", "small"),
+    ("resnet34", 32, "float64", "imagenet"),
+    ("resnet50", 64, "float64", "imagenet"),
+    ("resnet50", 64, "float32", "imagenet"),
+    ("resnet101", 32, "float64", "imagenet"),
+    ("resnet152", 32, "float64", "imagenet"),
+    ("vit_tiny_patch16_224", 64, "float64", None),
+    ("vit_tiny_patch16_224", 64, "float32", None),
+    ("vit_small_patch32_224", 64, "float64", None),
+    ("vit_small_patch32_224", 64, "float32", None),
+]
+BATCH, CLASSES, SMOOTHING = 8, 10, 0.1
+
+
+def make(name, stem="imagenet", **options):
+    if name.startswith("resnet"):
+        model = getattr(torchvision.models, name)(**options)
+        if stem == "small":
+            model.conv1 = torch.nn.Conv2d(3, 64, 3, 1, 1, bias=False)
+            model.maxpool = torch.nn.Identity()
+        return model
+    if name == "vit_tiny_patch32_224":  # not among timm's names
+        return timm.models.vision_transformer.VisionTransformer(
+            patch_size=32, embed_dim=192, num_heads=3, **options)
+    return timm.create_model(name, **options)
+
+
+def words(number, count):
+    """`count` 32-bit hashes of (number, index)."""
+    x = np.arange(count, dtype=np.uint32) + np.uint32((0x9E3779B9 * (number + 1)) % 2**32)
+    x ^= x >> np.uint32(16)
+    x *= np.uint32(0x7FEB352D)
+    x ^= x >> np.uint32(15)
+    x *= np.uint32(0x846CA68B)
+    x ^= x >> np.uint32(16)
+    return x
+
+
+def fill(number, name, shape, norm_bias):
+    """The values of entry `number` of a state_dict: uniform, scaled so that activations stay near 1.
+
+    A `norm_bias` of 2.5 keeps most ReLUs open, so that float32 rounding does not flip them and numbers
+    can be compared across machines.
+    """
+    u = words(number, int(np.prod(shape))) / 2.0**32 - 0.5
+    if name.endswith("num_batches_tracked"):
+        values = np.full_like(u, 3)
+    elif name.endswith("running_var"):
+        values = 1 + 0.5 * u
+    elif name.endswith("running_mean"):
+        values = 0.2 * u
+    elif name.endswith("bias"):
+        values = 0.2 * u + (norm_bias if "bn" in name else 0.0)
+    elif name.endswith("weight") and len(shape) == 1:
+        values = 1 + 0.5 * u
+    elif name.endswith("weight"):
+        gain = 2.0 if len(shape) == 4 else 1.0
+        values = u * np.sqrt(12 * gain / np.prod(shape[1:]))
+    else:
+        values = 0.4 * u
+    return torch.from_numpy(values.reshape(shape))
+
+
+def set_weights(model, norm_bias=0.0):
+    with torch.no_grad():
+        for number, (name, tensor) in enumerate(model.state_dict().items()):
+            tensor.copy_(fill(number, name, tuple(tensor.shape), norm_bias))
+
+
+def images(batch, size, dtype):
+    u = words(IMAGES, batch * 3 * size * size) / 2.0**32 - 0.5
+    return torch.from_numpy((4 * u).reshape(batch, 3, size, size)).to(dtype)
+
+
+def labels(batch):
+    return torch.from_numpy((words(LABELS, batch) % CLASSES).astype(np.int64))
+
+
+def run_case(name, size, dtype_name, stem):
+    dtype = getattr(torch, dtype_name)
+    options = {} if name.startswith("resnet") else {"img_size": size}
+    model = make(name, stem or "imagenet", num_classes=CLASSES, **options).to(dtype)
+    norm_bias = 2.5 if dtype_name == "float32" else 0.0
+    set_weights(model, norm_bias)
+    x = images(BATCH, size, dtype)
+    with torch.no_grad():
+        eval_logits = model.eval()(x[:2])
+    logits = model.train()(x)
+    loss = torch.nn.functional.cross_entropy(logits, labels(BATCH), reduction="sum",
+                                             label_smoothing=SMOOTHING)
+    loss.backward()
+    gradients = [p.grad.double() for p in model.parameters()]
+    return {
+        "model": name, "image_size": size, "dtype": dtype_name, "stem": stem or "imagenet",
+        "norm_bias": norm_bias,
+        "eval_logits": eval_logits.double().flatten().tolist(),
+        "logits": logits[:2].detach().double().flatten().tolist(),
+        "loss": loss.item(),
+        "grad_norm": torch.stack([g.norm() for g in gradients]).norm().item(),
+        "parameters": {n: g.norm().item() for (n, _), g in zip(model.named_parameters(), gradients)},
+        "buffers": {n: b.double().norm().item() for n, b in model.named_buffers()},
+    }
+
+
+def fnv1a(text):
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+def state_summary(name):
+    """Names and shapes of the state_dict in order, as a hash."""
+    with torch.device("meta"):
+        model = make(name)
+    lines = [f"{n}:{','.join(map(str, t.shape))}\n" for n, t in model.state_dict().items()]
+    return {"entries": len(lines), "parameters": sum(p.numel() for p in model.parameters()),
+            "hash": f"{fnv1a(''.join(lines)):016x}"}
+
+
+def initial(name):
+    """Mean, deviation and mean absolute value of each parameter as drawn."""
+    torch.manual_seed(1)
+    out = {}
+    for n, p in make(name).named_parameters():
+        if not n.startswith("blocks.") or n.startswith("blocks.0."):
+            p = p.detach().double()
+            out[n] = [p.mean().item(), p.std(correction=0).item(), p.abs().mean().item()]
+    return out
+
+
+def flops(name):
+    timm.layers.set_fused_attn(False)  # the counter sees matrix products, not the fused kernel
+    with torch.device("meta"):
+        model = make(name).eval()
+        with FlopCounterMode(display=False) as counter:
+            model(torch.empty(1, 3, 224, 224))
+    timm.layers.set_fused_attn(True)
+    return counter.get_total_flops()
+
+
+def base_logits():
+    """vit_base_patch32_224 at its own size."""
+    model = make("vit_base_patch32_224", num_classes=CLASSES).eval()
+    set_weights(model)
+    with torch.no_grad():
+        return model(images(1, 224, torch.float32)).double().flatten().tolist()
+
+
+def rounded(value):
+    """The same with 13 significant digits, which the tests' 1e-10 leaves room for."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.13g}") if isinstance(value, float) else value
+
+
+def write(numbers):
+    path = pathlib.Path(__file__).with_name("models.json")
+    text = json.dumps(rounded(numbers), separators=(",", ":"))
+    path.write_text(text.replace("},", "},\n") + "\n")
+
+
+def main():
+    torch.set_num_threads(1)
+    write({
+        "made_with": {"torch": torch.__version__, "torchvision": torchvision.__version__,
+                      "timm": timm.__version__, "threads": 1},
+        "state": {name: state_summary(name) for name in RESNETS + VITS},
+        "flops": {name: flops(name) for name in ("resnet18", "resnet50", "vit_base_patch32_224")},
+        "initial": {name: initial(name) for name in ("resnet18", "vit_tiny_patch16_224")},
+        "base_logits": base_logits(),
+        "cases": [run_case(*case) for case in CASES],
+    })
+
+
+if __name__ == "__main__":
+    main()
