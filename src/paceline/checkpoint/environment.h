@@ -10,9 +10,9 @@ namespace paceline::checkpoint {
 struct Environment {
   int world_size = 1;
   int threads_per_rank = 1;
-  std::string libtorch;         ///< "2.11.0"
-  std::string instruction_set;  ///< LibTorch's choice for this CPU: "AVX2"
-  std::string device;           ///< "cpu", or the GPU's name
+  std::string libtorch = {};         ///< "2.11.0"
+  std::string instruction_set = {};  ///< LibTorch's choice for this CPU: "AVX2"
+  std::string device = {};           ///< "cpu", or the GPU's name
   bool operator==(const Environment&) const = default;
 };
 

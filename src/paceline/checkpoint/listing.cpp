@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace paceline::checkpoint {
 
@@ -56,20 +57,20 @@ Latest find_latest(const fs::path& folder) {
 
 std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
                             MonitorMode mode, std::size_t count) {
-  std::vector<Listed> candidates;
-  std::copy_if(checkpoints.begin(), checkpoints.end(), std::back_inserter(candidates),
-               [&](const Listed& listed) {
-                 return listed.monitored && listed.monitored->name == monitor &&
-                        !std::isnan(listed.monitored->value);
-               });
-  std::sort(candidates.begin(), candidates.end(), [&](const Listed& a, const Listed& b) {
-    const double left = a.monitored->value;
-    const double right = b.monitored->value;
-    if (left == right) return a.step < b.step;
-    return mode == MonitorMode::kMax ? left > right : left < right;
-  });
-  if (candidates.size() > count) candidates.resize(count);
-  return candidates;
+  // Smaller scores are better; of equal ones the sort keeps the order of steps.
+  std::vector<std::pair<double, const Listed*>> ranking;
+  for (const Listed& listed : checkpoints) {
+    if (!listed.monitored || listed.monitored->name != monitor) continue;
+    const double value = listed.monitored->value;
+    if (!std::isnan(value))
+      ranking.emplace_back(mode == MonitorMode::kMax ? -value : value, &listed);
+  }
+  std::stable_sort(ranking.begin(), ranking.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Listed> best;
+  for (std::size_t i = 0; i < std::min(count, ranking.size()); ++i)
+    best.push_back(*ranking[i].second);
+  return best;
 }
 
 std::string describe_newest(const fs::path& folder) {

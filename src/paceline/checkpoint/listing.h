@@ -44,8 +44,8 @@ Latest find_latest(const std::filesystem::path& folder);
 
 enum class MonitorMode { kMax, kMin };
 
-/// The up to `count` best checkpoints by this metric, best first; of equal ones the earlier is the
-/// better. Those without the metric or with NaN are none.
+/// The up to `count` best of checkpoints in the order of their steps by this metric, best first; of
+/// equal ones the earlier is the better. Those without the metric or with NaN are none.
 std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
                             MonitorMode mode, std::size_t count);
 

@@ -12,7 +12,7 @@ namespace paceline::checkpoint {
 namespace {
 
 using base::CheckpointError;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kFormatName = "paceline-checkpoint";
 
@@ -24,16 +24,16 @@ std::string first_line(std::string_view rest) {
 }
 
 /// JSON has no NaN and no infinity; as text they survive.
-Json number_to_json(double value) {
-  return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+OrderedJson number_to_json(double value) {
+  return std::isfinite(value) ? OrderedJson(value) : OrderedJson(fmt::format("{}", value));
 }
 
-double number_from_json(const Json& value) {
+double number_from_json(const OrderedJson& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
 }
 
-Json to_json(const TensorRecord& tensor) {
-  Json slices = Json::array();
+OrderedJson to_json(const TensorRecord& tensor) {
+  OrderedJson slices = OrderedJson::array();
   for (const SliceRecord& slice : tensor.slices) {
     slices.push_back({{"file", slice.file},
                       {"tensor", slice.tensor},
@@ -45,7 +45,7 @@ Json to_json(const TensorRecord& tensor) {
       {"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"slices", slices}};
 }
 
-Json to_json(const Environment& environment) {
+OrderedJson to_json(const Environment& environment) {
   return {{"world_size", environment.world_size},
           {"threads_per_rank", environment.threads_per_rank},
           {"libtorch", environment.libtorch},
@@ -53,36 +53,36 @@ Json to_json(const Environment& environment) {
           {"device", environment.device}};
 }
 
-std::uint64_t hex_from_json(const Json& value) {
+std::uint64_t hex_from_json(const OrderedJson& value) {
   return std::stoull(value.get<std::string>(), nullptr, 16);
 }
 
-TensorRecord tensor_from_json(const Json& json) {
+TensorRecord tensor_from_json(const OrderedJson& json) {
   TensorRecord tensor;
   json.at("name").get_to(tensor.name);
   json.at("dtype").get_to(tensor.dtype);
   json.at("shape").get_to(tensor.shape);
-  for (const Json& slice : json.at("slices")) {
+  for (const OrderedJson& slice : json.at("slices")) {
     tensor.slices.push_back({slice.at("file"), slice.at("tensor"), slice.at("begin"),
                              slice.at("end"), hex_from_json(slice.at("xxh3"))});
   }
   return tensor;
 }
 
-Manifest manifest_from_json(const Json& json) {
+Manifest manifest_from_json(const OrderedJson& json) {
   Manifest manifest;
   json.at("step").get_to(manifest.step);
-  const Json& environment = json.at("environment");
+  const OrderedJson& environment = json.at("environment");
   manifest.environment = {environment.at("world_size"), environment.at("threads_per_rank"),
                           environment.at("libtorch"), environment.at("instruction_set"),
                           environment.at("device")};
-  if (const Json& monitored = json.at("monitored"); !monitored.is_null()) {
+  if (const OrderedJson& monitored = json.at("monitored"); !monitored.is_null()) {
     manifest.monitored = {monitored.at("name"), number_from_json(monitored.at("value"))};
   }
-  for (const Json& file : json.at("files")) {
+  for (const OrderedJson& file : json.at("files")) {
     manifest.files.push_back({file.at("name"), file.at("size"), hex_from_json(file.at("xxh3"))});
   }
-  for (const Json& tensor : json.at("tensors"))
+  for (const OrderedJson& tensor : json.at("tensors"))
     manifest.tensors.push_back(tensor_from_json(tensor));
   manifest.state = json.at("state");
   json.at("config").get_to(manifest.config);
@@ -90,7 +90,7 @@ Manifest manifest_from_json(const Json& json) {
 }
 
 /// Brings the JSON of an older version to the present one, a version at a time. There is none yet.
-Json migrate(Json json, int version, const std::filesystem::path& path) {
+OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
   if (version > kFormatVersion) {
     throw CheckpointError(
         fmt::format("{}: it has format version {} and this program reads up to {}: use the program "
@@ -151,23 +151,23 @@ void check_consistent(const Manifest& manifest, const std::filesystem::path& pat
 
 std::string encode(const Manifest& manifest) {
   check_numbers(manifest.state);
-  Json json = {{"format", kFormatName},
-               {"version", kFormatVersion},
-               {"step", manifest.step},
-               {"environment", to_json(manifest.environment)},
-               {"monitored", nullptr}};
+  OrderedJson json = {{"format", kFormatName},
+                      {"version", kFormatVersion},
+                      {"step", manifest.step},
+                      {"environment", to_json(manifest.environment)},
+                      {"monitored", nullptr}};
   if (manifest.monitored) {
     json["monitored"] = {{"name", manifest.monitored->name},
                          {"value", number_to_json(manifest.monitored->value)}};
   }
   json["state"] = manifest.state;
   json["config"] = manifest.config;
-  json["files"] = Json::array();
+  json["files"] = OrderedJson::array();
   for (const FileRecord& file : manifest.files) {
     json["files"].push_back(
         {{"name", file.name}, {"size", file.size}, {"xxh3", hex(file.checksum)}});
   }
-  json["tensors"] = Json::array();
+  json["tensors"] = OrderedJson::array();
   for (const TensorRecord& tensor : manifest.tensors) json["tensors"].push_back(to_json(tensor));
   const std::string rest = json.dump(1).substr(1) + "\n";  // without the opening brace
   return first_line(rest) + rest;
@@ -181,7 +181,7 @@ Manifest decode(std::string_view text, const std::filesystem::path& path) {
         fmt::format("{}: damaged: its checksum does not fit its text", path.string()));
   }
   try {
-    Json json = Json::parse(text);
+    OrderedJson json = OrderedJson::parse(text);
     if (json.at("format") != kFormatName)
       throw CheckpointError(path.string() + ": not a checkpoint's");
     json = migrate(std::move(json), json.at("version").get<int>(), path);

@@ -15,7 +15,7 @@ namespace paceline::checkpoint {
 struct RetentionPolicy {
   std::optional<std::int64_t> keep_last = 3;  ///< at least 1; nothing: keep all
   std::int64_t keep_best = 0;
-  std::string monitor;  ///< the metric that says what is best, as in Monitored::name
+  std::string monitor = {};  ///< the metric that says what is best, as in Monitored::name
   MonitorMode mode = MonitorMode::kMax;
 };
 

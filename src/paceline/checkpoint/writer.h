@@ -20,11 +20,12 @@ struct SaveRequest {
   std::filesystem::path
       folder;  ///< of all checkpoints of the run, on a file system that all ranks share
   std::int64_t step = 0;
-  std::span<const tensor::StateShard> shards;  ///< this rank's; those with is_writer are written
-  nlohmann::json state;                        ///< without NaN and infinity, which JSON lacks
-  std::string config;
-  std::optional<Monitored> monitored;
-  Environment environment;
+  /// This rank's; those with is_writer are written.
+  std::span<const tensor::StateShard> shards = {};
+  nlohmann::json state = {};  ///< without NaN and infinity, which JSON lacks
+  std::string config = {};
+  std::optional<Monitored> monitored = {};
+  Environment environment = {};
 };
 
 /// Saves a checkpoint under folder/checkpoint_name(step) and returns that path. Each rank writes

@@ -19,11 +19,11 @@ TEST(Environment, NamesEveryDifference) {
   const Environment saved{2, 1, "2.11.0", "AVX2", "cpu"};
   EXPECT_TRUE(differences(saved, saved).empty());
   EXPECT_THAT(differences(saved, {4, 8, "2.12.0", "AVX512", "NVIDIA H200"}),
-              testing::ElementsAre("world size: saved with 2, now 4",
-                                   "threads per rank: saved with 1, now 8",
-                                   "LibTorch: saved with 2.11.0, now 2.12.0",
-                                   "instruction set: saved with AVX2, now AVX512",
-                                   "device: saved with cpu, now NVIDIA H200"));
+              ::testing::ElementsAre("world size: saved with 2, now 4",
+                                     "threads per rank: saved with 1, now 8",
+                                     "LibTorch: saved with 2.11.0, now 2.12.0",
+                                     "instruction set: saved with AVX2, now AVX512",
+                                     "device: saved with cpu, now NVIDIA H200"));
 }
 
 }  // namespace

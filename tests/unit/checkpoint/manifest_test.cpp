@@ -13,7 +13,7 @@
 namespace paceline::checkpoint {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Manifest example() {
   return {

@@ -12,8 +12,8 @@
 namespace paceline::checkpoint {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 Listed listed(std::int64_t step, std::optional<double> top1, const std::string& name = "val/top1") {
   Listed result{.path = checkpoint_name(step), .step = step, .monitored = std::nullopt};

@@ -14,16 +14,16 @@
 namespace paceline::checkpoint {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(RunLock, RefusesASecondHolderAndNamesTheFirst) {
   const base::TempDir dir;
   const auto run = dir.path() / "a" / "run";
   auto lock = std::make_unique<RunLock>(run);
   EXPECT_THAT(message_of([&] { RunLock second(run); }),
-              testing::AllOf(HasSubstr(run.string()),
-                             HasSubstr(fmt::format("in use by process {} on ", getpid())),
-                             HasSubstr("--run-dir")));
+              ::testing::AllOf(HasSubstr(run.string()),
+                               HasSubstr(fmt::format("in use by process {} on ", getpid())),
+                               HasSubstr("--run-dir")));
   lock.reset();
   const RunLock free_again(run);
 }

@@ -13,8 +13,8 @@
 namespace paceline::checkpoint {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class SafetensorsTest : public ::testing::Test {
  protected:

@@ -16,7 +16,7 @@ using metrics::MetricStep;
 using metrics::MetricValue;
 using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Keeps what it gets as text; can be made to wait or to fail.
 class FakeWriter : public RecordWriter {

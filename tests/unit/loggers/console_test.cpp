@@ -28,7 +28,7 @@ Record eval_record(std::int64_t step, double time) {
   return record;
 }
 
-class ConsoleTest : public testing::Test {
+class ConsoleTest : public ::testing::Test {
  protected:
   ConsoleWriter make(ConsoleConfig config, TerminalStyle style, std::int64_t total_steps = 200) {
     return {std::move(config),
