@@ -95,7 +95,7 @@ int main() {
   pl::train::Engine engine({}, {});
   const pl::train::RunContext run{*communicator, {}, 1, {}, no_signal};
   pl::train::TrainerConfig config;
-  config.duration = {pl::config::Duration{40, pl::config::TimeUnit::kBatch}};
+  config.duration = {{{40, pl::config::TimeUnit::kBatch}}};
   pl::train::Trainer trainer({state, run, engine, *loader, *schedule, sgd.lr}, config);
   trainer.fit();
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kDefaultGlobalBatchSize = 256;
 std::int64_t total_steps(const config::DurationList& durations,
                          const config::StepLengths& lengths) {
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
-  for (const config::Duration& duration : durations) {
+  for (const config::Duration& duration : durations.any_of) {
     if (duration.unit == config::TimeUnit::kSecond) continue;
     if (duration.unit == config::TimeUnit::kFraction) {
       throw base::ConfigError(

@@ -2,6 +2,7 @@
 
 #include "paceline/callbacks/early_stop.h"
 #include "paceline/data/transforms/presets.h"
+#include "paceline/data/transforms/schema.h"
 #include "paceline/loggers/console.h"
 #include "paceline/loggers/jsonl.h"
 #include "paceline/loggers/tensorboard.h"
@@ -72,22 +73,6 @@ void add_datasets(Registries& registries) {
 }
 
 template <typename Config>
-void add_transform(Registries& registries) {
-  registries.transforms.add<Config>(
-      [](const Config& config) { return std::make_unique<data::TransformConfig>(config); });
-}
-
-void add_transforms(Registries& registries) {
-  add_transform<data::RandomResizedCropConfig>(registries);
-  add_transform<data::RandomCropConfig>(registries);
-  add_transform<data::RandomHorizontalFlipConfig>(registries);
-  add_transform<data::ColorJitterConfig>(registries);
-  add_transform<data::ResizeConfig>(registries);
-  add_transform<data::CenterCropConfig>(registries);
-  add_transform<data::NormalizeConfig>(registries);
-}
-
-template <typename Config>
 void add_schedule(Registries& registries) {
   registries.schedules.add<Config>([](const Config& config, const optim::RunLength& length) {
     return optim::make_schedule(config, length);
@@ -134,7 +119,7 @@ std::unique_ptr<Registries> make_registries() {
   auto registries = std::make_unique<Registries>();
   models::add_builtin(registries->models);
   add_datasets(*registries);
-  add_transforms(*registries);
+  data::register_transforms(registries->transforms);
   add_optimization(*registries);
   add_observers(*registries);
   return registries;

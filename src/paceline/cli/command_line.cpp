@@ -10,7 +10,8 @@ namespace paceline::cli {
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
     app.allow_extras();
-    app.parse({arguments.rbegin(), arguments.rend()});
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    app.parse(reversed);
     refuse_foreign_options(app.remaining(/*recurse=*/true));
     const auto rest = app.remaining(true);
     if (!rest.empty())

@@ -177,7 +177,7 @@ class Binder {
     if (name != nullptr && !name->is_scalar()) {
       return complain(
           *name, join_path(path, "name"),
-          fmt::format("must be the name of a {}, got {}", type.component_kind, name->describe()));
+          fmt::format("must be a component's name, got {}", name->describe()));
     }
     if (name != nullptr) component.name = name->text;
     if (node.is_list()) {

@@ -21,12 +21,15 @@ class SchemaWriter {
     const FieldInfo* choice = info.inline_field();
     if (choice == nullptr) return schema;
     // The struct's own keys stand in every alternative, so that each can forbid all others.
+    Json names = Json::array();
     Json alternatives = Json::array();
     for_each_entry(*choice->type, [&](const ComponentEntry& entry) {
       Json alternative = component(entry, *choice);
       add_fields(info, alternative);
+      names.push_back(entry.name);
       alternatives.push_back(std::move(alternative));
     });
+    alternatives.push_back({{"enum", std::move(names)}});
     return {{"description", info.summary}, {"anyOf", std::move(alternatives)}};
   }
 
@@ -43,7 +46,8 @@ class SchemaWriter {
       if (field.is_inline) continue;
       Json property = write_type(*field.type, &field);
       property["description"] = field.help;
-      if (!is_section(*field.type)) property["default"] = json_value(field.default_value);
+      if (!is_section(*field.type) && !field.is_required())
+        property["default"] = json_value(field.default_value);
       for (const FieldRule& rule : field.rules) add_rule(rule, *field.type, property);
       schema["properties"][field.name] = std::move(property);
       if (field.is_required()) schema["required"].push_back(field.name);

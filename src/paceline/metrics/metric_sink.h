@@ -21,8 +21,8 @@ struct MetricValue {
   double value = 0;
 };
 
-/// Takes the values of a run as they appear, on rank 0. Calls come from the training thread and must
-/// not block it: a sink that writes does so on another thread.
+/// Takes the values of a run as they appear, on rank 0. Calls come from the training thread and
+/// must not block it: a sink that writes does so on another thread.
 class MetricSink {
  public:
   virtual ~MetricSink() = default;

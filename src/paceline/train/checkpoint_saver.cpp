@@ -50,7 +50,7 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   if (value && is_best(*value)) best_ = value;
   if (!run.is_main_rank()) return;
   base::log_info("saved {}", path.string());
-  apply_retention(files_, facts_.folder,
+  checkpoint::apply_retention(files_, facts_.folder,
                   {.keep_last = config_.keep_last,
                    .keep_best = config_.keep_best,
                    .monitor = config_.monitor,

@@ -19,7 +19,7 @@ double steady_now_s() {
 std::int64_t last_step_of(const config::DurationList& durations,
                           const config::StepLengths& lengths) {
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  for (const config::Duration& duration : durations) {
+  for (const config::Duration& duration : durations.any_of) {
     if (duration.unit != config::TimeUnit::kSecond)
       last = std::min(last, to_steps(duration, lengths));
   }
@@ -28,7 +28,7 @@ std::int64_t last_step_of(const config::DurationList& durations,
 
 double wall_clock_limit_of(const config::DurationList& durations) {
   double limit = std::numeric_limits<double>::infinity();
-  for (const config::Duration& duration : durations) {
+  for (const config::Duration& duration : durations.any_of) {
     if (duration.unit == config::TimeUnit::kSecond) limit = std::min(limit, duration.value);
   }
   return limit;

@@ -13,7 +13,7 @@ enum class Precision { kFloat32, kFloat64 };
 
 /// The `train` section of a recipe.
 struct TrainerConfig {
-  config::DurationList duration{config::Duration{90, config::TimeUnit::kEpoch}};
+  config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
   std::optional<config::Duration> min_duration;
   Precision precision = Precision::kFloat32;
   bool channels_last = true;

@@ -11,7 +11,7 @@ namespace {
 Recipe recipe_with(std::int64_t global_batch_size) {
   Recipe recipe;
   recipe.data.global_batch_size = global_batch_size;
-  recipe.train.duration = {config::Duration{3, config::TimeUnit::kEpoch}};
+  recipe.train.duration = {{{3, config::TimeUnit::kEpoch}}};
   return recipe;
 }
 
@@ -25,9 +25,9 @@ TEST(BatchArithmetic, CountsTheLastSmallerBatch) {
 
 TEST(BatchArithmetic, TakesTheFirstOfSeveralDurations) {
   Recipe recipe = recipe_with(10);
-  recipe.train.duration = {config::Duration{3, config::TimeUnit::kEpoch},
-                           config::Duration{250, config::TimeUnit::kSample},
-                           config::Duration{3600, config::TimeUnit::kSecond}};
+  recipe.train.duration = {{{3, config::TimeUnit::kEpoch},
+                            {250, config::TimeUnit::kSample},
+                            {3600, config::TimeUnit::kSecond}}};
   EXPECT_EQ(batch_arithmetic(recipe, 100, 1).lengths.total_steps, 25);
 }
 
@@ -53,7 +53,7 @@ TEST(BatchArithmetic, SaysHowTheBatchIsDivided) {
 TEST(BatchArithmetic, RefusesABatchThatRanksCannotShare) {
   EXPECT_THROW(batch_arithmetic(recipe_with(3), 100, 4), base::ConfigError);
   Recipe recipe = recipe_with(8);
-  recipe.train.duration = {config::Duration{0.5, config::TimeUnit::kFraction}};
+  recipe.train.duration = {{{0.5, config::TimeUnit::kFraction}}};
   EXPECT_THROW(batch_arithmetic(recipe, 100, 1), base::ConfigError);
 }
 

@@ -1,8 +1,8 @@
 #include "paceline/data/buffer_pool.h"
 
-#include "gtest/gtest.h"
-
 #include <cstdint>
+
+#include <gtest/gtest.h>
 
 namespace paceline::data {
 namespace {

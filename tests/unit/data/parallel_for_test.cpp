@@ -1,10 +1,11 @@
 #include "paceline/data/parallel_for.h"
 
-#include "gtest/gtest.h"
 #include "paceline/base/error.h"
 
 #include <atomic>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace paceline::data {
 namespace {

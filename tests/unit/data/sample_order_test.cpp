@@ -1,12 +1,13 @@
 #include "paceline/data/sample_order.h"
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "paceline/base/error.h"
 
 #include <cmath>
 #include <set>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace paceline::data {
 namespace {
@@ -49,7 +50,7 @@ TEST(SampleOrder, DependsOnSeedAndEpochOnly) {
 
 TEST(SampleOrder, KeepsItsNumbersForEver) {
   // Reproducibility of old runs: these numbers must never change.
-  EXPECT_THAT(order_of(42, 7, 10), testing::ElementsAre(4, 5, 7, 3, 9, 2, 0, 8, 1, 6));
+  EXPECT_THAT(order_of(42, 7, 10), ::testing::ElementsAre(4, 5, 7, 3, 9, 2, 0, 8, 1, 6));
   EXPECT_EQ(SampleOrder(42, 7, 1'281'167).at(123'456), 1'184'324);
 }
 
@@ -148,7 +149,7 @@ TEST(BatchPlan, RefusesWhatCannotBe) {
     BatchPlan(9, 10, true, 0, 1);
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("drop_last"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("drop_last"));
   }
 }
 

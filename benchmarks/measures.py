@@ -1,0 +1,228 @@
+"""What is measured: each Measure makes its contenders, functions that do the work once and return a figure."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Callable
+
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+TIMEOUT_S = 900
+
+
+@dataclasses.dataclass
+class Measure:
+    name: str
+    title: str
+    unit: str
+    must: str
+    goal: str
+    own: Callable
+    peer: Callable
+
+    def contenders(self, workspace):
+        """Name to function; the peer only where its Python is there."""
+        found = {"own": lambda: self.own(workspace)}
+        if workspace.peer_python:
+            found["peer"] = lambda: self.peer(workspace)
+        return found
+
+
+class Workspace:
+    """A scratch folder with the data that both contenders read."""
+
+    def __init__(self, build, peer_python):
+        self.build = build.resolve()
+        self.peer_python = peer_python
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="paceline-bench-"))
+        self.paceline("data", "synth", self.folder / "shapes", "--classes", "10", "--train-per-class", "64",
+                      "--val-per-class", "2")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def environment(self, threads):
+        return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+
+    def paceline(self, *arguments, threads=2):
+        command = [self.build / "bin" / "paceline", *map(str, arguments)]
+        subprocess.run(command, check=True, env=self.environment(threads), timeout=TIMEOUT_S, cwd=self.folder,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def peer(self, script, *arguments, threads=2, ranks=1):
+        """Runs a peer script; returns the JSON of its last line."""
+        python = [str(self.peer_python)]
+        if ranks > 1:
+            python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
+        command = [*python, str(PEERS / script), *map(str, arguments)]
+        out = subprocess.run(command, check=True, env=self.environment(threads), timeout=TIMEOUT_S, cwd=self.folder,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        return json.loads([line for line in out.splitlines() if line.startswith("{")][-1])
+
+    def write_recipe(self, text):
+        path = self.folder / "recipe.yaml"
+        path.write_text(text.replace("DATA", str(self.folder / "shapes")))
+        return path
+
+    def train(self, recipe, *overrides, ranks=1, threads=2, run="run"):
+        """Trains; returns the lines of metrics.jsonl that are steps."""
+        directory = self.folder / run
+        shutil.rmtree(directory, ignore_errors=True)
+        self.paceline("train", self.write_recipe(recipe), *overrides, "--run-dir", directory, "--nproc", ranks,
+                      threads=threads)
+        lines = map(json.loads, (directory / "metrics.jsonl").read_text().splitlines())
+        return [line for line in lines if "train/loss" in line]
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def step_ms(steps, skip):
+    """Median time from the end of one step to the end of the next, in milliseconds."""
+    times = [line["wall_time"] for line in steps][skip:]
+    return 1e3 * statistics.median(b - a for a, b in zip(times, times[1:]))
+
+
+def with_peak_memory(work):
+    """Runs work in a child of its own, so that its children's peak memory can be told; in MiB."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            os.write(writer, str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writer)
+    peak = os.read(reader, 64)
+    os.close(reader)
+    os.waitpid(child, 0)
+    return int(peak) / 1024
+
+
+# Process start to the end of the first step: ResNet-18, 8 JPEG images of 64 pixels a rank.
+
+START_UP = """
+model:     {name: resnet18, num_classes: 10}
+data:      {name: image_folder, path: DATA, image_size: 64, batch_size_per_rank: 8}
+train:     {duration: 1ba, eval_batches: 1}
+optimizer: {name: sgd, lr: 0.1}
+schedule:  {name: constant}
+checkpoint: {keep_best: 0}
+"""
+
+
+def own_start_up(workspace, ranks):
+    begin = time.time()
+    steps = workspace.train(START_UP, ranks=ranks, threads=2 // ranks)
+    return steps[0]["wall_time"] - begin
+
+
+def peer_start_up(workspace, ranks):
+    begin = time.time()
+    done = workspace.peer("first_step.py", workspace.folder / "shapes", ranks=ranks, threads=2 // ranks)
+    return done["time"] - begin
+
+
+# Launch-bound: a ViT of width 64, 12 layers, 16 patches, batch 1, one thread.
+
+LAUNCH_BOUND = """
+model:     {name: vit, num_classes: 10, img_size: 32, patch_size: 8, embed_dim: 64, depth: 12, num_heads: 4}
+data:      {name: synthetic, num_samples: 100000, num_val_samples: 1, num_classes: 10, size: 32,
+            global_batch_size: 1, num_threads: 1}
+train:     {duration: 600ba, log_accuracy: false, eval_every: 600ba}
+optimizer: {name: sgd, lr: 0.01}
+schedule:  {name: constant}
+checkpoint: {every: 600ba, keep_best: 0}
+"""
+
+# Compute-bound: channels-last float32, two threads.
+
+COMPUTE_BOUND = """
+model:     {name: MODEL, num_classes: 10}
+data:      {name: synthetic, num_samples: 4096, num_val_samples: 1, num_classes: 10, size: SIZE,
+            global_batch_size: 16, num_threads: 1}
+train:     {duration: 12ba, log_accuracy: false, eval_every: 12ba}
+optimizer: {name: sgd, lr: 0.01}
+schedule:  {name: constant}
+checkpoint: {every: 12ba, keep_best: 0}
+"""
+
+
+def own_compute(workspace, model, size):
+    steps = workspace.train(COMPUTE_BOUND.replace("MODEL", model).replace("SIZE", str(size)))
+    return 16e3 / step_ms(steps, skip=2)
+
+
+def peer_compute(workspace, model, size):
+    done = workspace.peer("loop.py", "--model", model, "--size", size, "--batch", 16, "--steps", 12, "--channels-last")
+    return 16e3 / done["step_ms"]
+
+
+# DDP: what synchronisation adds to a step of two ranks of one thread; ResNet-18, 64 px, 16 a rank.
+
+DDP = COMPUTE_BOUND.replace("MODEL", "resnet18").replace("SIZE", "64").replace(
+    "global_batch_size: 16", "batch_size_per_rank: 16").replace("12ba", "25ba")
+
+
+def own_ddp_overhead(workspace):
+    together = step_ms(workspace.train(DDP, ranks=2, threads=1), skip=5)
+    # Synchronisation off: the same two ranks as independent processes at the same time.
+    recipe = workspace.write_recipe(DDP)
+    processes = []
+    for number in range(2):
+        directory = workspace.folder / f"alone-{number}"
+        shutil.rmtree(directory, ignore_errors=True)
+        command = [workspace.build / "bin" / "paceline", "train", recipe, "--run-dir", directory]
+        processes.append(subprocess.Popen(list(map(str, command)), env=workspace.environment(1), cwd=workspace.folder,
+                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    alone = []
+    for number, process in enumerate(processes):
+        if process.wait(TIMEOUT_S) != 0:
+            raise SystemExit("a rank on its own failed")
+        lines = map(json.loads, (workspace.folder / f"alone-{number}" / "metrics.jsonl").read_text().splitlines())
+        alone.append(step_ms([line for line in lines if "train/loss" in line], skip=5))
+    return together - statistics.mean(alone)
+
+
+def peer_ddp_overhead(workspace):
+    done = workspace.peer("ddp.py", ranks=2, threads=1)
+    return done["step_ms"] - done["no_sync_ms"]
+
+
+
+
+MEASURES = [
+    Measure("startup", "process start to end of first step", "s", "≤ 0.25", "≤ 0.167",
+            lambda w: own_start_up(w, 1), lambda w: peer_start_up(w, 1)),
+    Measure("startup2", "the same over two launched ranks, DDP", "s", "≤ 0.2", "≤ 0.125",
+            lambda w: own_start_up(w, 2), lambda w: peer_start_up(w, 2)),
+    Measure("memory", "peak resident memory of that process", "MiB", "≤ 0.5", "≤ 0.4",
+            lambda w: with_peak_memory(lambda: own_start_up(w, 1)),
+            lambda w: with_peak_memory(lambda: peer_start_up(w, 1))),
+    Measure("launch_bound", "launch-bound step (ViT dim 64, 12 layers, batch 1)", "ms", "≤ 0.77", "≤ 0.55",
+            lambda w: step_ms(w.train(LAUNCH_BOUND, threads=1), skip=100),
+            lambda w: w.peer("loop.py", "--model", "vit64", "--size", 32, "--batch", 1, "--steps", 600, threads=1)["step_ms"]),
+    Measure("resnet18", "compute-bound step, ResNet-18 224 px b16", "img/s", "≥ 1.0", "≥ 1.15",
+            lambda w: own_compute(w, "resnet18", 224), lambda w: peer_compute(w, "resnet18", 224)),
+    Measure("resnet50", "compute-bound step, ResNet-50 128 px b16", "img/s", "≥ 1.0", "≥ 1.15",
+            lambda w: own_compute(w, "resnet50", 128), lambda w: peer_compute(w, "resnet50", 128)),
+    Measure("ddp", "DDP overhead, two ranks of one thread, ResNet-18 64 px b16", "ms", "≤ 1.0", "≤ 0.6",
+            own_ddp_overhead, peer_ddp_overhead),
+]

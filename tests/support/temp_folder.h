@@ -1,0 +1,32 @@
+#pragma once
+
+#include "paceline/base/file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace paceline::testing {
+
+/// A folder of its own for one test, removed with all that is in it.
+class TempFolder {
+ public:
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+  /// Writes a file, making the folders on the way to it.
+  std::filesystem::path write(const std::string& name, const std::string& content) const {
+    const std::filesystem::path file = path() / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream stream(file, std::ios::binary);
+    stream << content;
+    stream.close();
+    if (!stream) throw std::runtime_error("cannot write " + file.string());
+    return file;
+  }
+
+ private:
+  base::TempDir folder_{"paceline-test"};
+};
+
+}  // namespace paceline::testing

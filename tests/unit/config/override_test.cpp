@@ -1,0 +1,101 @@
+#include "paceline/config/override.h"
+
+#include "unit/config/test_recipe.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::config::test {
+namespace {
+
+/// The recipe after the overrides, in flow style; or the problems.
+std::string apply(std::string_view yaml, std::vector<std::string> overrides) {
+  Node recipe = parse_yaml(yaml, "r.yaml");
+  Problems problems;
+  apply_overrides(recipe, overrides, describe<Recipe>(), problems);
+  return problems.empty() ? to_flow_yaml(recipe) : problems.message();
+}
+
+TEST(Override, SetsValuesOfAllShapes) {
+  EXPECT_EQ(apply("{}", {"optimizer.lr=0.1"}), "{optimizer: {lr: 0.1}}");
+  EXPECT_EQ(apply("{train: {mean: [1, 2, 3]}}", {"train.mean=[4, 5, 6]"}),
+            "{train: {mean: [4, 5, 6]}}");
+  EXPECT_EQ(apply("{train: {duration: 1ep}}", {"train={precision: bf16}"}),
+            "{train: {duration: 1ep, precision: bf16}}");
+  EXPECT_EQ(apply("{train: {grad_clip_norm: 1}}", {"train.grad_clip_norm=null"}),
+            "{train: {grad_clip_norm: null}}");
+  EXPECT_EQ(apply("{train: {grad_clip_norm: 1}}", {"train.grad_clip_norm="}),
+            "{train: {grad_clip_norm: null}}");
+  EXPECT_EQ(apply("{}", {"run.seed=1", "run.seed=2"}), "{run: {seed: 2}}");
+}
+
+TEST(Override, PicksAComponent) {
+  EXPECT_EQ(apply("{optimizer: {name: sgd, lr: 1}}", {"optimizer=adamw"}),
+            "{optimizer: {name: adamw}}");
+  EXPECT_EQ(apply("{optimizer: {momentum: 1}}", {"optimizer.name=adamw"}),
+            "{optimizer: {name: adamw}}");
+  EXPECT_EQ(apply("{optimizer: {name: adamw, lr: 1}}", {"optimizer=adamw", "optimizer.lr=2"}),
+            "{optimizer: {name: adamw, lr: 2}}");
+  EXPECT_EQ(apply("{data: {path: x, global_batch_size: 8}}", {"data=cifar"}),
+            "{data: {global_batch_size: 8, name: cifar}}");
+}
+
+TEST(Override, AddsAndRemoves) {
+  EXPECT_EQ(apply("{algorithms: {ema: null}}", {"+algorithms.mixup.alpha=0.3"}),
+            "{algorithms: {ema: null, mixup: {alpha: 0.3}}}");
+  EXPECT_EQ(apply("{algorithms: {ema: null}}", {"+algorithms.mixup"}),
+            "{algorithms: {ema: null, mixup: null}}");
+  EXPECT_EQ(apply("{algorithms: {ema: null, mixup: null}}",
+                  {"~algorithms.ema", "algorithms.mixup.alpha=1"}),
+            "{algorithms: {mixup: {alpha: 1}}}");
+  EXPECT_EQ(apply("{run: {seed: 1}}", {"++run.seed=2", "++run.name=x"}),
+            "{run: {seed: 2, name: x}}");
+  EXPECT_EQ(apply("{run: {seed: 1}, train: }", {"~train", "~run.seed"}), "{run: {}}");
+}
+
+TEST(Override, ReachesTheEntriesOfADefaultMap) {
+  const std::string all = apply("{}", {"+loggers.tensorboard"});
+  EXPECT_EQ(all, "{loggers: {console: {}, jsonl: {}, tensorboard: null}}");
+  EXPECT_EQ(apply("{}", {"~loggers.jsonl"}), "{loggers: {console: {}}}");
+  EXPECT_EQ(apply("{}", {"loggers.console.interval=5"}),
+            "{loggers: {console: {interval: 5}, jsonl: {}}}");
+}
+
+TEST(Override, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(apply("{}", {"~run.seed"}),
+            "command line: ~run.seed: run.seed: is not in the recipe, so it cannot be removed");
+  EXPECT_EQ(apply("{}", {"algorithms.ema="}),
+            "command line: algorithms.ema=: algorithms.ema: there is no algorithms.ema in the "
+            "recipe: to add "
+            "it write +algorithms.ema");
+  const std::string form =
+      ": an override is section.key=value, +section.key=value to add or ~section.key to remove";
+  for (const std::string text : {"a", "=1", "a..b=1", "~a=1", "a b=1", ""}) {
+    EXPECT_EQ(apply("{}", {text}), "command line: " + text + form);
+  }
+  EXPECT_EQ(apply("{}", {"a=[1"}),
+            "command line: a=[1: not valid YAML: end of sequence flow not found");
+}
+
+TEST(Override, RefusesSecretsWithoutRepeatingThem) {
+  for (const std::string text :
+       {"hub.token=sesame", "+loggers.x.api_key=sesame", "HF_TOKEN=sesame", "db-password=sesame"}) {
+    const std::string message = apply("{}", {text});
+    EXPECT_NE(message.find("seems to hold a secret"), message.npos) << message;
+    EXPECT_EQ(message.find("sesame"), message.npos) << message;
+  }
+  const std::string message = apply("{}", {"run.name=hf_abcdefghijklmnop"});
+  EXPECT_NE(message.find("'run.name' seems to hold a secret"), message.npos) << message;
+  EXPECT_EQ(message.find("abcdef"), message.npos) << message;
+  EXPECT_EQ(apply("{}", {"run.name=hf_vit"}), "{run: {name: hf_vit}}");
+}
+
+TEST(Override, IsToldFromOtherArguments) {
+  for (const char* text : {"a=1", "a.b=", "+a", "++a=1", "~a", "optimizer=adamw"})
+    EXPECT_TRUE(is_override(text)) << text;
+  for (const char* text : {"recipe.yaml", "--lr=1", "-b", "", "~", "+", "my dir/x=y", "=1"}) {
+    EXPECT_FALSE(is_override(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::config::test

@@ -1,0 +1,71 @@
+#include "paceline/data/builtin_datasets.h"
+
+#include "paceline/base/error.h"
+#include "support/temp_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(BuiltinDatasets, NeedAPath) {
+  EXPECT_THROW(open(ImageFolderConfig{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(Cifar10Config{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(Cifar100Config{}, Split::kVal), base::ConfigError);
+}
+
+TEST(BuiltinDatasets, OpenTheSplitThatIsAskedFor) {
+  const paceline::testing::TempFolder folder;
+  folder.write("train/a/1.jpg", "x");
+  folder.write("train/b/1.jpg", "x");
+  folder.write("test/b/2.jpg", "x");
+  ImageFolderConfig config;
+  config.path = folder.path().string();
+  config.val_folder = "test";
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 2);
+  EXPECT_EQ(open(config, Split::kVal)->size(), 1);
+  EXPECT_EQ(open(config, Split::kVal)->label(0), 1);
+}
+
+TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
+  SyntheticConfig config;
+  config.num_samples = 30;
+  config.num_val_samples = 7;
+  const auto train = open(config, Split::kTrain);
+  const auto val = open(config, Split::kVal);
+  EXPECT_EQ(train->size(), 30);
+  EXPECT_EQ(val->size(), 7);
+  EXPECT_NE(train->fingerprint(), val->fingerprint());
+  StoredSample a;
+  StoredSample b;
+  train->get(0, a);
+  val->get(0, b);
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_NE(a.bytes, b.bytes);
+}
+
+TEST(BuiltinDatasets, EachHasASchema) {
+  EXPECT_EQ(config::describe<ImageFolderConfig>().name, "image_folder");
+  EXPECT_EQ(config::describe<Cifar10Config>().name, "cifar10");
+  EXPECT_EQ(config::describe<Cifar100Config>().name, "cifar100");
+  EXPECT_EQ(config::describe<SyntheticConfig>().name, "synthetic");
+}
+
+TEST(CheckNumClasses, NamesBothNumbers) {
+  const auto dataset = open(SyntheticConfig{}, Split::kTrain);
+  check_num_classes(*dataset, 10);
+  check_num_classes(*dataset, 12);
+  try {
+    check_num_classes(*dataset, 9);
+    FAIL();
+  } catch (const base::DataError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("model.num_classes is 9"));
+    EXPECT_THAT(error.what(), HasSubstr("10 classes"));
+  }
+}
+
+}  // namespace
+}  // namespace paceline::data

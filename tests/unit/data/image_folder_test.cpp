@@ -1,0 +1,143 @@
+#include "paceline/data/image_folder.h"
+
+#include "paceline/base/error.h"
+#include "support/temp_folder.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+using paceline::testing::TempFolder;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string error_of(const fs::path& path, const std::string& split) {
+  try {
+    ImageFolder(path, split, "train");
+  } catch (const base::DataError& error) {
+    return error.what();
+  }
+  return "no DataError";
+}
+
+TEST(ImageFolder, GivesTheFilesBytesAndLabels) {
+  const TempFolder folder;
+  folder.write("train/cat/1.jpg", "cat one");
+  folder.write("train/dog/1.png", "");
+  const ImageFolder images(folder.path(), "train", "train");
+  EXPECT_EQ(images.size(), 2);
+  EXPECT_THAT(images.class_names(), ElementsAre("cat", "dog"));
+  StoredSample sample;
+  images.get(0, sample);
+  EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "cat one");
+  EXPECT_EQ(sample.label, 0);
+  EXPECT_EQ(sample.width, 0);
+  images.get(1, sample);
+  EXPECT_TRUE(sample.bytes.empty());
+  EXPECT_EQ(sample.label, 1);
+  EXPECT_EQ(images.describe(1), (folder.path() / "train/dog/1.png").string());
+}
+
+TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
+  const TempFolder folder;
+  for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "train/c/1.jpg", "val/c/1.jpg"}) {
+    folder.write(name, "x");
+  }
+  const ImageFolder images(folder.path(), "val", "train");
+  EXPECT_EQ(images.num_classes(), 3);
+  EXPECT_EQ(images.label(0), 2);
+  folder.write("val/zebra/1.jpg", "x");
+  EXPECT_THAT(error_of(folder.path(), "val"), AllOf(HasSubstr("zebra"), HasSubstr("training")));
+}
+
+TEST(ImageFolder, OpensValidationAlone) {
+  const TempFolder folder;
+  folder.write("val/a/1.jpg", "x");
+  EXPECT_EQ(ImageFolder(folder.path(), "val", "train").num_classes(), 1);
+}
+
+TEST(ImageFolder, SaysWhatIsMissing) {
+  const TempFolder folder;
+  EXPECT_THAT(error_of(folder.path() / "absent", "train"),
+              AllOf(HasSubstr("absent: no such folder"), HasSubstr("data.path")));
+  EXPECT_THAT(error_of(folder.path(), "train"), HasSubstr("train: no such folder"));
+  folder.write("train/1.jpg", "x");
+  EXPECT_THAT(error_of(folder.path(), "train"), HasSubstr("no class folders, but images"));
+}
+
+TEST(ImageFolder, NamesAFileThatVanished) {
+  const TempFolder folder;
+  const fs::path file = folder.write("train/a/1.jpg", "x");
+  const ImageFolder images(folder.path(), "train", "train");
+  fs::remove(file);
+  StoredSample sample;
+  try {
+    images.get(0, sample);
+    FAIL();
+  } catch (const base::DataError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(file.string()), HasSubstr("No such file")));
+  }
+}
+
+class CachedFolder : public ::testing::Test {
+ protected:
+  CachedFolder() {
+    data_.write("train/a/1.jpg", "x");
+    age();
+    ::setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+  }
+  ~CachedFolder() override { ::unsetenv("XDG_CACHE_HOME"); }
+
+  void age() const {
+    const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    fs::last_write_time(data_.path() / "train/a", hour_ago);
+    fs::last_write_time(data_.path() / "train", hour_ago);
+  }
+
+  TempFolder data_;
+  TempFolder cache_;
+  const fs::path index_ = data_.path() / ".paceline-train.index";
+};
+
+TEST_F(CachedFolder, KeepsItsIndexBesideTheData) {
+  const ImageFolder first(data_.path(), "train", "train");
+  EXPECT_TRUE(fs::exists(index_));
+  EXPECT_TRUE(fs::is_empty(cache_.path()));
+  const auto written = fs::last_write_time(index_);
+  const ImageFolder second(data_.path(), "train", "train");
+  EXPECT_EQ(fs::last_write_time(index_), written);
+  EXPECT_EQ(first.fingerprint(), second.fingerprint());
+}
+
+TEST_F(CachedFolder, ListsAgainWhenAFolderChanged) {
+  const std::string before = ImageFolder(data_.path(), "train", "train").fingerprint();
+  data_.write("train/a/2.jpg", "x");
+  const ImageFolder images(data_.path(), "train", "train");
+  EXPECT_EQ(images.size(), 2);
+  EXPECT_NE(images.fingerprint(), before);
+}
+
+TEST_F(CachedFolder, UsesTheUsersCacheWhereTheDataCannotBeWritten) {
+  // A folder in the index's place stops root too, for whom permissions do not count.
+  data_.write(".paceline-train.index/in-the-way", "x");
+  const ImageFolder images(data_.path(), "train", "train");
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(cache_.path() / "paceline")) {
+    EXPECT_THAT(entry.path().string(), HasSubstr("-train.index"));
+    ++files;
+  }
+  EXPECT_EQ(files, 1);
+  EXPECT_EQ(ImageFolder(data_.path(), "train", "train").size(), 1);
+}
+
+}  // namespace
+}  // namespace paceline::data

@@ -1,0 +1,151 @@
+#include "paceline/data/synth.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/image_folder.h"
+#include "paceline/data/transforms/pipeline.h"
+#include "support/temp_folder.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+using paceline::testing::TempFolder;
+using ::testing::HasSubstr;
+
+SynthOptions small_set(const fs::path& path) {
+  SynthOptions options;
+  options.path = path.string();
+  options.classes = 3;
+  options.train_per_class = 4;
+  options.val_per_class = 2;
+  options.min_size = 24;
+  options.max_size = 40;
+  return options;
+}
+
+std::map<std::string, std::string> files_of(const fs::path& root) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    files[fs::relative(entry.path(), root)] = base::read_file(entry.path());
+  }
+  return files;
+}
+
+TEST(Synth, WritesAnImageFolderThatOpensAndDecodes) {
+  const TempFolder folder;
+  const SynthOptions options = small_set(folder.path() / "set");
+  std::int64_t calls = 0;
+  EXPECT_TRUE(synthesize_image_folder(options, 2, [&](std::int64_t done, std::int64_t total) {
+    EXPECT_EQ(done, ++calls);
+    EXPECT_EQ(total, 18);
+  }));
+  EXPECT_EQ(calls, 18);
+  const ImageFolder train(options.path, "train", "train");
+  EXPECT_EQ(train.size(), 12);
+  EXPECT_EQ(train.num_classes(), 3);
+  EXPECT_EQ(ImageFolder(options.path, "val", "train").size(), 6);
+  const TransformPipeline pipeline({ResizeConfig{16}, CenterCropConfig{16}});
+  TransformScratch scratch;
+  StoredSample sample;
+  std::vector<float> pixels(3 * 16 * 16);
+  for (std::int64_t i = 0; i < train.size(); ++i) {
+    train.get(i, sample);
+    pipeline.run(sample, {}, scratch, {pixels.data(), PixelLayout::kPlanar});
+  }
+}
+
+TEST(Synth, FilesAreAFunctionOfTheOptions) {
+  const TempFolder folder;
+  SynthOptions options = small_set(folder.path() / "a");
+  synthesize_image_folder(options, 1);
+  const auto first = files_of(options.path);
+  options.path = (folder.path() / "b").string();
+  synthesize_image_folder(options, 3);
+  EXPECT_EQ(first, files_of(options.path));
+  options.path = (folder.path() / "c").string();
+  options.seed = 2;
+  synthesize_image_folder(options, 1);
+  EXPECT_NE(first, files_of(options.path));
+}
+
+TEST(Synth, SizesAndAspectRatiosVaryWithinTheLimits) {
+  const SynthOptions options = small_set("unused");
+  std::set<std::pair<int, int>> sizes;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    const Image image = synthesize_image(options, 1, i);
+    EXPECT_EQ(image.pixels.size(), static_cast<std::size_t>(image.width * image.height * 3));
+    EXPECT_GE(std::min(image.width, image.height), 24);
+    EXPECT_LE(std::max(image.width, image.height), 40);
+    sizes.insert({image.width, image.height});
+  }
+  EXPECT_GE(sizes.size(), 10u);
+}
+
+TEST(Synth, EveryClassHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (int i = 0; i < kMaxSynthClasses; ++i) names.insert(synth_class_name(i));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(kMaxSynthClasses));
+}
+
+TEST(Synth, LeavesItsOwnCompleteSetAlone) {
+  const TempFolder folder;
+  const SynthOptions options = small_set(folder.path() / "set");
+  EXPECT_TRUE(synthesize_image_folder(options));
+  EXPECT_FALSE(synthesize_image_folder(options));
+}
+
+std::string refusal(const SynthOptions& options) {
+  try {
+    synthesize_image_folder(options);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "no ConfigError";
+}
+
+TEST(Synth, RefusesFoldersThatHoldAnythingElse) {
+  const TempFolder folder;
+  folder.write("set/holiday.jpg", "x");
+  SynthOptions options = small_set(folder.path() / "set");
+  EXPECT_THAT(refusal(options), HasSubstr("not an empty folder"));
+  EXPECT_EQ(files_of(folder.path()).size(), 1u);
+  options.path = (folder.path() / "other").string();
+  synthesize_image_folder(options);
+  options.seed = 9;
+  EXPECT_THAT(refusal(options), HasSubstr("seed=9"));
+}
+
+TEST(Synth, WritesIntoAnEmptyFolder) {
+  const TempFolder folder;
+  fs::create_directory(folder.path() / "set");
+  EXPECT_TRUE(synthesize_image_folder(small_set(folder.path() / "set/")));
+}
+
+TEST(Synth, LeavesNothingWhenItCannotWrite) {
+  const TempFolder folder;
+  folder.write("file", "x");
+  EXPECT_THROW(synthesize_image_folder(small_set(folder.path() / "file/set")), base::DataError);
+  EXPECT_EQ(files_of(folder.path()).size(), 1u);
+}
+
+TEST(Synth, RefusesOptionsThatMakeNoSense) {
+  SynthOptions options = small_set("");
+  EXPECT_THAT(refusal(options), HasSubstr("path"));
+  options = small_set("x");
+  options.classes = 49;
+  EXPECT_THAT(refusal(options), HasSubstr("1 to 48"));
+  options = small_set("x");
+  options.min_size = 50;
+  EXPECT_THAT(refusal(options), HasSubstr("min_size is 50"));
+}
+
+}  // namespace
+}  // namespace paceline::data
