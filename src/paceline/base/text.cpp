@@ -114,7 +114,7 @@ std::string format_count(std::int64_t count) {
   const std::size_t first = count < 0 ? 1 : 0;
   for (std::size_t place = digits.size(); place > first + 3;) {
     place -= 3;
-    digits.insert(place, ",");
+    digits.insert(place, 1, ',');
   }
   return digits;
 }

@@ -38,7 +38,7 @@ int run_data(const std::vector<std::string>& arguments) {
     base::log_info("{} of {} images", done, total);
   };
   const bool is_new = data::synthesize_image_folder(options, num_threads, progress);
-  base::log_info(is_new ? "wrote {}" : "{} holds this data set already", options.path);
+  base::log_info("{} {}", options.path, is_new ? "is written" : "holds this data set already");
   return 0;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/checkpoint/environment.h"
