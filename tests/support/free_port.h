@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace paceline::testing {
+namespace paceline::test {
 
 /// A port of the loopback address that nothing listened on a moment ago.
 inline std::uint16_t free_port() {
@@ -27,4 +27,4 @@ inline std::uint16_t free_port() {
   return ntohs(address.sin_port);
 }
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace paceline::testing {
+namespace paceline::test {
 
 /// The real file system until operation number `fail_at` (from 0): a write, sync, close, rename,
 /// creation or removal. That one fails; a failing write leaves half of its bytes behind, as a full
@@ -109,4 +109,4 @@ class InterruptedFileSystem final : public base::FileSystem {
   Fault fault_;
 };
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

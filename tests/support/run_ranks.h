@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace paceline::testing {
+namespace paceline::test {
 
 namespace internal {
 
@@ -93,4 +93,4 @@ inline void run_ranks(int world_size, const std::function<void(comm::Communicato
   }
 }
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace paceline::testing {
+namespace paceline::test {
 
 /// Deterministic values in [-0.5, 0.5] that differ with `phase`.
 inline at::Tensor wave(at::IntArrayRef sizes, double phase, at::ScalarType dtype = at::kDouble) {
@@ -51,4 +51,4 @@ inline at::Tensor summed_loss(const SmallNet& net, std::int64_t first, std::int6
   return (net.forward(images) - targets).square().sum();
 }
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace paceline::testing {
+namespace paceline::test {
 
 /// A folder of its own for one test, removed with all that is in it.
 class TempFolder {
@@ -29,4 +29,4 @@ class TempFolder {
   base::TempDir folder_{"paceline-test"};
 };
 
-}  // namespace paceline::testing
+}  // namespace paceline::test

@@ -27,7 +27,7 @@ std::filesystem::path default_path(const std::string& parent, const std::string&
 }  // namespace
 
 RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
-                           const std::string& parent, const std::string& name,
+                           const std::string& parent, const std::string& name, bool is_resuming,
                            comm::Communicator& communicator) {
   // Rank 0's answer is "ok PATH" or "error TEXT", so that no rank waits for one that failed.
   std::string answer;
@@ -36,6 +36,11 @@ RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
       path_ = std::filesystem::absolute(wanted ? *wanted : default_path(parent, name))
                   .lexically_normal();
       lock_ = std::make_unique<checkpoint::RunLock>(path_);
+      if (!is_resuming && std::filesystem::exists(config_file())) {
+        throw base::CheckpointError(fmt::format(
+            "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
+            path_.string()));
+      }
       answer = "ok " + path_.string();
     } catch (const base::Error& error) {
       answer = std::string("error ") + error.what();

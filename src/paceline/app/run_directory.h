@@ -15,9 +15,9 @@ namespace paceline::app {
 class RunDirectory {
  public:
   /// `wanted` empty: DIR/NAME-TIME. Every rank must call it; throws the same error on all of them
-  /// when rank 0 cannot make, write or lock it.
+  /// when rank 0 cannot make, write or lock it, or when it holds a run and `is_resuming` is false.
   RunDirectory(const std::optional<std::filesystem::path>& wanted, const std::string& parent,
-               const std::string& name, comm::Communicator& communicator);
+               const std::string& name, bool is_resuming, comm::Communicator& communicator);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config_file() const { return path_ / "config.yaml"; }

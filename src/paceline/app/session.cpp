@@ -118,6 +118,10 @@ void Session::resume(const std::filesystem::path& path, const config::Node& reso
   if (is_main_rank) base::log_info("resumed {} at step {}", path.string(), state_.clock.step);
 }
 
+void Session::start_anew() {
+  for (metrics::MetricSink* sink : sink_pointers_) sink->resume_at(-1);
+}
+
 train::FitResult Session::fit() {
   const train::RunContext run{context_.communicator, run_directory_, recipe_.run.seed,
                               sink_pointers_, context_.received_signal};

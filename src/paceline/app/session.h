@@ -41,6 +41,9 @@ class Session {
   /// and ConfigError for a recipe that changes what must not change.
   void resume(const std::filesystem::path& checkpoint, const config::Node& resolved);
 
+  /// Drops what an earlier start of the run logged before its first checkpoint.
+  void start_anew();
+
   /// Trains to the end. Every rank must call it.
   train::FitResult fit();
 

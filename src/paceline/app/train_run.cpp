@@ -111,12 +111,15 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   std::optional<base::TempDir> scratch;
   if (request.is_fast_dev_run && is_main_rank) scratch.emplace("paceline-dev-run");
   const auto wanted = scratch ? std::optional(scratch->path()) : request.run_directory;
-  const RunDirectory directory(wanted, loaded.recipe.run.dir, loaded.recipe.run.name, communicator);
+  const RunDirectory directory(wanted, loaded.recipe.run.dir, loaded.recipe.run.name,
+                               request.resume.has_value(), communicator);
   session.attach(directory, loaded.resolved);
   if (request.resume) {
     if (const auto path =
             checkpoint_to_resume(*request.resume, directory, loaded.recipe, is_main_rank)) {
       session.resume(*path, loaded.resolved);
+    } else {
+      session.start_anew();
     }
   }
   const train::FitResult result = session.fit();

@@ -29,7 +29,6 @@ StepLog::StepLog(std::span<metrics::MetricSink* const> sinks,
 }
 
 void StepLog::describe_input(const TrainState& state) {
-  is_first_step_ = false;
   if (sinks_.empty() || state.batch.size == 0) return;
   const at::Tensor inputs = state.batch.inputs.to(at::kDouble);
   const at::Tensor means = inputs.mean({0, 2, 3});

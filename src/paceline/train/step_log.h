@@ -17,7 +17,6 @@ class StepLog {
   /// `count_names` are those that the step counts; "train/" is put before them.
   StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names);
 
-  bool is_first_step() const { return is_first_step_; }
   /// Logs the mean and deviation of each channel of the first batch, and warns when they are not
   /// those of normalised images.
   void describe_input(const TrainState& state);
@@ -30,7 +29,6 @@ class StepLog {
   std::vector<std::string> count_names_;
   std::vector<metrics::MetricValue> values_;  ///< of the step at hand; kept for its memory
   metrics::ThroughputMeter throughput_;
-  bool is_first_step_ = true;
 };
 
 }  // namespace paceline::train

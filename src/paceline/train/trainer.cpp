@@ -86,7 +86,7 @@ void Trainer::train_step() {
   state_.batch = wrap(loader_.next());
   state_.batch.inputs = state_.batch.inputs.to(dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
-  if (log_.is_first_step()) log_.describe_input(state_);
+  if (state_.clock.step == 0) log_.describe_input(state_);
   engine_.fire(Event::kStepStart, state_, run_);
 
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);

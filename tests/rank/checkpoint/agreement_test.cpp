@@ -15,7 +15,7 @@ namespace {
 /// What each rank's on_all_ranks threw, or "" where it returned.
 std::vector<std::string> outcomes(const std::vector<std::string>& problems) {
   std::vector<std::string> results(problems.size());
-  testing::run_ranks(static_cast<int>(problems.size()), [&](comm::Communicator& communicator) {
+  test::run_ranks(static_cast<int>(problems.size()), [&](comm::Communicator& communicator) {
     const auto rank = static_cast<std::size_t>(communicator.rank());
     try {
       on_all_ranks(communicator, "not saved", [&] {

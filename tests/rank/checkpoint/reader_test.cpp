@@ -25,7 +25,7 @@ class ReaderTest : public ::testing::Test {
   static std::string load_error(const fs::path& path, const std::vector<NamedTensor>& model,
                                 int world_size = 1) {
     return message_of([&] {
-      testing::run_ranks(world_size, [&](comm::Communicator& communicator) {
+      test::run_ranks(world_size, [&](comm::Communicator& communicator) {
         const auto reader = open_checkpoint(path, communicator);
         const auto shards = shards_of(model, Layout::kReplicated, communicator.rank(), world_size);
         const auto before = shards_of(model, Layout::kReplicated, communicator.rank(), world_size);
@@ -86,7 +86,7 @@ TEST_F(ReaderTest, ExtraTensorsMayBeIgnored) {
   const fs::path path = save(Layout::kReplicated, 1);
   auto model = whole_model(0);
   model.erase(model.begin() + 2);
-  testing::run_ranks(1, [&](comm::Communicator& communicator) {
+  test::run_ranks(1, [&](comm::Communicator& communicator) {
     const auto reader = open_checkpoint(path, communicator);
     const auto shards = shards_of(model, Layout::kReplicated, 0, 1);
     load_checkpoint(*reader, shards, ExtraTensors::kIgnore, communicator);

@@ -56,7 +56,7 @@ inline std::filesystem::path save_model(const std::filesystem::path& folder, std
                                         double offset, Layout layout, int world_size,
                                         base::FileSystem& files) {
   std::filesystem::path path;
-  testing::run_ranks(world_size, [&](comm::Communicator& communicator) {
+  test::run_ranks(world_size, [&](comm::Communicator& communicator) {
     const auto shards = shards_of(whole_model(offset), layout, communicator.rank(), world_size);
     const SaveRequest request{.folder = folder,
                               .step = step,
@@ -74,7 +74,7 @@ inline std::filesystem::path save_model(const std::filesystem::path& folder, std
 /// Loads into zeroed shards with some ranks and expects whole_model(offset) on each of them.
 inline void expect_loads(const std::filesystem::path& path, double offset, Layout layout,
                          int world_size) {
-  testing::run_ranks(world_size, [&](comm::Communicator& communicator) {
+  test::run_ranks(world_size, [&](comm::Communicator& communicator) {
     const int rank = communicator.rank();
     const auto reader = open_checkpoint(path, communicator);
     const auto shards = shards_of(whole_model(0), layout, rank, world_size);

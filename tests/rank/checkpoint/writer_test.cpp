@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::InterruptedFileSystem;
+using test::InterruptedFileSystem;
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -116,7 +116,7 @@ TEST_F(WriterTest, WithoutAnEarlierCheckpointTheMessageSaysThat) {
 
 TEST_F(WriterTest, ATensorThatNobodyWritesWholeIsNotSaved) {
   const auto shards = shards_of(whole_model(1), Layout::kSharded, 0, 2);  // half of everything
-  testing::run_ranks(1, [&](comm::Communicator& communicator) {
+  test::run_ranks(1, [&](comm::Communicator& communicator) {
     const SaveRequest request{.folder = folder_,
                               .step = 1,
                               .shards = shards,
@@ -131,7 +131,7 @@ TEST_F(WriterTest, ATensorThatNobodyWritesWholeIsNotSaved) {
 }
 
 TEST_F(WriterTest, ARankThatIsLostIsNotWaitedForForEver) {
-  EXPECT_THROW(testing::run_ranks(2,
+  EXPECT_THROW(test::run_ranks(2,
                                   [&](comm::Communicator& communicator) {
                                     if (communicator.rank() == 1) throw std::runtime_error("died");
                                     const auto shards =

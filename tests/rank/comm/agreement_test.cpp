@@ -16,14 +16,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Agree, PassesWhenAllRanksBringTheSame) {
-  testing::run_ranks(3, [](Communicator& communicator) {
+  test::run_ranks(3, [](Communicator& communicator) {
     agree(communicator, {{"version", "1"}, {"optimizer.lr", "0.1"}});
   });
 }
 
 TEST(Agree, NamesRankKeyAndBothValuesOnEveryRank) {
   std::atomic<int> failures = 0;
-  testing::run_ranks(3, [&](Communicator& communicator) {
+  test::run_ranks(3, [&](Communicator& communicator) {
     std::map<std::string, std::string> facts{{"version", "1"}, {"optimizer.lr", "0.1"}};
     if (communicator.rank() == 2) {
       facts["optimizer.lr"] = "0.2";

@@ -16,7 +16,7 @@ namespace paceline::comm {
 inline GroupOptions test_options(int world_size) {
   GroupOptions options;
   options.world_size = world_size;
-  options.master_port = testing::free_port();
+  options.master_port = test::free_port();
   options.run_id = "test";
   options.connect_timeout = std::chrono::seconds(20);
   options.timeout = std::chrono::seconds(20);

@@ -85,7 +85,7 @@ TEST(GlooProcess, OneRank) {
 }
 
 TEST(GlooProcess, KilledPeerIsNamed) {
-  const int port = testing::free_port();
+  const int port = test::free_port();
   std::vector<pid_t> processes;
   for (int rank = 0; rank < kWorldSize; ++rank) {
     processes.push_back(start_rank(rank, port));

@@ -13,9 +13,9 @@
 namespace paceline::parallel {
 namespace {
 
-using paceline::testing::run_ranks;
-using paceline::testing::SmallNet;
-using paceline::testing::summed_loss;
+using paceline::test::run_ranks;
+using paceline::test::SmallNet;
+using paceline::test::summed_loss;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

@@ -11,9 +11,9 @@
 namespace paceline::parallel {
 namespace {
 
-using paceline::testing::run_ranks;
-using paceline::testing::SmallNet;
-using paceline::testing::summed_loss;
+using paceline::test::run_ranks;
+using paceline::test::SmallNet;
+using paceline::test::summed_loss;
 using Options = DistributedDataParallel::Options;
 
 const DdpConfig kSmallBuckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};

@@ -20,7 +20,7 @@
 namespace paceline::parallel {
 namespace {
 
-using paceline::testing::wave;
+using paceline::test::wave;
 using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
 constexpr std::chrono::seconds kTimeout{60};

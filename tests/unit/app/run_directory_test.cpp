@@ -13,8 +13,8 @@ namespace {
 
 TEST(RunDirectory, EveryRankLearnsThePath) {
   const base::TempDir folder;
-  paceline::testing::run_ranks(3, [&](comm::Communicator& communicator) {
-    const RunDirectory directory(std::nullopt, folder.path().string(), "name", communicator);
+  paceline::test::run_ranks(3, [&](comm::Communicator& communicator) {
+    const RunDirectory directory(std::nullopt, folder.path().string(), "name", false, communicator);
     EXPECT_THAT(directory.path().string(),
                 ::testing::StartsWith((folder.path() / "name-").string()));
     EXPECT_EQ(directory.checkpoint_folder(std::nullopt), directory.path() / "checkpoints");
@@ -25,8 +25,8 @@ TEST(RunDirectory, EveryRankLearnsThePath) {
 TEST(RunDirectory, EveryRankThrowsWhenTheFirstCannotMakeIt) {
   const base::TempDir folder;
   std::ofstream(folder.path() / "file") << "in the way";
-  paceline::testing::run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THROW(RunDirectory(folder.path() / "file" / "run", "", "", communicator),
+  paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+    EXPECT_THROW(RunDirectory(folder.path() / "file" / "run", "", "", false, communicator),
                  base::CheckpointError);
   });
 }

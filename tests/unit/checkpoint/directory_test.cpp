@@ -13,7 +13,7 @@ namespace paceline::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::InterruptedFileSystem;
+using test::InterruptedFileSystem;
 
 TEST(CheckpointName, GoesBothWays) {
   EXPECT_EQ(checkpoint_name(1234), "step-00001234");

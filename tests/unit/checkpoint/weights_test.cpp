@@ -125,10 +125,10 @@ TEST_F(WeightsTest, ModulesGiveParametersAndBuffers) {
 TEST_F(WeightsTest, AFullDiskLeavesTheOldFile) {
   export_weights(files_, path_, model(10, 3));
   const std::string old = base::read_file(path_);
-  testing::InterruptedFileSystem counting;
+  test::InterruptedFileSystem counting;
   export_weights(counting, path_, model(10, 3));
   for (int operation = 0; operation + 1 < counting.num_operations(); ++operation) {
-    testing::InterruptedFileSystem full(operation);
+    test::InterruptedFileSystem full(operation);
     EXPECT_THROW(export_weights(full, path_, model(10, 4)), base::CheckpointError) << operation;
     EXPECT_EQ(base::read_file(path_), old) << operation;
     EXPECT_FALSE(std::filesystem::exists(path_.string() + ".tmp")) << operation;

@@ -43,7 +43,7 @@ TEST(Resolve, GivesNumericAddressesAndNamesWhatItCannotFind) {
 }
 
 TEST(ListenOn, NamesAPortInUseAndTheCure) {
-  const std::uint16_t port = testing::free_port();
+  const std::uint16_t port = test::free_port();
   bool is_narrow = false;
   const Socket first = listen_on("127.0.0.1", port, is_narrow);
   EXPECT_TRUE(is_narrow);
@@ -55,13 +55,13 @@ TEST(ListenOn, NamesAPortInUseAndTheCure) {
 
 TEST(ListenOn, FallsBackToAllInterfacesForATranslatedAddress) {
   bool is_narrow = true;
-  const Socket socket = listen_on("192.0.2.1", testing::free_port(), is_narrow);  // TEST-NET-1
+  const Socket socket = listen_on("192.0.2.1", test::free_port(), is_narrow);  // TEST-NET-1
   EXPECT_FALSE(is_narrow);
   EXPECT_GE(socket.descriptor(), 0);
 }
 
 TEST(AwaitListener, NamesHostPortAndCauseAfterTheTimeOut) {
-  const std::uint16_t port = testing::free_port();
+  const std::uint16_t port = test::free_port();
   EXPECT_THAT(
       [&] { await_listener("127.0.0.1", port, std::chrono::milliseconds(60)); },
       ThrowsMessage<base::CommError>(AllOf(HasSubstr("127.0.0.1:" + std::to_string(port)),

@@ -11,7 +11,7 @@
 namespace paceline::data {
 namespace {
 
-using paceline::testing::TempFolder;
+using paceline::test::TempFolder;
 
 void write_tar_gz(const std::filesystem::path& path) {
   archive* const writer = archive_write_new();

@@ -18,7 +18,7 @@ TEST(BuiltinDatasets, NeedAPath) {
 }
 
 TEST(BuiltinDatasets, OpenTheSplitThatIsAskedFor) {
-  const paceline::testing::TempFolder folder;
+  const paceline::test::TempFolder folder;
   folder.write("train/a/1.jpg", "x");
   folder.write("train/b/1.jpg", "x");
   folder.write("test/b/2.jpg", "x");

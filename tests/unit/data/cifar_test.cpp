@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::read_file;
-using paceline::testing::TempFolder;
+using paceline::test::TempFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 

@@ -14,7 +14,7 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
-using paceline::testing::TempFolder;
+using paceline::test::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

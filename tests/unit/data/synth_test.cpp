@@ -16,7 +16,7 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
-using paceline::testing::TempFolder;
+using paceline::test::TempFolder;
 using ::testing::HasSubstr;
 
 SynthOptions small_set(const fs::path& path) {

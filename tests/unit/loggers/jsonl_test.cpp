@@ -15,7 +15,7 @@ namespace paceline::loggers {
 namespace {
 
 using metrics::MetricValue;
-using testing::InterruptedFileSystem;
+using test::InterruptedFileSystem;
 
 Record record_of(std::int64_t step, std::vector<MetricValue> values) {
   Record record;

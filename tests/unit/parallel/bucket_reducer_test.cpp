@@ -21,20 +21,23 @@ class RecordingCommunicator final : public comm::Communicator {
   int rank() const override { return inner_->rank(); }
   int world_size() const override { return inner_->world_size(); }
   std::string backend() const override { return inner_->backend(); }
-  std::unique_ptr<comm::Work> all_reduce(const at::Tensor& tensor, comm::ReduceOp op) override {
+  std::string describe() const override { return inner_->describe(); }
+  std::unique_ptr<comm::Work> all_reduce(const at::Tensor& tensor, comm::ReduceOp op,
+                                         std::string_view label) override {
     started.push_back(tensor[0].item<double>());
-    return inner_->all_reduce(tensor, op);
+    return inner_->all_reduce(tensor, op, label);
   }
-  std::unique_ptr<comm::Work> broadcast(const at::Tensor& tensor, int source_rank) override {
-    return inner_->broadcast(tensor, source_rank);
+  std::unique_ptr<comm::Work> broadcast(const at::Tensor& tensor, int source_rank,
+                                        std::string_view label) override {
+    return inner_->broadcast(tensor, source_rank, label);
   }
-  std::unique_ptr<comm::Work> all_gather(const at::Tensor& output,
-                                         const at::Tensor& input) override {
-    return inner_->all_gather(output, input);
+  std::unique_ptr<comm::Work> all_gather(const at::Tensor& output, const at::Tensor& input,
+                                         std::string_view label) override {
+    return inner_->all_gather(output, input, label);
   }
-  std::unique_ptr<comm::Work> reduce_scatter(const at::Tensor& output,
-                                             const at::Tensor& input) override {
-    return inner_->reduce_scatter(output, input);
+  std::unique_ptr<comm::Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
+                                             std::string_view label) override {
+    return inner_->reduce_scatter(output, input, label);
   }
   void barrier() override { inner_->barrier(); }
   std::vector<std::string> all_gather_text(const std::string& text) override {

@@ -13,8 +13,8 @@
 namespace paceline::parallel {
 namespace {
 
-using paceline::testing::SmallNet;
-using paceline::testing::summed_loss;
+using paceline::test::SmallNet;
+using paceline::test::summed_loss;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 

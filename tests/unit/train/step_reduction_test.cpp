@@ -11,7 +11,7 @@ namespace paceline::train {
 namespace {
 
 TEST(StepReduction, AddsMicrobatchesAndRanks) {
-  paceline::testing::run_ranks(3, [](comm::Communicator& communicator) {
+  paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
     StepReduction reduction(communicator, 1);
     const double counts[] = {2};
     reduction.add(1.5, 4, counts);
@@ -32,7 +32,7 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
 }
 
 TEST(StepReduction, EveryRankLearnsOfALossThatIsNotFinite) {
-  paceline::testing::run_ranks(2, [](comm::Communicator& communicator) {
+  paceline::test::run_ranks(2, [](comm::Communicator& communicator) {
     StepReduction reduction(communicator, 0);
     const double loss = communicator.rank() == 0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
     reduction.add(loss, 1, {});

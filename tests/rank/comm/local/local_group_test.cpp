@@ -12,7 +12,7 @@ namespace paceline::comm {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::run_ranks;
+using test::run_ranks;
 using ::testing::ThrowsMessage;
 
 TEST(LocalGroup, CollectivesEqualTorchArithmetic) {
