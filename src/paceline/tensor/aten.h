@@ -5,3 +5,5 @@
 #include <ATen/core/ivalue.h>  // first: without it clang rejects LibTorch's headers in C++20 mode
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
