@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 namespace paceline::checkpoint {
 
 /// How a rank of a test holds the model.

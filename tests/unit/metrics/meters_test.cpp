@@ -28,10 +28,11 @@ TEST(ThroughputMeter, OnlyTheWindowCounts) {
 
 TEST(ThroughputMeter, WindowThatIsNotFull) {
   ThroughputMeter meter(/*window=*/4);
-  for (int step = 0; step < 5; ++step) {
+  meter.add_step(0, 8);
+  for (int step = 1; step < 5; ++step) {
     meter.add_step(step * 0.25, 8);
-    if (step > 0) EXPECT_DOUBLE_EQ(meter.steps_per_s(), 4.0) << step;
-    if (step > 0) EXPECT_DOUBLE_EQ(meter.samples_per_s(), 32.0) << step;
+    EXPECT_DOUBLE_EQ(meter.steps_per_s(), 4.0) << step;
+    EXPECT_DOUBLE_EQ(meter.samples_per_s(), 32.0) << step;
   }
 }
 
