@@ -106,7 +106,8 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
 
 /// JSON would turn them into null in silence.
 void check_numbers(const nlohmann::json& state) {
-  for (const auto& [key, value] : state.flatten().items()) {
+  const nlohmann::json flat = state.flatten();
+  for (const auto& [key, value] : flat.items()) {
     PACELINE_CHECK(!value.is_number_float() || std::isfinite(value.get<double>()),
                    "state '{}' of a checkpoint is not a finite number", key);
   }

@@ -218,6 +218,8 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   environment.set_default("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
   // Threads that spin while they wait would steal the other ranks' cores.
   environment.set_default("OMP_WAIT_POLICY", "passive");
+  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
+  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
   return environment;
 }
 

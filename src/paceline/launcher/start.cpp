@@ -58,6 +58,8 @@ void make_folder(const fs::path& folder) {
   if (options.master_addr) environment.set("MASTER_ADDR", *options.master_addr);
   if (options.master_port) environment.set("MASTER_PORT", std::to_string(*options.master_port));
   environment.set_default("OMP_WAIT_POLICY", "passive");
+  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
+  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
   launch::exec_program(command, environment);
 }
 

@@ -44,7 +44,6 @@ void StepLog::describe_input(const TrainState& state) {
     text += fmt::format("{} channel {} mean {:.3f} deviation {:.3f}", channel == 0 ? "" : ",",
                         channel, mean, deviation);
   }
-  base::log_info(text);
   for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "input", text);
   if (!is_plausible) {
     base::log_warning(
