@@ -22,10 +22,10 @@ using testing::ThrowsMessage;
 constexpr int kSteps = 20;
 constexpr std::int64_t kGlobalBatch = 13;
 
-const std::vector<GroupRule> kRules = optim::weight_decay_rules(0.01, false, {});
+const std::vector<GroupRule> kDdpRules = optim::weight_decay_rules(0.01, false, {});
 const optim::SgdConfig kSgd{.momentum = 0.9, .nesterov = true};
 // Small buckets, so that the model has several.
-const DdpConfig kSmallBuckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};
+const DdpConfig kDdpBuckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};
 
 std::vector<at::Tensor> copies(const torch::nn::Module& module) {
   std::vector<at::Tensor> values;
@@ -53,7 +53,7 @@ void run_step(Strategy& strategy, const SmallNet& net, std::int64_t first, std::
 
 std::vector<at::Tensor> train(Strategy& strategy, int rank, int world_size, int num_microbatches) {
   SmallNet net(static_cast<double>(rank));  // every rank starts elsewhere, rank 0's values count
-  strategy.prepare(net, kRules);
+  strategy.prepare(net, kDdpRules);
   const auto optimizer = optim::make_optimizer(kSgd, strategy.param_groups());
   const std::int64_t per_rank = (kGlobalBatch + world_size - 1) / world_size;
   const std::int64_t first = std::min(kGlobalBatch, rank * per_rank);
@@ -73,7 +73,7 @@ TEST(Ddp, RanksAndMicrobatchesGiveTheNumbersOfOneBigBatch) {
   for (const int world_size : {1, 2, 3, 4}) {
     for (const int num_microbatches : {1, 3}) {
       run_ranks(world_size, [&](comm::Communicator& communicator) {
-        const auto strategy = make_ddp(kSmallBuckets, communicator);
+        const auto strategy = make_ddp(kDdpBuckets, communicator);
         const auto actual = train(*strategy, communicator.rank(), world_size, num_microbatches);
         EXPECT_GT(strategy->layout().buckets.size(), 2U);
         for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -90,7 +90,7 @@ TEST(Ddp, AllRanksStartAsRankZero) {
     SmallNet net(static_cast<double>(communicator.rank()));
     net.head_bias.requires_grad_(false);
     const SmallNet expected(0);
-    make_ddp(kSmallBuckets, communicator)->prepare(net, kRules);
+    make_ddp(kDdpBuckets, communicator)->prepare(net, kDdpRules);
     EXPECT_TRUE(at::equal(net.conv_weight, expected.conv_weight));
     EXPECT_TRUE(at::equal(net.head_bias, expected.head_bias));
     EXPECT_TRUE(at::equal(net.seen, expected.seen));
@@ -101,7 +101,7 @@ TEST(Ddp, BuffersBecomeRankZeros) {
   run_ranks(2, [](comm::Communicator& communicator) {
     SmallNet net;
     const auto strategy = make_ddp({}, communicator);
-    strategy->prepare(net, kRules);
+    strategy->prepare(net, kDdpRules);
     net.seen.fill_(communicator.rank() + 5);
     strategy->synchronise_buffers();
     EXPECT_TRUE(at::equal(net.seen, at::full({2}, 5.0, at::kDouble)));
@@ -112,7 +112,7 @@ TEST(Ddp, DifferentModelsAreRefusedWithRankAndParameter) {
   run_ranks(3, [](comm::Communicator& communicator) {
     SmallNet net(0, communicator.rank() == 2 ? at::kFloat : at::kDouble);
     const auto strategy = make_ddp({}, communicator);
-    EXPECT_THAT([&] { strategy->prepare(net, kRules); },
+    EXPECT_THAT([&] { strategy->prepare(net, kDdpRules); },
                 ThrowsMessage<base::ConfigError>(
                     testing::AllOf(HasSubstr("'conv_weight' float64"), HasSubstr("on rank 2"))));
   });
@@ -121,10 +121,10 @@ TEST(Ddp, DifferentModelsAreRefusedWithRankAndParameter) {
 TEST(Ddp, AParameterUnusedOnOneRankCountsAsZeroThere) {
   run_ranks(2, [](comm::Communicator& communicator) {
     SmallNet net;
-    DdpConfig config = kSmallBuckets;
+    DdpConfig config = kDdpBuckets;
     config.allow_unused_parameters = true;
     const auto strategy = make_ddp(config, communicator);
-    strategy->prepare(net, kRules);
+    strategy->prepare(net, kDdpRules);
     strategy->begin_microbatch(true, true);
     strategy->backward(communicator.rank() == 0 ? net.conv_bias.sum() : net.head_bias.sum(), 1.0);
     strategy->finish_gradients();
@@ -138,7 +138,7 @@ TEST(Ddp, OneRankWritesTheState) {
   run_ranks(3, [&](comm::Communicator& communicator) {
     SmallNet net;
     const auto strategy = make_ddp({}, communicator);
-    strategy->prepare(net, kRules);
+    strategy->prepare(net, kDdpRules);
     const std::lock_guard lock(mutex);
     for (const StateShard& shard : strategy->model_state()) writers += shard.is_writer ? 1 : 0;
   });
@@ -150,11 +150,11 @@ TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
     const auto late_with = [&](const DdpConfig& config) {
       SmallNet net;
       const auto strategy = make_ddp(config, communicator);
-      strategy->prepare(net, kRules);
+      strategy->prepare(net, kDdpRules);
       run_step(*strategy, net, 0, 4, 4, 1);
       return strategy->late_parameters();
     };
-    DdpConfig config = kSmallBuckets;
+    DdpConfig config = kDdpBuckets;
     EXPECT_THAT(late_with(config), testing::IsEmpty());
     config.bucket_order = {"conv_weight"};
     EXPECT_THAT(late_with(config), testing::Contains("conv_weight"));
