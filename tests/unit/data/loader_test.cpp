@@ -238,7 +238,8 @@ TEST(DataLoader, KeepsOrDropsTheLastBatch) {
   EXPECT_EQ(loader->batches_per_epoch(), 5);
   std::set<std::int64_t> seen;
   for (int i = 0; i < 5; ++i) {
-    for (const std::int64_t index : loader->next()->indices) seen.insert(index);
+    const auto batch = loader->next();
+    seen.insert(batch->indices.begin(), batch->indices.end());
   }
   EXPECT_EQ(seen.size(), 50u);
 }
