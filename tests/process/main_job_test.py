@@ -37,7 +37,7 @@ class MainJob(RunTest):
             self.assertEqual(result.code, 0, str(result))
             report = json.loads(result.out)
             self.assertEqual(report["samples"], 20)
-            self.assertAlmostEqual(report["metrics"]["val/loss"], last["val/loss"], places=5)
+            self.assertAlmostEqual(report["metrics"]["val/loss"] / last["val/loss"], 1, places=6)
             self.assertEqual(report["metrics"]["val/top1"], last["val/top1"])
 
     def export_holds_the_models_tensors(self, run):

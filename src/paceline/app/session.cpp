@@ -30,7 +30,8 @@ void flatten(const config::Node& node, const std::string& path,
 
 }  // namespace
 
-Session::Session(const Recipe& recipe, const SessionContext& context)
+Session::Session(const Recipe& recipe, const SessionContext& context,
+                 std::optional<std::int64_t> max_steps)
     : recipe_(recipe),
       context_(context),
       train_part_(open_data(recipe, context.registries, data::Split::kTrain)),
@@ -39,6 +40,10 @@ Session::Session(const Recipe& recipe, const SessionContext& context)
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
       schedule_(context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
+  if (max_steps) {
+    recipe_.train.duration.any_of.push_back(
+        {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
+  }
   const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
                         context.num_threads};
   make_loader(train_part_, recipe_, batches_.global_batch_size, data::Split::kTrain, place);

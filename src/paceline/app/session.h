@@ -31,7 +31,9 @@ struct SessionContext {
 class Session {
  public:
   /// Opens the data, builds model, strategy, optimizer and schedule. Every rank must call it.
-  Session(const Recipe& recipe, const SessionContext& context);
+  /// `max_steps` cuts the run short without changing its schedule.
+  Session(const Recipe& recipe, const SessionContext& context,
+          std::optional<std::int64_t> max_steps = std::nullopt);
   ~Session();
 
   /// From here on the run has a directory: loggers and checkpoints go there.

@@ -16,8 +16,7 @@ namespace {
 
 /// The overrides that make a run short: every kind of work once, on the real data.
 std::vector<std::string> fast_dev_overrides(int steps) {
-  return {fmt::format("++train.duration={}ba", steps),
-          fmt::format("++train.eval_every={}ba", steps),
+  return {fmt::format("++train.eval_every={}ba", steps),
           fmt::format("++checkpoint.every={}ba", steps), "++train.min_duration=null",
           "++train.eval_batches=" + std::to_string(steps)};
 }
@@ -95,7 +94,9 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   }
   const LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
-  Session session(loaded.recipe, context);
+  Session session(loaded.recipe, context,
+                  request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps)
+                                          : std::nullopt);
   agree_with_peers(loaded.resolved, session, communicator);
   if (is_main_rank) {
     for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);

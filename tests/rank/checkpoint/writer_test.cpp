@@ -44,7 +44,8 @@ TEST_F(WriterTest, OneFileForEachWritingRank) {
                                              "rank-1.safetensors", "rank-2.safetensors"));
   EXPECT_THAT(names_in(folder_), ElementsAre("step-00000007", "step-00000008"));
 
-  const Manifest& manifest = CheckpointReader(sharded).manifest();
+  const CheckpointReader reader(sharded);
+  const Manifest& manifest = reader.manifest();
   EXPECT_EQ(manifest.step, 8);
   EXPECT_EQ(manifest.environment.world_size, 3);
   EXPECT_EQ(manifest.state["clock"]["step"], 8);
