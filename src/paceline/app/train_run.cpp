@@ -94,9 +94,9 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   }
   const LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
-  Session session(loaded.recipe, context,
-                  request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps)
-                                          : std::nullopt);
+  Session session(
+      loaded.recipe, context,
+      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt);
   agree_with_peers(loaded.resolved, session, communicator);
   if (is_main_rank) {
     for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/checkpoint/environment.h"
@@ -8,6 +6,8 @@
 #include "paceline/comm/cuda_plugin.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/machine.h"
+
+#include <fmt/format.h>
 
 namespace paceline::cli {
 

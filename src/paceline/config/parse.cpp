@@ -56,7 +56,7 @@ class Converter {
     for (const auto& entry : yaml) {
       if (!entry.first.IsScalar()) fail(entry.first.Mark(), "a key must be plain text");
       const std::string& key = entry.first.Scalar();
-      if (key == "<<") {
+      if (key == "<<" && entry.first.Tag() != "!") {
         fail(entry.first.Mark(),
              "'<<' is not understood here; share sections between files with 'extends'");
       }
@@ -66,8 +66,8 @@ class Converter {
                          first->position.line));
       }
       Node value = convert(entry.second);
-      // yaml-cpp has no mark for the value of `key:`; the key's own is as good.
-      if (value.position.line == 0) value.position = position(entry.first.Mark());
+      // yaml-cpp marks the absent value of `key:` where the next token stands.
+      if (value.is_null()) value.position = position(entry.first.Mark());
       node.entries.push_back({key, std::move(value), position(entry.first.Mark())});
     }
     return node;

@@ -36,6 +36,7 @@ class AdamW final : public Optimizer {
                         /*max_exp_avg_sqs=*/{}, state.num_steps_by_slot, lr * group.lr_scale,
                         config_.beta1, config_.beta2, group.weight_decay, config_.eps,
                         /*amsgrad=*/false, /*maximize=*/false);
+      bump_versions(lists_[i]);
     }
   }
 

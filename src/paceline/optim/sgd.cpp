@@ -29,6 +29,7 @@ class Sgd final : public Optimizer {
       at::_fused_sgd_(lists_[i].params, lists_[i].grads, list_buffers_[i], group.weight_decay,
                       config_.momentum, lr * group.lr_scale, config_.dampening, config_.nesterov,
                       /*maximize=*/false, is_first_step);
+      bump_versions(lists_[i]);
     }
     ++num_steps_;
   }

@@ -51,6 +51,10 @@ std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups) 
   return zeros;
 }
 
+void bump_versions(const SlotList& list) {
+  for (const at::Tensor& param : list.params) param.unsafeGetTensorImpl()->bump_version();
+}
+
 std::vector<at::Tensor> select(const std::vector<at::Tensor>& state, const SlotList& list) {
   std::vector<at::Tensor> selected;
   for (const std::size_t slot : list.slots) selected.push_back(state[slot]);

@@ -23,6 +23,9 @@ std::vector<SlotList> make_slot_lists(const std::vector<ParamGroup>& groups);
 /// A zeroed tensor like each slot's parameter, strides included.
 std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups);
 
+/// Tells autograd that the parameters changed: the fused kernels do not.
+void bump_versions(const SlotList& list);
+
 /// The tensors of a state that belong to a list.
 std::vector<at::Tensor> select(const std::vector<at::Tensor>& state, const SlotList& list);
 

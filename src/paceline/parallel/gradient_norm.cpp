@@ -6,7 +6,7 @@
 namespace paceline::parallel {
 namespace {
 
-constexpr std::int64_t kRun = 4096;
+constexpr std::int64_t kRun = 1024;
 
 at::Tensor sum_of_squares(const at::Tensor& rows) {
   const auto dtype = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;

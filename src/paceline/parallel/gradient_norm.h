@@ -7,8 +7,8 @@
 namespace paceline::parallel {
 
 /// Euclidean norm over flat tensors [n], in one pass. Sums of squares are taken in float32 (float64
-/// for float64) over runs of 4096 elements, which keeps the error near 1e-7 however many there are,
-/// and in float64 over the runs; the result does not depend on the number of threads.
+/// for float64) over runs of 1024 elements, which keeps the error below 1e-6 however many there
+/// are, and in float64 over the runs; the result does not depend on the number of threads.
 double flat_norm(std::span<const at::Tensor> flats);
 
 /// Multiplies by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does; a norm

@@ -44,13 +44,13 @@ TEST(Emit, EveryTextSurvives) {
 }
 
 TEST(Emit, BlockStyleIsWhatAPersonWouldWrite) {
-  const Node node = parse_yaml("{a: {b: [1, 2], c: {}}, d: [{name: x, y: 1}, z], e: , f: []}", "r");
+  const Node node = parse_yaml("{a: {b: [1, 2], c: {}}, d: [{name: x, k: 1}, z], e: , f: []}", "r");
   const std::string expected = R"(a:
   b: [1, 2]
   c: {}
 d:
   - name: x
-    y: 1
+    k: 1
   - z
 e: null
 f: []

@@ -21,7 +21,7 @@ TEST(Schedules, StartAndEndAreWhatTheConfigSays) {
   EXPECT_DOUBLE_EQ(cosine->factor(100), 0.1);
   EXPECT_DOUBLE_EQ(cosine->factor(1000), 0.1);
   const auto cycle = make_schedule(OneCycleConfig{}, kRun);
-  EXPECT_DOUBLE_EQ(cycle->factor(0), 1.0 / 25);
+  EXPECT_NEAR(cycle->factor(0), 1.0 / 25, 1e-15);
   EXPECT_DOUBLE_EQ(cycle->factor(29), 1.0);
   EXPECT_NEAR(cycle->factor(99), 1.0 / 25 / 1e4, 1e-15);
   EXPECT_DOUBLE_EQ(cycle->factor(500), cycle->factor(99));
