@@ -3,6 +3,7 @@
 #include "rank/checkpoint/saved_runs.h"
 #include "unit/checkpoint/messages.h"
 
+#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -147,6 +148,14 @@ TEST_F(ReaderTest, WhatIsNoCheckpointSaysSo) {
               HasSubstr("no such checkpoint"));
   EXPECT_THAT(message_of([&] { CheckpointReader reader(dir_.path()); }),
               HasSubstr("it has no manifest.json"));
+}
+
+// How golden/checkpoint/version-1 was made, by the first version of the format.
+TEST_F(ReaderTest, WritesTheFixtureWhenAsked) {
+  const char* folder = std::getenv("PACELINE_WRITE_FIXTURE");
+  if (folder == nullptr) GTEST_SKIP() << "set PACELINE_WRITE_FIXTURE to a folder to write it anew";
+  const fs::path path = save_model(folder, 1, 5, Layout::kSharded, 2, files_);
+  fs::rename(path, fs::path(folder) / fmt::format("version-{}", kFormatVersion));
 }
 
 // Written by the first version of the format; must load for ever.
