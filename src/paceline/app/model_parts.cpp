@@ -24,6 +24,14 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
 }
 
+int num_classes_of(const nn::Network& network) {
+  const std::string name = network.head_name() + ".weight";
+  for (const nn::NamedTensor& named : nn::named_parameters(network)) {
+    if (named.name == name) return static_cast<int>(named.tensor.size(0));
+  }
+  throw base::InternalError(fmt::format("the network has no parameter '{}'", name));
+}
+
 std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
                                                   comm::Communicator& communicator) {
   const bool has_peers = communicator.world_size() > 1;

@@ -17,6 +17,9 @@ namespace paceline::app {
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes);
 
+/// How many classes the network's head tells apart.
+int num_classes_of(const nn::Network& network);
+
 /// The strategy that the recipe names; "auto" is ddp on several ranks. Throws ConfigError for
 /// `none` on several ranks, which would train each rank alone.
 std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,

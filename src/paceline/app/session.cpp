@@ -52,6 +52,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
 
   state_.clock.lengths = batches_.lengths;
   state_.model = make_model(recipe_, context.registries, notes_);
+  const int num_classes = num_classes_of(state_.model->network());
+  data::check_num_classes(*train_part_.dataset, num_classes);
+  data::check_num_classes(*val_part_.dataset, num_classes);
   state_.strategy = make_strategy(recipe_.parallel, context.communicator);
   build_engine();
   const train::RunContext run{

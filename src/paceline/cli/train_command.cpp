@@ -26,12 +26,10 @@ int run_train(const std::vector<std::string>& arguments) {
       "of a run or checkpoint");
   app.add_flag("--dry-run", request.is_dry_run,
                "Build everything, print sizes and batches, train nothing, write nothing");
-  CLI::Option* fast =
-      app.add_option("--fast-dev-run", request.fast_dev_steps,
-                     "Two steps (or =N) of training and validation and a checkpoint, in a "
-                     "scratch directory")
-          ->expected(0, 1)
-          ->check(CLI::PositiveNumber);
+  CLI::Option* fast = app.add_flag("--fast-dev-run{2}", request.fast_dev_steps,
+                                   "Two steps (or =N) of training and validation and a checkpoint, "
+                                   "in a scratch directory")
+                          ->check(CLI::PositiveNumber);
   app.footer("Launch options:\n" + launch::launch_options_help());
   if (!parse_arguments(app, arguments)) return 0;
   request.is_fast_dev_run = fast->count() > 0;
