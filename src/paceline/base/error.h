@@ -68,8 +68,9 @@ struct InternalError : Error {
 }  // namespace paceline::base
 
 /// Throws InternalError unless `condition` holds; the rest is a fmt format string and its values.
-#define PACELINE_CHECK(condition, ...)                                                          \
-  do {                                                                                          \
-    if (!(condition)) [[unlikely]]                                                              \
-      ::paceline::base::throw_check_failed(#condition, __FILE__, __LINE__, fmt::format(__VA_ARGS__)); \
+#define PACELINE_CHECK(condition, ...)                                     \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]]                                         \
+      ::paceline::base::throw_check_failed(#condition, __FILE__, __LINE__, \
+                                           fmt::format(__VA_ARGS__));      \
   } while (false)

@@ -20,14 +20,15 @@ enum class DrawPurpose : std::uint32_t {
   kTest = 8,
 };
 
-/// Philox4x32-10, a counter-based generator: the same key gives the same draws on any machine, thread
-/// and rank, and distinct keys give independent streams.
-/// Paper: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+/// Philox4x32-10, a counter-based generator: the same key gives the same draws on any machine,
+/// thread and rank, and distinct keys give independent streams. Paper: Salmon et al., "Parallel
+/// random numbers: as easy as 1, 2, 3", SC 2011.
 class Philox {
  public:
   using Block = std::array<std::uint32_t, 4>;
 
-  /// `group` is the epoch or step, `position` the place in the global order (or a parameter's number).
+  /// `group` is the epoch or step, `position` the place in the global order (or a parameter's
+  /// number).
   Philox(std::uint64_t seed, DrawPurpose purpose, std::uint64_t group, std::uint64_t position)
       : key_(mix(seed ^ (static_cast<std::uint64_t>(purpose) * 0x9E3779B97F4A7C15ull))),
         group_(group),

@@ -175,9 +175,8 @@ class Binder {
     Node options = as_section(node);
     const Node* name = options.find("name");
     if (name != nullptr && !name->is_scalar()) {
-      return complain(
-          *name, join_path(path, "name"),
-          fmt::format("must be a component's name, got {}", name->describe()));
+      return complain(*name, join_path(path, "name"),
+                      fmt::format("must be a component's name, got {}", name->describe()));
     }
     if (name != nullptr) component.name = name->text;
     if (node.is_list()) {

@@ -51,10 +51,10 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   if (!run.is_main_rank()) return;
   base::log_info("saved {}", path.string());
   checkpoint::apply_retention(files_, facts_.folder,
-                  {.keep_last = config_.keep_last,
-                   .keep_best = config_.keep_best,
-                   .monitor = config_.monitor,
-                   .mode = config_.mode});
+                              {.keep_last = config_.keep_last,
+                               .keep_best = config_.keep_best,
+                               .monitor = config_.monitor,
+                               .mode = config_.mode});
 }
 
 std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {

@@ -16,10 +16,10 @@ namespace paceline::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
+using test::InterruptedFileSystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using test::InterruptedFileSystem;
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -133,19 +133,19 @@ TEST_F(WriterTest, ATensorThatNobodyWritesWholeIsNotSaved) {
 
 TEST_F(WriterTest, ARankThatIsLostIsNotWaitedForForEver) {
   EXPECT_THROW(test::run_ranks(2,
-                                  [&](comm::Communicator& communicator) {
-                                    if (communicator.rank() == 1) throw std::runtime_error("died");
-                                    const auto shards =
-                                        shards_of(whole_model(1), Layout::kReplicated, 0, 2);
-                                    const SaveRequest request{.folder = folder_,
-                                                              .step = 1,
-                                                              .shards = shards,
-                                                              .state = {},
-                                                              .config = {},
-                                                              .monitored = {},
-                                                              .environment = {}};
-                                    save_checkpoint(request, communicator, files_);
-                                  }),
+                               [&](comm::Communicator& communicator) {
+                                 if (communicator.rank() == 1) throw std::runtime_error("died");
+                                 const auto shards =
+                                     shards_of(whole_model(1), Layout::kReplicated, 0, 2);
+                                 const SaveRequest request{.folder = folder_,
+                                                           .step = 1,
+                                                           .shards = shards,
+                                                           .state = {},
+                                                           .config = {},
+                                                           .monitored = {},
+                                                           .environment = {}};
+                                 save_checkpoint(request, communicator, files_);
+                               }),
                std::runtime_error);
   EXPECT_FALSE(fs::exists(folder_ / checkpoint_name(1)));
 }

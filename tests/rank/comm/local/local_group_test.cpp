@@ -11,8 +11,8 @@
 namespace paceline::comm {
 namespace {
 
-using ::testing::HasSubstr;
 using test::run_ranks;
+using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 TEST(LocalGroup, CollectivesEqualTorchArithmetic) {
