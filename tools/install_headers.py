@@ -20,6 +20,7 @@ ROOTS = [
     "config/load.h", "config/registry.h", "config/schema.h",
     "data/builtin_datasets.h", "data/loader.h", "data/synth.h", "data/transforms/pipeline.h",
     "data/transforms/presets.h",
+    "launch/rank_info.h",
     "loggers/console.h", "loggers/jsonl.h", "loggers/tensorboard.h", "metrics/metric_sink.h",
     "models/resnet.h", "models/vit.h",
     "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h", "nn/linear.h", "nn/losses.h", "nn/network.h",
