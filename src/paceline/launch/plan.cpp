@@ -220,6 +220,8 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   environment.set_default("OMP_WAIT_POLICY", "passive");
   // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
   environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
+  // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
+  environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
   return environment;
 }
 
