@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <string>
 #include <thread>
@@ -35,6 +36,7 @@ class NumberedImages final : public Dataset {
   std::int64_t label(std::int64_t index) const override { return index % 1000; }
   void get(std::int64_t index, StoredSample& sample) const override {
     ++num_reads;
+    if (read_time.count() > 0) std::this_thread::sleep_for(read_time);
     if (bad_.contains(index)) throw base::DataError("it is cut short");
     if (index == wild) throw std::runtime_error("not a data error");
     sample.width = kSide;
@@ -51,6 +53,7 @@ class NumberedImages final : public Dataset {
   std::string fingerprint() const override { return "numbered"; }
 
   std::int64_t wild = -1;
+  std::chrono::milliseconds read_time{0};
   mutable std::atomic<std::int64_t> num_reads = 0;
 
  private:
@@ -411,11 +414,14 @@ TEST(DataLoader, ReadsNoFurtherAheadThanAsked) {
 }
 
 TEST(DataLoader, MetersTheTimeThatNextWaits) {
-  const NumberedImages images(20);
-  const TransformPipeline pipeline = evaluation_pipeline();
-  const auto loader = make_data_loader(images, pipeline, evaluation_options());
+  NumberedImages images(20);
+  images.read_time = std::chrono::milliseconds(2);
+  const TransformPipeline pipeline = training_pipeline();
+  const auto loader = make_data_loader(images, pipeline, training_options());
   EXPECT_EQ(loader->counts().wait_seconds, 0);
-  loader->next();
+  // A batch takes 20 ms to read, so next() finds none ready, unless this thread is held up each
+  // time.
+  for (int i = 0; i < 50 && loader->counts().wait_seconds == 0; ++i) loader->next();
   EXPECT_GT(loader->counts().wait_seconds, 0);
 }
 
