@@ -121,6 +121,7 @@ TEST(ReplicatedStrategy, TheOptimizerMovesTheModuleAndBumpsItsVersions) {
   optimizer->step(0.01);
   EXPECT_TRUE(at::allclose(net.conv_weight, before - 0.01 * (grad + 0.1 * before), 1e-12, 1e-14));
   EXPECT_GT(net.conv_weight._version(), version);
+  strategy->begin_microbatch(/*is_first=*/true, /*is_last=*/true);
   EXPECT_THROW(stale.backward(), c10::Error);
 }
 
