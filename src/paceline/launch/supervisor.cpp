@@ -265,7 +265,10 @@ void Supervisor::pause_with_ranks() {
 }
 
 void Supervisor::handle_line(SupervisedRank& rank, Stream stream, std::string_view line) {
-  const std::string prefix = plan_.world_size() > 1 ? fmt::format("[rank {}] ", rank.rank()) : "";
+  const bool is_result =
+      settings_.rank_zero_prints_result && rank.rank() == 0 && stream == SupervisedRank::kStdout;
+  const std::string prefix =
+      plan_.world_size() > 1 && !is_result ? fmt::format("[rank {}] ", rank.rank()) : "";
   sink(stream).write_line(prefix, line);
   if (rank.log() == nullptr) return;
   try {

@@ -19,6 +19,9 @@ struct SupervisorSettings {
   /// Whether rank 0 writes to the terminal itself, if standard output or error is one, so that it
   /// can draw there; its lines are then neither logged nor repeated after a failure.
   bool rank_zero_keeps_terminal = true;
+  /// Whether rank 0's standard output is the result of the command, such as a JSON object, and is
+  /// passed on as it is.
+  bool rank_zero_prints_result = false;
   std::optional<double> grace_seconds = {};  ///< overrides both of the next two
   double grace_after_failure_seconds = 5;
   double grace_after_signal_seconds = 30;

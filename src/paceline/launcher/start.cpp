@@ -65,9 +65,10 @@ void make_folder(const fs::path& folder) {
   launch::exec_program(command, environment);
 }
 
-/// Starts the ranks of one machine. `run_dir` is where the run's files lie, if the user said so.
+/// Starts the ranks of one machine. `run_dir` is where the run's files lie, if the user said so;
+/// `is_own_verb`: the command is one of paceline's, whose rank 0 prints the result.
 int start(const launch::LaunchOptions& options, const std::vector<std::string>& command,
-          const std::optional<fs::path>& run_dir) {
+          const std::optional<fs::path>& run_dir, bool is_own_verb) {
   launch::Environment environment = launch::Environment::of_process();
   if (launch::is_one_rank(options, environment)) become_one_rank(options, command, environment);
   const launch::Machine machine = launch::this_machine(environment);
@@ -84,6 +85,7 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
   launch::SupervisorSettings settings{.command = command, .master_port = port};
   settings.log_dir = options.log_dir;
   settings.grace_seconds = options.grace_seconds;
+  settings.rank_zero_prints_result = is_own_verb;
   settings.rank_zero_keeps_terminal = !options.log_dir;
   if (!settings.log_dir && run_dir && plan.nproc > 1) settings.log_dir = *run_dir / "logs";
   if (plan.nproc == 1 && !settings.log_dir && !options.detach)
@@ -133,7 +135,7 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
   // A dry run writes nothing, so its ranks have no log files either.
   if (!options.detach && std::find(rest.begin(), rest.end(), "--dry-run") != rest.end())
     run_dir.reset();
-  return start(options, command, run_dir);
+  return start(options, command, run_dir, /*is_own_verb=*/true);
 }
 
 int run_launch(const std::string& name, const std::vector<std::string>& arguments) {
@@ -159,7 +161,7 @@ int run_launch(const std::string& name, const std::vector<std::string>& argument
     throw base::ConfigError("--detach is for paceline train; use nohup or setsid with a program");
   std::vector<std::string> command(rest.begin() + 1, rest.end());
   command[0] = launch::find_program(command[0], launch::Environment::of_process());
-  return start(options, command, std::nullopt);
+  return start(options, command, std::nullopt, /*is_own_verb=*/false);
 }
 
 }  // namespace paceline::launcher
