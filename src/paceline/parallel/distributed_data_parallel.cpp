@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <ATen/core/LegacyTypeDispatch.h>
+
 namespace paceline::parallel {
 namespace {
 
@@ -90,8 +92,12 @@ class DistributedDataParallel::State {
         parameters_(in_layout_order(parameters, gradients_.layout())),
         buffers_(module_buffers(module)),
         reducer_(gradients_, &communicator) {
-    for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-      slots_.push_back(gradients_.slot(slot));
+    {
+      // No views in autograd's sense: optimizers that zero gradients detach them in place.
+      const at::AutoDispatchBelowADInplaceOrView below_autograd;
+      for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+        slots_.push_back(gradients_.slot(slot));
+      }
     }
     broadcast_from_first_rank(parameters_, communicator);
     broadcast_from_first_rank(frozen_parameters(module), communicator);
