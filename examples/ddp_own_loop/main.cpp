@@ -35,6 +35,7 @@ at::Tensor inputs(int step, int rank, int world_size) {
 }
 
 void train(paceline::comm::Communicator& communicator) {
+  at::manual_seed(1);
   Net net;
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
   paceline::parallel::DistributedDataParallel ddp(net, communicator);
