@@ -7,6 +7,7 @@
 #include "paceline/comm/local/local_group.h"
 #include "paceline/comm/nccl_backend.h"
 #include "paceline/comm/rendezvous.h"
+#include "paceline/comm/shm/shm_backend.h"
 
 #include <charconv>
 #include <cstdlib>
@@ -66,14 +67,21 @@ int cuda_device_of(const GroupOptions& options) {
       fmt::format("device '{}' is none of 'cpu', 'cuda', 'cuda:N'", options.device));
 }
 
+bool wants_shared_memory(const GroupOptions& options) {
+  const char* variable = std::getenv("PACELINE_SHARED_MEMORY");
+  return options.shared_memory && options.num_nodes == 1 && options.device == "cpu" &&
+         (variable == nullptr || std::string_view(variable) != "0");
+}
+
 c10::intrusive_ptr<c10d::Backend> make_backend(const GroupOptions& options,
                                                const Endpoint& endpoint,
                                                const c10::intrusive_ptr<c10d::Store>& store,
                                                int cuda_device) {
   try {
     if (cuda_device < 0) {
-      return make_gloo_backend(store, options.rank, options.world_size, endpoint.address,
-                               options.connect_timeout);
+      auto gloo = make_gloo_backend(store, options.rank, options.world_size, endpoint.address,
+                                    options.connect_timeout);
+      return wants_shared_memory(options) ? with_shared_memory(gloo) : gloo;
     }
     return make_nccl_backend(store, options.rank, options.world_size, cuda_device, options.timeout);
   } catch (const base::Error&) {

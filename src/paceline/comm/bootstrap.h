@@ -27,6 +27,9 @@ struct GroupOptions {
   /// $GLOO_SOCKET_IFNAME, else loopback on a single node, else the interface that routes to the
   /// master.
   std::string interface;
+  /// Ranks of one host all-reduce through shared memory rather than Gloo's sockets.
+  /// PACELINE_SHARED_MEMORY=0 switches it off.
+  bool shared_memory = true;
   std::string device = "cpu";  ///< "cpu" (Gloo), "cuda" (NCCL on GPU local_rank) or "cuda:N"
   std::chrono::milliseconds connect_timeout =
       std::chrono::minutes(5);                                   ///< until all ranks are there

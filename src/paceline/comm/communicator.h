@@ -37,7 +37,7 @@ class Communicator {
 
   virtual int rank() const = 0;  ///< in [0, world_size())
   virtual int world_size() const = 0;
-  virtual std::string backend() const = 0;  ///< "gloo", "nccl", "local" or "fake"
+  virtual std::string backend() const = 0;  ///< as the banner shows it
   /// One line for the banner: backend, interface and store.
   virtual std::string describe() const = 0;
 

@@ -22,15 +22,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::ThrowsMessage;
 
-TEST(Connect, CollectivesOverGlooEqualTorchArithmetic) {
+TEST(Connect, CollectivesEqualTorchArithmeticThroughSharedMemoryAndSockets) {
   for (const int world_size : {2, 3, 4}) {
-    EXPECT_THAT(errors_of(test_options(world_size),
-                          [](const GroupOptions& options) {
-                            const auto communicator = connect(options);
-                            check_collectives(*communicator);
-                            communicator->shutdown();
-                          }),
-                Each(IsEmpty()));
+    for (const bool shared_memory : {true, false}) {
+      GroupOptions group = test_options(world_size);
+      group.shared_memory = shared_memory;
+      EXPECT_THAT(errors_of(group,
+                            [](const GroupOptions& options) {
+                              const auto communicator = connect(options);
+                              check_collectives(*communicator);
+                              communicator->shutdown();
+                            }),
+                  Each(IsEmpty()));
+    }
   }
 }
 
@@ -40,7 +44,8 @@ TEST(Connect, DescribesBackendInterfaceAndStore) {
                         [](const GroupOptions& own) {
                           const auto communicator = connect(own);
                           EXPECT_EQ(communicator->describe(),
-                                    fmt::format("gloo over lo (127.0.0.1), store 127.0.0.1:{}",
+                                    fmt::format("shared memory and gloo over lo (127.0.0.1), "
+                                                "store 127.0.0.1:{}",
                                                 own.master_port));
                           communicator->shutdown();
                         }),

@@ -1,0 +1,246 @@
+#include "paceline/comm/shm/shm_all_reduce.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace paceline::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kChunkBytes = 1 << 20;
+constexpr std::size_t kNumBuffers = 2;  // a rank fills one while others still read the other
+constexpr std::int64_t kBlock = 64;     // elements; a fixed count lets the compiler use SIMD
+constexpr auto kLookAround = std::chrono::milliseconds(50);  // how often a sleeper checks its peers
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* timeout) {
+  static_assert(sizeof(word) == sizeof(std::uint32_t) &&
+                std::atomic<std::uint32_t>::is_always_lock_free);
+  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
+}
+
+void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  word.store(value, std::memory_order_release);
+  futex(word, FUTEX_WAKE, INT32_MAX, nullptr);
+}
+
+/// Counters only grow, and may wrap around.
+bool has_reached(const std::atomic<std::uint32_t>& word, std::uint32_t target) {
+  return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - target) >= 0;
+}
+
+struct Segment {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// The part of a chunk that a rank sums: whole blocks, shared evenly.
+Segment segment_of(std::int64_t numel, int rank, int world_size) {
+  const std::int64_t blocks = (numel + kBlock - 1) / kBlock;
+  return {std::min(numel, blocks * rank / world_size * kBlock),
+          std::min(numel, blocks * (rank + 1) / world_size * kBlock)};
+}
+
+template <typename T, typename Combine>
+void combine_block(T* accumulated, const T* values, std::int64_t count, Combine combine) {
+  if (count == kBlock) {
+    for (std::int64_t i = 0; i < kBlock; ++i) accumulated[i] = combine(accumulated[i], values[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) accumulated[i] = combine(accumulated[i], values[i]);
+  }
+}
+
+/// Combines `sources` from the first to the last into both outputs; outputs may be a source.
+template <typename T, typename Combine>
+void combine_all(std::span<const T* const> sources, T* own, T* shared, std::int64_t numel,
+                 Combine combine) {
+  std::array<T, kBlock> block;
+  for (std::int64_t begin = 0; begin < numel; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, numel - begin);
+    std::copy_n(sources[0] + begin, count, block.data());
+    for (const T* source : sources.subspan(1)) {
+      combine_block(block.data(), source + begin, count, combine);
+    }
+    std::copy_n(block.data(), count, own + begin);
+    std::copy_n(block.data(), count, shared + begin);
+  }
+}
+
+template <typename T>
+void combine_all(std::span<const T* const> sources, T* own, T* shared, std::int64_t numel,
+                 ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return combine_all(sources, own, shared, numel, [](T a, T b) { return a + b; });
+    case ReduceOp::kMin:
+      return combine_all(sources, own, shared, numel, [](T a, T b) { return b < a ? b : a; });
+    case ReduceOp::kMax:
+      return combine_all(sources, own, shared, numel, [](T a, T b) { return a < b ? b : a; });
+  }
+}
+
+}  // namespace
+
+/// What one rank tells the others.
+struct alignas(64) ShmAllReduce::Cell {
+  std::atomic<std::uint32_t> copied;     ///< chunks that lie in its slot
+  std::atomic<std::uint32_t> reduced;    ///< chunks whose segment it has summed
+  std::atomic<std::uint64_t> signature;  ///< of the collective it is in
+};
+
+class ShmAllReduce::Waiter {
+ public:
+  Waiter(const ShmAllReduce& group, std::chrono::milliseconds timeout)
+      : group_(group), timeout_(timeout), deadline_(Clock::now() + timeout) {}
+
+  /// Until every rank's counter has reached `target`.
+  void wait(std::atomic<std::uint32_t> Cell::*counter, std::uint32_t target) const {
+    for (int rank = 0; rank < group_.world_size_; ++rank) {
+      if (rank != group_.rank_) wait_for(rank, group_.cell(rank).*counter, target);
+    }
+  }
+
+ private:
+  void wait_for(int rank, std::atomic<std::uint32_t>& word, std::uint32_t target) const {
+    constexpr timespec kPause{0, std::chrono::nanoseconds(kLookAround).count()};
+    while (!has_reached(word, target)) {
+      const std::uint32_t seen = word.load(std::memory_order_acquire);
+      if (seen == target) return;
+      if (futex(word, FUTEX_WAIT, seen, &kPause) != 0 && errno == ETIMEDOUT) {
+        check_hope(rank, word, target);
+      }
+    }
+  }
+
+  /// Throws if there is no point in waiting on. A rank may leave once it has done its part.
+  void check_hope(int rank, const std::atomic<std::uint32_t>& word, std::uint32_t target) const {
+    const bool is_present = group_.memory_.is_present(rank);
+    if (has_reached(word, target)) return;
+    if (!is_present) {
+      throw base::CommError(fmt::format("rank {} has left the shared memory", rank));
+    }
+    if (group_.is_stopped_) throw base::CommError("the communicator is being closed");
+    if (Clock::now() > deadline_) {
+      throw base::CommError(
+          fmt::format("timed out after waiting {}ms for rank {}", timeout_.count(), rank));
+    }
+  }
+
+  const ShmAllReduce& group_;
+  std::chrono::milliseconds timeout_;
+  Clock::time_point deadline_;
+};
+
+std::size_t ShmAllReduce::bytes_needed(int world_size) {
+  const auto ranks = static_cast<std::size_t>(world_size);
+  return ranks * sizeof(Cell) + (ranks + 1) * kNumBuffers * kChunkBytes;
+}
+
+ShmAllReduce::ShmAllReduce(SharedMemory memory, int rank, int world_size)
+    : memory_(std::move(memory)), rank_(rank), world_size_(world_size) {}
+
+ShmAllReduce::Cell& ShmAllReduce::cell(int rank) const {
+  return *(reinterpret_cast<Cell*>(memory_.data()) + rank);
+}
+
+template <typename T>
+T* ShmAllReduce::slot(int rank, std::uint32_t step) const {
+  const std::size_t number = static_cast<std::size_t>(rank) * kNumBuffers + step % kNumBuffers;
+  std::byte* slots = memory_.data() + static_cast<std::size_t>(world_size_) * sizeof(Cell);
+  return reinterpret_cast<T*>(slots + number * kChunkBytes);
+}
+
+void ShmAllReduce::run(void* data, std::int64_t numel, Element element, ReduceOp op,
+                       std::chrono::milliseconds timeout) {
+  const Waiter waiter(*this, timeout);
+  const std::uint64_t signature = static_cast<std::uint64_t>(numel) << 8 |
+                                  static_cast<std::uint64_t>(element) << 4 |
+                                  static_cast<std::uint64_t>(op);
+  const auto size = static_cast<std::size_t>(numel);
+  switch (element) {
+    case Element::kFloat32:
+      return run_as(std::span(static_cast<float*>(data), size), op, signature, waiter);
+    case Element::kFloat64:
+      return run_as(std::span(static_cast<double*>(data), size), op, signature, waiter);
+    case Element::kInt64:
+      return run_as(std::span(static_cast<std::int64_t*>(data), size), op, signature, waiter);
+  }
+}
+
+// While a rank waits for the sums of one chunk, the next one is already in its other buffer. A
+// buffer is filled again two chunks later, when everyone has published what came after its use.
+template <typename T>
+void ShmAllReduce::run_as(std::span<T> data, ReduceOp op, std::uint64_t signature,
+                          const Waiter& waiter) {
+  constexpr std::size_t kChunk = kChunkBytes / sizeof(T);
+  const std::size_t num_chunks = std::max<std::size_t>(1, (data.size() + kChunk - 1) / kChunk);
+  const auto chunk = [&](std::size_t i) {
+    return data.subspan(i * kChunk, std::min(kChunk, data.size() - i * kChunk));
+  };
+  cell(rank_).signature.store(signature, std::memory_order_relaxed);
+  const std::uint32_t first = copied_ + 1;
+  copy_in<T>(chunk(0));
+  for (std::size_t i = 0; i < num_chunks; ++i) {
+    const std::uint32_t step = first + static_cast<std::uint32_t>(i);
+    if (i + 1 < num_chunks) copy_in<T>(chunk(i + 1));
+    waiter.wait(&Cell::copied, step);
+    if (i == 0) check_signatures(signature);
+    reduce_segment(chunk(i), op, step);
+    publish(cell(rank_).reduced, step);
+    waiter.wait(&Cell::reduced, step);
+    copy_out(chunk(i), step);
+  }
+}
+
+void ShmAllReduce::check_signatures(std::uint64_t own) const {
+  for (int rank = 0; rank < world_size_; ++rank) {
+    if (cell(rank).signature.load(std::memory_order_relaxed) != own) {
+      throw base::CommError(fmt::format("rank {} calls another collective", rank));
+    }
+  }
+}
+
+/// Lays out what the other ranks will sum, and says so.
+template <typename T>
+void ShmAllReduce::copy_in(std::span<const T> chunk) {
+  const std::uint32_t step = ++copied_;
+  const auto numel = std::ssize(chunk);
+  const Segment own = segment_of(numel, rank_, world_size_);
+  T* target = slot<T>(rank_, step);
+  std::copy_n(chunk.data(), own.begin, target);
+  std::copy_n(chunk.data() + own.end, numel - own.end, target + own.end);
+  publish(cell(rank_).copied, step);
+}
+
+template <typename T>
+void ShmAllReduce::reduce_segment(std::span<T> chunk, ReduceOp op, std::uint32_t step) {
+  const Segment own = segment_of(std::ssize(chunk), rank_, world_size_);
+  T* mine = chunk.data() + own.begin;
+  std::vector<const T*> sources;
+  for (int rank = 0; rank < world_size_; ++rank) {
+    sources.push_back(rank == rank_ ? mine : slot<T>(rank, step) + own.begin);
+  }
+  combine_all<T>(sources, mine, result<T>(step) + own.begin, own.end - own.begin, op);
+}
+
+template <typename T>
+void ShmAllReduce::copy_out(std::span<T> chunk, std::uint32_t step) {
+  const auto numel = std::ssize(chunk);
+  const Segment own = segment_of(numel, rank_, world_size_);
+  const T* source = result<T>(step);
+  std::copy_n(source, own.begin, chunk.data());
+  std::copy_n(source + own.end, numel - own.end, chunk.data() + own.end);
+}
+
+}  // namespace paceline::comm
