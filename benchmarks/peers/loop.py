@@ -15,6 +15,7 @@ parser.add_argument("--size", type=int, required=True)
 parser.add_argument("--batch", type=int, required=True)
 parser.add_argument("--steps", type=int, required=True)
 parser.add_argument("--channels-last", action="store_true")
+parser.add_argument("--compile", action="store_true")
 options = parser.parse_args()
 
 torch.set_flush_denormal(True)
@@ -28,6 +29,8 @@ images = torch.randn(options.batch, 3, options.size, options.size)
 if options.channels_last:
     model, images = model.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
 labels = torch.randint(10, (options.batch,))
+if options.compile:
+    model = torch.compile(model)
 optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, weight_decay=1e-4, fused=True)
 times = []
 for _ in range(options.steps):

@@ -25,6 +25,9 @@ namespace {
 /// Bad samples in a row after which skipping gives up: the data set is broken, not a file of it.
 constexpr int kMaxBadInARow = 8;
 
+/// Where batches are small, more of them are read ahead, at least this many samples.
+constexpr std::int64_t kMinSamplesAhead = 32;
+
 /// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
 /// each sample's place belongs to the thread that claimed it.
 struct BatchInWork {
@@ -109,6 +112,7 @@ class ThreadedLoader final : public DataLoader {
  private:
   // These are called with mutex_ held.
   bool may_open() const;
+  bool is_refill_due() const;
   void open_batch();
   Claim claim_samples();
   void abandon_window();
@@ -126,6 +130,7 @@ class ThreadedLoader final : public DataLoader {
   const LoaderOptions options_;
   const BatchPlan plan_;
   const std::int64_t image_floats_;
+  const std::int64_t max_ahead_;  ///< batches of the window
   const std::shared_ptr<BufferPool> buffers_;
   const std::int64_t end_position_;  ///< of evaluation
 
@@ -153,6 +158,9 @@ ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& 
       plan_(dataset.size(), options.global_batch_size, options.is_training && options.drop_last,
             options.rank, options.world_size),
       image_floats_(std::int64_t{3} * pipeline.output_size().height * pipeline.output_size().width),
+      max_ahead_(
+          std::max<std::int64_t>(options.prefetch_batches,
+                                 kMinSamplesAhead / std::max<std::int64_t>(1, plan_.max_count()))),
       buffers_(BufferPool::make(options.allocator, pixel_bytes(plan_.max_count(), image_floats_) +
                                                        static_cast<std::size_t>(plan_.max_count()) *
                                                            sizeof(std::int64_t))),
@@ -217,8 +225,8 @@ std::unique_ptr<HostBatch> ThreadedLoader::next() {
     window_.pop_front();
     ++position_;
     count_skipped(*work);
+    if (is_refill_due()) work_available_.notify_all();
   }
-  work_available_.notify_all();
   if (!options_.is_training && !work->skipped.empty()) remove_skipped(*work->batch, *work);
   return std::move(work->batch);
 }
@@ -237,7 +245,14 @@ void ThreadedLoader::abandon_window() {
 
 bool ThreadedLoader::may_open() const {
   const auto ahead = static_cast<std::int64_t>(window_.size());
-  return !failed_ && ahead < options_.prefetch_batches && position_ + ahead < end_position_;
+  return !failed_ && ahead < max_ahead_ && position_ + ahead < end_position_;
+}
+
+/// Waking a thread costs the consumer tens of microseconds, as much as a step of a tiny model may
+/// take: of a long window half is refilled at a time.
+bool ThreadedLoader::is_refill_due() const {
+  const std::int64_t missing = max_ahead_ - std::ssize(window_);
+  return max_ahead_ == options_.prefetch_batches || 2 * missing >= max_ahead_;
 }
 
 void ThreadedLoader::open_batch() {

@@ -47,10 +47,10 @@ struct LoaderOptions {
   int rank = 0;
   int world_size = 1;
   int num_threads = 1;
-  int prefetch_batches = 2;  ///< batches ready or in work ahead of the consumer
+  int prefetch_batches = 2;  ///< ready or in work ahead of the consumer; more if they are tiny
   bool channels_last = true;
   OnError on_error = OnError::kFail;
-  HostAllocator allocator;  ///< empty: aligned heap memory
+  HostAllocator allocator = {};  ///< empty: aligned heap memory
 };
 
 /// What the loader has met since it was made.
