@@ -44,6 +44,11 @@ class BadInput(RunTest):
         result = self.fails(CONFIG, "token", arguments=(recipe, "--hf-token", "hf_abcdefghij"))
         self.assertNotIn("hf_abcdefghij", result.err)
 
+    def test_of_several_ranks_the_first_one_tells(self):
+        recipe = self.write_recipe(text=RECIPE, name="wrong.yaml")
+        result = self.fails(CONFIG, "[rank 0] error:", "train.durtion", arguments=(recipe, "--nproc", 3, "train.durtion=3ba"))
+        self.assertEqual(result.err.count("did you mean train.duration?"), 1, str(result))
+
     def test_two_batch_sizes(self):
         self.fails(CONFIG, "data.global_batch_size", "data.batch_size_per_rank", "not both",
                    arguments=(self.write_recipe(), "data.batch_size_per_rank=4"))

@@ -3,9 +3,22 @@
 #include "paceline/cli/commands.h"
 #include "paceline/comm/cuda_plugin.h"
 
+#include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <string_view>
+#include <thread>
 
 namespace {
+
+/// Every rank finds a wrong recipe, and one should say so. The launcher ends the others when rank 0
+/// has; a rank that alone is wrong speaks after this.
+void let_rank_0_speak_first() {
+  const char* rank = std::getenv("RANK");
+  if (rank != nullptr && std::string_view(rank) != "0") {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+}
 
 int run(const std::vector<std::string>& arguments) {
   const std::string verb = arguments.empty() ? "" : arguments.front();
@@ -24,6 +37,7 @@ int main(int argc, char** argv) {
     paceline::comm::load_cuda_plugin();
     return run({argv + 1, argv + argc});
   } catch (const paceline::base::Error& error) {
+    if (error.exit_code() == ExitCode::kConfig) let_rank_0_speak_first();
     paceline::base::log_error(error.what());
     return static_cast<int>(error.exit_code());
   } catch (const std::exception& error) {

@@ -28,13 +28,14 @@ sigset_t watched_signals() {
 
 SignalWatcher::SignalWatcher() {
   const sigset_t signals = watched_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
   thread_ = std::thread([this] { watch(); });
 }
 
 SignalWatcher::~SignalWatcher() {
   pthread_kill(thread_.native_handle(), kWakeSignal);
   thread_.join();
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 void SignalWatcher::watch() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 namespace paceline::cli {
@@ -22,6 +23,7 @@ class SignalWatcher {
   void watch();
 
   std::atomic<int> received_{0};
+  sigset_t mask_before_{};
   std::thread thread_;
 };
 
