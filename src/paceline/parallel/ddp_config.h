@@ -3,11 +3,18 @@
 #include "paceline/config/schema.h"
 #include "paceline/tensor/flat_layout.h"
 
+#include <array>
 #include <string>
 #include <tuple>
 #include <vector>
 
 namespace paceline::parallel {
+
+/// What becomes of buffers (running statistics), which each rank updates by its own samples.
+enum class BufferPolicy {
+  kBroadcast,  ///< rank 0's are taken before they are read: at evaluations and checkpoints
+  kKeep,       ///< each rank evaluates with its own; checkpoints hold rank 0's
+};
 
 /// Every rank holds the whole model; parameters, gradients and optimizer state lie in flat arenas.
 struct DdpConfig {
@@ -15,6 +22,7 @@ struct DdpConfig {
   double bucket_mib = 25.0;
   std::vector<std::string> bucket_order = {};
   bool allow_unused_parameters = false;
+  BufferPolicy buffers = BufferPolicy::kBroadcast;
 };
 
 /// On one rank: the same arenas, nothing to synchronise.
@@ -25,6 +33,13 @@ struct NoneConfig {
 tensor::FlatLayoutOptions layout_options(const DdpConfig& config);
 
 }  // namespace paceline::parallel
+
+template <>
+struct paceline::config::EnumNames<paceline::parallel::BufferPolicy> {
+  static constexpr std::array names{
+      EnumName{paceline::parallel::BufferPolicy::kBroadcast, "broadcast"},
+      EnumName{paceline::parallel::BufferPolicy::kKeep, "keep"}};
+};
 
 template <>
 struct paceline::config::Schema<paceline::parallel::DdpConfig> {
@@ -40,7 +55,10 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
       field(&Config::bucket_order, "bucket_order",
             "Names of parameters that are reduced first, in this order."),
       field(&Config::allow_unused_parameters, "allow_unused_parameters",
-            "Take zeros for parameters that got no gradient, where it is an error otherwise.")};
+            "Take zeros for parameters that got no gradient, where it is an error otherwise."),
+      field(&Config::buffers, "buffers",
+            "Running statistics: broadcast rank 0's before evaluations and checkpoints, or let "
+            "each rank keep its own.")};
 };
 
 template <>

@@ -57,8 +57,8 @@ class DistributedDataParallel {
   class NoSync;
   [[nodiscard]] NoSync no_sync();
 
-  /// Makes the buffers (running statistics) of all ranks equal to rank 0's: before an evaluation or
-  /// a save. Collective.
+  /// Makes the buffers (running statistics) of all ranks equal to rank 0's, whatever
+  /// Options::buckets.buffers says: before an evaluation or a save. Collective.
   void synchronise_buffers();
 
   /// Parameters whose gradients came later in the last backward than the buckets expect.

@@ -11,12 +11,8 @@
 namespace paceline::parallel {
 
 ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
-                                       tensor::FlatLayoutOptions layout_options,
-                                       bool allow_unused_parameters)
-    : name_(name),
-      communicator_(communicator),
-      layout_options_(std::move(layout_options)),
-      allow_unused_parameters_(allow_unused_parameters) {}
+                                       Options options)
+    : name_(name), communicator_(communicator), options_(std::move(options)) {}
 
 void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
   PACELINE_CHECK(!gradients_, "a strategy is prepared once");
@@ -48,7 +44,7 @@ void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules) {
     by_name.emplace(parameter.name, parameter.tensor);
   }
   if (communicator_ != nullptr) check_ranks_agree(specs, *communicator_);
-  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, layout_options_);
+  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, options_.layout);
   const at::Tensor first = parameters_.front().tensor;
   parameters_.clear();
   values_.emplace(layout, first);
@@ -129,13 +125,13 @@ void ReplicatedStrategy::settle_missing_gradients() {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
     if (has_gradient_[slot] != 0) continue;
     missing.push_back(parameters_[slot].name);
-    if (allow_unused_parameters_) grad_slots_[slot].zero_();
+    if (options_.allow_unused_parameters) grad_slots_[slot].zero_();
   }
-  if (!missing.empty() && !allow_unused_parameters_) {
+  if (!missing.empty() && !options_.allow_unused_parameters) {
     throw base::InternalError(
         fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                    "parallel.allow_unused_parameters",
-                    list_names(missing)));
+                    "parallel.{}.allow_unused_parameters",
+                    list_names(missing), name_));
   }
 }
 
@@ -165,7 +161,9 @@ void ReplicatedStrategy::clip_grad_value(double max_value) {
 // torch broadcasts buffers before every forward pass. In training no forward pass reads running
 // statistics, so rank 0's values are the same when they are broadcast only before they are used.
 void ReplicatedStrategy::synchronise_buffers() {
-  if (communicator_ != nullptr) broadcast_from_first_rank(buffers_, *communicator_);
+  if (communicator_ != nullptr && options_.buffers == BufferPolicy::kBroadcast) {
+    broadcast_from_first_rank(buffers_, *communicator_);
+  }
 }
 
 StateShard ReplicatedStrategy::whole_shard(std::string name, const at::Tensor& data) const {
@@ -218,14 +216,18 @@ std::vector<std::string> ReplicatedStrategy::late_parameters() const {
 }
 
 std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config) {
-  return std::make_unique<ReplicatedStrategy>("none", nullptr, tensor::FlatLayoutOptions{},
-                                              config.allow_unused_parameters);
+  return std::make_unique<ReplicatedStrategy>(
+      "none", nullptr,
+      ReplicatedStrategy::Options{.allow_unused_parameters = config.allow_unused_parameters});
 }
 
 std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
                                              comm::Communicator& communicator) {
-  return std::make_unique<ReplicatedStrategy>("ddp", &communicator, layout_options(config),
-                                              config.allow_unused_parameters);
+  return std::make_unique<ReplicatedStrategy>(
+      "ddp", &communicator,
+      ReplicatedStrategy::Options{.layout = layout_options(config),
+                                  .allow_unused_parameters = config.allow_unused_parameters,
+                                  .buffers = config.buffers});
 }
 
 }  // namespace paceline::parallel

@@ -24,9 +24,14 @@ namespace paceline::parallel {
 /// and names the parameter.
 class ReplicatedStrategy final : public Strategy {
  public:
+  struct Options {
+    tensor::FlatLayoutOptions layout = {};
+    bool allow_unused_parameters = false;
+    BufferPolicy buffers = BufferPolicy::kBroadcast;
+  };
+
   /// `communicator` may be null ("none"); it must outlive the strategy.
-  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
-                     tensor::FlatLayoutOptions layout_options, bool allow_unused_parameters);
+  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, Options options);
 
   std::string_view name() const override { return name_; }
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) override;
@@ -43,11 +48,10 @@ class ReplicatedStrategy final : public Strategy {
   std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
   void state_was_loaded() override;
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
+  std::vector<std::string> late_parameters() const override;
 
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
-  /// Parameters whose gradients came later in the last step than the layout expects.
-  std::vector<std::string> late_parameters() const;
 
  private:
   void lay_out(std::span<const GroupRule> rules);
@@ -59,8 +63,7 @@ class ReplicatedStrategy final : public Strategy {
 
   std::string_view name_;  // of a literal
   comm::Communicator* communicator_;
-  tensor::FlatLayoutOptions layout_options_;
-  bool allow_unused_parameters_;
+  Options options_;
 
   std::vector<NamedTensor> parameters_;  // trained ones, in layout order
   std::vector<NamedTensor> buffers_;

@@ -53,7 +53,8 @@ class Strategy {
   virtual double clip_grad_norm(double max_norm) = 0;
   virtual void clip_grad_value(double max_value) = 0;
 
-  /// Makes the buffers (running statistics) of all ranks equal to rank 0's.
+  /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
+  /// them.
   virtual void synchronise_buffers() = 0;
 
   /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.
@@ -64,6 +65,9 @@ class Strategy {
 
   /// Seconds spent waiting for the network in the last step that backward did not hide.
   virtual double exposed_communication_s() const = 0;
+  /// Parameters whose gradients came later in the last step than the order of communication
+  /// expects, so that what was ready had to wait for them.
+  virtual std::vector<std::string> late_parameters() const { return {}; }
 };
 
 }  // namespace paceline::parallel

@@ -1,6 +1,7 @@
 #include "paceline/train/step_log.h"
 
 #include "paceline/base/log.h"
+#include "paceline/parallel/named_tensors.h"
 
 #include <chrono>
 #include <cmath>
@@ -50,6 +51,16 @@ void StepLog::describe_input(const TrainState& state) {
         "these are not the values of normalised images (mean near 0, deviation near 1): check "
         "data.transforms, above all normalize");
   }
+}
+
+void StepLog::describe_communication(const TrainState& state) {
+  const std::vector<std::string> late = state.strategy->late_parameters();
+  if (sinks_.empty() || late.empty()) return;
+  const std::string text = fmt::format(
+      "full buckets of gradients waited for {}: put the names of what comes first into "
+      "parallel.ddp.bucket_order",
+      parallel::list_names(late));
+  for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "communication", text);
 }
 
 void StepLog::log_step(const TrainState& state, double now_s) {

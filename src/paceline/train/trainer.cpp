@@ -91,6 +91,7 @@ void Trainer::train_step() {
 
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
   accumulate_gradients();
+  if (state_.clock.step == 0) log_.describe_communication(state_);
   if (reduction_.any_not_finite()) fail_not_finite();
   engine_.fire(Event::kGradientsReady, state_, run_);
   limit_gradients();

@@ -161,5 +161,21 @@ TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
   });
 }
 
+TEST(Ddp, BuffersAreRankZerosOrStayEachRanksOwn) {
+  for (const BufferPolicy policy : {BufferPolicy::kBroadcast, BufferPolicy::kKeep}) {
+    run_ranks(2, [&](comm::Communicator& communicator) {
+      SmallNet net;
+      const auto strategy = make_ddp({.buffers = policy}, communicator);
+      strategy->prepare(net, kDdpRules);
+      const at::NoGradGuard no_grad;
+      at::Tensor buffer = net.named_buffers().begin()->value();
+      buffer.fill_(communicator.rank() + 5);
+      strategy->synchronise_buffers();
+      const bool has_own = policy == BufferPolicy::kKeep && communicator.rank() == 1;
+      EXPECT_TRUE(buffer.eq(has_own ? 6 : 5).all().item<bool>());
+    });
+  }
+}
+
 }  // namespace
 }  // namespace paceline::parallel
