@@ -29,10 +29,11 @@ std::vector<data::TransformConfig> scaled_cifar(int image_size, bool is_training
     if (auto* crop = std::get_if<data::RandomCropConfig>(&transform)) {
       crop->size = image_size;
       crop->padding = crop->padding * image_size / kCifarSize;
+    } else if (auto* middle = std::get_if<data::CenterCropConfig>(&transform)) {
+      middle->size = image_size;
     }
   }
-  usual.insert(usual.begin(), {data::ResizeConfig{.size = image_size},
-                               data::CenterCropConfig{.size = image_size}});
+  usual.insert(usual.begin(), data::ResizeConfig{.size = image_size});  // the images are square
   return usual;
 }
 

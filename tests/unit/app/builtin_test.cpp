@@ -2,6 +2,7 @@
 
 #include "paceline/app/recipe.h"
 #include "paceline/config/bind.h"
+#include "paceline/data/transforms/pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +52,11 @@ TEST(Builtin, CifarIsScaledWhenAnotherSizeIsAskedFor) {
   const auto plan =
       registries->datasets.build(config::Component::of("cifar10", data::Cifar10Config{}));
   EXPECT_EQ(plan->default_image_size, 32);
-  EXPECT_EQ(plan->train_transforms(224).size(), plan->train_transforms(32).size() + 2);
+  for (const int size : {32, 224}) {
+    const data::ImageSize wanted{size, size};
+    EXPECT_EQ(data::TransformPipeline(plan->train_transforms(size)).output_size(), wanted);
+    EXPECT_EQ(data::TransformPipeline(plan->eval_transforms(size)).output_size(), wanted);
+  }
 }
 
 }  // namespace
