@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
+#include "support/unsynced_file_system.h"
 
 #include <cerrno>
 #include <functional>
@@ -11,9 +12,9 @@
 
 namespace paceline::test {
 
-/// The real file system until operation number `fail_at` (from 0): a write, sync, close, rename,
-/// creation or removal. That one fails; a failing write leaves half of its bytes behind, as a full
-/// disk does.
+/// The real file system (without fsync) until operation number `fail_at` (from 0): a write, sync,
+/// close, rename, creation or removal. That one fails; a failing write leaves half of its bytes
+/// behind, as a full disk does.
 class InterruptedFileSystem final : public base::FileSystem {
  public:
   enum class Fault {
@@ -102,7 +103,7 @@ class InterruptedFileSystem final : public base::FileSystem {
     }
   }
 
-  base::RealFileSystem real_;
+  UnsyncedFileSystem real_;
   std::mutex mutex_;
   int num_operations_ = 0;
   int fail_at_;

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/listing.h"
 
 #include "rank/checkpoint/saved_runs.h"
+#include "support/unsynced_file_system.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class ListingTest : public ::testing::Test {
   }
 
   base::TempDir dir_;
-  base::RealFileSystem files_;
+  test::UnsyncedFileSystem files_;
 };
 
 TEST_F(ListingTest, NothingThere) {

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/reader.h"
 
 #include "rank/checkpoint/saved_runs.h"
+#include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
 #include <cstdlib>
@@ -43,7 +44,7 @@ class ReaderTest : public ::testing::Test {
   }
 
   base::TempDir dir_;
-  base::RealFileSystem files_;
+  test::UnsyncedFileSystem files_;
 };
 
 TEST_F(ReaderTest, SavedByNLoadsOnM) {

@@ -4,6 +4,7 @@
 #include "paceline/checkpoint/listing.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/interrupted_file_system.h"
+#include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
 #include <set>
@@ -32,7 +33,7 @@ class WriterTest : public ::testing::Test {
  protected:
   base::TempDir dir_;
   fs::path folder_ = dir_.path() / "checkpoints";
-  base::RealFileSystem files_;
+  test::UnsyncedFileSystem files_;
 };
 
 TEST_F(WriterTest, OneFileForEachWritingRank) {

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "support/interrupted_file_system.h"
+#include "support/unsynced_file_system.h"
 
 #include <set>
 #include <string>
@@ -45,7 +46,7 @@ class DirectoryTest : public ::testing::Test {
   base::TempDir dir_;
   fs::path folder_ = dir_.path();
   fs::path target_ = folder_ / "step-00000005";
-  base::RealFileSystem files_;
+  test::UnsyncedFileSystem files_;
 };
 
 TEST_F(DirectoryTest, PublishGivesTheName) {

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/directory.h"
+#include "support/unsynced_file_system.h"
 
 #include <cmath>
 #include <vector>
@@ -62,7 +63,7 @@ TEST(Superseded, NeverTheNewest) {
 
 TEST(ApplyRetention, RemovesCompleteOnesAndLeavesDamagedOnes) {
   const base::TempDir dir;
-  base::RealFileSystem files;
+  test::UnsyncedFileSystem files;
   for (int step = 1; step <= 3; ++step) {
     const auto path = dir.path() / checkpoint_name(step);
     files.create_directories(path);
