@@ -1,7 +1,5 @@
 #include "paceline/app/builtin.h"
 
-#include "paceline/app/recipe.h"
-#include "paceline/config/bind.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -26,24 +24,6 @@ TEST(Builtin, CatalogsHoldEveryKindThatRecipesName) {
   for (const char* kind : {"model", "dataset", "transform", "optimizer", "schedule", "loss",
                            "algorithms", "callbacks", "loggers"}) {
     EXPECT_TRUE(catalogs.contains(kind)) << kind;
-  }
-}
-
-TEST(Builtin, EverySmallModelAndScheduleBuilds) {
-  const auto registries = make_registries();
-  const config::BindContext context{registries->catalogs(), 1};
-  for (const char* model : {"resnet18", "vit_tiny_patch16_224"}) {
-    config::Node node = config::Node::map();
-    node.set("model", config::Node::map()).set("name", config::Node::scalar(model));
-    const auto recipe = config::bind<Recipe>(node, context);
-    EXPECT_NE(registries->models.build(recipe.model.network), nullptr) << model;
-  }
-  for (const std::string& name : registries->schedules.names()) {
-    config::Node node = config::Node::map();
-    node.set("schedule", config::Node::map()).set("name", config::Node::scalar(name));
-    const auto recipe = config::bind<Recipe>(node, context);
-    const auto schedule = registries->schedules.build(recipe.schedule, {1000, 10, 32});
-    EXPECT_GE(schedule->factor(500), 0.0) << name;
   }
 }
 
