@@ -1,0 +1,123 @@
+#include "paceline/train/checkpoint_saver.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/listing.h"
+#include "paceline/optim/sgd.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "support/temp_folder.h"
+#include "support/unsynced_file_system.h"
+#include "unit/train/scripted_run.h"
+
+#include <array>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::ScriptedModel;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const CheckpointConfig kEveryThirdStep{.every = {3, config::TimeUnit::kBatch}, .dir = {}};
+
+class CheckpointSaverTest : public ::testing::Test {
+ protected:
+  CheckpointSaverTest() {
+    state_.model = std::make_unique<ScriptedModel>();
+    state_.strategy = parallel::make_none({});
+    const std::array rules{
+        optim::GroupRule{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }}};
+    state_.strategy->prepare(state_.model->network(), rules);
+    state_.optimizer = optim::make_optimizer(optim::SgdConfig{}, state_.strategy->param_groups());
+    state_.clock.lengths.steps_per_epoch = 10;
+  }
+
+  CheckpointSaver make_saver(const CheckpointConfig& config) {
+    return {config, {folder_.path(), "run: {}\n", {}}, state_.clock.lengths, files_};
+  }
+
+  /// A safe point at the next step, after an evaluation if there is a value.
+  void step(CheckpointSaver& saver, std::optional<double> top1 = std::nullopt) {
+    ++state_.clock.step;
+    if (top1) {
+      state_.last_eval["val/top1"] = *top1;
+      state_.last_eval_step = state_.clock.step;
+    }
+    saver.at_safe_point(state_, engine_, run_);
+  }
+
+  std::vector<std::int64_t> saved_steps() const {
+    std::vector<std::int64_t> steps;
+    for (const auto& listed : checkpoint::list_checkpoints(folder_.path()).complete)
+      steps.push_back(listed.step);
+    return steps;
+  }
+
+  paceline::test::TempFolder folder_;
+  paceline::test::UnsyncedFileSystem files_;
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
+  std::atomic<int> signal_{0};
+  RunContext run_{*communicator_, {}, 1, {}, signal_};
+  Engine engine_{{}, {}};
+  TrainState state_;
+  base::LogRedirection quiet_{[](base::LogLevel, std::string_view) {}};
+};
+
+TEST_F(CheckpointSaverTest, SavesWhenDueAndWhenTheRunStops) {
+  CheckpointSaver saver = make_saver(kEveryThirdStep);
+  for (int i = 0; i < 7; ++i) step(saver);
+  EXPECT_THAT(saved_steps(), ElementsAre(3, 6));
+  state_.is_stopping = true;
+  step(saver);
+  EXPECT_THAT(saved_steps(), ElementsAre(3, 6, 8));
+}
+
+TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.every = {1, config::TimeUnit::kBatch};
+  config.keep_last = 2;
+  CheckpointSaver saver = make_saver(config);
+  for (const double top1 : {0.1, 0.6, 0.3, 0.2, 0.4}) step(saver, top1);
+  EXPECT_THAT(saved_steps(), ElementsAre(2, 4, 5));
+  config.keep_best = 0;
+  CheckpointSaver forgetful = make_saver(config);
+  step(forgetful, 0.9);
+  step(forgetful, 0.1);
+  EXPECT_THAT(saved_steps(), ElementsAre(6, 7));
+}
+
+TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.every = {100, config::TimeUnit::kBatch};
+  config.keep_last = 100;
+  config.mode = MonitorMode::kMin;
+  {
+    CheckpointSaver saver = make_saver(config);
+    for (const double value : {0.5, 0.7, 0.5, 0.4}) step(saver, value);
+    step(saver);  // the old evaluation says nothing of this step
+    EXPECT_THAT(saved_steps(), ElementsAre(1, 4));
+  }
+  CheckpointSaver resumed = make_saver(config);
+  step(resumed, 0.45);
+  EXPECT_THAT(saved_steps(), ElementsAre(1, 4)) << "a resumed run knows its best";
+  step(resumed, 0.3);
+  EXPECT_THAT(saved_steps(), ElementsAre(1, 4, 7));
+}
+
+TEST_F(CheckpointSaverTest, NamesTheMetricsThereAre) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.monitor = "val/top2";
+  CheckpointSaver saver = make_saver(config);
+  EXPECT_THAT([&] { step(saver, 0.5); },
+              ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("val/top1")));
+  config.keep_best = 0;
+  CheckpointSaver indifferent = make_saver(config);
+  EXPECT_NO_THROW(step(indifferent, 0.5));
+}
+
+}  // namespace
+}  // namespace paceline::train

@@ -1,0 +1,81 @@
+#include "paceline/train/evaluator.h"
+
+#include "paceline/base/error.h"
+#include "support/run_ranks.h"
+#include "unit/train/scripted_run.h"
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::OwnedLoader;
+using paceline::test::run_ranks;
+using paceline::test::ScriptedModel;
+
+/// Evaluates 7 samples in batches of 4 with a loss of index + 1.
+struct Evaluation {
+  explicit Evaluation(comm::Communicator& communicator)
+      : loader(7, 4, false, communicator), run{communicator, {}, 1, {}, signal} {
+    model.eval_loss = [](const Batch& batch) {
+      double sum = 0;
+      for (const std::int64_t index : batch.indices) sum += static_cast<double>(index + 1);
+      return sum;
+    };
+  }
+  std::optional<EvalResult> evaluate(std::optional<std::int64_t> max_batches = std::nullopt) {
+    return Evaluator(*loader, "val", max_batches).run(model, at::kFloat, run);
+  }
+
+  std::atomic<int> signal{0};
+  ScriptedModel model;
+  OwnedLoader loader;
+  RunContext run;
+};
+
+TEST(Evaluator, CountsEachSampleOnceOnAnyNumberOfRanks) {
+  for (const int ranks : {1, 2, 3, 5}) {  // with 5 some ranks have nothing at all
+    run_ranks(ranks, [](comm::Communicator& communicator) {
+      Evaluation evaluation(communicator);
+      for (int again = 0; again < 2; ++again) {
+        const auto result = evaluation.evaluate();
+        EXPECT_EQ(result->samples, 7);
+        EXPECT_EQ(result->values,
+                  (std::map<std::string, double>{{"val/loss", 4.0}, {"val/seen", 1.0}}));
+      }
+    });
+  }
+}
+
+TEST(Evaluator, StopsAfterTheBatchesThatAreWanted) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    EXPECT_EQ(evaluation.evaluate(1)->samples, 4);
+    EXPECT_EQ(evaluation.evaluate(9)->samples, 7);
+  });
+}
+
+TEST(Evaluator, EveryRankGivesUpWhenOneIsInterrupted) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    if (communicator.rank() == 2) evaluation.signal = SIGTERM;
+    EXPECT_FALSE(evaluation.evaluate().has_value());
+  });
+}
+
+TEST(Evaluator, LeavesTheModelInTrainingMode) {
+  run_ranks(1, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    evaluation.evaluate();
+    EXPECT_TRUE(evaluation.model.is_training);
+    evaluation.model.eval_loss = [](const Batch&) -> double { throw base::DataError("damaged"); };
+    EXPECT_THROW(evaluation.evaluate(), base::DataError);
+    EXPECT_TRUE(evaluation.model.is_training) << "also after an error";
+  });
+}
+
+}  // namespace
+}  // namespace paceline::train

@@ -1,0 +1,76 @@
+#include "paceline/train/run_state.h"
+
+#include "paceline/base/error.h"
+#include "unit/train/scripted_run.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::Calls;
+using paceline::test::RecordingOptimizer;
+
+TrainState new_state(Calls& calls) {
+  TrainState state;
+  state.optimizer = std::make_unique<RecordingOptimizer>(calls);
+  return state;
+}
+
+TrainState trained_state(Calls& calls) {
+  TrainState state = new_state(calls);
+  state.clock.step = 7;
+  state.clock.samples = 55;
+  state.clock.elapsed_s = 12.5;
+  state.last_eval = {{"val/loss", 0.5}, {"val/top1", 0.75}};
+  state.last_eval_step = 6;
+  state.is_eval_pending = true;
+  state.optimizer->set_num_steps(7);
+  return state;
+}
+
+TEST(RunState, ComesBackWhole) {
+  Calls calls;
+  Engine engine({}, {});
+  const TrainState saved = trained_state(calls);
+  // Through text, as in a manifest.
+  const auto json = nlohmann::json::parse(state_dict(saved, engine).dump());
+  TrainState loaded = new_state(calls);
+  load_state_dict(json, loaded, engine);
+  EXPECT_EQ(loaded.clock.step, 7);
+  EXPECT_EQ(loaded.clock.samples, 55);
+  EXPECT_EQ(loaded.clock.elapsed_s, 12.5);
+  EXPECT_EQ(loaded.last_eval, saved.last_eval);
+  EXPECT_EQ(loaded.last_eval_step, 6);
+  EXPECT_TRUE(loaded.is_eval_pending);
+  EXPECT_EQ(loaded.optimizer->num_steps(), 7);
+}
+
+TEST(RunState, AMetricThatIsNotFiniteIsLeftOut) {
+  Calls calls;
+  Engine engine({}, {});
+  TrainState state = trained_state(calls);
+  state.last_eval["val/loss"] = std::numeric_limits<double>::quiet_NaN();
+  const auto json = nlohmann::json::parse(state_dict(state, engine).dump());
+  TrainState loaded = new_state(calls);
+  load_state_dict(json, loaded, engine);
+  EXPECT_EQ(loaded.last_eval, (std::map<std::string, double>{{"val/top1", 0.75}}));
+}
+
+TEST(RunState, EveryPartMustBeThere) {
+  Calls calls;
+  Engine engine({}, {});
+  const nlohmann::json whole = state_dict(trained_state(calls), engine);
+  for (const auto& [key, value] : whole.items()) {
+    nlohmann::json part = whole;
+    part.erase(key);
+    TrainState state = new_state(calls);
+    EXPECT_THROW(load_state_dict(part, state, engine), base::CheckpointError) << key;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::train

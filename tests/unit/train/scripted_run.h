@@ -1,0 +1,292 @@
+#pragma once
+
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/data/synthetic.h"
+#include "paceline/data/transforms/pipeline.h"
+#include "paceline/train/trainer.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::test {
+
+using Calls = std::vector<std::string>;
+
+/// One weight; its output is not looked at.
+class OneWeight final : public nn::Network {
+ public:
+  OneWeight() { weight = register_parameter("weight", at::ones({1, 2})); }
+  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
+    return at::zeros({images.size(0), 1});
+  }
+  void initialize(std::uint64_t) override {}
+  double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
+  std::string head_name() const override { return "fc"; }
+
+  at::Tensor weight;
+};
+
+/// A model whose losses a test writes down. It counts "seen": every sample.
+class ScriptedModel final : public train::TrainModel {
+ public:
+  nn::Network& network() override { return network_; }
+  at::Tensor forward(const train::Batch& batch, const nn::ForwardContext& context) override {
+    first_positions.push_back(context.first_position);
+    return network_.forward(batch.inputs, context);
+  }
+  at::Tensor loss(const at::Tensor&, const train::Batch& batch) override {
+    return at::scalar_tensor(is_training ? train_loss(batch) : eval_loss(batch), at::kDouble);
+  }
+  std::span<const std::string> count_names() const override { return names_; }
+  void count(const at::Tensor&, const train::Batch& batch, std::span<double> counts) override {
+    counts[0] += static_cast<double>(batch.size);
+  }
+  void set_training(bool training) override { is_training = training; }
+
+  /// Sums over the samples of a batch.
+  std::function<double(const train::Batch&)> train_loss = [](const train::Batch& batch) {
+    return 2.0 * static_cast<double>(batch.size);
+  };
+  std::function<double(const train::Batch&)> eval_loss = train_loss;
+  bool is_training = true;
+  std::vector<std::int64_t> first_positions;  ///< of every forward pass
+
+ private:
+  OneWeight network_;
+  std::array<std::string, 1> names_{"seen"};
+};
+
+/// Writes down what it is asked to do, and does nothing.
+class RecordingStrategy final : public parallel::Strategy {
+ public:
+  explicit RecordingStrategy(Calls& calls) : calls_(calls) {}
+  std::string_view name() const override { return "recording"; }
+  void prepare(torch::nn::Module&, std::span<const optim::GroupRule>) override {}
+  std::vector<optim::ParamGroup> param_groups() override { return {}; }
+  void begin_microbatch(bool is_first, bool is_last) override {
+    calls_.push_back(
+        fmt::format("microbatch{}{}", is_first ? " first" : "", is_last ? " last" : ""));
+  }
+  void backward(const at::Tensor& loss, double weight) override {
+    calls_.push_back(fmt::format("backward {:.4f}", loss.item<double>() * weight));
+  }
+  void backward_nothing() override { calls_.push_back("backward nothing"); }
+  void finish_gradients() override { calls_.push_back("finish"); }
+  double grad_norm() override { return calls_.push_back("norm"), 3.0; }
+  double clip_grad_norm(double limit) override {
+    return calls_.push_back(fmt::format("clip norm {}", limit)), 4.0;
+  }
+  void clip_grad_value(double limit) override {
+    calls_.push_back(fmt::format("clip value {}", limit));
+  }
+  void synchronise_buffers() override {}
+  std::vector<tensor::StateShard> model_state() override { return {}; }
+  std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
+  void state_was_loaded() override {}
+  double exposed_communication_s() const override { return 0; }
+
+ private:
+  Calls& calls_;
+};
+
+class RecordingOptimizer final : public optim::Optimizer {
+ public:
+  explicit RecordingOptimizer(Calls& calls) : calls_(calls) {}
+  std::string_view name() const override { return "recording"; }
+  void step(double lr) override {
+    ++num_steps_;
+    calls_.push_back(fmt::format("step at {:g}", lr));
+  }
+  std::vector<optim::SlotState> state() override { return {}; }
+  std::int64_t num_steps() const override { return num_steps_; }
+  void set_num_steps(std::int64_t num_steps) override { num_steps_ = num_steps; }
+  std::vector<optim::ParamGroup>& groups() override { return groups_; }
+
+ private:
+  Calls& calls_;
+  std::int64_t num_steps_ = 0;
+  std::vector<optim::ParamGroup> groups_;
+};
+
+/// Half the base learning rate from step 2 on.
+class HalfFromStepTwo final : public optim::Schedule {
+ public:
+  std::string_view name() const override { return "half_from_step_two"; }
+  double factor(std::int64_t step) const override { return step < 2 ? 1.0 : 0.5; }
+};
+
+inline constexpr std::array<std::string_view, train::kNumEvents> kEventNames{
+    "init",
+    "fit_start",
+    "epoch_start",
+    "step_start",
+    "before_forward",
+    "after_forward",
+    "before_loss",
+    "after_loss",
+    "before_backward",
+    "after_backward",
+    "gradients_ready",
+    "before_optimizer_step",
+    "after_optimizer_step",
+    "step_end",
+    "epoch_end",
+    "eval_start",
+    "eval_end",
+    "safe_point",
+    "fit_end",
+    "exception"};
+
+/// Calls a function at every event.
+class Watcher final : public train::Callback {
+ public:
+  using Function =
+      std::function<std::optional<std::string>(train::Event, const train::TrainState&)>;
+  explicit Watcher(Function function) : function_(std::move(function)) {}
+  std::string_view name() const override { return "watcher"; }
+  train::EventSet events() const override {
+    using enum train::Event;
+    return {kInit,
+            kFitStart,
+            kEpochStart,
+            kStepStart,
+            kBeforeForward,
+            kAfterForward,
+            kBeforeLoss,
+            kAfterLoss,
+            kBeforeBackward,
+            kAfterBackward,
+            kGradientsReady,
+            kBeforeOptimizerStep,
+            kAfterOptimizerStep,
+            kStepEnd,
+            kEpochEnd,
+            kEvalStart,
+            kEvalEnd,
+            kSafePoint,
+            kFitEnd,
+            kException};
+  }
+  std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
+                                      const train::RunContext&) override {
+    return function_(event, state);
+  }
+  nlohmann::json state_dict() const override { return nlohmann::json::object(); }
+  void load_state_dict(const nlohmann::json&) override {}
+
+ private:
+  Function function_;
+};
+
+/// Keeps what is logged.
+class RecordingSink final : public metrics::MetricSink {
+ public:
+  using Values = std::map<std::string, double>;
+  std::string_view name() const override { return "recording"; }
+  void log_step(const metrics::MetricStep& at,
+                std::span<const metrics::MetricValue> values) override {
+    steps.emplace_back(at, copy(values));
+  }
+  void log_event(const metrics::MetricStep& at, std::string_view event,
+                 std::span<const metrics::MetricValue> values) override {
+    event_name = event;
+    events.emplace_back(at, copy(values));
+  }
+  void log_text(const metrics::MetricStep&, std::string_view, std::string_view value) override {
+    text = value;
+  }
+  void log_hparams(std::span<const std::pair<std::string, std::string>>) override {}
+  void resume_at(std::int64_t) override {}
+  void flush() override {}
+
+  std::vector<std::pair<metrics::MetricStep, Values>> steps;
+  std::vector<std::pair<metrics::MetricStep, Values>> events;
+  std::string event_name;
+  std::string text;
+
+ private:
+  static Values copy(std::span<const metrics::MetricValue> values) {
+    Values result;
+    for (const metrics::MetricValue& value : values) result[std::string(value.name)] = value.value;
+    return result;
+  }
+};
+
+/// A loader of this rank's small synthetic images, with a data set of its own.
+class OwnedLoader {
+ public:
+  OwnedLoader(std::int64_t num_samples, std::int64_t batch_size, bool is_training,
+              const comm::Communicator& communicator)
+      : dataset_(num_samples, 3, 2, 0) {
+    data::LoaderOptions options;
+    options.is_training = is_training;
+    options.global_batch_size = batch_size;
+    options.rank = communicator.rank();
+    options.world_size = communicator.world_size();
+    loader_ = data::make_data_loader(dataset_, pipeline_, options);
+  }
+  data::DataLoader& operator*() { return *loader_; }
+
+ private:
+  data::SyntheticDataset dataset_;
+  data::TransformPipeline pipeline_{{data::CenterCropConfig{.size = 2}, data::NormalizeConfig{}}};
+  std::unique_ptr<data::DataLoader> loader_;
+};
+
+/// A run of which everything but the trainer, the evaluator and the loaders is scripted: 8 samples
+/// in batches of 4, 3 samples to evaluate, 3 steps, evaluation after each epoch of 2.
+struct ScriptedRun {
+  /// The communicator must outlive the run.
+  explicit ScriptedRun(comm::Communicator& ranks, std::int64_t num_samples = 8,
+                       std::int64_t batch_size = 4)
+      : communicator(ranks),
+        train_loader(num_samples, batch_size, true, ranks),
+        val_loader(3, batch_size, false, ranks) {
+    state.model = std::make_unique<ScriptedModel>();
+    state.strategy = std::make_unique<RecordingStrategy>(calls);
+    state.optimizer = std::make_unique<RecordingOptimizer>(calls);
+    state.clock.lengths.steps_per_epoch = (*train_loader).batches_per_epoch();
+    state.clock.lengths.samples_per_step = batch_size;
+    config.duration = {{{3, config::TimeUnit::kBatch}}};
+  }
+
+  ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
+
+  train::FitResult fit() {
+    std::vector<std::unique_ptr<train::Callback>> callbacks;
+    callbacks.push_back(std::make_unique<Watcher>(watch));
+    train::Engine engine({}, std::move(callbacks));
+    metrics::MetricSink* const sinks[] = {&sink};
+    const train::RunContext run{communicator, {}, 1, sinks, signal};
+    train::Evaluator evaluator(*val_loader, "val");
+    return train::Trainer({.state = state,
+                           .run = run,
+                           .engine = engine,
+                           .loader = *train_loader,
+                           .schedule = schedule,
+                           .base_lr = 0.1,
+                           .evaluator = &evaluator,
+                           .saver = nullptr},
+                          config)
+        .fit();
+  }
+
+  comm::Communicator& communicator;
+  std::atomic<int> signal{0};
+  OwnedLoader train_loader;
+  OwnedLoader val_loader;
+  train::TrainState state;
+  train::TrainerConfig config;
+  HalfFromStepTwo schedule;
+  RecordingSink sink;
+  Calls calls;  ///< of strategy and optimizer
+  Watcher::Function watch = [](train::Event, const train::TrainState&) { return std::nullopt; };
+};
+
+}  // namespace paceline::test

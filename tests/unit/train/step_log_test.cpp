@@ -1,0 +1,89 @@
+#include "paceline/train/step_log.h"
+
+#include "paceline/base/log.h"
+#include "unit/train/scripted_run.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+using ::testing::Pair;
+
+class StepLogTest : public ::testing::Test {
+ protected:
+  StepLogTest() {
+    state_.clock.step = 6;
+    state_.clock.samples = 21;
+    state_.clock.lengths.steps_per_epoch = 4;
+    state_.step_totals = {.loss_sum = 6, .samples = 4, .counts = {3}};
+    state_.lr = 0.25;
+    state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
+  }
+
+  paceline::test::RecordingSink sink_;
+  metrics::MetricSink* sinks_[1] = {&sink_};
+  std::vector<std::string> count_names_{"top1"};
+  TrainState state_;
+  StepLog log_{sinks_, count_names_};
+};
+
+TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
+  log_.log_step(state_, 1.0);
+  const auto& [at, values] = sink_.steps.back();
+  EXPECT_EQ(at.step, 6);
+  EXPECT_EQ(at.epoch, 1);
+  EXPECT_EQ(at.samples, 21);
+  EXPECT_THAT(values, IsSupersetOf({Pair("train/loss", 1.5), Pair("train/top1", 0.75),
+                                    Pair("train/lr", 0.25)}));
+  EXPECT_FALSE(values.contains("train/grad_norm")) << "it was not measured";
+  state_.grad_norm = 3;
+  log_.log_step(state_, 2.0);
+  EXPECT_EQ(sink_.steps.back().second.at("train/grad_norm"), 3);
+}
+
+TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
+  log_.log_step(state_, 10.0);
+  log_.log_evaluation(state_, {.values = {{"val/loss", 0.5}}, .samples = 3, .seconds = 8.0});
+  log_.log_step(state_, 20.0);  // 2 s of training
+  EXPECT_EQ(sink_.steps.back().second.at("throughput/images_per_s"), 2.0);
+  EXPECT_EQ(sink_.event_name, "eval");
+  EXPECT_THAT(sink_.events.back().second,
+              ::testing::ElementsAre(Pair("time/eval_s", 8.0), Pair("val/loss", 0.5)));
+}
+
+TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) {
+  std::string warnings;
+  const base::LogRedirection redirection(
+      [&](base::LogLevel, std::string_view line) { warnings += line; });
+  state_.batch.size = 2;
+  state_.batch.inputs = at::tensor({-1.0, 1.0}).view({2, 1, 1, 1}).expand({2, 3, 4, 4});
+  log_.describe_input(state_);
+  EXPECT_THAT(sink_.text, HasSubstr("channel 2 mean 0.000 deviation 1.000"));
+  EXPECT_THAT(warnings, IsEmpty());
+
+  state_.batch.inputs = state_.batch.inputs * 127.5 + 127.5;
+  log_.describe_input(state_);
+  EXPECT_THAT(sink_.text, HasSubstr("channel 0 mean 127.500 deviation 127.500"));
+  EXPECT_THAT(warnings, AllOf(HasSubstr("transforms"), HasSubstr("normalize")));
+}
+
+TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {
+  StepLog log({}, count_names_);
+  log.log_step(state_, 1.0);
+  log.log_evaluation(state_, {});
+  log.describe_input(state_);
+  EXPECT_THAT(sink_.steps, IsEmpty());
+}
+
+}  // namespace
+}  // namespace paceline::train

@@ -1,0 +1,301 @@
+#include "paceline/train/trainer.h"
+
+#include "paceline/base/error.h"
+#include "support/run_ranks.h"
+#include "unit/train/scripted_run.h"
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::Calls;
+using paceline::test::kEventNames;
+using paceline::test::run_ranks;
+using paceline::test::ScriptedRun;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Reason = FitResult::Reason;
+
+config::DurationList batches(double number) { return {{{number, config::TimeUnit::kBatch}}}; }
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  /// The steps after which an event came.
+  std::vector<std::int64_t> steps_of(Event wanted) {
+    std::vector<std::int64_t> steps;
+    run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+      if (event == wanted) steps.push_back(state.clock.step);
+      return std::nullopt;
+    };
+    run_.fit();
+    return steps;
+  }
+
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
+  ScriptedRun run_{*communicator_};
+};
+
+TEST_F(TrainerTest, EventsComeInTheirOrder) {
+  run_.config.grad_accum_steps = 2;
+  Calls calls;
+  run_.watch = [&](Event event, const TrainState&) -> std::optional<std::string> {
+    calls.emplace_back(kEventNames[static_cast<std::size_t>(event)]);
+    return std::nullopt;
+  };
+  run_.fit();
+
+  Calls step{"step_start"};
+  for (int microbatch = 0; microbatch < 2; ++microbatch) {
+    step.insert(step.end(), {"before_forward", "after_forward", "before_loss", "after_loss",
+                             "before_backward", "after_backward"});
+  }
+  step.insert(step.end(),
+              {"gradients_ready", "before_optimizer_step", "after_optimizer_step", "step_end"});
+  Calls expected;
+  const auto append = [&](const Calls& more) {
+    expected.insert(expected.end(), more.begin(), more.end());
+  };
+  append({"fit_start", "epoch_start"});
+  append(step);
+  append({"safe_point"});
+  append(step);
+  append({"epoch_end", "eval_start", "eval_end", "safe_point", "epoch_start"});
+  append(step);
+  append({"eval_start", "eval_end", "safe_point", "fit_end"});
+  EXPECT_EQ(calls, expected);
+}
+
+TEST_F(TrainerTest, EventsSeeTheStateOfTheirMoment) {
+  run_.config.grad_accum_steps = 2;
+  Calls seen;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kStepStart || event == Event::kBeforeForward)
+      seen.push_back(fmt::format("{} samples at step {}", state.batch.size, state.clock.step));
+    if (event == Event::kStepEnd)
+      seen.push_back(
+          fmt::format("{} samples of loss {}", state.clock.samples, state.step_totals.mean_loss()));
+    if (event == Event::kSafePoint) seen.push_back(state.is_stopping ? "stopping" : "going on");
+    return std::nullopt;
+  };
+  run_.config.duration = batches(2);
+  run_.fit();
+  EXPECT_THAT(seen, ElementsAre("4 samples at step 0", "2 samples at step 0", "2 samples at step 0",
+                                "4 samples of loss 2", "going on", "4 samples at step 1",
+                                "2 samples at step 1", "2 samples at step 1", "8 samples of loss 2",
+                                "stopping"));
+}
+
+TEST_F(TrainerTest, RaggedBatchesWeighEachSampleTheSame) {
+  ScriptedRun run(*communicator_, 11, 7);  // 7 samples, then 4
+  run.config.grad_accum_steps = 3;
+  run.config.duration = batches(2);
+  run.fit();
+  // A sample's loss is 2, so a microbatch gives 2 x its samples / the samples of the batch.
+  EXPECT_THAT(run.calls,
+              ElementsAre("microbatch first", "backward 0.8571", "microbatch", "backward 0.8571",
+                          "microbatch last", "backward 0.2857", "finish", "step at 0.1",
+                          "microbatch first", "backward 1.0000", "microbatch last",
+                          "backward 1.0000", "finish", "step at 0.1"));
+  EXPECT_THAT(run.model().first_positions, ElementsAre(0, 3, 6, 7, 9, 0))
+      << "the last is the evaluation's";
+}
+
+TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {
+  const auto communicator = comm::make_fake_communicator(2, 3);
+  ScriptedRun run(*communicator, 7, 6);  // two for each rank, then one for the first
+  run.config.grad_accum_steps = 2;
+  run.config.duration = batches(2);
+  int forwards = 0;
+  run.watch = [&](Event event, const TrainState&) -> std::optional<std::string> {
+    forwards += event == Event::kBeforeForward;
+    return std::nullopt;
+  };
+  run.fit();
+  EXPECT_THAT(run.calls,
+              ElementsAre("microbatch first", "backward 0.3333", "microbatch last",
+                          "backward 0.3333", "finish", "step at 0.1", "microbatch first last",
+                          "backward nothing", "finish", "step at 0.1"));
+  EXPECT_EQ(forwards, 2);
+}
+
+TEST_F(TrainerTest, TheScheduleScalesTheLearningRateOfEachStep) {
+  run_.fit();
+  std::erase_if(run_.calls, [](const std::string& call) { return !call.starts_with("step"); });
+  EXPECT_THAT(run_.calls, ElementsAre("step at 0.1", "step at 0.1", "step at 0.05"));
+}
+
+TEST_F(TrainerTest, LimitsAndMeasuresGradients) {
+  run_.config.grad_clip_norm = 0.5;
+  run_.config.grad_clip_value = 0.25;
+  run_.config.duration = batches(1);
+  run_.fit();
+  EXPECT_THAT(run_.calls, ElementsAre("microbatch first last", "backward 2.0000", "finish",
+                                      "clip norm 0.5", "clip value 0.25", "step at 0.1"));
+  EXPECT_EQ(run_.sink.steps.back().second.at("train/grad_norm"), 4.0) << "the norm before clipping";
+
+  ScriptedRun measured(*communicator_);
+  measured.config.duration = batches(4);
+  measured.config.log_grad_norm = 2;
+  measured.fit();
+  std::vector<bool> has_norm;
+  for (const auto& [at, values] : measured.sink.steps)
+    has_norm.push_back(values.contains("train/grad_norm"));
+  EXPECT_THAT(has_norm, ElementsAre(true, false, true, false)) << "before steps 0, 1, 2 and 3";
+}
+
+TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
+  run_.config.duration = batches(5);
+  EXPECT_THAT(steps_of(Event::kEvalEnd), ElementsAre(2, 4, 5));
+  EXPECT_EQ(run_.state.last_eval_step, 5);
+
+  ScriptedRun rarely(*communicator_);
+  rarely.config.eval_every = {1000, config::TimeUnit::kEpoch};
+  rarely.fit();
+  EXPECT_EQ(rarely.sink.events.size(), 1u);
+  EXPECT_EQ(rarely.sink.events[0].first.step, 3);
+}
+
+TEST_F(TrainerTest, LogsEachStepUnderItsOwnNumber) {
+  run_.model().train_loss = [&](const Batch& batch) {
+    return static_cast<double>(batch.size) * (10.0 + static_cast<double>(run_.state.clock.step));
+  };
+  run_.fit();
+  std::vector<std::pair<std::int64_t, double>> losses;
+  for (const auto& [at, values] : run_.sink.steps)
+    losses.emplace_back(at.step, values.at("train/loss"));
+  EXPECT_THAT(losses, ElementsAre(std::pair(1, 10.0), std::pair(2, 11.0), std::pair(3, 12.0)));
+}
+
+TEST_F(TrainerTest, EndsByTheFirstOfItsDurations) {
+  run_.config.duration.any_of = {{5, config::TimeUnit::kEpoch}, {17, config::TimeUnit::kSample}};
+  const FitResult result = run_.fit();
+  EXPECT_EQ(result.reason, Reason::kDuration);
+  EXPECT_EQ(run_.state.clock.step, 5) << "17 samples in batches of 4, rounded up";
+}
+
+TEST_F(TrainerTest, EndsByTheWallClock) {
+  run_.config.duration.any_of.push_back({0, config::TimeUnit::kSecond});
+  EXPECT_EQ(run_.fit().reason, Reason::kWallClock);
+  EXPECT_EQ(run_.state.clock.step, 1);
+}
+
+TEST_F(TrainerTest, EndsWhenAConditionHoldsButNotBeforeTheLeastDuration) {
+  run_.config.duration = batches(20);
+  run_.config.stop_when = "val/loss < 1.5";
+  run_.model().eval_loss = [&](const Batch& batch) {
+    return static_cast<double>(batch.size) * (run_.state.clock.step < 4 ? 2.0 : 1.0);
+  };
+  const FitResult result = run_.fit();
+  EXPECT_EQ(result.reason, Reason::kCondition);
+  EXPECT_EQ(result.text, "val/loss < 1.5 holds");
+  EXPECT_EQ(run_.state.clock.step, 4);
+
+  run_.config.min_duration = {7, config::TimeUnit::kBatch};
+  run_.fit();
+  EXPECT_EQ(run_.state.clock.step, 7);
+}
+
+TEST_F(TrainerTest, EndsWhenACallbackAsksButNotBeforeTheLeastDuration) {
+  run_.config.duration = batches(20);
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    const bool asks = event == Event::kEvalEnd && state.clock.step != 6;
+    return asks ? std::optional<std::string>("it is enough") : std::nullopt;
+  };
+  const FitResult result = run_.fit();
+  EXPECT_EQ(result.reason, Reason::kCallback);
+  EXPECT_EQ(result.text, "it is enough");
+  EXPECT_EQ(run_.state.clock.step, 2);
+
+  run_.config.min_duration = {5, config::TimeUnit::kBatch};
+  run_.fit();
+  EXPECT_EQ(run_.state.clock.step, 8)
+      << "what was asked too early is forgotten, and nobody asks at step 6";
+}
+
+TEST_F(TrainerTest, ASignalEndsTheRunAtTheNextSafePoint) {
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kBeforeForward && state.clock.step == 1) run_.signal = SIGTERM;
+    return std::nullopt;
+  };
+  run_.config.eval_every = {3, config::TimeUnit::kBatch};
+  const FitResult result = run_.fit();
+  EXPECT_EQ(result.reason, Reason::kSignal);
+  EXPECT_EQ(result.signal, SIGTERM);
+  EXPECT_EQ(run_.state.clock.step, 2) << "the step at hand is finished";
+  EXPECT_TRUE(run_.state.is_stopping);
+}
+
+TEST_F(TrainerTest, ASignalOnOneRankEndsAllRanksAtTheSameStep) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    ScriptedRun run(communicator);
+    run.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+      if (event == Event::kStepStart && state.clock.step == 1 && communicator.rank() == 1)
+        run.signal = SIGINT;
+      return std::nullopt;
+    };
+    EXPECT_EQ(run.fit().signal, SIGINT);
+    EXPECT_EQ(run.state.clock.step, 2);
+  });
+}
+
+TEST_F(TrainerTest, ContinuesAtTheClocksStep) {
+  run_.config.duration = batches(4);
+  std::vector<std::int64_t> whole;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kStepStart && state.clock.step >= 3)
+      whole.insert(whole.end(), state.batch.indices.begin(), state.batch.indices.end());
+    return std::nullopt;
+  };
+  run_.fit();
+  const std::vector<std::int64_t> fourth = std::exchange(whole, {});
+  run_.state.clock.step = 3;
+  run_.fit();
+  EXPECT_EQ(whole, fourth);
+  ASSERT_EQ(fourth.size(), 4u);
+
+  run_.calls.clear();
+  EXPECT_THAT(run_.fit().text, HasSubstr("complete already"));
+  EXPECT_THAT(run_.calls, IsEmpty());
+}
+
+TEST_F(TrainerTest, NamesStepRankAndSamplesOfALossThatIsNotFinite) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    ScriptedRun run(communicator);
+    run.config.grad_accum_steps = 2;
+    std::string indices;
+    run.model().train_loss = [&](const Batch& batch) {
+      const bool is_bad =
+          run.state.clock.step == 2 && communicator.rank() == 1 && batch.first_position % 2 == 1;
+      if (is_bad) indices = fmt::format("{}", batch.indices.front());
+      return is_bad ? std::numeric_limits<double>::infinity() : 1.0;
+    };
+    Calls events;
+    run.watch = [&](Event event, const TrainState&) -> std::optional<std::string> {
+      events.emplace_back(kEventNames[static_cast<std::size_t>(event)]);
+      return std::nullopt;
+    };
+    try {
+      run.fit();
+      FAIL();
+    } catch (const base::DivergedError& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("the loss of step 3 is not finite; on rank 1 with samples " + indices));
+      EXPECT_THAT(error.what(), AllOf(Not(HasSubstr("rank 0")), HasSubstr("not applied")));
+    }
+    EXPECT_EQ(run.state.clock.step, 2);
+    EXPECT_EQ(run.state.optimizer->num_steps(), 2);
+    EXPECT_EQ(events.back(), "exception");
+  });
+}
+
+}  // namespace
+}  // namespace paceline::train
