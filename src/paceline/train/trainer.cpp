@@ -63,10 +63,14 @@ FitResult Trainer::fit() try {
   loader_.seek(state_.clock.step);
   state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
-  if (state_.is_eval_pending) evaluate();
 
   std::optional<FitResult> result;
-  if (state_.clock.step >= last_step_) result = FitResult{.text = "the run was complete already"};
+  if (state_.is_eval_pending) {  // go on where the run was interrupted
+    evaluate();
+    result = reach_safe_point();
+  } else if (state_.clock.step >= last_step_) {
+    result = FitResult{.text = "the run was complete already"};
+  }
   while (!result) {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
     train_step();
@@ -174,6 +178,11 @@ std::optional<FitResult> Trainer::finish_step() {
 
   const bool is_last = state_.clock.step >= last_step_;
   if (evaluator_ && (is_last || state_.clock.step % eval_interval_ == 0)) evaluate();
+  return reach_safe_point();
+}
+
+std::optional<FitResult> Trainer::reach_safe_point() {
+  const bool is_last = state_.clock.step >= last_step_;
   std::optional<FitResult> result = reason_to_stop();
   if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
   state_.is_stopping = result.has_value();

@@ -57,6 +57,8 @@ class Trainer {
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
   /// does.
   std::optional<FitResult> finish_step();
+  /// What follows an evaluation, also one that a resumed run had to make up for.
+  std::optional<FitResult> reach_safe_point();
   void evaluate();
   std::optional<FitResult> reason_to_stop();
   FitResult agree_on_interruption();

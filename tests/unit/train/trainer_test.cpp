@@ -247,6 +247,32 @@ TEST_F(TrainerTest, ASignalOnOneRankEndsAllRanksAtTheSameStep) {
   });
 }
 
+TEST_F(TrainerTest, AnInterruptedEvaluationIsMadeUpForAtItsStep) {
+  run_.config.stop_when = "val/loss < 3";
+  Calls calls;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    calls.push_back(
+        fmt::format("{} {}", kEventNames[static_cast<std::size_t>(event)], state.clock.step));
+    if (event == Event::kEvalStart) run_.signal = SIGTERM;
+    return std::nullopt;
+  };
+  EXPECT_EQ(run_.fit().reason, Reason::kSignal);
+  EXPECT_TRUE(run_.state.is_eval_pending);
+  EXPECT_EQ(calls.back(), "fit_end 2");
+
+  calls.clear();
+  run_.signal = 0;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    calls.push_back(
+        fmt::format("{} {}", kEventNames[static_cast<std::size_t>(event)], state.clock.step));
+    return std::nullopt;
+  };
+  EXPECT_EQ(run_.fit().reason, Reason::kCondition);
+  EXPECT_FALSE(run_.state.is_eval_pending);
+  EXPECT_THAT(
+      calls, ElementsAre("fit_start 2", "eval_start 2", "eval_end 2", "safe_point 2", "fit_end 2"));
+}
+
 TEST_F(TrainerTest, ContinuesAtTheClocksStep) {
   run_.config.duration = batches(4);
   std::vector<std::int64_t> whole;
