@@ -4,6 +4,8 @@
 #include "paceline/base/text.h"
 #include "paceline/train/train_state.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 namespace paceline::callbacks {
@@ -22,15 +24,15 @@ std::optional<std::string> EarlyStop::on_event(train::Event, const train::TrainS
   const bool is_better =
       !best_ || (config_.mode == train::MonitorMode::kMax ? value > *best_ + config_.min_delta
                                                           : value < *best_ - config_.min_delta);
-  if (is_better) {
+  if (is_better && !std::isnan(value)) {
     best_ = value;
     evaluations_since_best_ = 0;
     return std::nullopt;
   }
   ++evaluations_since_best_;
   if (evaluations_since_best_ < config_.patience) return std::nullopt;
-  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor, *best_,
-                     evaluations_since_best_);
+  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor,
+                     best_.value_or(value), evaluations_since_best_);
 }
 
 nlohmann::json EarlyStop::state_dict() const {

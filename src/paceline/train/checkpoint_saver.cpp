@@ -8,6 +8,7 @@
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -71,6 +72,7 @@ std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) 
 }
 
 bool CheckpointSaver::is_best(double value) const {
+  if (std::isnan(value)) return false;
   if (!best_) return true;
   return config_.mode == MonitorMode::kMax ? value > *best_ : value < *best_;
 }

@@ -5,6 +5,8 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -39,6 +41,17 @@ TEST_F(EarlyStopTest, MinimaAndSmallChanges) {
   EXPECT_FALSE(evaluate(callback, 1.0));
   EXPECT_FALSE(evaluate(callback, 0.8));
   EXPECT_TRUE(evaluate(callback, 0.75)) << "less than min_delta better";
+}
+
+TEST_F(EarlyStopTest, NotANumberIsNoImprovement) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EarlyStop callback({.patience = 2});
+  EXPECT_FALSE(evaluate(callback, nan));
+  EXPECT_FALSE(evaluate(callback, 0.5));
+  EXPECT_FALSE(evaluate(callback, nan));
+  EXPECT_EQ(evaluate(callback, nan), "val/top1 has not improved on 0.5 for 2 evaluations");
+  EarlyStop hopeless({.patience = 1});
+  EXPECT_EQ(evaluate(hopeless, nan), "val/top1 has not improved on nan for 1 evaluations");
 }
 
 TEST_F(EarlyStopTest, RemembersAcrossAResume) {

@@ -108,6 +108,17 @@ TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
   EXPECT_THAT(saved_steps(), ElementsAre(1, 4, 7));
 }
 
+TEST_F(CheckpointSaverTest, NotANumberIsNeverTheBest) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.every = {100, config::TimeUnit::kBatch};
+  CheckpointSaver saver = make_saver(config);
+  step(saver, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(saved_steps(), IsEmpty());
+  step(saver, 0.1);
+  step(saver, 0.2);
+  EXPECT_THAT(saved_steps(), ElementsAre(2, 3));
+}
+
 TEST_F(CheckpointSaverTest, NamesTheMetricsThereAre) {
   CheckpointConfig config = kEveryThirdStep;
   config.monitor = "val/top2";
