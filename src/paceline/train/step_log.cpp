@@ -49,7 +49,7 @@ void StepLog::describe_input(const TrainState& state) {
   if (!is_plausible) {
     base::log_warning(
         "these are not the values of normalised images (mean near 0, deviation near 1): check "
-        "data.transforms, above all normalize");
+        "data.train_transforms, above all normalize");
   }
 }
 

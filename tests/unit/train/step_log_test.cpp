@@ -74,7 +74,7 @@ TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) 
   state_.batch.inputs = state_.batch.inputs * 127.5 + 127.5;
   log_.describe_input(state_);
   EXPECT_THAT(sink_.text, HasSubstr("channel 0 mean 127.500 deviation 127.500"));
-  EXPECT_THAT(warnings, AllOf(HasSubstr("transforms"), HasSubstr("normalize")));
+  EXPECT_THAT(warnings, AllOf(HasSubstr("data.train_transforms"), HasSubstr("normalize")));
 }
 
 TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {
