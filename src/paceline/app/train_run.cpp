@@ -8,6 +8,7 @@
 #include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/load.h"
+#include "paceline/config/merge.h"
 #include "paceline/config/resume.h"
 #include "paceline/config/write.h"
 
@@ -73,11 +74,11 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
   const config::Node* num_classes = loaded.written.find_path("model.num_classes");
   if (!num_classes) {
     const auto plan = registries.datasets.build(loaded.value.data.source);
-    config::Node model =
-        loaded.written.find("model") ? *loaded.written.find("model") : config::Node::map();
-    model.set("num_classes",
-              config::Node::scalar(std::to_string(plan->open(data::Split::kTrain)->num_classes())));
-    loaded.written.set("model", std::move(model));
+    const int num_classes = plan->open(data::Split::kTrain)->num_classes();
+    config::Node learnt = config::Node::map();
+    learnt.set("model", config::Node::map())
+        .set("num_classes", config::Node::scalar(std::to_string(num_classes)));
+    loaded.written = config::merge(loaded.written, learnt, config::describe<Recipe>());
     loaded.value = config::bind<Recipe>(loaded.written, context);
   }
   LoadedRecipe result{loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value)};

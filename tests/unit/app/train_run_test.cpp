@@ -1,0 +1,271 @@
+#include "paceline/app/train_run.h"
+
+#include "paceline/app/eval_run.h"
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/models/builtin.h"
+#include "support/run_ranks.h"
+#include "support/temp_folder.h"
+#include "support/unsynced_file_system.h"
+
+#include <csignal>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace paceline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// 7 images in batches of 4, so two steps an epoch; four steps, a checkpoint after each second one.
+constexpr const char* kTinyRecipe = R"(
+run:        {seed: 3}
+model:      {name: vit, img_size: 16, patch_size: 8, embed_dim: 16, depth: 1, num_heads: 2}
+data:       {name: synthetic, num_samples: 7, num_val_samples: 3, num_classes: 5, size: 16,
+             global_batch_size: 4, num_threads: 1}
+train:      {duration: 2ep}
+optimizer:  {name: sgd, lr: 0.05}
+checkpoint: {every: 2ba, keep_best: 0}
+loggers:    {jsonl: }
+)";
+
+class TrainRunTest : public ::testing::Test {
+ protected:
+  int train(TrainRequest request) {
+    request.recipe = folder_.write("recipe.yaml", kTinyRecipe);
+    if (!request.run_directory) request.run_directory = run_;
+    int exit_code = -1;
+    paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+      exit_code = run_training(request, {*registries_, communicator, files_, signal_, 1});
+    });
+    return exit_code;
+  }
+  int train(const std::vector<std::string>& overrides = {}) {
+    TrainRequest request;
+    request.overrides = overrides;
+    return train(request);
+  }
+  int resume(const std::string& from = "auto") {
+    TrainRequest request;
+    request.resume = from;
+    return train(request);
+  }
+  int train_elsewhere(const fs::path& run) {
+    TrainRequest request;
+    request.run_directory = run;
+    return train(request);
+  }
+
+  std::optional<EvalReport> evaluate(const std::vector<std::string>& overrides = {}) {
+    std::optional<EvalReport> report;
+    paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+      const auto result =
+          run_evaluation({run_, overrides}, {*registries_, communicator, files_, signal_, 1});
+      if (communicator.rank() == 0) report = result;
+    });
+    return report;
+  }
+
+  LoadedRecipe load(const std::string& recipe,
+                    const std::vector<std::string>& overrides = {}) const {
+    return load_recipe(folder_.write("loaded.yaml", recipe), overrides, *registries_, 1);
+  }
+
+  /// What metrics.jsonl tells, line by line, without times.
+  static std::vector<std::string> logged(const fs::path& run) {
+    std::vector<std::string> lines;
+    std::istringstream metrics(base::read_file(run / "metrics.jsonl"));
+    for (std::string line; std::getline(metrics, line);) {
+      const nlohmann::json values = nlohmann::json::parse(line);
+      std::string text = "step " + values.at("step").dump();
+      for (const char* name : {"train/loss", "val/loss"}) {
+        if (values.contains(name)) text += fmt::format(" {} {}", name, values.at(name).dump());
+      }
+      lines.push_back(text);
+    }
+    return lines;
+  }
+
+  static std::string newest_weights(const fs::path& run) {
+    return base::read_file(find_checkpoint(run).path / "rank-0.safetensors");
+  }
+
+  paceline::test::TempFolder folder_;
+  fs::path run_ = folder_.path() / "run";
+  paceline::test::UnsyncedFileSystem files_;
+  std::unique_ptr<Registries> registries_ = make_registries();
+  std::atomic<int> signal_{0};
+  std::string log_;
+  base::LogRedirection redirection_{[this](base::LogLevel, std::string_view line) {
+    log_ += line;
+    log_ += '\n';
+  }};
+};
+
+TEST_F(TrainRunTest, TheModelHasAsManyClassesAsTheData) {
+  const std::string data = "data: {name: synthetic, num_classes: 7}\n";
+  for (const char* model : {"", "model:\n", "model: resnet18\n", "model: {name: resnet18}\n"}) {
+    const LoadedRecipe loaded = load(data + model);
+    EXPECT_EQ(loaded.recipe.model.network.as<models::ResNetConfig>().num_classes, 7) << model;
+    EXPECT_EQ(loaded.resolved.find_path("model.num_classes")->text, "7") << model;
+  }
+  const LoadedRecipe written = load(data, {"model.num_classes=9"});
+  EXPECT_EQ(written.recipe.model.network.as<models::ResNetConfig>().num_classes, 9);
+}
+
+TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
+  TrainRequest request;
+  request.overrides = {"train.grad_accum_steps=2"};
+  request.is_dry_run = true;
+  EXPECT_EQ(train(request), 0);
+  // Patches 3*8*8*16 + 16, class token 16, positions 5*16, a block of 16 + 16, 3*256 + 48, 256 +
+  // 16, 16 + 16, 1024 + 64, 1024 + 16, the last norm 16 + 16 and the head 5*16 + 5.
+  EXPECT_THAT(
+      log_,
+      AllOf(
+          HasSubstr("data: 7 training and 3 validation images, 5 classes, 16 x 16 pixels"),
+          HasSubstr("model: vit, 6,581 parameters, channels-last"),
+          HasSubstr("batches: 4 images a step = 1 ranks x 4, in 2 microbatches of up to 2; 2 steps "
+                    "an epoch, 4 in all"),
+          HasSubstr(
+              "sgd at learning rate 0.05, schedule cosine; strategy none; 1 threads per rank")));
+  EXPECT_THAT(
+      log_,
+      AllOf(HasSubstr("trained parameters: 6,581"),
+            HasSubstr("parameters and buffers 25.7 KiB, gradients 25.7 KiB, optimizer 25.7 KiB, 3 "
+                      "batches of input 36.0 KiB; activations of a microbatch of 2"),
+            HasSubstr("nothing was trained")));
+  EXPECT_FALSE(fs::exists(run_));
+}
+
+TEST_F(TrainRunTest, AFastDevRunDoesEveryKindOfWorkAndLeavesNothing) {
+  TrainRequest request;
+  request.is_fast_dev_run = true;
+  request.fast_dev_steps = 3;
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, AllOf(HasSubstr("saved "), HasSubstr("step-00000003"),
+                          HasSubstr("done after step 3"), HasSubstr("val/loss")));
+  EXPECT_FALSE(fs::exists(run_));
+}
+
+TEST_F(TrainRunTest, TheSummaryTellsHowItEnded) {
+  EXPECT_EQ(train(), 0);
+  const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
+  EXPECT_EQ(summary.at("ended_by"), "duration");
+  EXPECT_EQ(summary.at("steps"), 4);
+  EXPECT_EQ(summary.at("epochs"), 2);
+  EXPECT_EQ(summary.at("samples"), 14);
+  EXPECT_EQ(summary.at("world_size"), 1);
+  EXPECT_EQ(summary.at("skipped_samples_rank0"), 0);
+  EXPECT_GT(summary.at("peak_resident_bytes_rank0"), 0);
+  EXPECT_TRUE(summary.at("metrics").contains("val/top1"));
+
+  TrainRequest stopped;
+  stopped.run_directory = folder_.path() / "stopped";
+  stopped.overrides = {"train.stop_when='val/loss > 0'"};
+  EXPECT_EQ(train(stopped), 0);
+  const auto other =
+      nlohmann::json::parse(base::read_file(folder_.path() / "stopped" / "summary.json"));
+  EXPECT_EQ(other.at("ended_by"), "stop_when");
+  EXPECT_EQ(other.at("ended_because"), "val/loss > 0 holds");
+}
+
+TEST_F(TrainRunTest, ASignalSavesTheRunAndIsTheExitCode) {
+  signal_ = SIGTERM;
+  EXPECT_EQ(train(), 128 + SIGTERM);
+  EXPECT_EQ(find_checkpoint(run_).path.filename(), "step-00000001");
+  EXPECT_EQ(nlohmann::json::parse(base::read_file(run_ / "summary.json")).at("ended_by"), "signal");
+  signal_ = 0;
+  EXPECT_EQ(resume(), 0);
+  const fs::path whole = folder_.path() / "whole";
+  train_elsewhere(whole);
+  EXPECT_EQ(logged(run_), logged(whole));
+  EXPECT_EQ(newest_weights(run_), newest_weights(whole));
+}
+
+TEST_F(TrainRunTest, ResumeCutsTheMetricsBackToTheCheckpoint) {
+  train();
+  const std::vector<std::string> metrics = logged(run_);
+  const std::string weights = newest_weights(run_);
+  fs::remove_all(run_ / "checkpoints" /
+                 "step-00000004");  // as if killed after step 4, before it was saved
+  log_.clear();
+  EXPECT_EQ(resume(), 0);
+  EXPECT_THAT(log_, HasSubstr("step-00000002 at step 2"));
+  EXPECT_EQ(logged(run_), metrics);
+  EXPECT_EQ(newest_weights(run_), weights);
+}
+
+TEST_F(TrainRunTest, ResumeWithoutACheckpointStartsAnew) {
+  train();
+  const std::vector<std::string> metrics = logged(run_);
+  fs::remove_all(run_ / "checkpoints");
+  log_.clear();
+  EXPECT_EQ(resume(), 0);
+  EXPECT_THAT(log_, HasSubstr("holds no checkpoint yet: starting anew"));
+  EXPECT_EQ(logged(run_), metrics) << "each step once";
+}
+
+TEST_F(TrainRunTest, ResumePassesOverADamagedCheckpoint) {
+  train();
+  const fs::path newest = find_checkpoint(run_).path;
+  fs::resize_file(newest / "rank-0.safetensors", 100);
+  log_.clear();
+  EXPECT_EQ(resume(), 0);
+  EXPECT_THAT(log_,
+              AllOf(HasSubstr("warning: passed over the damaged checkpoint " + newest.string()),
+                    HasSubstr("step-00000002 at step 2")));
+  EXPECT_EQ(find_checkpoint(run_).path, newest) << "it is whole again";
+}
+
+TEST_F(TrainRunTest, ResumeFromAnotherRunsCheckpoint) {
+  const fs::path whole = folder_.path() / "whole";
+  train_elsewhere(whole);
+  EXPECT_EQ(resume((whole / "checkpoints" / "step-00000002").string()), 0);
+  EXPECT_EQ(newest_weights(run_), newest_weights(whole));
+}
+
+TEST_F(TrainRunTest, EvaluatesWhatWasTrained) {
+  train();
+  const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
+  const auto report = evaluate();
+  EXPECT_EQ(report->step, 4);
+  EXPECT_EQ(report->result.samples, 3);
+  EXPECT_NEAR(report->result.values.at("val/loss"), summary.at("metrics").at("val/loss"), 1e-6);
+  EXPECT_EQ(evaluate({"data.num_val_samples=8"})->result.samples, 8);
+  EXPECT_EQ(evaluate({"train.eval_batches=1", "data.batch_size_per_rank=1",
+                      "data.global_batch_size=null"})
+                ->result.samples,
+            2);
+  signal_ = SIGINT;
+  EXPECT_FALSE(evaluate().has_value());
+}
+
+TEST_F(TrainRunTest, StartsFromExportedWeights) {
+  train();
+  const fs::path weights = folder_.path() / "weights.safetensors";
+  export_checkpoint(run_, weights, files_);
+  TrainRequest request;
+  request.run_directory = folder_.path() / "fine-tuned";
+  request.overrides = {"model.pretrained=" + weights.string(), "optimizer.lr=0",
+                       "train.duration=1ba"};
+  train(request);
+  checkpoint::CheckpointReader before(find_checkpoint(run_).path);
+  checkpoint::CheckpointReader after(find_checkpoint(*request.run_directory).path);
+  EXPECT_TRUE(at::equal(before.tensor("head.weight"), after.tensor("head.weight")));
+  request.run_directory = folder_.path() / "other-classes";
+  request.overrides.push_back("model.num_classes=6");
+  log_.clear();
+  train(request);
+  EXPECT_THAT(log_, HasSubstr("note: "));
+}
+
+}  // namespace
+}  // namespace paceline::app
