@@ -1,0 +1,59 @@
+#include "paceline/app/model_parts.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+#include "paceline/nn/module_tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+TEST(ModelParts, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
+  const auto registries = make_registries();
+  const auto make = [&](const std::string& text) {
+    const auto recipe =
+        config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
+    std::vector<std::string> notes;
+    return make_model(recipe, *registries, notes);
+  };
+  const std::string tiny =
+      "model: {name: vit, num_classes: 6, img_size: 8, patch_size: 4, embed_dim: 8, depth: 1, "
+      "num_heads: 2}\n";
+  const auto model = make(tiny + "run: {seed: 1}");
+  const auto same = make(tiny + "run: {seed: 1}\ntrain: {channels_last: false}");
+  const auto other = make(tiny + "run: {seed: 2}\ntrain: {precision: fp64}");
+  EXPECT_EQ(num_classes_of(model->network()), 6);
+
+  const auto patches = [](train::TrainModel& of) {
+    for (const auto& named : nn::named_parameters(of.network())) {
+      if (named.name == "patch_embed.proj.weight") return named.tensor;
+    }
+    return at::Tensor();
+  };
+  EXPECT_TRUE(patches(*model).is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(patches(*same).is_contiguous());
+  EXPECT_TRUE(at::equal(patches(*model), patches(*same)));
+  EXPECT_EQ(patches(*other).scalar_type(), at::kDouble);
+  EXPECT_FALSE(at::allclose(patches(*model).to(at::kDouble), patches(*other)));
+}
+
+TEST(ModelParts, TheStrategyFollowsTheNumberOfRanks) {
+  const auto alone = comm::make_fake_communicator(0, 1);
+  const auto many = comm::make_fake_communicator(1, 4);
+  const auto name = [](ParallelStrategy strategy, comm::Communicator& communicator) {
+    return make_strategy({.strategy = strategy, .ddp = {}, .none = {}}, communicator)->name();
+  };
+  EXPECT_EQ(name(ParallelStrategy::kAuto, *alone), "none");
+  EXPECT_EQ(name(ParallelStrategy::kAuto, *many), "ddp");
+  EXPECT_EQ(name(ParallelStrategy::kDdp, *alone), "ddp");
+  EXPECT_EQ(name(ParallelStrategy::kNone, *alone), "none");
+  EXPECT_THAT([&] { name(ParallelStrategy::kNone, *many); },
+              ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("this run has 4")));
+}
+
+}  // namespace
+}  // namespace paceline::app
