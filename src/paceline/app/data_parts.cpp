@@ -21,10 +21,11 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
 
 }  // namespace
 
-DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split) {
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   std::unique_ptr<data::Dataset> opened) {
   const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
-  part.dataset = plan->open(split);
+  part.dataset = opened ? std::move(opened) : plan->open(split);
   part.pipeline = std::make_unique<data::TransformPipeline>(
       transforms_of(recipe.data, registries, *plan, split));
   return part;

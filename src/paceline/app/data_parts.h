@@ -24,8 +24,10 @@ struct DataPlace {
   int num_threads = 1;  ///< that this rank has for all its work
 };
 
-/// Opens one split and builds its transforms. Throws DataError, ConfigError.
-DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split);
+/// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
+/// ConfigError.
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   std::unique_ptr<data::Dataset> opened = nullptr);
 
 void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch_size,
                  data::Split split, const DataPlace& place);

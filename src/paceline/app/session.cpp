@@ -31,10 +31,10 @@ void flatten(const config::Node& node, const std::string& path,
 }  // namespace
 
 Session::Session(const Recipe& recipe, const SessionContext& context,
-                 std::optional<std::int64_t> max_steps)
+                 std::optional<std::int64_t> max_steps, std::unique_ptr<data::Dataset> train_set)
     : recipe_(recipe),
       context_(context),
-      train_part_(open_data(recipe, context.registries, data::Split::kTrain)),
+      train_part_(open_data(recipe, context.registries, data::Split::kTrain, std::move(train_set))),
       val_part_(open_data(recipe, context.registries, data::Split::kVal)),
       batches_(
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),

@@ -31,9 +31,11 @@ struct SessionContext {
 class Session {
  public:
   /// Opens the data, builds model, strategy, optimizer and schedule. Every rank must call it.
-  /// `max_steps` cuts the run short without changing its schedule.
+  /// `max_steps` cuts the run short without changing its schedule; `train_set` is null unless it
+  /// is open already.
   Session(const Recipe& recipe, const SessionContext& context,
-          std::optional<std::int64_t> max_steps = std::nullopt);
+          std::optional<std::int64_t> max_steps = std::nullopt,
+          std::unique_ptr<data::Dataset> train_set = nullptr);
   ~Session();
 
   /// From here on the run has a directory: loggers and checkpoints go there.

@@ -71,18 +71,17 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
                          int world_size) {
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
-  const config::Node* num_classes = loaded.written.find_path("model.num_classes");
-  if (!num_classes) {
-    const auto plan = registries.datasets.build(loaded.value.data.source);
-    const int num_classes = plan->open(data::Split::kTrain)->num_classes();
+  std::unique_ptr<data::Dataset> train_set;
+  if (!loaded.written.find_path("model.num_classes")) {
+    train_set = registries.datasets.build(loaded.value.data.source)->open(data::Split::kTrain);
     config::Node learnt = config::Node::map();
     learnt.set("model", config::Node::map())
-        .set("num_classes", config::Node::scalar(std::to_string(num_classes)));
+        .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
     loaded.written = config::merge(loaded.written, learnt, config::describe<Recipe>());
     loaded.value = config::bind<Recipe>(loaded.written, context);
   }
-  LoadedRecipe result{loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value)};
-  return result;
+  return {loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value),
+          std::move(train_set)};
 }
 
 int run_training(const TrainRequest& request, const SessionContext& context) {
@@ -93,11 +92,12 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
     for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
       overrides.push_back(std::move(text));
   }
-  const LoadedRecipe loaded =
+  LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
   Session session(
       loaded.recipe, context,
-      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt);
+      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,
+      std::move(loaded.train_set));
   agree_with_peers(loaded.resolved, session, communicator);
   if (is_main_rank) {
     for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);

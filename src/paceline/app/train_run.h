@@ -3,6 +3,7 @@
 #include "paceline/app/session.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ int run_training(const TrainRequest& request, const SessionContext& context);
 struct LoadedRecipe {
   Recipe recipe;
   config::Node resolved;
+  std::unique_ptr<data::Dataset> train_set;  ///< where the classes were counted, else null
 };
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,

@@ -19,6 +19,25 @@
 namespace paceline::app {
 namespace {
 
+/// A data set that counts how often it is opened.
+struct CountedConfig {
+  int num_classes = 3;
+};
+
+}  // namespace
+}  // namespace paceline::app
+
+template <>
+struct paceline::config::Schema<paceline::app::CountedConfig> {
+  using Config = paceline::app::CountedConfig;
+  static constexpr std::string_view name = "counted";
+  static constexpr std::string_view summary = "Counts how often it is opened.";
+  static constexpr auto fields = std::tuple{field(&Config::num_classes, "num_classes", "Classes.")};
+};
+
+namespace paceline::app {
+namespace {
+
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -118,6 +137,26 @@ TEST_F(TrainRunTest, TheModelHasAsManyClassesAsTheData) {
   }
   const LoadedRecipe written = load(data, {"model.num_classes=9"});
   EXPECT_EQ(written.recipe.model.network.as<models::ResNetConfig>().num_classes, 9);
+}
+
+TEST_F(TrainRunTest, TheTrainingSetIsOpenedOnce) {
+  std::vector<data::Split> opened;
+  registries_->datasets.add<CountedConfig>([&](const CountedConfig& config) {
+    data::SyntheticConfig images;
+    images.num_classes = config.num_classes;
+    images.size = 16;
+    auto plan = registries_->datasets.build(config::Component::of("synthetic", images));
+    plan->open = [&opened, open = plan->open](data::Split split) {
+      opened.push_back(split);
+      return open(split);
+    };
+    return plan;
+  });
+  TrainRequest request;
+  request.overrides = {"data=counted"};
+  request.is_dry_run = true;
+  train(request);
+  EXPECT_THAT(opened, ElementsAre(data::Split::kTrain, data::Split::kVal));
 }
 
 TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
