@@ -18,6 +18,7 @@ const ComponentEntry* ComponentCatalog::find(std::string_view name) const {
 
 std::vector<std::string> ComponentCatalog::names() const {
   std::vector<std::string> names;
+  names.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) names.push_back(name);
   return names;
 }

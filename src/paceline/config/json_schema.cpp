@@ -99,8 +99,8 @@ class SchemaWriter {
   }
 
   Json write_type(const TypeInfo& type, const FieldInfo* field) const {
-    static const Json kDuration = {{"type", "string"},
-                                   {"pattern", "^[0-9.eE+_]+ *(ep|ba|sp|dur|h|m|s|sec)"}};
+    static const Json duration = {{"type", "string"},
+                                  {"pattern", "^[0-9.eE+_]+ *(ep|ba|sp|dur|h|m|s|sec)"}};
     switch (type.kind) {
       case TypeKind::kBool:
         return {{"type", "boolean"}};
@@ -113,9 +113,9 @@ class SchemaWriter {
       case TypeKind::kEnum:
         return {{"enum", type.choices}};
       case TypeKind::kDuration:
-        return kDuration;
+        return duration;
       case TypeKind::kDurationList:
-        return {{"anyOf", {kDuration, {{"type", "array"}, {"items", kDuration}}}}};
+        return {{"anyOf", {duration, {{"type", "array"}, {"items", duration}}}}};
       case TypeKind::kOptional:
         return {{"anyOf", {write_type(*type.element, field), {{"type", "null"}}}}};
       case TypeKind::kList:

@@ -21,6 +21,8 @@ Node Node::scalar(std::string text, bool is_quoted) {
   return node;
 }
 
+Node Node::list() { return list({}); }
+
 Node Node::list(std::vector<Node> items) {
   Node node;
   node.kind = NodeKind::kList;

@@ -29,7 +29,8 @@ struct Node {
   Position position;
 
   static Node scalar(std::string text, bool is_quoted = false);
-  static Node list(std::vector<Node> items = {});
+  static Node list();
+  static Node list(std::vector<Node> items);
   static Node map();
 
   bool is_null() const { return kind == NodeKind::kNull; }

@@ -119,10 +119,10 @@ bool is_override(std::string_view argument) {
 Override Override::parse(std::string_view text) {
   Override change;
   std::string_view rest = text;
-  const auto take = [&](std::string_view mark, OverrideKind kind) {
+  const auto take = [&](std::string_view mark, OverrideKind meaning) {
     if (change.kind != OverrideKind::kSet || !rest.starts_with(mark)) return;
     rest.remove_prefix(mark.size());
-    change.kind = kind;
+    change.kind = meaning;
   };
   take("++", OverrideKind::kForce);
   take("+", OverrideKind::kAdd);

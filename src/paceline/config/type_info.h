@@ -26,6 +26,8 @@ struct EnumName {
   E value;
   std::string_view name;
 };
+template <class E>
+EnumName(E, std::string_view) -> EnumName<E>;
 
 /// The names of an enum's values; specialise it as
 ///   template <> struct EnumNames<Mode> {

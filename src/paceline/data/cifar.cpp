@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSide = 32;
-constexpr std::int64_t kPlaneBytes = kSide * kSide;
+constexpr std::int64_t kPlaneBytes = std::int64_t{kSide} * kSide;
 constexpr std::int64_t kImageBytes = 3 * kPlaneBytes;
 
 /// One published version of one variant: its file names and how labels are found in them.
@@ -256,6 +256,7 @@ Cifar::Cifar(CifarVariant variant, const fs::path& path, bool is_training) {
   const std::vector<Version> versions = versions_of(variant);
   // Extracted files before archives, which have to be decompressed on every start.
   std::vector<std::pair<fs::path, const Version*>> places;
+  places.reserve(3 * versions.size());
   for (const Version& version : versions) places.emplace_back(path, &version);
   for (const Version& version : versions) places.emplace_back(path / version.folder, &version);
   for (const Version& version : versions) places.emplace_back(path / version.archive, &version);

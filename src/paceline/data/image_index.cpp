@@ -87,7 +87,7 @@ void list_folder(const fs::path& root, const std::string& relative, int depth,
   for (const fs::directory_entry& entry : fs::directory_iterator(root / relative)) {
     std::string name = entry.path().filename().string();
     if (entry.is_directory()) {
-      inner.push_back(relative + "/" + name);
+      inner.push_back(fmt::format("{}/{}", relative, name));
     } else if (is_image_name(name)) {
       folder.files.push_back({std::move(name), entry.file_size()});
     }

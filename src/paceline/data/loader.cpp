@@ -294,8 +294,8 @@ Claim ThreadedLoader::claim_samples() {
     if (left == 0) continue;
     // Few samples at a time, so that threads finish a batch together; some, so that small images do
     // not make them queue for the mutex.
-    const std::int64_t some =
-        std::clamp<std::int64_t>(work->slice.count / (4 * options_.num_threads), 1, 16);
+    const std::int64_t some = std::clamp<std::int64_t>(
+        work->slice.count / (std::int64_t{4} * options_.num_threads), 1, 16);
     const std::int64_t begin = work->num_claimed;
     work->num_claimed += std::min(some, left);
     ++work->num_running;
@@ -357,7 +357,7 @@ void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ThreadScratc
     } catch (const base::DataError& error) {
       const std::string name = dataset_.describe(index);
       std::string message = error.what();
-      if (message.find(name) == std::string::npos) message = name + ": " + message;
+      if (message.find(name) == std::string::npos) message = fmt::format("{}: {}", name, message);
       if (options_.on_error == OnError::kFail) {
         throw base::DataError(message + "; mend or remove the file, or set data.on_error to skip");
       }

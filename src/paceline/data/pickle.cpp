@@ -51,7 +51,7 @@ class PickleReader : PickleStream {
 
   PicklePointer read() {
     while (true) {
-      const std::uint8_t opcode = take<std::uint8_t>();
+      const auto opcode = take<std::uint8_t>();
       if (opcode == '.') return pop();
       if (!read_number(opcode) && !read_text(opcode) && !read_container(opcode) &&
           !read_memo(opcode) && !read_object(opcode)) {

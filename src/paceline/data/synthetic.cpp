@@ -26,6 +26,7 @@ SyntheticDataset::SyntheticDataset(std::int64_t num_samples, int num_classes, in
 
 std::vector<std::string> SyntheticDataset::class_names() const {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(num_classes_));
   for (int i = 0; i < num_classes_; ++i) names.push_back(fmt::format("class_{}", i));
   return names;
 }

@@ -46,7 +46,7 @@ void Environment::set_default(std::string_view name, std::string value) {
 std::vector<std::string> Environment::entries() const {
   std::vector<std::string> result;
   result.reserve(variables_.size());
-  for (const auto& [name, value] : variables_) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables_) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 

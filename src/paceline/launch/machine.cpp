@@ -148,7 +148,7 @@ int visible_gpus(const Environment& environment, const fs::path& root) {
   return count;
 }
 
-ReservedPort::ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), number_(0) {
+ReservedPort::ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   const int on = 1;
   sockaddr_in address{};
   address.sin_family = AF_INET;

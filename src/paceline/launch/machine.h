@@ -40,7 +40,7 @@ class ReservedPort {
 
  private:
   int socket_;
-  int number_;
+  int number_ = 0;
 };
 
 /// Throws CommError, with the cure, if a server listens on this port of this machine. `origin` says

@@ -15,7 +15,7 @@ namespace paceline::launch {
 class LineSplitter {
  public:
   /// Longer lines are cut here, so that a rank cannot fill the launcher's memory.
-  static constexpr std::size_t kMaxLine = 64 * 1024;
+  static constexpr std::size_t kMaxLine = std::size_t{64} * 1024;
 
   /// The lines that `bytes` completes, without their '\n'.
   std::vector<std::string> add(std::string_view bytes);

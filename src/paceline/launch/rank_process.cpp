@@ -90,7 +90,7 @@ std::string find_program(const std::string& name, const Environment& environment
                                             : "there is no such file"));
   }
   for (const std::string& folder : base::split(environment.get_or("PATH", "/usr/bin:/bin"), ':')) {
-    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    std::string path = (folder.empty() ? "." : folder) + "/" + name;
     if (is_program(path)) return path;
   }
   throw base::ConfigError(fmt::format("there is no program \"{}\" in PATH", name));

@@ -14,9 +14,9 @@
 namespace paceline::launch {
 namespace {
 
-constexpr std::size_t kReadSize = 64 * 1024;
+constexpr std::size_t kReadSize = std::size_t{64} * 1024;
 /// A pipe's capacity can be raised to this by its writer (/proc/sys/fs/pipe-max-size).
-constexpr std::size_t kMaxPipe = 1024 * 1024;
+constexpr std::size_t kMaxPipe = std::size_t{1024} * 1024;
 
 struct Pipe {
   Descriptor reader;

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Stream = SupervisedRank::Stream;
 
-constexpr std::size_t kReadPerTurn = 256 * 1024;
+constexpr std::size_t kReadPerTurn = std::size_t{256} * 1024;
 /// Some wrappers (make, npm) pass on the terminal's SIGINT that the launcher has got as well.
 constexpr std::chrono::milliseconds kSameKeyPress{200};
 constexpr std::array kForwardedSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};

@@ -120,7 +120,7 @@ fs::path new_run_dir(const std::vector<std::string>& arguments) {
 int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<std::string> command{rank_program_path(), name};
   if (asks_for_help(arguments)) {
-    command.push_back("--help");
+    command.emplace_back("--help");
     launch::exec_program(command, launch::Environment::of_process());
   }
   auto [options, rest] = launch::extract_launch_options(arguments);

@@ -172,7 +172,7 @@ PixelView JpegDecoder::decode(const Box& box, PixelBuffer& buffer) {
   Handle& handle = *handle_;
   Box region = box;
   if (!handle.try_start(&region)) handle.fail();
-  const std::size_t width = static_cast<std::size_t>(region.width);
+  const auto width = static_cast<std::size_t>(region.width);
   std::uint8_t* target =
       buffer.reserve(3 * width * static_cast<std::size_t>(region.height) + 4 * width);
   if (!handle.try_read(region, target)) handle.fail();

@@ -115,8 +115,8 @@ PixelView decode_png(std::span<const std::uint8_t> bytes, PixelBuffer& buffer) {
   PngReader reader(bytes);
   if (!reader.try_read_header()) reader.fail();
   const ImageSize size = reader.size();
-  const std::size_t width = static_cast<std::size_t>(size.width);
-  const std::size_t height = static_cast<std::size_t>(size.height);
+  const auto width = static_cast<std::size_t>(size.width);
+  const auto height = static_cast<std::size_t>(size.height);
   const bool is_gray_16 = reader.is_gray_16();
   if (!reader.try_ask_for_rgb()) reader.fail();
   const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);

@@ -41,7 +41,7 @@ struct Hsv {
 Hsv to_hsv(const std::uint8_t* rgb) {
   const auto [low, high] = std::minmax({rgb[0], rgb[1], rgb[2]});
   if (low == high) return {0, 0, high};
-  const float spread = static_cast<float>(high - low);
+  const auto spread = static_cast<float>(high - low);
   const float red = static_cast<float>(high - rgb[0]) / spread;
   const float green = static_cast<float>(high - rgb[1]) / spread;
   const float blue = static_cast<float>(high - rgb[2]) / spread;
@@ -53,7 +53,7 @@ Hsv to_hsv(const std::uint8_t* rgb) {
   } else {
     sector = static_cast<float>(4.0 + green - red);
   }
-  const float hue = static_cast<float>(std::fmod(sector / 6.0 + 1.0, 1.0));
+  const auto hue = static_cast<float>(std::fmod(sector / 6.0 + 1.0, 1.0));
   const float saturation = spread / static_cast<float>(high);
   return {static_cast<std::uint8_t>(hue * 255.0), static_cast<std::uint8_t>(saturation * 255.0),
           high};
@@ -64,8 +64,8 @@ void to_rgb(const Hsv& hsv, std::uint8_t* rgb) {
   const std::uint8_t v = hsv.value;
   const double six = static_cast<float>(hsv.hue) * 6.0 / 255.0;
   const double whole_sector = std::floor(six);
-  const float rest = static_cast<float>(six - whole_sector);
-  const float share = static_cast<float>(hsv.saturation / 255.0);
+  const auto rest = static_cast<float>(six - whole_sector);
+  const auto share = static_cast<float>(hsv.saturation / 255.0);
   const auto scaled = [v](double factor) {
     return static_cast<std::uint8_t>(std::clamp(std::round(v * factor), 0.0, 255.0));
   };
@@ -106,7 +106,7 @@ void adjust_saturation(const MutablePixels& image, float factor) {
 
 void adjust_hue(const MutablePixels& image, double turn) {
   // Cut off towards zero, then taken modulo 256, as numpy's cast does.
-  const std::uint8_t shift = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
+  const auto shift = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
   for_each_pixel(image, [shift](std::uint8_t* pixel) {
     Hsv hsv = to_hsv(pixel);
     hsv.hue = static_cast<std::uint8_t>(hsv.hue + shift);

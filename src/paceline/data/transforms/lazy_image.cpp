@@ -22,7 +22,9 @@ void copy_row(const std::uint8_t* source, int count, bool flipped, std::uint8_t*
     std::memcpy(target, source, std::size_t{3} * static_cast<std::size_t>(count));
     return;
   }
-  for (int x = 0; x < count; ++x) std::memcpy(target + 3 * x, source + 3 * (count - 1 - x), 3);
+  for (std::ptrdiff_t x = 0; x < count; ++x) {
+    std::memcpy(target + 3 * x, source + 3 * (count - 1 - x), 3);
+  }
 }
 
 }  // namespace

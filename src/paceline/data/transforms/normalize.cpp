@@ -25,8 +25,8 @@ RowSink row_sink(const PixelSink& sink, ImageSize size, int y, bool flipped) {
 
 NormalizeTable::NormalizeTable(const NormalizeConfig& config) {
   for (std::size_t channel = 0; channel < 3; ++channel) {
-    const float mean = static_cast<float>(config.mean[channel]);
-    const float deviation = static_cast<float>(config.std[channel]);
+    const auto mean = static_cast<float>(config.mean[channel]);
+    const auto deviation = static_cast<float>(config.std[channel]);
     for (std::size_t byte = 0; byte < 256; ++byte) {
       values_[channel][byte] = (static_cast<float>(byte) / 255.0f - mean) / deviation;
     }

@@ -88,9 +88,9 @@ ImageSize steps_of(const ColorJitterConfig& config, ImageSize image, base::Philo
   const auto draw_factor = [&](double strength) {
     return strength == 0 ? 1.0 : draws.uniform(std::max(0.0, 1.0 - strength), 1.0 + strength);
   };
-  const float brightness = static_cast<float>(draw_factor(config.brightness));
-  const float contrast = static_cast<float>(draw_factor(config.contrast));
-  const float saturation = static_cast<float>(draw_factor(config.saturation));
+  const auto brightness = static_cast<float>(draw_factor(config.brightness));
+  const auto contrast = static_cast<float>(draw_factor(config.contrast));
+  const auto saturation = static_cast<float>(draw_factor(config.saturation));
   const double turn = config.hue == 0 ? 0.0 : draws.uniform(-config.hue, config.hue);
   for (const std::size_t step : order) {
     if (step == 0 && config.brightness != 0) plan.emplace_back(BrightnessStep{brightness});

@@ -39,7 +39,7 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
   outputs = output_size;
   taps = round_up(std::min(static_cast<int>(std::ceil(support)) * 2 + 1, input_size), kGroup);
 
-  const std::size_t padded = static_cast<std::size_t>(round_up(output_size, kGroup));
+  const auto padded = static_cast<std::size_t>(round_up(output_size, kGroup));
   const std::size_t total = padded * static_cast<std::size_t>(taps);
   first.assign(padded, 0);
   count.assign(padded, 0);
@@ -48,7 +48,7 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
   low.assign(total, 0);
   exact_.resize(static_cast<std::size_t>(taps));
   for (int output = 0; output < output_size; ++output) {
-    const std::size_t index = static_cast<std::size_t>(output);
+    const auto index = static_cast<std::size_t>(output);
     const double center = (output + 0.5) * scale;
     first[index] = std::max(static_cast<int>(center - support + 0.5), 0);
     const int end = std::min(static_cast<int>(center + support + 0.5), input_size);
@@ -63,7 +63,7 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
 
 /// Normalises exact_ to sum 1 and stores it as weights of `output`.
 void ResampleAxis::set_weights(int output) {
-  const std::size_t used = static_cast<std::size_t>(count[static_cast<std::size_t>(output)]);
+  const auto used = static_cast<std::size_t>(count[static_cast<std::size_t>(output)]);
   double sum = 0.0;
   for (std::size_t tap = 0; tap < used; ++tap) sum += exact_[tap];
   const std::size_t start = static_cast<std::size_t>(output) * static_cast<std::size_t>(taps);

@@ -57,7 +57,7 @@ void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std:
                          std::ptrdiff_t stride) {
   for (int y = 0; y < source.size.height; ++y) {
     for (int x = 0; x < axis.outputs; ++x) {
-      const std::size_t output = static_cast<std::size_t>(x);
+      const auto output = static_cast<std::size_t>(x);
       const std::int32_t* weights = &axis.weights[output * static_cast<std::size_t>(axis.taps)];
       const std::uint8_t* pixels = source.row(y) + std::ptrdiff_t{3} * axis.first[output];
       for (int channel = 0; channel < 3; ++channel) {
@@ -65,7 +65,7 @@ void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std:
         for (int tap = 0; tap < axis.count[output]; ++tap) {
           sum += pixels[3 * tap + channel] * weights[tap];
         }
-        target[y * stride + 3 * x + channel] = to_byte(sum);
+        target[y * stride + std::ptrdiff_t{3} * x + channel] = to_byte(sum);
       }
     }
   }
@@ -74,7 +74,7 @@ void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std:
 void resize_columns_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
                             std::ptrdiff_t stride) {
   for (int y = 0; y < axis.outputs; ++y) {
-    const std::size_t output = static_cast<std::size_t>(y);
+    const auto output = static_cast<std::size_t>(y);
     const std::int32_t* weights = &axis.weights[output * static_cast<std::size_t>(axis.taps)];
     for (int byte = 0; byte < 3 * source.size.width; ++byte) {
       std::int32_t sum = kHalf;

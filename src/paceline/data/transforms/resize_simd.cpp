@@ -100,7 +100,7 @@ HWY_INLINE WordVector resize_pixel(const std::uint8_t* const* rows, const Resamp
   const Bytes bytes;
   const auto first_pair = hn::LoadDup128(bytes, kPairs[0]);
   const auto second_pair = hn::LoadDup128(bytes, kPairs[1]);
-  const std::size_t taps = static_cast<std::size_t>(axis.taps);
+  const auto taps = static_cast<std::size_t>(axis.taps);
   const std::int16_t* high = axis.high.data() + output * taps;
   const std::int16_t* low = axis.low.data() + output * taps;
   const std::ptrdiff_t start = std::ptrdiff_t{3} * axis.first[output];
@@ -116,8 +116,8 @@ HWY_INLINE WordVector resize_pixel(const std::uint8_t* const* rows, const Resamp
   return sums.value();
 }
 
-void ResizeRows(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                std::ptrdiff_t stride) {
+void resize_rows_vectorised(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                            std::ptrdiff_t stride) {
   const Bytes bytes;
   const auto triples = hn::LoadDup128(bytes, kTriples);
   alignas(64) std::uint8_t packed[hn::MaxLanes(bytes)];
@@ -126,13 +126,14 @@ void ResizeRows(const PixelView& source, const ResampleAxis& axis, std::uint8_t*
     const int used = std::min(kRows, source.size.height - y);
     for (int row = 0; row < kRows; ++row) rows[row] = source.row(y + std::min(row, used - 1));
     for (int x = 0; x < axis.outputs; x += ResampleAxis::kGroup) {
-      const std::size_t output = static_cast<std::size_t>(x);
+      const auto output = static_cast<std::size_t>(x);
       const auto pixels =
           to_bytes(resize_pixel(rows, axis, output), resize_pixel(rows, axis, output + 1),
                    resize_pixel(rows, axis, output + 2), resize_pixel(rows, axis, output + 3));
       hn::Store(hn::TableLookupBytesOr0(pixels, triples), bytes, packed);
       for (int row = 0; row < used; ++row) {
-        std::memcpy(target + (y + row) * stride + std::ptrdiff_t{3} * x, packed + 16 * row, 16);
+        std::memcpy(target + (y + row) * stride + std::ptrdiff_t{3} * x,
+                    packed + std::ptrdiff_t{16} * row, 16);
       }
     }
   }
@@ -143,7 +144,7 @@ HWY_INLINE hn::Vec<Bytes> resize_column(const PixelView& source, const ResampleA
                                         std::size_t output, std::ptrdiff_t offset) {
   const Bytes bytes;
   const auto zero = hn::Zero(bytes);
-  const std::size_t taps = static_cast<std::size_t>(axis.taps);
+  const auto taps = static_cast<std::size_t>(axis.taps);
   const std::int16_t* high = axis.high.data() + output * taps;
   const std::int16_t* low = axis.low.data() + output * taps;
   const int count = axis.count[output];
@@ -171,11 +172,11 @@ HWY_INLINE hn::Vec<Bytes> resize_column(const PixelView& source, const ResampleA
   return hn::TableLookupBytes(mixed, hn::LoadDup128(bytes, kRuns));
 }
 
-void ResizeColumns(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                   std::ptrdiff_t stride) {
+void resize_columns_vectorised(const PixelView& source, const ResampleAxis& axis,
+                               std::uint8_t* target, std::ptrdiff_t stride) {
   const Bytes bytes;
   const std::ptrdiff_t row_bytes = std::ptrdiff_t{3} * source.size.width;
-  const std::ptrdiff_t step = static_cast<std::ptrdiff_t>(hn::Lanes(bytes));
+  const auto step = static_cast<std::ptrdiff_t>(hn::Lanes(bytes));
   for (int y = 0; y < axis.outputs; ++y) {
     for (std::ptrdiff_t offset = 0; offset < row_bytes; offset += step) {
       hn::StoreU(resize_column(source, axis, static_cast<std::size_t>(y), offset), bytes,
@@ -191,17 +192,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace paceline::data {
 
-HWY_EXPORT(ResizeRows);
-HWY_EXPORT(ResizeColumns);
+HWY_EXPORT(resize_rows_vectorised);
+HWY_EXPORT(resize_columns_vectorised);
 
 void resize_rows(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
                  std::ptrdiff_t stride) {
-  HWY_DYNAMIC_DISPATCH(ResizeRows)(source, axis, target, stride);
+  HWY_DYNAMIC_DISPATCH(resize_rows_vectorised)(source, axis, target, stride);
 }
 
 void resize_columns(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
                     std::ptrdiff_t stride) {
-  HWY_DYNAMIC_DISPATCH(ResizeColumns)(source, axis, target, stride);
+  HWY_DYNAMIC_DISPATCH(resize_columns_vectorised)(source, axis, target, stride);
 }
 
 }  // namespace paceline::data
