@@ -75,6 +75,11 @@ function(_paceline_add_module name dependencies libraries needs_torch)
   foreach(library IN LISTS libraries)
     target_link_libraries(paceline_${name} ${scope} paceline::ext::${library})
   endforeach()
+  # Named so that CMAKE_VERIFY_INTERFACE_HEADER_SETS compiles each on its own: it includes all that it needs.
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
+  list(FILTER headers EXCLUDE REGEX "/cuda/|/shim/")
+  target_sources(paceline_${name} ${scope}
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
   set_property(GLOBAL APPEND PROPERTY PACELINE_MODULES ${name})
   if(needs_torch)
     set_property(GLOBAL APPEND PROPERTY PACELINE_TORCH_MODULES ${name})

@@ -1,14 +1,16 @@
-"""Runs clang-tidy over the sources below LibTorch; a result is kept until a file or a flag it depends on
-changes, so that a second run takes seconds."""
+"""Runs clang-tidy over the modules' units in a build folder; a result is kept there until a file or a flag
+that it depends on changes, so that a second run takes seconds."""
 
 import concurrent.futures
 import hashlib
+import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
-from source_tree import ROOT, finish, module_of, read_layers, tracked_files
+from source_tree import ROOT, SOURCE, finish
 
 SELF_TEST = """
 class bad_name { public: int Wrong_Function(int argument) { return argument; } };
@@ -16,23 +18,20 @@ class bad_name { public: int Wrong_Function(int argument) { return argument; } }
 
 
 def text_key(path, seen):
-    """The texts of a source and of all paceline headers that it includes, in order."""
-    if path in seen or not (ROOT / path).exists():
+    """The texts of a unit and of all that it includes of paceline, in order."""
+    if path in seen or not path.exists():
         return ""
     seen.add(path)
-    text = (ROOT / path).read_text()
-    includes = re.findall(r'#include "(paceline/[^"]+)"', text)
-    return text + "".join(text_key(pathlib.Path("src") / include, seen) for include in includes)
+    text = path.read_text()
+    includes = re.findall(r'#include "([^"]+)"', text)
+    return text + "".join(text_key(SOURCE.parent / include, seen) for include in includes)
 
 
-def tidy(source, build, kept):
-    configuration = (ROOT / ".clang-tidy").read_text()
-    key = hashlib.sha256((configuration + text_key(source, set())).encode()).hexdigest()
-    marker = kept / key
+def tidy(unit, command, checker, build):
+    marker = build / "tidy" / hashlib.sha256((checker + command + text_key(unit, set())).encode()).hexdigest()
     if marker.exists():
         return None
-    result = subprocess.run(["clang-tidy", "--quiet", "-p", build, ROOT / source, "--extra-arg=-Wno-unknown-warning-option",
-                             "--extra-arg=-Wno-unused-command-line-argument"], capture_output=True, text=True)
+    result = subprocess.run(["clang-tidy", "--quiet", "-p", build, unit], capture_output=True, text=True)
     if result.returncode == 0:
         marker.touch()
         return None
@@ -51,14 +50,16 @@ def check_that_it_fails(build):
 
 def main():
     build = pathlib.Path(sys.argv[1])
-    layers = read_layers()
-    kept = build / "tidy"
-    kept.mkdir(exist_ok=True)
+    (build / "tidy").mkdir(exist_ok=True)
     check_that_it_fails(build)
-    sources = [f for f in tracked_files("src/paceline/*.cpp") if not layers.sees_torch(module_of(f)) and "cuda" not in f.parts]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = pool.map(lambda s: tidy(s, build, kept), sources)
-    finish("clang-tidy", [r for r in results if r], f"{len(sources)} sources")
+    version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True).stdout
+    checker = version + (ROOT / ".clang-tidy").read_text()
+    entries = json.loads((build / "compile_commands.json").read_text())
+    commands = {entry["file"]: entry["command"] for entry in entries
+                if "_verify_interface_header_sets/" not in entry["file"]}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda unit: tidy(pathlib.Path(unit), commands[unit], checker, build), commands)
+    finish("clang-tidy", [r for r in results if r], f"{len(commands)} units")
 
 
 if __name__ == "__main__":
