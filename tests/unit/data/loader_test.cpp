@@ -35,7 +35,8 @@ class NumberedImages final : public Dataset {
   std::vector<std::string> class_names() const override { return {}; }
   std::int64_t label(std::int64_t index) const override { return index % 1000; }
   void get(std::int64_t index, StoredSample& sample) const override {
-    ++num_reads;
+    // Relaxed: it must not order the threads, or ThreadSanitizer would miss races of the loader.
+    num_reads.fetch_add(1, std::memory_order_relaxed);
     if (read_time.count() > 0) std::this_thread::sleep_for(read_time);
     if (bad_.contains(index)) throw base::DataError("it is cut short");
     if (index == wild) throw std::runtime_error("not a data error");
@@ -360,6 +361,23 @@ TEST(DataLoader, LeavesBadEvaluationSamplesOut) {
     EXPECT_EQ(loader->next(), nullptr);
     EXPECT_EQ(loader->counts().skipped_samples, 4);
   }
+}
+
+TEST(DataLoader, LeavesOutWhatManyThreadsCannotRead) {
+  std::set<std::int64_t> odd;
+  std::vector<std::int64_t> even;
+  for (std::int64_t i = 0; i < 640; i += 2) {
+    even.push_back(i);
+    odd.insert(i + 1);
+  }
+  const NumberedImages images(640, odd);
+  const TransformPipeline pipeline = evaluation_pipeline();
+  LoaderOptions options = evaluation_options(640);
+  options.on_error = OnError::kSkip;
+  options.num_threads = 4;
+  const auto loader = make_data_loader(images, pipeline, options);
+  EXPECT_EQ(loader->next()->indices, even);
+  EXPECT_EQ(loader->counts().skipped_samples, 320);
 }
 
 TEST(DataLoader, GivesUpWhenEverythingIsBad) {

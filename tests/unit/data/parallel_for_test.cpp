@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 
 #include <atomic>
+#include <latch>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,6 +24,16 @@ TEST(ParallelFor, ThrowsWhatTheWorkThrew) {
   EXPECT_THROW(parallel_for(10, 3,
                             [](std::int64_t i) {
                               if (i == 4) throw base::DataError("four");
+                            }),
+               base::DataError);
+}
+
+TEST(ParallelFor, ThrowsOnceIfAllThreadsThrowAtOnce) {
+  std::latch all_work(4);
+  EXPECT_THROW(parallel_for(4, 4,
+                            [&](std::int64_t) {
+                              all_work.arrive_and_wait();
+                              throw base::DataError("each");
                             }),
                base::DataError);
 }
