@@ -1,5 +1,6 @@
 #include "paceline/cli/commands.h"
 
+#include "paceline/app/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/foreign_names.h"
 
@@ -27,7 +28,9 @@ void refuse_foreign_options(const std::vector<std::string>& arguments) {
     if (!arguments[i].starts_with('-')) continue;
     const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
     config::refuse_secret(arguments[i], value);
-    const auto advice = config::foreign_option_advice(arguments[i], value, 0);
+    const auto registries = app::make_registries();
+    const auto advice =
+        config::foreign_option_advice(arguments[i], value, &registries->algorithms, 0);
     const std::string name = arguments[i].substr(0, arguments[i].find('='));
     throw base::ConfigError(advice
                                 ? fmt::format("{} is not an option here: {}", name, *advice)

@@ -234,7 +234,11 @@ class Binder {
     const std::string key = join_path(path, entry.key);
     std::string text = "there is no such key";
     const std::string nearest = base::nearest_name(entry.key, names);
-    if (auto advice = foreign_key_advice(path, entry.key, entry.value, context_.world_size)) {
+    const auto algorithms = context_.catalogs.find("algorithms");
+    if (auto advice =
+            foreign_key_advice(path, entry.key, entry.value,
+                               algorithms == context_.catalogs.end() ? nullptr : algorithms->second,
+                               context_.world_size)) {
       text += "; " + *advice;
     } else if (!nearest.empty()) {
       text += fmt::format("; did you mean {}?", join_path(path, nearest));

@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kNoDevice =
     "a rank uses its GPU if there is one, else the CPU; CUDA_VISIBLE_DEVICES chooses";
 constexpr std::string_view kNoRank = "the launcher gives every rank its number";
+constexpr std::string_view kNoSyncBatchNorm =
+    "BatchNorm sees the batch of its own rank and cannot be synchronised yet: leave it out";
 constexpr std::string_view kPerMachine = "ranks per machine";
 constexpr std::string_view kWithoutPercent = "a share between 0 and 1, not percent";
 
@@ -110,9 +112,9 @@ constexpr ForeignName kNames[] = {
     {"num_classes", "model.num_classes", "", ""},
     {"pretrained", "model.pretrained", "FILE.safetensors", ""},
     // Ranks.
-    {"sync_bn", "parallel.sync_batch_norm", "true", ""},
-    {"sync_batchnorm", "parallel.sync_batch_norm", "true", ""},
-    {"sync_batch_norm", "parallel.sync_batch_norm", "true", ""},
+    {"sync_bn", "", "", kNoSyncBatchNorm},
+    {"sync_batchnorm", "", "", kNoSyncBatchNorm},
+    {"sync_batch_norm", "", "", kNoSyncBatchNorm},
     {"strategy", "parallel.strategy", "", ""},
     {"devices", "--nproc", "", kPerMachine},
     {"gpus", "--nproc", "", kPerMachine},
@@ -272,17 +274,16 @@ std::string advice_of(const ForeignName& found, const std::string& value) {
 }
 
 // mixup, use_ema, no_cutmix, mixup_alpha: algorithms are added and removed by name.
-std::optional<std::string> algorithm_advice(const std::string& name, const std::string& value) {
-  static constexpr std::string_view kAlgorithms[] = {"mixup", "cutmix",   "ema",        "swa",
-                                                     "sam",   "blurpool", "randaugment"};
-  for (std::string_view algorithm : kAlgorithms) {
-    if (name == fmt::format("no_{}", algorithm))
-      return fmt::format("write ~algorithms.{}", algorithm);
-    if (name == algorithm || name == fmt::format("use_{}", algorithm)) {
+std::optional<std::string> algorithm_advice(const std::string& name, const std::string& value,
+                                            const ComponentCatalog& algorithms) {
+  for (const auto& [algorithm, entry] : algorithms.entries()) {
+    if (name == "no_" + algorithm) return fmt::format("write ~algorithms.{}", algorithm);
+    if (name == algorithm || name == "use_" + algorithm)
       return fmt::format("write +algorithms.{}", algorithm);
-    }
-    if (name == fmt::format("{}_alpha", algorithm)) {
-      return fmt::format("write +algorithms.{}.alpha={}", algorithm,
+    if (!name.starts_with(algorithm + "_")) continue;
+    const std::string field = name.substr(algorithm.size() + 1);
+    if (entry.info->find(field) != nullptr) {
+      return fmt::format("write +algorithms.{}.{}={}", algorithm, field,
                          value.empty() ? "VALUE" : value);
     }
   }
@@ -290,14 +291,14 @@ std::optional<std::string> algorithm_advice(const std::string& name, const std::
 }
 
 std::optional<std::string> advice_for(const std::string& name, const std::string& value,
-                                      int world_size) {
+                                      const ComponentCatalog* algorithms, int world_size) {
   if (is_secret_name(name)) return std::string(kSecretAdvice);
   if (name == "batch_size" || name == "b") return batch_size_advice(value, world_size);
   const auto found =
       std::find_if(std::begin(kNames), std::end(kNames),
                    [&](const ForeignName& candidate) { return candidate.name == name; });
   if (found != std::end(kNames)) return advice_of(*found, value);
-  return algorithm_advice(name, value);
+  return algorithms != nullptr ? algorithm_advice(name, value, *algorithms) : std::nullopt;
 }
 
 }  // namespace
@@ -305,22 +306,25 @@ std::optional<std::string> advice_for(const std::string& name, const std::string
 std::span<const ForeignName> foreign_names() { return kNames; }
 
 std::optional<std::string> foreign_key_advice(std::string_view section, std::string_view key,
-                                              const Node& value, int world_size) {
+                                              const Node& value, const ComponentCatalog* algorithms,
+                                              int world_size) {
   const std::string name = normalized(key);
   // `lr` in the section `optimizer` would be told to write what it already is.
   for (const ForeignName& candidate : kNames) {
     if (candidate.name == name && candidate.key == join_path(section, key)) return std::nullopt;
   }
-  return advice_for(name, value.is_scalar() ? value.text : "", world_size);
+  return advice_for(name, value.is_scalar() ? value.text : "", algorithms, world_size);
 }
 
 std::optional<std::string> foreign_option_advice(std::string_view option, std::string_view value,
+                                                 const ComponentCatalog* algorithms,
                                                  int world_size) {
   const std::size_t equals = option.find('=');
   if (equals != option.npos) value = option.substr(equals + 1);
   // The next option is not this one's value.
   if (value.starts_with("--")) value = "";
-  return advice_for(normalized(option.substr(0, equals)), std::string(value), world_size);
+  return advice_for(normalized(option.substr(0, equals)), std::string(value), algorithms,
+                    world_size);
 }
 
 std::optional<std::string> translate_value(std::string_view key, std::string_view value) {

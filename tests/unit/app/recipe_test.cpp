@@ -3,14 +3,21 @@
 #include "paceline/app/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
+#include "paceline/config/foreign_names.h"
+#include "paceline/config/override.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
+
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::app {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Recipe bind_text(const std::string& text) {
   const auto registries = make_registries();
@@ -39,8 +46,61 @@ TEST(Recipe, RefusesTwoBatchSizes) {
     bind_text("data: {global_batch_size: 64, batch_size_per_rank: 8}");
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("data.global_batch_size (64"));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("not both"));
+    EXPECT_THAT(error.what(), HasSubstr("data.global_batch_size (64"));
+    EXPECT_THAT(error.what(), HasSubstr("not both"));
+  }
+}
+
+/// What is wrong with an override of the defaults.
+std::string complaint_about(const std::string& text) {
+  const auto registries = make_registries();
+  config::Node node = config::Node::map();
+  config::Problems problems;
+  const std::vector<std::string> overrides{text};
+  config::apply_overrides(node, overrides, config::describe<Recipe>(), problems);
+  Recipe recipe;
+  config::bind(node, config::describe<Recipe>(), &recipe, {registries->catalogs(), 1}, problems);
+  try {
+    problems.throw_if_any();
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void add_names(const config::StructInfo& info, std::set<std::string>& names) {
+  for (const config::FieldInfo& field : info.fields) {
+    names.insert(field.name);
+    if (field.type->structure) add_names(*field.type->structure, names);
+  }
+}
+
+TEST(Recipe, NamesOfOtherTrainersLeadToItsKeys) {
+  for (const config::ForeignName& foreign : config::foreign_names()) {
+    if (foreign.key.empty() || foreign.key.starts_with("--")) continue;
+    if (foreign.value.empty()) {
+      EXPECT_THAT(complaint_about(fmt::format("++{}=[]", foreign.key)),
+                  Not(HasSubstr("there is no")))
+          << foreign.name;
+      continue;
+    }
+    std::string value(foreign.value);
+    if (const std::size_t place = value.find("{}"); place != value.npos)
+      value.replace(place, 2, "1");
+    EXPECT_EQ(complaint_about(fmt::format("++{}={}", foreign.key, value)), "") << foreign.name;
+  }
+}
+
+TEST(Recipe, NamesOfOtherTrainersThatLeadNowhereAreNotItsKeys) {
+  std::set<std::string> names;
+  add_names(config::describe<Recipe>(), names);
+  const auto registries = make_registries();
+  for (const auto& [kind, catalog] : registries->catalogs()) {
+    for (const auto& [name, entry] : catalog->entries()) add_names(*entry.info, names);
+  }
+  for (const config::ForeignName& foreign : config::foreign_names()) {
+    if (!foreign.key.empty()) continue;
+    EXPECT_FALSE(names.contains(std::string(foreign.name))) << foreign.name;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "paceline/config/foreign_names.h"
 
 #include "paceline/base/error.h"
+#include "unit/config/test_recipe.h"
 
 #include <set>
 
@@ -10,7 +11,8 @@ namespace paceline::config {
 namespace {
 
 std::string option(std::string_view name, std::string_view value = "", int world_size = 0) {
-  return foreign_option_advice(name, value, world_size).value_or("unknown");
+  return foreign_option_advice(name, value, &test::catalogs().algorithms, world_size)
+      .value_or("unknown");
 }
 
 TEST(ForeignNames, AnswersOptions) {
@@ -18,8 +20,8 @@ TEST(ForeignNames, AnswersOptions) {
   EXPECT_EQ(option("--epochs=90"), "write train.duration=90ep");
   EXPECT_EQ(option("--epochs"), "write train.duration=VALUEep");
   EXPECT_EQ(option("--max_steps", "500"), "write train.duration=500ba");
-  EXPECT_EQ(option("--sync-bn"), "write parallel.sync_batch_norm=true");
-  EXPECT_EQ(option("--sync-bn", "--lr"), "write parallel.sync_batch_norm=true");
+  EXPECT_EQ(option("--deterministic"), "write run.deterministic=true");
+  EXPECT_EQ(option("--seed", "--lr"), "write run.seed=VALUE");
   EXPECT_EQ(option("--scheduler", "cosine"), "write schedule.name=cosine");
   EXPECT_EQ(option("--no-amp"), "write train.precision=fp32");
   EXPECT_EQ(option("--mixed_precision", "amp_bf16"), "write train.precision=bf16");
@@ -33,8 +35,9 @@ TEST(ForeignNames, AnswersOptions) {
   EXPECT_EQ(option("--local_rank", "0"), "the launcher gives every rank its number");
   EXPECT_EQ(option("--target-accuracy", "0.74"),
             "write train.stop_when='val/top1 >= 0.74' (a share between 0 and 1, not percent)");
-  EXPECT_EQ(option("--use-ema"), "write +algorithms.ema");
+  EXPECT_EQ(option("--use-mixup"), "write +algorithms.mixup");
   EXPECT_EQ(option("--no-mixup"), "write ~algorithms.mixup");
+  EXPECT_EQ(option("--mixup-beta"), "unknown");
   EXPECT_EQ(option("--mixup-alpha", "0.4"), "write +algorithms.mixup.alpha=0.4");
   EXPECT_EQ(option("--frobnicate"), "unknown");
 }
@@ -52,9 +55,10 @@ TEST(ForeignNames, ShowsBothReadingsOfABatchSize) {
 }
 
 TEST(ForeignNames, AKeyThatIsOursAlreadyGetsNoAdvice) {
-  EXPECT_EQ(foreign_key_advice("optimizer", "lr", Node::scalar("1"), 0), std::nullopt);
-  EXPECT_EQ(foreign_key_advice("train", "lr", Node::scalar("1"), 0), "write optimizer.lr=1");
-  EXPECT_EQ(foreign_key_advice("", "trainer", Node::map(), 0),
+  EXPECT_EQ(foreign_key_advice("optimizer", "lr", Node::scalar("1"), nullptr, 0), std::nullopt);
+  EXPECT_EQ(foreign_key_advice("train", "lr", Node::scalar("1"), nullptr, 0),
+            "write optimizer.lr=1");
+  EXPECT_EQ(foreign_key_advice("", "trainer", Node::map(), nullptr, 0),
             "write train (the section of the training loop)");
 }
 

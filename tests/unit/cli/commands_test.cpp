@@ -1,0 +1,47 @@
+#include "paceline/cli/commands.h"
+
+#include "paceline/base/error.h"
+#include "paceline/config/foreign_names.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  try {
+    refuse_foreign_options(arguments);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Commands, UnknownOptionsGetAnAnswer) {
+  EXPECT_EQ(refusal({"recipe.yaml", "optimizer.lr=0.1"}), "");
+  EXPECT_EQ(refusal({"recipe.yaml", "--epochs", "90"}),
+            "--epochs is not an option here: write train.duration=90ep");
+  EXPECT_EQ(refusal({"--epochs=90"}), "--epochs is not an option here: write train.duration=90ep");
+  EXPECT_EQ(refusal({"--frobnicate"}), "unknown option --frobnicate; --help lists the options");
+  EXPECT_THAT(refusal({"--hf-token", "sesame"}),
+              AllOf(HasSubstr("secret"), Not(HasSubstr("sesame"))));
+}
+
+TEST(Commands, NamesOfOtherTrainersLeadToOptionsThatAreThere) {
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run_train({"--help"}), 0);
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  for (const config::ForeignName& foreign : config::foreign_names()) {
+    if (!foreign.key.starts_with("--")) continue;
+    EXPECT_THAT(help, ::testing::ContainsRegex("[ ,]" + std::string(foreign.key) + "[ ,{=\n]"))
+        << foreign.name;
+  }
+}
+
+}  // namespace
+}  // namespace paceline::cli
