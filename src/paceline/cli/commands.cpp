@@ -10,13 +10,9 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::array kCommands{
-    Command{"train", "train a recipe", run_train},
-    Command{"eval", "evaluate a checkpoint", run_eval},
-    Command{"export", "write the weights of a checkpoint as safetensors", run_export},
-    Command{"config", "show, check, explain and document recipes", run_config},
-    Command{"list", "show the components that a recipe can name", run_list},
-    Command{"data", "make data sets", run_data},
-    Command{"info", "show versions and what this machine offers", run_info},
+    Command{"train", run_train},   Command{"eval", run_eval}, Command{"export", run_export},
+    Command{"config", run_config}, Command{"list", run_list}, Command{"data", run_data},
+    Command{"info", run_info},
 };
 
 }  // namespace

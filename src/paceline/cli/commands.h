@@ -7,15 +7,14 @@
 
 namespace paceline::cli {
 
-/// One verb of paceline-rank.
+/// One verb of paceline-rank; usage and summary are in the launcher's table.
 struct Command {
   std::string_view name;
-  std::string_view summary;
   /// `arguments` are those after the verb. Returns the exit code; throws base::Error, CLI::Error.
   int (*run)(const std::vector<std::string>& arguments);
 };
 
-/// The one table of verbs.
+/// What paceline-rank serves of the launcher's table.
 std::span<const Command> commands();
 
 int run_train(const std::vector<std::string>& arguments);

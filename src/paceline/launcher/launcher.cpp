@@ -27,8 +27,8 @@ int dispatch(const std::vector<std::string>& arguments) {
     std::fputs(fmt::format("paceline {}\n", base::kVersion).c_str(), stdout);
     return 0;
   }
-  if (const Verb* verb = find_verb(name); verb != nullptr && verb->run != nullptr)
-    return verb->run(name, rest);
+  const Verb& verb = require_verb(name);
+  if (verb.run != nullptr) return verb.run(name, rest);
   exec_rank_program(arguments, launch::Environment::of_process());
 }
 

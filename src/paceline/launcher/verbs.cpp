@@ -1,6 +1,7 @@
 #include "paceline/launcher/verbs.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/launcher/run_control.h"
 #include "paceline/launcher/start.h"
 
@@ -34,10 +35,16 @@ constexpr std::array kVerbs{
 
 std::span<const Verb> verbs() { return kVerbs; }
 
-const Verb* find_verb(std::string_view name) {
-  const auto found = std::find_if(kVerbs.begin(), kVerbs.end(),
-                                  [&](const Verb& verb) { return verb.name == name; });
-  return found == kVerbs.end() ? nullptr : &*found;
+const Verb& require_verb(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == name) return verb;
+    names.emplace_back(verb.name);
+  }
+  const std::string nearest = base::nearest_name(name, names);
+  throw base::ConfigError(fmt::format(
+      "there is no verb '{}'; {}", name,
+      nearest.empty() ? "paceline --help lists them" : fmt::format("did you mean {}?", nearest)));
 }
 
 std::string help_text() {
@@ -55,9 +62,8 @@ bool asks_for_help(std::span<const std::string> arguments) {
 }
 
 std::string usage_text(std::string_view name) {
-  const Verb* verb = find_verb(name);
-  PACELINE_CHECK(verb != nullptr, "no verb {}", name);
-  return fmt::format("usage: paceline {} {}\n\n{}\n", name, verb->usage, verb->summary);
+  const Verb& verb = require_verb(name);
+  return fmt::format("usage: paceline {} {}\n\n{}\n", name, verb.usage, verb.summary);
 }
 
 }  // namespace paceline::launcher

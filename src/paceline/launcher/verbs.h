@@ -7,7 +7,8 @@
 
 namespace paceline::launcher {
 
-/// One row of the table of verbs that `paceline --help` prints.
+/// One row of the table of verbs that `paceline --help` prints. No other verb reaches
+/// paceline-rank.
 struct Verb {
   std::string_view name;
   std::string_view usage;  ///< what follows the name
@@ -17,12 +18,13 @@ struct Verb {
 };
 
 std::span<const Verb> verbs();
-const Verb* find_verb(std::string_view name);  ///< null if it is not in the table
+/// Throws ConfigError with the nearest name for a verb that is not in the table.
+const Verb& require_verb(std::string_view name);
 std::string help_text();
 
 /// Whether `--help` or `-h` is among a verb's arguments, before any "--".
 bool asks_for_help(std::span<const std::string> arguments);
-/// "usage: paceline NAME ..." and what the verb does; `name` must be in the table.
+/// "usage: paceline NAME ..." and what the verb does.
 std::string usage_text(std::string_view name);
 
 }  // namespace paceline::launcher

@@ -1,5 +1,7 @@
 #include "paceline/launcher/verbs.h"
 
+#include "paceline/base/error.h"
+
 #include <gmock/gmock.h>
 
 namespace paceline::launcher {
@@ -10,9 +12,14 @@ TEST(VerbsTest, HelpListsEachVerb) {
   for (const Verb& verb : verbs()) {
     EXPECT_THAT(help, testing::HasSubstr("\n  " + std::string(verb.name)));
     EXPECT_THAT(help, testing::HasSubstr(std::string(verb.summary)));
-    EXPECT_EQ(find_verb(verb.name), &verb);
+    EXPECT_EQ(&require_verb(verb.name), &verb);
   }
-  EXPECT_EQ(find_verb("trian"), nullptr);
+}
+
+TEST(VerbsTest, AWrongVerbIsToldTheNearest) {
+  EXPECT_THAT([] { require_verb("trian"); },
+              testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr("did you mean train?")));
+  EXPECT_THROW(require_verb("frobnicate"), base::ConfigError);
 }
 
 TEST(VerbsTest, HelpIsAskedForBeforeTheProgram) {
