@@ -3,7 +3,11 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 
+#include <sstream>
+#include <vector>
+
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace paceline::config {
@@ -77,14 +81,46 @@ class Converter {
   bool has_lines_;
 };
 
+/// Notes where each document begins.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// YAML::LoadAll is of no use here: to it a comma behind a document, as in `[1, 2],`, begins another
+// one, and it never gets past the comma.
+void require_one_document(const std::string& text, const Converter& converter) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (starts.marks.size() < 2 && parser.HandleNextDocument(starts)) {
+  }
+  if (starts.marks.size() < 2) return;
+  const YAML::Mark& second = starts.marks[1];
+  const bool is_comma = text.substr(static_cast<std::size_t>(second.pos)).starts_with(',');
+  converter.fail(second, is_comma ? "not valid YAML: a comma outside of [] and {}"
+                                  : "a second YAML document begins; one file is one recipe");
+}
+
 Node parse(std::string_view text, std::string source, bool has_lines) {
   const Converter converter(std::move(source), has_lines);
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) {
-      converter.fail(documents[1].Mark(), "a second YAML document begins; one file is one recipe");
-    }
-    return documents.empty() ? Node{} : converter.convert(documents[0]);
+    const std::string copy(text);
+    require_one_document(copy, converter);
+    return converter.convert(YAML::Load(copy));
   } catch (const YAML::Exception& error) {
     converter.fail(error.mark, fmt::format("not valid YAML: {}", error.msg));
   }

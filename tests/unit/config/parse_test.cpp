@@ -37,7 +37,7 @@ TEST(ParseYaml, NamesTheLineOfAMistake) {
   EXPECT_EQ(error_of([] { parse_yaml("a: 1\nb: 2\na: 3\n", "r.yaml"); }),
             "r.yaml:3: the key 'a' stands here twice (first in line 1); remove one");
   EXPECT_EQ(error_of([] { parse_yaml("a: 1\n---\nb: 2\n", "r.yaml"); }),
-            "r.yaml:3: a second YAML document begins; one file is one recipe");
+            "r.yaml:2: a second YAML document begins; one file is one recipe");
   EXPECT_EQ(error_of([] { parse_yaml("[a]: 1\n", "r.yaml"); }),
             "r.yaml:1: a key must be plain text");
   EXPECT_EQ(error_of([] { parse_yaml("x: &a {b: 1}\ny:\n  <<: *a\n", "r.yaml"); }),
@@ -46,6 +46,15 @@ TEST(ParseYaml, NamesTheLineOfAMistake) {
             "r.yaml:2: not valid YAML: end of sequence flow not found");
   EXPECT_EQ(error_of([] { parse_yaml("a: 1\n b: 2\n", "r.yaml"); }).substr(0, 27),
             "r.yaml:2: not valid YAML: i");
+}
+
+TEST(ParseYaml, RefusesACommaOutsideOfBrackets) {
+  for (const std::string text : {",", ",1", "[1, 2],", "{a: 1}, b", "'a', b"}) {
+    EXPECT_EQ(error_of([&] { parse_yaml("\n" + text, "r.yaml"); }),
+              "r.yaml:2: not valid YAML: a comma outside of [] and {}")
+        << text;
+  }
+  EXPECT_EQ(parse_yaml("1, 2", "r.yaml").text, "1, 2");
 }
 
 TEST(ParseJson, SkipsCommentsAndKeepsLines) {
