@@ -120,8 +120,9 @@ nlohmann::ordered_json to_json_value(const Node& node) {
 }  // namespace
 
 std::string to_yaml_scalar(const Node& scalar) {
-  if (!scalar.is_quoted && !scalar.text.empty()) return scalar.text;
-  const bool is_bare = is_plain(scalar.text) && !looks_like_another_type(scalar.text);
+  // What was bare in a block, such as `a, b` or text over several lines, may need quotes elsewhere.
+  const bool is_bare =
+      is_plain(scalar.text) && (!scalar.is_quoted || !looks_like_another_type(scalar.text));
   return is_bare ? scalar.text : quoted(scalar.text);
 }
 

@@ -43,6 +43,12 @@ TEST(Emit, EveryTextSurvives) {
   }
 }
 
+TEST(Emit, TextThatWasBareInABlockSurvives) {
+  const Node node = parse_yaml("- a, b\n- '1'\n- /x/{y,z}\n- c\n\n  d\n- 1e-3", "r");
+  EXPECT_EQ(to_flow_yaml(node), "[\"a, b\", \"1\", \"/x/{y,z}\", \"c\\nd\", 1e-3]");
+  EXPECT_TRUE(same_value(parse_yaml(to_yaml(node), "r"), node));
+}
+
 TEST(Emit, BlockStyleIsWhatAPersonWouldWrite) {
   const Node node = parse_yaml("{a: {b: [1, 2], c: {}}, d: [{name: x, k: 1}, z], e: , f: []}", "r");
   const std::string expected = R"(a:
