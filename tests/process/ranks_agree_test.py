@@ -23,6 +23,17 @@ class RanksAgree(RunTest):
             for a, b in zip(losses, many_losses, strict=True):
                 self.assertAlmostEqual(a, b, places=10)
 
+    def test_residual_network_with_frozen_batch_norm(self):
+        recipe = self.write_recipe(model="resnet18, zero_init_residual: true, freeze_batch_norm: true")
+        overrides = ("optimizer.lr=1e-3", "schedule.warmup=0ba")
+        one, losses = self.weights_after_20_steps("frozen-1", recipe, 1, *overrides)
+        for ranks in (2, 3, 4):
+            many, many_losses = self.weights_after_20_steps(f"frozen-{ranks}", recipe, ranks, *overrides)
+            self.assertLess(largest_difference(one, many), 1e-10)
+            self.assertGreater(losses[0] - losses[-1], 1e-3)  # it does train
+            for a, b in zip(losses, many_losses, strict=True):
+                self.assertAlmostEqual(a, b, places=10)
+
     def test_ragged_batches_weigh_each_sample_the_same(self):
         recipe = self.write_recipe(model=TINY_VIT)
         overrides = ("data.global_batch_size=13", "train.grad_accum_steps=3")

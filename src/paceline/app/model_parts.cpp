@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/weights.h"
+#include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/train/classification.h"
@@ -18,6 +19,10 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
     const checkpoint::ImportReport report =
         checkpoint::import_weights(*recipe.model.pretrained, tensors, network->head_name());
     notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  }
+  if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
+    throw base::ConfigError(
+        fmt::format("model.freeze_batch_norm: {} has no BatchNorm", recipe.model.network.name));
   }
   if (recipe.train.channels_last) nn::set_channels_last(*network);
   std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);

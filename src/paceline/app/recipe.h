@@ -23,6 +23,7 @@ struct RunSection {
 struct ModelSection {
   config::Component network{"resnet50"};
   std::optional<std::string> pretrained;
+  bool freeze_batch_norm = false;
 };
 
 struct DataSection {
@@ -98,7 +99,10 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
           &Section::pretrained, "pretrained",
           "A safetensors file with torchvision's or timm's names to start from; the head is drawn "
           "anew when the number of classes differs.",
-          MayChangeOnResume{})};
+          MayChangeOnResume{}),
+      field(&Section::freeze_batch_norm, "freeze_batch_norm",
+            "Normalise by BatchNorm's running statistics, also in training, and leave them as they "
+            "are; for small batches on pretrained weights.")};
 };
 
 template <>

@@ -74,8 +74,10 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   }
   values_.push_back({"train/lr", state.lr});
   if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});
-  values_.push_back({"throughput/images_per_s", throughput_.samples_per_s()});
-  values_.push_back({"throughput/batches_per_s", throughput_.steps_per_s()});
+  if (throughput_.steps_per_s() > 0) {  // not yet after the first step
+    values_.push_back({"throughput/images_per_s", throughput_.samples_per_s()});
+    values_.push_back({"throughput/batches_per_s", throughput_.steps_per_s()});
+  }
   values_.push_back({"time/data_wait_ms", milliseconds(metrics::Phase::kDataWait)});
   values_.push_back({"time/forward_ms", milliseconds(metrics::Phase::kForward)});
   values_.push_back({"time/backward_ms", milliseconds(metrics::Phase::kBackward)});
