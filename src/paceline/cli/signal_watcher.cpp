@@ -9,7 +9,7 @@
 namespace paceline::cli {
 namespace {
 
-/// Tells the watching thread to end.
+/// Wakes the watching thread to end.
 constexpr int kWakeSignal = SIGUSR1;
 
 sigset_t watched_signals() {
@@ -33,6 +33,7 @@ SignalWatcher::SignalWatcher() {
 }
 
 SignalWatcher::~SignalWatcher() {
+  is_ending_ = true;
   pthread_kill(thread_.native_handle(), kWakeSignal);
   thread_.join();
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
@@ -42,7 +43,11 @@ void SignalWatcher::watch() {
   const sigset_t signals = watched_signals();
   for (;;) {
     int signal = 0;
-    if (sigwait(&signals, &signal) != 0 || signal == kWakeSignal) return;
+    if (sigwait(&signals, &signal) != 0) return;
+    if (signal == kWakeSignal) {
+      if (is_ending_) return;
+      continue;  // a user's or scheduler's, which means nothing here
+    }
     int none = 0;
     const bool is_first = received_.compare_exchange_strong(none, signal);
     if (!is_first && signal == SIGINT) _exit(128 + signal);

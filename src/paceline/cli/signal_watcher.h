@@ -23,6 +23,7 @@ class SignalWatcher {
   void watch();
 
   std::atomic<int> received_{0};
+  std::atomic<bool> is_ending_ = false;
   sigset_t mask_before_{};
   std::thread thread_;
 };
