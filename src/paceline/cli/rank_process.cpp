@@ -28,7 +28,7 @@ comm::GroupOptions group_options(const launch::RankInfo& info) {
   options.local_rank = info.local_rank;
   options.num_nodes = info.num_nodes;
   options.master_addr = info.master_addr;
-  if (info.world_size > 1) options.master_port = info.master_port;  // a world of one has none
+  options.master_port = info.master_port;
   options.run_id = info.run_id;
   options.serves_store = !info.store_is_served;
   return options;

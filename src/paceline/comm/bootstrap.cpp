@@ -31,7 +31,7 @@ void check(const GroupOptions& options) {
   require(options.num_nodes >= 1 && options.num_nodes <= options.world_size,
           fmt::format("{} nodes for {} ranks; each node needs at least one rank", options.num_nodes,
                       options.world_size));
-  require(options.master_port >= 1 && options.master_port <= 65535,
+  require(options.world_size == 1 || (options.master_port >= 1 && options.master_port <= 65535),
           fmt::format("MASTER_PORT is {}; it must be in 1..65535", options.master_port));
   require(!options.run_id.empty(), "the run id is empty");
 }

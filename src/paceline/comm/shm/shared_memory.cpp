@@ -37,52 +37,56 @@ struct flock presence_of(int rank) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::string name, int descriptor, std::size_t bytes)
-    : name_(std::move(name)), descriptor_(descriptor), bytes_(bytes) {
-  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapping == MAP_FAILED) {
-    const int error = errno;
-    close(descriptor);
-    fail("map", name_, error);
-  }
+SharedMemory::SharedMemory(std::string name, int descriptor, bool is_maker)
+    : name_(std::move(name)), descriptor_(descriptor), is_linked_(is_maker) {}
+
+void SharedMemory::map(std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (mapping == MAP_FAILED) fail("map", name_, errno);
   data_ = static_cast<std::byte*>(mapping);
+  bytes_ = bytes;
 }
 
 SharedMemory SharedMemory::create(std::size_t bytes) {
   const std::string name = random_name();
   const int descriptor = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor < 0) fail("create", name, errno);
+  SharedMemory memory(name, descriptor, /*is_maker=*/true);
   if (const int error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)); error != 0) {
-    close(descriptor);
-    shm_unlink(name.c_str());
     fail("reserve", name, error);
   }
-  return {name, descriptor, bytes};
+  memory.map(bytes);
+  return memory;
 }
 
 SharedMemory SharedMemory::open(const std::string& name, std::size_t bytes) {
   const int descriptor = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
   if (descriptor < 0) fail("open", name, errno);
+  SharedMemory memory(name, descriptor, /*is_maker=*/false);
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
-    close(descriptor);
     fail("use", name, EINVAL);
   }
-  return {name, descriptor, bytes};
+  memory.map(bytes);
+  return memory;
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : name_(std::move(other.name_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      is_linked_(std::exchange(other.is_linked_, false)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(other.bytes_) {}
 
 SharedMemory::~SharedMemory() {
+  unlink();
   if (data_ != nullptr) munmap(data_, bytes_);
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void SharedMemory::unlink() const noexcept { shm_unlink(name_.c_str()); }
+void SharedMemory::unlink() noexcept {
+  if (std::exchange(is_linked_, false)) shm_unlink(name_.c_str());
+}
 
 void SharedMemory::mark_present(int rank) const {
   struct flock range = presence_of(rank);

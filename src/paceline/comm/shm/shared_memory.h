@@ -24,18 +24,20 @@ class SharedMemory {
   const std::string& name() const { return name_; }
   std::byte* data() const { return data_; }
 
-  /// Takes the name away, so that nothing is left behind; the memory stays for those that have it.
-  void unlink() const noexcept;
+  /// Takes the name away; the memory stays for those that have it. The maker's end does so too.
+  void unlink() noexcept;
 
   void mark_present(int rank) const;
   /// Whether another object holds the rank's mark. An own mark does not count.
   bool is_present(int rank) const;
 
  private:
-  SharedMemory(std::string name, int descriptor, std::size_t bytes);
+  SharedMemory(std::string name, int descriptor, bool is_maker);
+  void map(std::size_t bytes);
 
   std::string name_;
   int descriptor_ = -1;
+  bool is_linked_ = false;  ///< made here, and the name is still there
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -36,8 +36,8 @@ void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 }
 
 /// Counters only grow, and may wrap around.
-bool has_reached(const std::atomic<std::uint32_t>& word, std::uint32_t target) {
-  return static_cast<std::int32_t>(word.load(std::memory_order_acquire) - target) >= 0;
+bool has_reached(std::uint32_t value, std::uint32_t target) {
+  return static_cast<std::int32_t>(value - target) >= 0;
 }
 
 struct Segment {
@@ -114,9 +114,9 @@ class ShmAllReduce::Waiter {
  private:
   void wait_for(int rank, std::atomic<std::uint32_t>& word, std::uint32_t target) const {
     constexpr timespec kPause{0, std::chrono::nanoseconds(kLookAround).count()};
-    while (!has_reached(word, target)) {
+    for (;;) {
       const std::uint32_t seen = word.load(std::memory_order_acquire);
-      if (seen == target) return;
+      if (has_reached(seen, target)) return;
       if (futex(word, FUTEX_WAIT, seen, &kPause) != 0 && errno == ETIMEDOUT) {
         check_hope(rank, word, target);
       }
@@ -126,7 +126,7 @@ class ShmAllReduce::Waiter {
   /// Throws if there is no point in waiting on. A rank may leave once it has done its part.
   void check_hope(int rank, const std::atomic<std::uint32_t>& word, std::uint32_t target) const {
     const bool is_present = group_.memory_.is_present(rank);
-    if (has_reached(word, target)) return;
+    if (has_reached(word.load(std::memory_order_acquire), target)) return;
     if (!is_present) {
       throw base::CommError(fmt::format("rank {} has left the shared memory", rank));
     }

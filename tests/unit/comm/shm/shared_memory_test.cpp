@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ using ::testing::ThrowsMessage;
 constexpr std::size_t kBytes = 10000;
 
 TEST(SharedMemory, StartsAsZerosAndIsSeenByWhoeverOpensIt) {
-  const SharedMemory made = SharedMemory::create(kBytes);
+  SharedMemory made = SharedMemory::create(kBytes);
   const SharedMemory opened = SharedMemory::open(made.name(), kBytes);
   made.unlink();
   EXPECT_EQ(opened.data()[kBytes - 1], std::byte{0});
@@ -29,21 +30,31 @@ TEST(SharedMemory, StartsAsZerosAndIsSeenByWhoeverOpensIt) {
 }
 
 TEST(SharedMemory, LeavesNothingBehindOnceUnlinked) {
-  const SharedMemory made = SharedMemory::create(kBytes);
+  SharedMemory made = SharedMemory::create(kBytes);
   made.unlink();
   EXPECT_THAT([&] { SharedMemory::open(made.name(), kBytes); },
               ThrowsMessage<base::CommError>(HasSubstr("cannot open the shared memory")));
 }
 
+TEST(SharedMemory, TheMakersEndLeavesNothingBehindEither) {
+  std::string name;
+  {
+    const SharedMemory made = SharedMemory::create(kBytes);
+    name = made.name();
+    SharedMemory::open(name, kBytes);  // a visitor's end changes nothing
+    SharedMemory::open(name, kBytes);
+  }
+  EXPECT_THROW(SharedMemory::open(name, kBytes), base::CommError);
+}
+
 TEST(SharedMemory, RefusesAnotherSize) {
-  const SharedMemory made = SharedMemory::create(kBytes);
+  SharedMemory made = SharedMemory::create(kBytes);
   EXPECT_THAT([&] { SharedMemory::open(made.name(), 2 * kBytes); },
               ThrowsMessage<base::CommError>(HasSubstr("cannot use the shared memory")));
-  made.unlink();
 }
 
 TEST(SharedMemory, ARankIsPresentAsLongAsItsObjectLives) {
-  const SharedMemory watcher = SharedMemory::create(kBytes);
+  SharedMemory watcher = SharedMemory::create(kBytes);
   std::optional<SharedMemory> rank_1 = SharedMemory::open(watcher.name(), kBytes);
   watcher.unlink();
   EXPECT_FALSE(watcher.is_present(1));
@@ -55,7 +66,7 @@ TEST(SharedMemory, ARankIsPresentAsLongAsItsObjectLives) {
 }
 
 TEST(SharedMemory, AKilledRankIsNotPresentEvenBeforeItsParentHasSeenItsEnd) {
-  const SharedMemory watcher = SharedMemory::create(kBytes);
+  SharedMemory watcher = SharedMemory::create(kBytes);
   const pid_t child = fork();
   if (child == 0) {  // only system calls from here on: LibTorch may have threads
     const SharedMemory own = SharedMemory::open(watcher.name(), kBytes);

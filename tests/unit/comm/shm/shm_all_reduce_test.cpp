@@ -25,7 +25,7 @@ using Element = ShmAllReduce::Element;
 std::vector<std::string> errors_of(int world_size,
                                    const std::function<void(ShmAllReduce&, int rank)>& body) {
   const std::size_t bytes = ShmAllReduce::bytes_needed(world_size);
-  const SharedMemory made = SharedMemory::create(bytes);
+  SharedMemory made = SharedMemory::create(bytes);
   std::vector<SharedMemory> memories;
   for (int rank = 0; rank < world_size; ++rank) {
     memories.push_back(SharedMemory::open(made.name(), bytes));
