@@ -31,8 +31,9 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
 std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                          const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
-  const CheckpointChoice choice = find_checkpoint(request.run_or_checkpoint);
-  const auto reader = checkpoint::open_checkpoint(choice.path, communicator);
+  const std::filesystem::path path = first_rank_decides(
+      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).path.string(); });
+  const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);
 
   DataPart part = open_data(recipe, context.registries, data::Split::kVal);
@@ -57,7 +58,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
       recipe.train.precision == train::Precision::kFloat64 ? at::kDouble : at::kFloat;
   const auto result = evaluator.run(*model, dtype, run);
   if (!result) return std::nullopt;
-  return EvalReport{choice.path, reader->manifest().step, *result};
+  return EvalReport{path, reader->manifest().step, *result};
 }
 
 void export_checkpoint(const std::filesystem::path& run_or_checkpoint,

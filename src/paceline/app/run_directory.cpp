@@ -26,29 +26,35 @@ std::filesystem::path default_path(const std::string& parent, const std::string&
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
-                           const std::string& parent, const std::string& name, bool is_resuming,
-                           comm::Communicator& communicator) {
-  // Rank 0's answer is "ok PATH" or "error TEXT", so that no rank waits for one that failed.
-  std::string answer;
+std::string first_rank_decides(comm::Communicator& communicator,
+                               const std::function<std::string()>& decide) {
+  std::string answer;  // "ok TEXT" or "error TEXT", so that no rank waits for one that failed
   if (communicator.rank() == 0) {
     try {
-      path_ = std::filesystem::absolute(wanted ? *wanted : default_path(parent, name))
-                  .lexically_normal();
-      lock_ = std::make_unique<checkpoint::RunLock>(path_);
-      if (!is_resuming && std::filesystem::exists(config_file())) {
-        throw base::CheckpointError(fmt::format(
-            "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
-            path_.string()));
-      }
-      answer = "ok " + path_.string();
+      answer = "ok " + decide();
     } catch (const base::Error& error) {
       answer = std::string("error ") + error.what();
     }
   }
   answer = communicator.all_gather_text(answer).front();
   if (!answer.starts_with("ok ")) throw base::CheckpointError(answer.substr(6));
-  path_ = answer.substr(3);
+  return answer.substr(3);
+}
+
+RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
+                           const std::string& parent, const std::string& name, bool is_resuming,
+                           comm::Communicator& communicator) {
+  path_ = first_rank_decides(communicator, [&] {
+    path_ =
+        std::filesystem::absolute(wanted ? *wanted : default_path(parent, name)).lexically_normal();
+    lock_ = std::make_unique<checkpoint::RunLock>(path_);
+    if (!is_resuming && std::filesystem::exists(config_file())) {
+      throw base::CheckpointError(fmt::format(
+          "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
+          path_.string()));
+    }
+    return path_.string();
+  });
 }
 
 std::filesystem::path RunDirectory::checkpoint_folder(const std::optional<std::string>& dir) const {

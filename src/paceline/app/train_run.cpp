@@ -34,21 +34,18 @@ void agree_with_peers(const config::Node& resolved, const Session& session,
   comm::agree(communicator, facts);
 }
 
-/// The checkpoint that --resume names; with "auto" none for a run that has not saved yet.
-std::optional<std::filesystem::path> checkpoint_to_resume(const std::string& resume,
-                                                          const RunDirectory& directory,
-                                                          const Recipe& recipe, bool is_main_rank) {
+/// The checkpoint that --resume names; with "auto" "" for a run that has not saved yet.
+std::string checkpoint_to_resume(const std::string& resume, const RunDirectory& directory,
+                                 const Recipe& recipe) {
   const bool is_auto = resume == "auto";
   const std::filesystem::path folder = directory.checkpoint_folder(recipe.checkpoint.dir);
   if (is_auto && checkpoint::list_checkpoints(folder).complete.empty()) {
-    if (is_main_rank) base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
-    return std::nullopt;
+    base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
+    return "";
   }
   const CheckpointChoice choice = find_checkpoint(is_auto ? folder : std::filesystem::path(resume));
-  if (is_main_rank) {
-    for (const std::string& note : choice.notes) base::log_warning(note);
-  }
-  return choice.path;
+  for (const std::string& note : choice.notes) base::log_warning(note);
+  return choice.path.string();
 }
 
 void report_end(const train::FitResult& result, const Session& session,
@@ -117,11 +114,13 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
                                request.resume.has_value(), communicator);
   session.attach(directory, loaded.resolved);
   if (request.resume) {
-    if (const auto path =
-            checkpoint_to_resume(*request.resume, directory, loaded.recipe, is_main_rank)) {
-      session.resume(*path, loaded.resolved);
-    } else {
+    const std::string path = first_rank_decides(communicator, [&] {
+      return checkpoint_to_resume(*request.resume, directory, loaded.recipe);
+    });
+    if (path.empty()) {
       session.start_anew();
+    } else {
+      session.resume(path, loaded.resolved);
     }
   }
   const train::FitResult result = session.fit();

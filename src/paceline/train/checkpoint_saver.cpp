@@ -30,7 +30,10 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
 void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
                                     const RunContext& run) {
   const std::optional<double> value = monitored_value(state);
-  const bool is_new_best = config_.keep_best > 0 && value && is_best(*value);
+  // Rank 0 knows what the disk holds; all save, or none.
+  const bool is_new_best =
+      config_.keep_best > 0 && value &&
+      run.communicator.all_gather_text(is_best(*value) ? "best" : "").front() == "best";
   if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
     save(state, engine, run);
 }

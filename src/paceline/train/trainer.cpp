@@ -107,7 +107,6 @@ void Trainer::train_step() {
 
   state_.clock.step += 1;
   state_.clock.samples += static_cast<std::int64_t>(state_.step_totals.samples);
-  state_.clock.elapsed_s = elapsed_before_s_ + steady_now_s() - fit_start_s_;
 }
 
 void Trainer::accumulate_gradients() {
@@ -186,6 +185,7 @@ std::optional<FitResult> Trainer::reach_safe_point() {
   std::optional<FitResult> result = reason_to_stop();
   if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
   state_.is_stopping = result.has_value();
+  state_.clock.elapsed_s = elapsed_before_s_ + steady_now_s() - fit_start_s_;
   engine_.fire(Event::kSafePoint, state_, run_);
   if (saver_) saver_->at_safe_point(state_, engine_, run_);
   return result;
