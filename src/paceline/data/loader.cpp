@@ -25,9 +25,6 @@ namespace {
 /// Bad samples in a row after which skipping gives up: the data set is broken, not a file of it.
 constexpr int kMaxBadInARow = 8;
 
-/// Where batches are small, more of them are read ahead, at least this many samples.
-constexpr std::int64_t kMinSamplesAhead = 32;
-
 /// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
 /// each sample's place belongs to the thread that claimed it.
 struct BatchInWork {
@@ -112,7 +109,6 @@ class ThreadedLoader final : public DataLoader {
  private:
   // These are called with mutex_ held.
   bool may_open() const;
-  bool is_refill_due() const;
   void open_batch();
   Claim claim_samples();
   void abandon_window();
@@ -150,6 +146,12 @@ std::size_t pixel_bytes(std::int64_t count, std::int64_t image_floats) {
   return (bytes + 63) / 64 * 64;  // labels follow, aligned
 }
 
+/// Of tiny batches more are read ahead than asked for, up to 32 samples and 4 MiB.
+std::int64_t tiny_batches_ahead(std::int64_t count, std::int64_t image_floats) {
+  const auto bytes = static_cast<std::int64_t>(pixel_bytes(count, image_floats));
+  return std::min(32 / std::max<std::int64_t>(1, count), (std::int64_t{4} << 20) / (bytes + 1));
+}
+
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
                                const LoaderOptions& options)
     : dataset_(dataset),
@@ -158,9 +160,8 @@ ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& 
       plan_(dataset.size(), options.global_batch_size, options.is_training && options.drop_last,
             options.rank, options.world_size),
       image_floats_(std::int64_t{3} * pipeline.output_size().height * pipeline.output_size().width),
-      max_ahead_(
-          std::max<std::int64_t>(options.prefetch_batches,
-                                 kMinSamplesAhead / std::max<std::int64_t>(1, plan_.max_count()))),
+      max_ahead_(std::max<std::int64_t>(options.prefetch_batches,
+                                        tiny_batches_ahead(plan_.max_count(), image_floats_))),
       buffers_(BufferPool::make(options.allocator, pixel_bytes(plan_.max_count(), image_floats_) +
                                                        static_cast<std::size_t>(plan_.max_count()) *
                                                            sizeof(std::int64_t))),
@@ -225,7 +226,11 @@ std::unique_ptr<HostBatch> ThreadedLoader::next() {
     window_.pop_front();
     ++position_;
     count_skipped(*work);
-    if (is_refill_due()) work_available_.notify_all();
+    // Waking a thread costs as much as a tiny model's step: long windows are refilled by halves.
+    const std::int64_t missing = max_ahead_ - std::ssize(window_);
+    if (max_ahead_ == options_.prefetch_batches || 2 * missing >= max_ahead_) {
+      work_available_.notify_all();
+    }
   }
   if (!options_.is_training && !work->skipped.empty()) remove_skipped(*work->batch, *work);
   return std::move(work->batch);
@@ -246,13 +251,6 @@ void ThreadedLoader::abandon_window() {
 bool ThreadedLoader::may_open() const {
   const auto ahead = static_cast<std::int64_t>(window_.size());
   return !failed_ && ahead < max_ahead_ && position_ + ahead < end_position_;
-}
-
-/// Waking a thread costs the consumer tens of microseconds, as much as a step of a tiny model may
-/// take: of a long window half is refilled at a time.
-bool ThreadedLoader::is_refill_due() const {
-  const std::int64_t missing = max_ahead_ - std::ssize(window_);
-  return max_ahead_ == options_.prefetch_batches || 2 * missing >= max_ahead_;
 }
 
 void ThreadedLoader::open_batch() {

@@ -212,6 +212,7 @@ void ReplicatedStrategy::state_was_loaded() {
 }
 
 std::vector<std::string> ReplicatedStrategy::late_parameters() const {
+  if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
   return parallel::late_parameters(layout(), reducer_->ready_order());
 }
 
