@@ -5,6 +5,7 @@
 
 #include "paceline/models/vit.h"
 #include "paceline/nn/losses.h"
+#include "paceline/nn/module_tree.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/tensor/torch.h"
@@ -31,6 +32,7 @@ double median_step_ms(int steps) {
                          .depth = 12,
                          .num_heads = 4});
   model.initialize(1);
+  pl::nn::set_channels_last(model);
   const pl::optim::SgdConfig sgd{.lr = 0.01};
   const auto strategy = pl::parallel::make_none({});
   strategy->prepare(model, pl::optim::weight_decay_rules(sgd.weight_decay, false, {}));

@@ -1,5 +1,6 @@
 """What is measured: each Measure makes its contenders, functions that do the work once and return a figure."""
 
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -11,6 +12,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import traceback
 from typing import Callable
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
@@ -54,25 +56,27 @@ class Workspace:
     def environment(self, threads):
         return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
 
+    def output(self, command, threads):
+        """Runs a command to its end and returns what it prints; shows its errors if it fails."""
+        result = subprocess.run(list(map(str, command)), env=self.environment(threads), timeout=TIMEOUT_S,
+                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if result.returncode != 0:
+            raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
+        return result.stdout
+
     def paceline(self, *arguments, threads=2):
-        command = [self.build / "bin" / "paceline", *map(str, arguments)]
-        subprocess.run(command, check=True, env=self.environment(threads), timeout=TIMEOUT_S, cwd=self.folder,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.output([self.build / "bin" / "paceline", *map(str, arguments)], threads)
 
     def program(self, name, *arguments, threads=1):
         """Runs a program of the benchmarks; returns the JSON that it prints."""
-        command = [str(self.build / "bin" / name), *map(str, arguments)]
-        return json.loads(subprocess.run(command, check=True, env=self.environment(threads), timeout=TIMEOUT_S,
-                                         stdout=subprocess.PIPE, text=True).stdout)
+        return json.loads(self.output([self.build / "bin" / name, *arguments], threads))
 
     def peer(self, script, *arguments, threads=2, ranks=1):
         """Runs a peer script; returns the JSON of its last line."""
         python = [str(self.peer_python)]
         if ranks > 1:
             python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
-        command = [*python, str(PEERS / script), *map(str, arguments)]
-        out = subprocess.run(command, check=True, env=self.environment(threads), timeout=TIMEOUT_S, cwd=self.folder,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        out = self.output([*python, PEERS / script, *arguments], threads)
         return json.loads([line for line in out.splitlines() if line.startswith("{")][-1])
 
     def write_recipe(self, text):
@@ -86,8 +90,13 @@ class Workspace:
         shutil.rmtree(directory, ignore_errors=True)
         self.paceline("train", self.write_recipe(recipe), *overrides, "--run-dir", directory, "--nproc", ranks,
                       threads=threads)
-        lines = map(json.loads, (directory / "metrics.jsonl").read_text().splitlines())
-        return [line for line in lines if "train/loss" in line]
+        return steps_of(directory)
+
+
+def steps_of(directory):
+    """The lines of a run's metrics.jsonl that are steps."""
+    lines = map(json.loads, (directory / "metrics.jsonl").read_text().splitlines())
+    return [line for line in lines if "train/loss" in line]
 
 
 def free_port():
@@ -112,12 +121,16 @@ def with_peak_memory(work):
             work()
             os.write(writer, str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss).encode())
             status = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(status)
     os.close(writer)
     peak = os.read(reader, 64)
     os.close(reader)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        raise SystemExit("the process whose memory was to be measured failed")
     return int(peak) / 1024
 
 
@@ -238,20 +251,15 @@ def own_ddp_overhead(workspace):
     together = step_ms(workspace.train(DDP, ranks=2, threads=1), skip=5)
     # Synchronisation off: the same two ranks as independent processes at the same time.
     recipe = workspace.write_recipe(DDP)
-    processes = []
-    for number in range(2):
+
+    def train_alone(number):
         directory = workspace.folder / f"alone-{number}"
         shutil.rmtree(directory, ignore_errors=True)
-        command = [workspace.build / "bin" / "paceline", "train", recipe, "--run-dir", directory]
-        processes.append(subprocess.Popen(list(map(str, command)), env=workspace.environment(1), cwd=workspace.folder,
-                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    alone = []
-    for number, process in enumerate(processes):
-        if process.wait(TIMEOUT_S) != 0:
-            raise SystemExit("a rank on its own failed")
-        lines = map(json.loads, (workspace.folder / f"alone-{number}" / "metrics.jsonl").read_text().splitlines())
-        alone.append(step_ms([line for line in lines if "train/loss" in line], skip=5))
-    return together - statistics.mean(alone)
+        workspace.paceline("train", recipe, "--run-dir", directory, threads=1)
+        return step_ms(steps_of(directory), skip=5)
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return together - statistics.mean(pool.map(train_alone, range(2)))
 
 
 def peer_ddp_overhead(workspace):

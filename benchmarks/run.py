@@ -67,6 +67,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("names", nargs="*", help="measures; all if none is given: " + ", ".join(m.name for m in measures.MEASURES))
     options = parser.parse_args()
+    if options.write and (options.names or not options.peers):
+        parser.error("--write wants the whole table: --peers and no names")
     peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python" if options.peers else None
 
     rows = []
