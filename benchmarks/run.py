@@ -1,7 +1,8 @@
 """Runs the benchmarks, beside the Python peers with --peers, and prints ratios of medians with their spread.
 
 Each measure alternates the contenders (A B B A ...) for several rounds, so that a machine whose speed drifts
-drifts for both. Results go to build/benchmarks.json and, with --write, to docs/benchmarks.md.
+drifts for both. Results beside peers go to build/benchmarks.json, where each row stays until it
+is measured again, and with --write to docs/benchmarks.md.
 
 Usage: ./dev bench [--peers] [--rounds N] [--write] [NAME ...]
 """
@@ -52,6 +53,12 @@ def table(rows):
     return "\n".join(lines)
 
 
+def merge(earlier, rows):
+    """The rows of earlier runs with peers, in the order of the measures, new ones in place of old ones."""
+    by_name = {row["name"]: row for row in [*earlier, *rows] if "peer" in row}
+    return [by_name[measure.name] for measure in measures.MEASURES if measure.name in by_name]
+
+
 def processor():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -67,8 +74,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("names", nargs="*", help="measures; all if none is given: " + ", ".join(m.name for m in measures.MEASURES))
     options = parser.parse_args()
-    if options.write and (options.names or not options.peers):
-        parser.error("--write wants the whole table: --peers and no names")
+    if options.write and not options.peers:
+        parser.error("--write wants --peers: a figure without a peer beside it is no result")
     peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python" if options.peers else None
 
     rows = []
@@ -79,12 +86,16 @@ def main():
             print(f"== {measure.title}", file=sys.stderr, flush=True)
             rows.append(summarise(measure, alternate(measure.contenders(workspace), options.rounds)))
     print(table(rows))
-    result = {"processor": processor(), "cores": os.cpu_count(), "rounds": options.rounds, "rows": rows}
-    (options.build / "benchmarks.json").write_text(json.dumps(result, indent=2) + "\n")
+    if options.peers:
+        results = options.build / "benchmarks.json"
+        earlier = json.loads(results.read_text())["rows"] if results.exists() else []
+        machine = {"processor": processor(), "cores": os.cpu_count()}
+        rows = merge(earlier, [{**row, "rounds": options.rounds} for row in rows])
+        results.write_text(json.dumps({**machine, "rows": rows}, indent=2) + "\n")
     if options.write:
         text = (ROOT / "benchmarks" / "preface.md").read_text()
         (ROOT / "docs" / "benchmarks.md").write_text(
-            f"{text}\n{result['processor']}, {result['cores']} cores, {options.rounds} rounds.\n\n{table(rows)}\n")
+            f"{text}\n{machine['processor']}, {machine['cores']} cores.\n\n{table(rows)}\n")
 
 
 if __name__ == "__main__":
