@@ -6,8 +6,9 @@ target_compile_options(paceline_compile_options INTERFACE
   -Wold-style-cast -Wno-sign-conversion
   $<$<BOOL:${PACELINE_WERROR}>:-Werror>)
 if(PACELINE_SANITIZE)
+  # Without vptr, for which the compiler would emit type information of LibTorch's classes again.
   target_compile_options(paceline_compile_options INTERFACE -fsanitize=${PACELINE_SANITIZE}
-                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all -fno-sanitize=vptr)
   target_link_options(paceline_compile_options INTERFACE -fsanitize=${PACELINE_SANITIZE})
 endif()
 target_include_directories(paceline_compile_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
