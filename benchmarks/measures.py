@@ -17,6 +17,7 @@ from typing import Callable
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 TIMEOUT_S = 900
+ALLOCATOR = "libtcmalloc_minimal.so.4"
 
 
 @dataclasses.dataclass
@@ -56,9 +57,10 @@ class Workspace:
     def environment(self, threads):
         return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
 
-    def output(self, command, threads):
+    def output(self, command, threads, extra_environment=None):
         """Runs a command to its end and returns what it prints; shows its errors if it fails."""
-        result = subprocess.run(list(map(str, command)), env=self.environment(threads), timeout=TIMEOUT_S,
+        environment = self.environment(threads) | (extra_environment or {})
+        result = subprocess.run(list(map(str, command)), env=environment, timeout=TIMEOUT_S,
                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if result.returncode != 0:
             raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
@@ -68,16 +70,15 @@ class Workspace:
         self.output([self.build / "bin" / "paceline", *map(str, arguments)], threads)
 
     def program(self, name, *arguments, threads=1):
-        """Runs a program of the benchmarks; returns the JSON that it prints."""
-        return json.loads(self.output([self.build / "bin" / name, *arguments], threads))
+        """Runs a program of the benchmarks; returns the JSON of its last line."""
+        return last_json(self.output([self.build / "bin" / name, *arguments], threads))
 
     def peer(self, script, *arguments, threads=2, ranks=1):
-        """Runs a peer script; returns the JSON of its last line."""
+        """Runs a peer script with the allocator that paceline's ranks have; returns the JSON of its last line."""
         python = [str(self.peer_python)]
         if ranks > 1:
             python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
-        out = self.output([*python, PEERS / script, *arguments], threads)
-        return json.loads([line for line in out.splitlines() if line.startswith("{")][-1])
+        return last_json(self.output([*python, PEERS / script, *arguments], threads, {"LD_PRELOAD": ALLOCATOR}))
 
     def write_recipe(self, text):
         path = self.folder / "recipe.yaml"
@@ -91,6 +92,10 @@ class Workspace:
         self.paceline("train", self.write_recipe(recipe), *overrides, "--run-dir", directory, "--nproc", ranks,
                       threads=threads)
         return steps_of(directory)
+
+
+def last_json(output):
+    return json.loads([line for line in output.splitlines() if line.startswith("{")][-1])
 
 
 def steps_of(directory):
@@ -182,7 +187,12 @@ def peer_launch_bound(workspace, *options):
 
 
 def own_added_by_trainer(workspace):
-    return own_launch_bound(workspace) - workspace.program("bare_loop", 600)["step_ms"]
+    """The trainer's step less the mean of the bare loops before and after it in the same process; the median of all."""
+    runs = workspace.folder / "overhead"
+    shutil.rmtree(runs, ignore_errors=True)
+    bare = workspace.program("trainer_overhead", workspace.write_recipe(LAUNCH_BOUND), runs, 15, 600)["bare_ms"]
+    return statistics.median(step_ms(steps_of(runs / str(number)), skip=100) - statistics.mean(around)
+                             for number, around in enumerate(zip(bare, bare[1:])))
 
 
 # The loader: one core, JPEG files of the size and compression of ImageNet's.

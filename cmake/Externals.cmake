@@ -33,6 +33,13 @@ paceline_external(highway hwy)
 paceline_external(cli11)       # headers only
 paceline_external(protozero)   # headers only
 
+# The memory allocator of the programs that train (docs/decisions/0006); sanitizers bring their own.
+if(PACELINE_SANITIZE)
+  paceline_external(allocator)
+else()
+  paceline_external(allocator -Wl,--push-state,--no-as-needed tcmalloc_minimal -Wl,--pop-state)
+endif()
+
 if(NOT PACELINE_TORCH_FREE)
   include(FindLibTorch)
   paceline_external(torch paceline_libtorch)

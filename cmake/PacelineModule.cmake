@@ -94,7 +94,7 @@ function(paceline_add_programs)
   endif()
   if(NOT PACELINE_TORCH_FREE AND EXISTS ${CMAKE_SOURCE_DIR}/src/paceline/cli/main.cpp)
     add_executable(paceline-rank ${CMAKE_SOURCE_DIR}/src/paceline/cli/main.cpp)
-    target_link_libraries(paceline-rank PRIVATE paceline_cli)
+    target_link_libraries(paceline-rank PRIVATE paceline_cli paceline::ext::allocator)
     set_target_properties(paceline-rank PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec)
   endif()
