@@ -45,6 +45,10 @@ at::Tensor ResidualBlock::ConvNorm::forward(const at::Tensor& input) const {
 }
 
 at::Tensor ResidualBlock::forward(const at::Tensor& input) const {
+  return run(input, [this](const at::Tensor& x) { return compute(x); });
+}
+
+at::Tensor ResidualBlock::compute(const at::Tensor& input) const {
   at::Tensor output = input;
   for (const ConvNorm& step : branch_) {
     output = step.forward(output);

@@ -4,6 +4,7 @@
 #include "paceline/nn/conv.h"
 #include "paceline/nn/linear.h"
 #include "paceline/nn/network.h"
+#include "paceline/nn/unit.h"
 
 #include <array>
 #include <cstdint>
@@ -39,7 +40,7 @@ inline constexpr ResNetShape kResNet152{{3, 8, 36, 3}, true};
 
 /// Two 3x3 convolutions, or a 1x1, 3x3, 1x1 bottleneck with the stride on the 3x3 ("v1.5"), each
 /// followed by batch normalisation, around an identity or projected shortcut.
-class ResidualBlock : public torch::nn::Module {
+class ResidualBlock : public nn::Unit {
  public:
   ResidualBlock(std::int64_t in_channels, std::int64_t width, std::int64_t stride, bool bottleneck);
 
@@ -58,6 +59,7 @@ class ResidualBlock : public torch::nn::Module {
     at::Tensor forward(const at::Tensor& input) const;
   };
 
+  at::Tensor compute(const at::Tensor& input) const;
   void add_to_branch(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
                      std::int64_t stride);
 

@@ -42,6 +42,11 @@ VitBlock::VitBlock(const VitBlockConfig& config, std::uint64_t first_draw_index)
 
 at::Tensor VitBlock::forward(const at::Tensor& x, const TokenShape& shape,
                              const nn::ForwardContext& context) const {
+  return run(x, [=, this](const at::Tensor& input) { return compute(input, shape, context); });
+}
+
+at::Tensor VitBlock::compute(const at::Tensor& x, const TokenShape& shape,
+                             const nn::ForwardContext& context) const {
   if (runs_fused(x)) return fused_vit_block(x, weights_, shape, config_.num_heads, kEps);
   const at::Tensor attended = attention(norm1_->forward(x), shape, context);
   const at::Tensor y = x + drop_path1_->forward(attended, shape.batch, context);

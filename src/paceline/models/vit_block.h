@@ -3,6 +3,7 @@
 #include "paceline/nn/dropout.h"
 #include "paceline/nn/layer_norm.h"
 #include "paceline/nn/linear.h"
+#include "paceline/nn/unit.h"
 
 #include <array>
 #include <cstdint>
@@ -40,7 +41,7 @@ struct VitBlockConfig {
 
 /// Pre-norm transformer block with timm's names (norm1, attn.qkv, attn.proj, norm2, mlp.fc1,
 /// mlp.fc2), LayerNorm eps 1e-6, exact GELU. It uses six draw indices from `first_draw_index` on.
-class VitBlock : public torch::nn::Module {
+class VitBlock : public nn::Unit {
  public:
   static constexpr std::uint64_t kDrawIndices = 6;
 
@@ -56,6 +57,8 @@ class VitBlock : public torch::nn::Module {
  private:
   bool drops() const;
   bool runs_fused(const at::Tensor& x) const;
+  at::Tensor compute(const at::Tensor& x, const TokenShape& shape,
+                     const nn::ForwardContext& context) const;
   at::Tensor attention(const at::Tensor& x, const TokenShape& shape,
                        const nn::ForwardContext& context) const;
   at::Tensor mlp(const at::Tensor& x, const TokenShape& shape,

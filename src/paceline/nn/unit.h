@@ -1,0 +1,55 @@
+#pragma once
+
+#include "paceline/tensor/torch.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace paceline::nn {
+
+/// Computes a unit in another way: gathers its weights before and frees them afterwards, or computes
+/// it once more in backward instead of keeping what lies inside.
+class UnitWrapper {
+ public:
+  using Forward = std::function<at::Tensor(const at::Tensor& input)>;
+
+  virtual ~UnitWrapper() = default;
+  /// Returns what forward(input) returns.
+  virtual at::Tensor run(const at::Tensor& input, const Forward& forward) = 0;
+};
+
+/// A part of a network with one input and one output, such as a transformer or a residual block: what
+/// a strategy gathers at once and what activation checkpointing recomputes. It must not change its
+/// input in place. Units do not lie inside units.
+class Unit : public torch::nn::Module {
+ public:
+  /// A later wrapper encloses the earlier ones.
+  void wrap(std::shared_ptr<UnitWrapper> wrapper) { wrappers_.push_back(std::move(wrapper)); }
+
+ protected:
+  /// To be called by the derived class's forward() with all that it does. `forward` may be called
+  /// again in backward, so it captures what it needs besides the input by value.
+  template <typename Forward>
+  at::Tensor run(const at::Tensor& input, const Forward& forward) const {
+    return wrappers_.empty() ? forward(input) : run_wrapped(input, forward, wrappers_.size());
+  }
+
+ private:
+  at::Tensor run_wrapped(const at::Tensor& input, const UnitWrapper::Forward& forward,
+                         std::size_t num_wrappers) const;
+
+  std::vector<std::shared_ptr<UnitWrapper>> wrappers_;
+};
+
+/// A unit and its place in the module tree.
+struct NamedUnit {
+  std::string name;  ///< "blocks.0", "layer1.0"
+  std::shared_ptr<Unit> unit;
+};
+
+/// The units below `module` in registration order.
+std::vector<NamedUnit> units(const torch::nn::Module& module);
+
+}  // namespace paceline::nn
