@@ -45,7 +45,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   part.loader->start();
   std::vector<std::string> notes;
   const auto model = make_model(recipe, context.registries, notes);
-  const auto strategy = make_strategy(recipe.parallel, communicator);
+  const auto strategy = make_strategy(recipe.parallel, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   strategy->prepare(model->network(), std::array{all});
   load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,
@@ -56,7 +56,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
   const auto dtype =
       recipe.train.precision == train::Precision::kFloat64 ? at::kDouble : at::kFloat;
-  const auto result = evaluator.run(*model, dtype, run);
+  const auto result = evaluator.run(*model, *strategy, dtype, run);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, *result};
 }

@@ -5,6 +5,7 @@
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/sharded_strategy.h"
 #include "paceline/train/classification.h"
 
 namespace paceline::app {
@@ -38,7 +39,8 @@ int num_classes_of(const nn::Network& network) {
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
-                                                  comm::Communicator& communicator) {
+                                                  comm::Communicator& communicator,
+                                                  int ranks_per_node) {
   const bool has_peers = communicator.world_size() > 1;
   if (section.strategy == ParallelStrategy::kNone && has_peers) {
     throw base::ConfigError(
@@ -46,9 +48,24 @@ std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section
                     "start one rank",
                     communicator.world_size()));
   }
-  if (section.strategy == ParallelStrategy::kDdp || has_peers) {
-    return parallel::make_ddp(section.ddp, communicator);
+  switch (section.strategy) {
+    case ParallelStrategy::kZero1:
+      return parallel::make_zero1(section.fsdp, communicator);
+    case ParallelStrategy::kZero2:
+      return parallel::make_zero2(section.fsdp, communicator);
+    case ParallelStrategy::kFsdp:
+      return parallel::make_fsdp(section.fsdp, communicator);
+    case ParallelStrategy::kHsdp:
+      return parallel::make_hsdp(
+          section.fsdp, section.fsdp.shard_group_size.value_or(ranks_per_node), communicator);
+    case ParallelStrategy::kDdp:
+      return parallel::make_ddp(section.ddp, communicator);
+    case ParallelStrategy::kNone:
+      return parallel::make_none(section.none);
+    case ParallelStrategy::kAuto:
+      break;
   }
+  if (has_peers) return parallel::make_ddp(section.ddp, communicator);
   return parallel::make_none(section.none);
 }
 

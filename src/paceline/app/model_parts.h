@@ -23,6 +23,7 @@ int num_classes_of(const nn::Network& network);
 /// The strategy that the recipe names; "auto" is ddp on several ranks. Throws ConfigError for
 /// `none` on several ranks, which would train each rank alone.
 std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
-                                                  comm::Communicator& communicator);
+                                                  comm::Communicator& communicator,
+                                                  int ranks_per_node);
 
 }  // namespace paceline::app

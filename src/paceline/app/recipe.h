@@ -3,6 +3,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/data/loader.h"
 #include "paceline/parallel/ddp_config.h"
+#include "paceline/parallel/sharded_config.h"
 #include "paceline/train/checkpoint_config.h"
 #include "paceline/train/trainer_config.h"
 
@@ -39,11 +40,12 @@ struct DataSection {
   data::OnError on_error = data::OnError::kFail;
 };
 
-enum class ParallelStrategy { kAuto, kNone, kDdp };
+enum class ParallelStrategy { kAuto, kNone, kDdp, kZero1, kZero2, kFsdp, kHsdp };
 
 struct ParallelSection {
   ParallelStrategy strategy = ParallelStrategy::kAuto;
   parallel::DdpConfig ddp;
+  parallel::ShardedConfig fsdp;
   parallel::NoneConfig none;
 };
 
@@ -150,7 +152,11 @@ template <>
 struct paceline::config::EnumNames<paceline::app::ParallelStrategy> {
   static constexpr std::array names{EnumName{paceline::app::ParallelStrategy::kAuto, "auto"},
                                     EnumName{paceline::app::ParallelStrategy::kNone, "none"},
-                                    EnumName{paceline::app::ParallelStrategy::kDdp, "ddp"}};
+                                    EnumName{paceline::app::ParallelStrategy::kDdp, "ddp"},
+                                    EnumName{paceline::app::ParallelStrategy::kZero1, "zero1"},
+                                    EnumName{paceline::app::ParallelStrategy::kZero2, "zero2"},
+                                    EnumName{paceline::app::ParallelStrategy::kFsdp, "fsdp"},
+                                    EnumName{paceline::app::ParallelStrategy::kHsdp, "hsdp"}};
 };
 
 template <>
@@ -159,9 +165,13 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
   static constexpr std::string_view name = "parallel";
   static constexpr std::string_view summary = "How ranks share the work.";
   static constexpr auto fields = std::tuple{
-      field(&Section::strategy, "strategy",
-            "none (one rank), ddp (the whole model on every rank), or auto: ddp on several ranks."),
+      field(
+          &Section::strategy, "strategy",
+          "none (one rank), ddp (the whole model on every rank), zero1 (optimizer state in pieces "
+          "over the ranks), zero2 (gradients too), fsdp (parameters too), hsdp (fsdp within groups "
+          "of ranks, ddp across them), or auto: ddp on several ranks."),
       field(&Section::ddp, "ddp", "Options of ddp."),
+      field(&Section::fsdp, "fsdp", "Options of zero1, zero2, fsdp and hsdp."),
       field(&Section::none, "none", "Options of none.")};
 };
 

@@ -55,7 +55,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   data::check_num_classes(*val_part_.dataset, num_classes);
-  state_.strategy = make_strategy(recipe_.parallel, context.communicator);
+  state_.strategy = make_strategy(recipe_.parallel, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};

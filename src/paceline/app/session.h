@@ -24,7 +24,8 @@ struct SessionContext {
   comm::Communicator& communicator;
   base::FileSystem& files;
   const std::atomic<int>& received_signal;
-  int num_threads = 1;  ///< of this rank
+  int num_threads = 1;     ///< of this rank
+  int ranks_per_node = 1;  ///< on this rank's node
 };
 
 /// All objects of one training run, built from a recipe and wired together.

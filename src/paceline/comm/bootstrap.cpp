@@ -9,8 +9,10 @@
 #include "paceline/comm/rendezvous.h"
 #include "paceline/comm/shm/shm_backend.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <numeric>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -67,23 +69,37 @@ int cuda_device_of(const GroupOptions& options) {
       fmt::format("device '{}' is none of 'cpu', 'cuda', 'cuda:N'", options.device));
 }
 
+/// Ranks are numbered node by node; where nodes have different numbers of them, no two are taken to
+/// share one.
+bool are_on_one_node(std::span<const int> members, const GroupOptions& options) {
+  if (options.num_nodes == 1) return true;
+  if (options.world_size % options.num_nodes != 0) return false;
+  const int ranks_per_node = options.world_size / options.num_nodes;
+  return std::ranges::all_of(members, [&](int member) {
+    return member / ranks_per_node == members.front() / ranks_per_node;
+  });
+}
+
 bool wants_shared_memory(const GroupOptions& options) {
   const char* variable = std::getenv("PACELINE_SHARED_MEMORY");
-  return options.shared_memory && options.num_nodes == 1 && options.device == "cpu" &&
+  return options.shared_memory && options.device == "cpu" &&
          (variable == nullptr || std::string_view(variable) != "0");
 }
 
 c10::intrusive_ptr<c10d::Backend> make_backend(const GroupOptions& options,
                                                const Endpoint& endpoint,
                                                const c10::intrusive_ptr<c10d::Store>& store,
-                                               int cuda_device) {
+                                               std::span<const int> members, int rank) {
+  const int world_size = static_cast<int>(members.size());
   try {
+    const int cuda_device = cuda_device_of(options);
     if (cuda_device < 0) {
-      auto gloo = make_gloo_backend(store, options.rank, options.world_size, endpoint.address,
-                                    options.connect_timeout);
-      return wants_shared_memory(options) ? with_shared_memory(gloo) : gloo;
+      auto gloo =
+          make_gloo_backend(store, rank, world_size, endpoint.address, options.connect_timeout);
+      const bool share = wants_shared_memory(options) && are_on_one_node(members, options);
+      return share ? with_shared_memory(gloo) : gloo;
     }
-    return make_nccl_backend(store, options.rank, options.world_size, cuda_device, options.timeout);
+    return make_nccl_backend(store, rank, world_size, cuda_device, options.timeout);
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -105,10 +121,16 @@ std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   const Endpoint endpoint =
       choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
   const Rendezvous meeting_point = meet(options);
-  auto backend = make_backend(
-      options, endpoint, c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
-      cuda_device);
   C10dGroupOptions group;
+  group.members.resize(static_cast<std::size_t>(options.world_size));
+  std::iota(group.members.begin(), group.members.end(), 0);
+  group.make_backend = [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
+                                           std::span<const int> members, int rank) {
+    return make_backend(options, endpoint, store, members, rank);
+  };
+  auto backend =
+      group.make_backend(c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
+                         group.members, options.rank);
   group.timeout = options.timeout;
   group.failure_grace = options.failure_grace;
   group.cuda_device = cuda_device;

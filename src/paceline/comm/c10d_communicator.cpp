@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/comm/collective.h"
 #include "paceline/comm/flight_recorder.h"
+#include "paceline/comm/local/local_group.h"
 #include "paceline/comm/peer_watch.h"
 #include "paceline/tensor/aten.h"
 
@@ -11,6 +12,7 @@
 #include <functional>
 #include <utility>
 
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 namespace paceline::comm {
@@ -40,9 +42,10 @@ class C10dCommunicator final : public Communicator {
   C10dCommunicator(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store,
                    const C10dGroupOptions& options)
       : backend_(std::move(backend)),
+        store_(std::move(store)),
         options_(options),
         recorder_(std::make_shared<FlightRecorder>()),
-        watch_(std::move(store), backend_->getRank(), backend_->getSize(), recorder_) {}
+        watch_(store_, backend_->getRank(), backend_->getSize(), recorder_) {}
 
   int rank() const override { return backend_->getRank(); }
   int world_size() const override { return backend_->getSize(); }
@@ -129,6 +132,7 @@ class C10dCommunicator final : public Communicator {
   }
 
   std::vector<std::string> all_gather_text(const std::string& text) override;
+  std::unique_ptr<Communicator> split(int color) override;
 
   void set_timeout(std::chrono::milliseconds timeout) override {
     options_.timeout = timeout;
@@ -232,7 +236,9 @@ class C10dCommunicator final : public Communicator {
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;
+  c10::intrusive_ptr<c10d::Store> store_;
   C10dGroupOptions options_;
+  int num_splits_ = 0;
   std::shared_ptr<FlightRecorder> recorder_;
   PeerWatch watch_;
   std::atomic<bool> is_broken_ = false;
@@ -256,6 +262,27 @@ std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& te
                        static_cast<std::size_t>(host_lengths[rank].item<std::int64_t>()));
   }
   return texts;
+}
+
+std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
+  const std::string own = std::to_string(color);
+  const std::vector<std::string> colors = all_gather_text(own);
+  C10dGroupOptions part = options_;
+  part.members.clear();
+  int part_rank = 0;
+  for (int other = 0; other < world_size(); ++other) {
+    if (colors[static_cast<std::size_t>(other)] != own) continue;
+    if (other < rank()) ++part_rank;
+    part.members.push_back(options_.members[static_cast<std::size_t>(other)]);
+  }
+  const std::string prefix = fmt::format("split {} color {}", num_splits_++, color);
+  if (part.members.size() == 1) return LocalGroup(1).join(0);
+  const auto store = c10::make_intrusive<c10d::PrefixStore>(prefix, store_);
+  auto backend = options_.make_backend(c10::make_intrusive<c10d::PrefixStore>("backend", store),
+                                       part.members, part_rank);
+  auto group = std::make_unique<C10dCommunicator>(std::move(backend), store, part);
+  group->set_timeout(part.timeout);
+  return group;
 }
 
 }  // namespace

@@ -4,16 +4,25 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 namespace paceline::comm {
 
+/// Connects some of the run's ranks, `members`, among which this process is number `rank`.
+using BackendFactory = std::function<c10::intrusive_ptr<c10d::Backend>(
+    const c10::intrusive_ptr<c10d::Store>& store, std::span<const int> members, int rank)>;
+
 /// What a c10d backend does not say of itself.
 struct C10dGroupOptions {
-  std::string description;  ///< for the banner
+  BackendFactory make_backend;  ///< for parts of the group
+  std::vector<int> members;     ///< ranks of the run that the group is made of
+  std::string description;      ///< for the banner
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   /// Before each of the first collectives the ranks compare what they are about to do, so that a
   /// model or a recipe that differs fails with both sides' words at step 1. Later ones are compared

@@ -27,6 +27,8 @@ std::string operation_text(const CollectiveSignature& signature) {
       return "barrier";
     case CollectiveKind::kGatherText:
       return "all_gather_text";
+    case CollectiveKind::kSplit:
+      return "split";
   }
   return "unknown";
 }
@@ -45,9 +47,7 @@ CollectiveSignature signature_of(CollectiveKind kind, int argument, const at::Te
 
 std::string to_text(const CollectiveSignature& signature) {
   const std::string operation = operation_text(signature);
-  if (signature.kind == CollectiveKind::kBarrier || signature.kind == CollectiveKind::kGatherText) {
-    return operation;
-  }
+  if (signature.kind >= CollectiveKind::kBarrier) return operation;
   const auto shown = std::min<std::size_t>(signature.dims, signature.sizes.size());
   const auto end = signature.sizes.begin() + static_cast<std::ptrdiff_t>(shown);
   return fmt::format("{} [{}{}] {}", operation, fmt::join(signature.sizes.begin(), end, ", "),

@@ -15,8 +15,10 @@ enum class CollectiveKind : std::uint8_t {
   kBroadcast,
   kAllGather,
   kReduceScatter,
+  // These move no tensor.
   kBarrier,
   kGatherText,
+  kSplit,
 };
 
 /// What all ranks must agree on for one collective to match. Cheap to copy and compare: it is made

@@ -60,6 +60,10 @@ class Communicator {
   /// Every rank's text, ordered by rank: for agreement checks and reports, not for the step.
   virtual std::vector<std::string> all_gather_text(const std::string& text) = 0;
 
+  /// The group of those ranks that pass the same color, numbered in the order of their ranks here.
+  /// Every rank must call it, and end the new group before this one.
+  virtual std::unique_ptr<Communicator> split(int color) = 0;
+
   /// From now on a collective that takes longer throws CommError.
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
 

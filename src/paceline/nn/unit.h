@@ -9,8 +9,8 @@
 
 namespace paceline::nn {
 
-/// Computes a unit in another way: gathers its weights before and frees them afterwards, or computes
-/// it once more in backward instead of keeping what lies inside.
+/// Computes a unit in another way: gathers its weights before and frees them afterwards, or
+/// computes it once more in backward instead of keeping what lies inside.
 class UnitWrapper {
  public:
   using Forward = std::function<at::Tensor(const at::Tensor& input)>;
@@ -20,9 +20,9 @@ class UnitWrapper {
   virtual at::Tensor run(const at::Tensor& input, const Forward& forward) = 0;
 };
 
-/// A part of a network with one input and one output, such as a transformer or a residual block: what
-/// a strategy gathers at once and what activation checkpointing recomputes. It must not change its
-/// input in place. Units do not lie inside units.
+/// A part of a network with one input and one output, such as a transformer or a residual block:
+/// what a strategy gathers at once and what activation checkpointing recomputes. It must not change
+/// its input in place. Units do not lie inside units.
 class Unit : public torch::nn::Module {
  public:
   /// A later wrapper encloses the earlier ones.

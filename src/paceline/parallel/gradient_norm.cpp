@@ -32,13 +32,16 @@ double flat_norm(std::span<const at::Tensor> flats) {
   return total.defined() ? std::sqrt(total.item<double>()) : 0.0;
 }
 
-double clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
+void scale_to_norm(std::span<const at::Tensor> flats, double norm, double max_norm) {
   const at::NoGradGuard no_grad;
-  const double norm = flat_norm(flats);
   const double factor = max_norm / (norm + 1e-6);
-  if (std::isfinite(norm) && factor < 1.0) {
-    for (const at::Tensor& flat : flats) flat.mul_(factor);
-  }
+  if (!std::isfinite(norm) || factor >= 1.0) return;
+  for (const at::Tensor& flat : flats) flat.mul_(factor);
+}
+
+double clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
+  const double norm = flat_norm(flats);
+  scale_to_norm(flats, norm, max_norm);
   return norm;
 }
 

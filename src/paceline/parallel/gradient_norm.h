@@ -11,6 +11,9 @@ namespace paceline::parallel {
 /// are, and in float64 over the runs; the result does not depend on the number of threads.
 double flat_norm(std::span<const at::Tensor> flats);
 
+/// Multiplies by min(1, max_norm / (norm + 1e-6)), unless the norm is not finite.
+void scale_to_norm(std::span<const at::Tensor> flats, double norm, double max_norm);
+
 /// Multiplies by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does; a norm
 /// that is not finite leaves the tensors as they are, for the caller to see. Returns the norm
 /// before.

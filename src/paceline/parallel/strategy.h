@@ -57,6 +57,12 @@ class Strategy {
   /// them.
   virtual void synchronise_buffers() = 0;
 
+  /// Around forward passes outside a step, without gradients. Buffers are synchronised.
+  virtual void begin_evaluation() { synchronise_buffers(); }
+  virtual void end_evaluation() {}
+  /// Instead of such a forward pass on a rank that a ragged batch left without samples.
+  virtual void forward_nothing() {}
+
   /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.
   virtual std::vector<StateShard> model_state() = 0;
   virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;

@@ -14,8 +14,10 @@ struct StateShard {
   std::string name;                 ///< state_dict name, or "optimizer.<kind>/<state_dict name>"
   at::Tensor data;                  ///< this rank's elements; logically end - begin of them
   std::vector<std::int64_t> shape;  ///< of the whole tensor
-  std::int64_t begin = 0;  ///< range of the whole tensor in row-major order that data holds
+  std::int64_t begin = 0;  ///< range of the whole tensor, counted in `order`, that data holds
   std::int64_t end = 0;
+  /// The dimensions from the slowest to the fastest in which begin and end count; empty: row-major.
+  std::vector<std::int64_t> order = {};
   bool is_writer = true;  ///< of all ranks that hold this range, exactly one is true
 };
 

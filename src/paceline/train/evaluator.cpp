@@ -1,7 +1,5 @@
 #include "paceline/train/evaluator.h"
 
-#include "paceline/train/step_reduction.h"
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -31,26 +29,37 @@ bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
   return *flag.const_data_ptr<double>() != 0;
 }
 
-std::optional<EvalResult> Evaluator::run(TrainModel& model, at::ScalarType dtype,
-                                         const RunContext& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  const at::NoGradGuard no_grad;
-  const EvaluationScope scope(model);
-  StepReduction sums(run.communicator, model.count_names().size());
-
+bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, at::ScalarType dtype,
+                            const RunContext& run, StepReduction& sums) {
   loader_.seek(0);
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
   for (std::int64_t number = 0; number < num_batches; ++number) {
-    if (any_rank_is_interrupted(run)) return std::nullopt;
+    if (any_rank_is_interrupted(run)) return false;
     Batch batch = wrap(loader_.next());
-    if (batch.size == 0) continue;
+    if (batch.size == 0) {
+      strategy.forward_nothing();
+      continue;
+    }
     batch.inputs = batch.inputs.to(dtype);
     const at::Tensor outputs = model.forward(batch, {});
     const auto counts = sums.scratch_counts();
     model.count(outputs, batch, counts);
     sums.add(model.loss(outputs, batch).item<double>(), batch.size, counts);
   }
+  return true;
+}
+
+std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& strategy,
+                                         at::ScalarType dtype, const RunContext& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  const at::NoGradGuard no_grad;
+  const EvaluationScope scope(model);
+  StepReduction sums(run.communicator, model.count_names().size());
+  strategy.begin_evaluation();
+  const bool is_complete = add_batches(model, strategy, dtype, run, sums);
+  strategy.end_evaluation();
+  if (!is_complete) return std::nullopt;
   sums.start(/*wants_stop=*/false);
   sums.finish();
 

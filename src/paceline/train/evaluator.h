@@ -3,6 +3,7 @@
 #include "paceline/data/loader.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
@@ -26,11 +27,16 @@ class Evaluator {
             std::optional<std::int64_t> max_batches = std::nullopt)
       : loader_(loader), prefix_(std::move(prefix)), max_batches_(max_batches) {}
 
-  /// Every rank must call it. Returns nothing if a signal on any rank interrupted it.
-  std::optional<EvalResult> run(TrainModel& model, at::ScalarType dtype, const RunContext& run);
+  /// `strategy` holds the model's parameters. Every rank must call it. Returns nothing if a signal
+  /// on any rank interrupted it.
+  std::optional<EvalResult> run(TrainModel& model, parallel::Strategy& strategy,
+                                at::ScalarType dtype, const RunContext& run);
 
  private:
   bool any_rank_is_interrupted(const RunContext& run) const;
+  /// Adds up the losses and counts of the batches; false if a signal interrupted it.
+  bool add_batches(TrainModel& model, parallel::Strategy& strategy, at::ScalarType dtype,
+                   const RunContext& run, StepReduction& sums);
 
   data::DataLoader& loader_;
   std::string prefix_;

@@ -192,9 +192,9 @@ std::optional<FitResult> Trainer::reach_safe_point() {
 }
 
 void Trainer::evaluate() {
-  state_.strategy->synchronise_buffers();
   engine_.fire(Event::kEvalStart, state_, run_);
-  const std::optional<EvalResult> result = evaluator_->run(*state_.model, dtype_, run_);
+  const std::optional<EvalResult> result =
+      evaluator_->run(*state_.model, *state_.strategy, dtype_, run_);
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;

@@ -67,6 +67,19 @@ inline void check_reduce_scatter(Communicator& communicator, std::int64_t slice,
               "reduce_scatter");
 }
 
+/// Even and odd ranks, each with its own sums.
+inline void check_split(Communicator& communicator) {
+  const int color = communicator.rank() % 2;
+  const int members = (communicator.world_size() + 1 - color) / 2;
+  const auto part = communicator.split(color);
+  PACELINE_CHECK(part->world_size() == members && part->rank() == communicator.rank() / 2,
+                 "rank {} became {} of {}", communicator.rank(), part->rank(), part->world_size());
+  const at::Tensor sum = at::full({3}, communicator.rank(), at::kDouble);
+  part->all_reduce(sum, ReduceOp::kSum)->wait();
+  check_equal(sum, at::full({3}, members * (members - 1) + color * members, at::kDouble),
+              "all_reduce of a part");
+}
+
 /// Checks every collective, dtype and some shapes against LibTorch's own arithmetic. Every rank
 /// calls it. Throws on the first difference.
 inline void check_collectives(Communicator& communicator) {
@@ -93,6 +106,7 @@ inline void check_collectives(Communicator& communicator) {
         texts.at(static_cast<std::size_t>(rank)).size() == static_cast<std::size_t>(rank),
         "all_gather_text gave '{}' for rank {}", fmt::join(texts, "', '"), rank);
   }
+  check_split(communicator);
 }
 
 }  // namespace paceline::comm

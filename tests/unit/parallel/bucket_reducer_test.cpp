@@ -43,6 +43,7 @@ class RecordingCommunicator final : public comm::Communicator {
   std::vector<std::string> all_gather_text(const std::string& text) override {
     return inner_->all_gather_text(text);
   }
+  std::unique_ptr<comm::Communicator> split(int color) override { return inner_->split(color); }
   void set_timeout(std::chrono::milliseconds timeout) override { inner_->set_timeout(timeout); }
   void shutdown() override { inner_->shutdown(); }
 

@@ -44,6 +44,9 @@ class FakeCommunicator final : public Communicator {
   std::vector<std::string> all_gather_text(const std::string& text) override {
     return std::vector<std::string>(static_cast<std::size_t>(world_size_), text);
   }
+  std::unique_ptr<Communicator> split(int /*color*/) override {
+    return std::make_unique<FakeCommunicator>(rank_, world_size_);
+  }
   void set_timeout(std::chrono::milliseconds /*timeout*/) override {}
   void shutdown() override {}
 

@@ -24,6 +24,7 @@ struct Contribution {
 struct Meeting {
   CollectiveSignature signature;
   int first_rank = 0;
+  std::map<std::string, LocalGroup> parts;    // of a split, by color
   std::map<int, Contribution> contributions;  // ordered by rank
   bool is_done = false;
 };
@@ -88,6 +89,12 @@ void reduce_scatter(Meeting& meeting) {
   }
 }
 
+void split(Meeting& meeting) {
+  std::map<std::string, int> sizes;
+  for (const auto& [rank, contribution] : meeting.contributions) ++sizes[contribution.text];
+  for (const auto& [color, size] : sizes) meeting.parts.emplace(color, size);
+}
+
 void compute(Meeting& meeting) {
   const at::NoGradGuard no_grad;
   switch (meeting.signature.kind) {
@@ -99,6 +106,8 @@ void compute(Meeting& meeting) {
       return all_gather(meeting);
     case CollectiveKind::kReduceScatter:
       return reduce_scatter(meeting);
+    case CollectiveKind::kSplit:
+      return split(meeting);
     case CollectiveKind::kBarrier:
     case CollectiveKind::kGatherText:
       return;
@@ -122,7 +131,8 @@ class LocalGroup::State {
     throw_if_aborted();
     std::shared_ptr<Meeting>& entry = meetings_[sequence];
     if (entry == nullptr) {
-      entry = std::make_shared<Meeting>(Meeting{signature, rank, {}, false});
+      entry = std::make_shared<Meeting>(
+          Meeting{.signature = signature, .first_rank = rank, .parts = {}, .contributions = {}});
     }
     const std::shared_ptr<Meeting> meeting = entry;
     if (meeting->signature != signature) {
@@ -169,12 +179,19 @@ class LocalGroup::State {
     abort_locked(reason);
   }
 
+  /// What aborts this group aborts the part too.
+  void add_part(const LocalGroup& part) {
+    const std::lock_guard lock(mutex_);
+    parts_.push_back(part);
+  }
+
  private:
   void abort_locked(const std::string& reason) {
     if (!abort_reason_) {
       abort_reason_ = reason;
     }
     changed_.notify_all();
+    for (const LocalGroup& part : parts_) part.abort(reason);
   }
 
   void throw_if_aborted() const {
@@ -188,6 +205,7 @@ class LocalGroup::State {
   std::condition_variable changed_;
   std::map<std::uint64_t, std::shared_ptr<Meeting>> meetings_;
   std::optional<std::string> abort_reason_;
+  std::vector<LocalGroup> parts_;
 };
 
 class LocalGroup::Member final : public Communicator {
@@ -234,6 +252,8 @@ class LocalGroup::Member final : public Communicator {
     return texts;
   }
 
+  std::unique_ptr<Communicator> split(int color) override;
+
   void set_timeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
   void shutdown() override { barrier(); }
 
@@ -278,6 +298,21 @@ class LocalGroup::Member final : public Communicator {
   std::uint64_t next_sequence_ = 1;
   std::chrono::milliseconds timeout_ = std::chrono::minutes(10);
 };
+
+std::unique_ptr<Communicator> LocalGroup::Member::split(int color) {
+  const std::string own = std::to_string(color);
+  const auto meeting =
+      meet_now({.kind = CollectiveKind::kSplit}, {.input = {}, .output = {}, .text = own});
+  int rank = 0;
+  for (const auto& [other, contribution] : meeting->contributions) {
+    if (other < rank_ && contribution.text == own) ++rank;
+  }
+  const LocalGroup& part = meeting->parts.at(own);
+  if (rank == 0) state_->add_part(part);
+  auto member = part.join(rank);
+  member->set_timeout(timeout_);
+  return member;
+}
 
 LocalGroup::LocalGroup(int world_size) : state_(std::make_shared<State>(world_size)) {
   PACELINE_CHECK(world_size >= 1, "a group of {} ranks", world_size);
