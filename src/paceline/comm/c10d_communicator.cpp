@@ -5,6 +5,7 @@
 #include "paceline/comm/flight_recorder.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/comm/peer_watch.h"
+#include "paceline/comm/shm/shm_backend.h"
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ class C10dCommunicator final : public Communicator {
     check_slices(input, output, world_size());
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
-    if (is_cuda()) {
+    if (is_cuda() || adds_slices_in_shared_memory(*backend_, input.scalar_type())) {
       return launch(sequence, [&] {
         at::Tensor target = output.variable_data();
         at::Tensor source = input.variable_data();

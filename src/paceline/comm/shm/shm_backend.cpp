@@ -4,9 +4,10 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/shm/shared_memory.h"
-#include "paceline/comm/shm/shm_all_reduce.h"
+#include "paceline/comm/shm/shm_collectives.h"
 #include "paceline/tensor/aten.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,14 +18,14 @@
 namespace paceline::comm {
 namespace {
 
-std::optional<ShmAllReduce::Element> element_of(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
+std::optional<ShmCollectives::Element> element_of(at::ScalarType dtype) {
+  switch (dtype) {
     case at::kFloat:
-      return ShmAllReduce::Element::kFloat32;
+      return ShmCollectives::Element::kFloat32;
     case at::kDouble:
-      return ShmAllReduce::Element::kFloat64;
+      return ShmCollectives::Element::kFloat64;
     case at::kLong:
-      return ShmAllReduce::Element::kInt64;
+      return ShmCollectives::Element::kInt64;
     default:
       return std::nullopt;
   }
@@ -37,20 +38,16 @@ std::optional<ReduceOp> op_of(const c10d::ReduceOp& op) {
   return std::nullopt;
 }
 
-/// One all-reduce: what the caller waits for, and what the group's thread has to do.
+/// One collective: what the caller waits for, and what the group's thread has to do.
 class ShmWork final : public c10d::Work {
  public:
-  ShmWork(int rank, at::Tensor tensor, ShmAllReduce::Element element, ReduceOp op,
-          std::chrono::milliseconds timeout)
-      : Work(rank, c10d::OpType::ALLREDUCE),
-        tensor_(std::move(tensor)),
-        element_(element),
-        op_(op),
-        timeout_(timeout) {}
+  using Job = std::function<void(ShmCollectives& group)>;
 
-  void run(ShmAllReduce& group) {
+  ShmWork(int rank, c10d::OpType type, Job job) : Work(rank, type), job_(std::move(job)) {}
+
+  void run(ShmCollectives& group) {
     try {
-      group.run(tensor_.data_ptr(), tensor_.numel(), element_, op_, timeout_);
+      job_(group);
       finish();
     } catch (...) {
       finish(std::current_exception());
@@ -61,10 +58,7 @@ class ShmWork final : public c10d::Work {
   }
 
  private:
-  at::Tensor tensor_;
-  ShmAllReduce::Element element_;
-  ReduceOp op_;
-  std::chrono::milliseconds timeout_;
+  Job job_;
 };
 
 class ShmBackend final : public c10d::Backend {
@@ -86,21 +80,35 @@ class ShmBackend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
                                            const c10d::AllreduceOptions& options) override {
     const at::Tensor& tensor = tensors.at(0);
-    const auto element = element_of(tensor);
+    const auto element = element_of(tensor.scalar_type());
     const auto op = op_of(options.reduceOp);
     if (!element || !op) return gloo_->allreduce(tensors, options);
-    auto job = c10::make_intrusive<ShmWork>(getRank(), tensor, *element, *op, options.timeout);
-    if (!queue_.push(job)) throw base::CommError("the communicator is closed");
-    return job;
+    return start(c10d::OpType::ALLREDUCE, [=, timeout = options.timeout](ShmCollectives& group) {
+      group.all_reduce(tensor.data_ptr(), tensor.numel(), *element, *op, timeout);
+    });
+  }
+
+  c10::intrusive_ptr<c10d::Work> _reduce_scatter_base(
+      at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& options) override {
+    return start(c10d::OpType::_REDUCE_SCATTER_BASE,
+                 [=, timeout = options.timeout](ShmCollectives& group) {
+                   group.reduce_scatter(output.data_ptr(), input.const_data_ptr(), output.numel(),
+                                        element_of(input.scalar_type()).value(), timeout);
+                 });
+  }
+
+  c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
+                                                 const c10d::AllgatherOptions& options) override {
+    return start(c10d::OpType::_ALLGATHER_BASE,
+                 [=, timeout = options.timeout](ShmCollectives& group) {
+                   group.all_gather(output.data_ptr(), input.const_data_ptr(),
+                                    static_cast<std::int64_t>(input.nbytes()), timeout);
+                 });
   }
 
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
                                            const c10d::BroadcastOptions& options) override {
     return gloo_->broadcast(tensors, options);
-  }
-  c10::intrusive_ptr<c10d::Work> _allgather_base(at::Tensor& output, at::Tensor& input,
-                                                 const c10d::AllgatherOptions& options) override {
-    return gloo_->_allgather_base(output, input, options);
   }
   c10::intrusive_ptr<c10d::Work> alltoall_base(at::Tensor& output, at::Tensor& input,
                                                std::vector<int64_t>& output_splits,
@@ -117,6 +125,12 @@ class ShmBackend final : public c10d::Backend {
  private:
   static constexpr std::size_t kQueueCapacity = 1024;  // more than a step has buckets
 
+  c10::intrusive_ptr<c10d::Work> start(c10d::OpType type, ShmWork::Job job) {
+    auto work = c10::make_intrusive<ShmWork>(getRank(), type, std::move(job));
+    if (!queue_.push(work)) throw base::CommError("the communicator is closed");
+    return work;
+  }
+
   void work() {
     bool has_failed = false;
     while (auto job = queue_.pop()) {
@@ -130,7 +144,7 @@ class ShmBackend final : public c10d::Backend {
   }
 
   c10::intrusive_ptr<c10d::Backend> gloo_;
-  ShmAllReduce group_;
+  ShmCollectives group_;
   base::BoundedQueue<c10::intrusive_ptr<ShmWork>> queue_{kQueueCapacity};
   std::thread thread_;
 };
@@ -157,7 +171,7 @@ bool all_of(c10d::Backend& group, bool value) {
 
 /// Rank 0 makes the memory and tells its name.
 std::optional<SharedMemory> map_memory(c10d::Backend& group) {
-  const std::size_t bytes = ShmAllReduce::bytes_needed(group.getSize());
+  const std::size_t bytes = ShmCollectives::bytes_needed(group.getSize());
   const bool is_first = group.getRank() == 0;
   std::optional<SharedMemory> memory;
   const auto attempt = [&](const auto& make) {
@@ -165,7 +179,7 @@ std::optional<SharedMemory> map_memory(c10d::Backend& group) {
       memory.emplace(make());
       memory->mark_present(group.getRank());
     } catch (const base::CommError& error) {
-      base::log_warning("{}; all-reduces go over the network", error.what());
+      base::log_warning("{}; collectives go over the network", error.what());
       memory.reset();
     }
   };
@@ -183,6 +197,10 @@ c10::intrusive_ptr<c10d::Backend> with_shared_memory(c10::intrusive_ptr<c10d::Ba
   if (memory && gloo->getRank() == 0) memory->unlink();
   if (!have_all) return gloo;
   return c10::make_intrusive<ShmBackend>(std::move(gloo), *std::move(memory));
+}
+
+bool adds_slices_in_shared_memory(const c10d::Backend& backend, at::ScalarType dtype) {
+  return dynamic_cast<const ShmBackend*>(&backend) != nullptr && element_of(dtype).has_value();
 }
 
 }  // namespace paceline::comm
