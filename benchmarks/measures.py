@@ -69,9 +69,10 @@ class Workspace:
     def paceline(self, *arguments, threads=2):
         self.output([self.build / "bin" / "paceline", *map(str, arguments)], threads)
 
-    def program(self, name, *arguments, threads=1):
+    def program(self, name, *arguments, threads=1, ranks=1):
         """Runs a program of the benchmarks; returns the JSON of its last line."""
-        return last_json(self.output([self.build / "bin" / name, *arguments], threads))
+        launch = [self.build / "bin" / "paceline", "launch", "--nproc", ranks, "--"] if ranks > 1 else []
+        return last_json(self.output([*launch, self.build / "bin" / name, *arguments], threads))
 
     def peer(self, script, *arguments, threads=2, ranks=1):
         """Runs a peer script with the allocator that paceline's ranks have; returns the JSON of its last line."""
@@ -95,7 +96,8 @@ class Workspace:
 
 
 def last_json(output):
-    return json.loads([line for line in output.splitlines() if line.startswith("{")][-1])
+    """The JSON of the last line that ends with an object, which a rank's number may precede."""
+    return json.loads([line[line.index("{"):] for line in output.splitlines() if line.endswith("}")][-1])
 
 
 def steps_of(directory):
@@ -257,10 +259,9 @@ DDP = COMPUTE_BOUND.replace("MODEL", "resnet18").replace("SIZE", "64").replace(
     "global_batch_size: 16", "batch_size_per_rank: 16").replace("12ba", "40ba")
 
 
-def own_ddp_overhead(workspace):
-    together = step_ms(workspace.train(DDP, ranks=2, threads=1), skip=5)
-    # Synchronisation off: the same two ranks as independent processes at the same time.
-    recipe = workspace.write_recipe(DDP)
+def alone_ms(workspace, text):
+    """The mean step of two independent processes of one thread at the same time."""
+    recipe = workspace.write_recipe(text)
 
     def train_alone(number):
         directory = workspace.folder / f"alone-{number}"
@@ -269,12 +270,59 @@ def own_ddp_overhead(workspace):
         return step_ms(steps_of(directory), skip=5)
 
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        return together - statistics.mean(pool.map(train_alone, range(2)))
+        return statistics.mean(pool.map(train_alone, range(2)))
+
+
+def own_ddp_overhead(workspace):
+    return step_ms(workspace.train(DDP, ranks=2, threads=1), skip=5) - alone_ms(workspace, DDP)
 
 
 def peer_ddp_overhead(workspace):
     done = workspace.peer("ddp.py", ranks=2, threads=1)
     return done["step_ms"] - done["no_sync_ms"]
+
+
+# Scaling: ResNet-18, 224 px, 16 images a rank; two ranks of one thread beside two independent processes.
+
+SCALING = COMPUTE_BOUND.replace("MODEL", "resnet18").replace("SIZE", "224").replace(
+    "global_batch_size: 16", "batch_size_per_rank: 16")
+
+
+def own_scaling(workspace):
+    return 2 * 16e3 / step_ms(workspace.train(SCALING, ranks=2, threads=1), skip=5)
+
+
+def ceiling_of_scaling(workspace):
+    return 2 * 16e3 / alone_ms(workspace, SCALING)
+
+
+# FSDP: two ranks of one thread, 224 px, AdamW.
+
+FSDP = """
+model:     {name: MODEL, num_classes: 10}
+data:      {name: synthetic, num_samples: 4096, num_val_samples: 2, num_classes: 10, size: 224,
+            batch_size_per_rank: BATCH, num_threads: 1}
+train:     {duration: 12ba, log_accuracy: false, eval_every: 12ba}
+optimizer: {name: adamw, lr: 0.001}
+schedule:  {name: constant}
+parallel:  {strategy: fsdp}
+checkpoint: {every: 12ba, keep_best: 0}
+"""
+
+
+def own_fsdp(workspace, model, batch):
+    recipe = FSDP.replace("MODEL", model).replace("BATCH", str(batch))
+    return step_ms(workspace.train(recipe, ranks=2, threads=1), skip=3)
+
+
+def peer_fsdp(workspace, model, batch):
+    return workspace.peer("fsdp.py", model, batch, 12, ranks=2, threads=1)["step_ms"]
+
+
+# What a strategy costs on one rank, where it has nothing to do.
+
+def own_wrapped(workspace, strategy):
+    return step_ms(workspace.train(LAUNCH_BOUND, f"parallel.strategy={strategy}", threads=1), skip=100)
 
 
 MEASURES = [
@@ -297,6 +345,18 @@ MEASURES = [
             lambda w: own_compute(w, "resnet50", 128), lambda w: peer_compute(w, "resnet50", 128)),
     Measure("ddp", "DDP overhead, two ranks of one thread, ResNet-18 64 px b16", "ms", "≤ 1.0", "≤ 0.6",
             own_ddp_overhead, peer_ddp_overhead),
+    Measure("scaling", "two ranks of one thread, ResNet-18 224 px b16 (peer: two independent processes)", "img/s",
+            "≥ 0.90", "≥ 0.97", own_scaling, ceiling_of_scaling),
+    *[Measure(f"all_reduce{mib}", f"all_reduce of {mib} MiB between two local ranks (peer: Gloo)", "ms", "≤ 0.5", "≤ 0.25",
+              lambda w, mib=mib: w.program("all_reduce", mib, 30, ranks=2)["ms"],
+              lambda w, mib=mib: w.peer("all_reduce.py", mib, 30, ranks=2, threads=1)["ms"]) for mib in (1, 16, 64)],
+    *[Measure(f"fsdp_{size}", f"FSDP step, {model} b{batch}, two ranks of one thread (peer: fully_shard)", "ms", "≤ 1.0",
+              "≤ 0.77", lambda w, model=model, batch=batch: own_fsdp(w, model, batch),
+              lambda w, model=model, batch=batch: peer_fsdp(w, model, batch))
+      for size, model, batch in (("tiny", "vit_tiny_patch16_224", 8), ("base", "vit_base_patch32_224", 2))],
+    *[Measure(f"{strategy}_alone", f"{strategy} on one rank, the launch-bound step (peer: strategy none)", "ms", "≤ 1.03",
+              "≤ 1.01", lambda w, strategy=strategy: own_wrapped(w, strategy), own_launch_bound)
+      for strategy in ("ddp", "fsdp")],
     Measure("loader", "loader on one core, RandomResizedCrop 224 + flip + normalise, JPEGs of 110 kB", "img/s", "≥ 1.5",
             "≥ 2", own_loader, peer_loader),
 ]

@@ -45,12 +45,18 @@ TEST(ModelParts, TheStrategyFollowsTheNumberOfRanks) {
   const auto alone = comm::make_fake_communicator(0, 1);
   const auto many = comm::make_fake_communicator(1, 4);
   const auto name = [](ParallelStrategy strategy, comm::Communicator& communicator) {
-    return make_strategy({.strategy = strategy, .ddp = {}, .none = {}}, communicator)->name();
+    ParallelSection section;
+    section.strategy = strategy;
+    return make_strategy(section, communicator, /*ranks_per_node=*/2)->name();
   };
   EXPECT_EQ(name(ParallelStrategy::kAuto, *alone), "none");
   EXPECT_EQ(name(ParallelStrategy::kAuto, *many), "ddp");
   EXPECT_EQ(name(ParallelStrategy::kDdp, *alone), "ddp");
   EXPECT_EQ(name(ParallelStrategy::kNone, *alone), "none");
+  EXPECT_EQ(name(ParallelStrategy::kZero1, *many), "zero1");
+  EXPECT_EQ(name(ParallelStrategy::kZero2, *many), "zero2");
+  EXPECT_EQ(name(ParallelStrategy::kFsdp, *many), "fsdp");
+  EXPECT_EQ(name(ParallelStrategy::kHsdp, *many), "hsdp");
   EXPECT_THAT([&] { name(ParallelStrategy::kNone, *many); },
               ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("this run has 4")));
 }

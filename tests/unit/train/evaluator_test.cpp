@@ -12,7 +12,9 @@
 namespace paceline::train {
 namespace {
 
+using paceline::test::Calls;
 using paceline::test::OwnedLoader;
+using paceline::test::RecordingStrategy;
 using paceline::test::run_ranks;
 using paceline::test::ScriptedModel;
 
@@ -27,11 +29,13 @@ struct Evaluation {
     };
   }
   std::optional<EvalResult> evaluate(std::optional<std::int64_t> max_batches = std::nullopt) {
-    return Evaluator(*loader, "val", max_batches).run(model, at::kFloat, run);
+    return Evaluator(*loader, "val", max_batches).run(model, strategy, at::kFloat, run);
   }
 
   std::atomic<int> signal{0};
   ScriptedModel model;
+  Calls calls;
+  RecordingStrategy strategy{calls};
   OwnedLoader loader;
   RunContext run;
 };
