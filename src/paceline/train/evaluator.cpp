@@ -1,5 +1,6 @@
 #include "paceline/train/evaluator.h"
 
+#include "paceline/tensor/autocast.h"
 #include "paceline/train/step_reduction.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
   return *flag.const_data_ptr<double>() != 0;
 }
 
-std::optional<EvalResult> Evaluator::run(TrainModel& model, at::ScalarType dtype,
+std::optional<EvalResult> Evaluator::run(TrainModel& model, Precision precision,
                                          const RunContext& run) {
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
@@ -45,7 +46,8 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, at::ScalarType dtype
     if (any_rank_is_interrupted(run)) return std::nullopt;
     Batch batch = wrap(loader_.next());
     if (batch.size == 0) continue;
-    batch.inputs = batch.inputs.to(dtype);
+    batch.inputs = batch.inputs.to(storage_dtype(precision));
+    const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
     const at::Tensor outputs = model.forward(batch, {});
     const auto counts = sums.scratch_counts();
     model.count(outputs, batch, counts);

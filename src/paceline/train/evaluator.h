@@ -2,6 +2,7 @@
 
 #include "paceline/data/loader.h"
 #include "paceline/train/engine.h"
+#include "paceline/train/precision.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
@@ -27,7 +28,7 @@ class Evaluator {
       : loader_(loader), prefix_(std::move(prefix)), max_batches_(max_batches) {}
 
   /// Every rank must call it. Returns nothing if a signal on any rank interrupted it.
-  std::optional<EvalResult> run(TrainModel& model, at::ScalarType dtype, const RunContext& run);
+  std::optional<EvalResult> run(TrainModel& model, Precision precision, const RunContext& run);
 
  private:
   bool any_rank_is_interrupted(const RunContext& run) const;
