@@ -22,6 +22,14 @@ std::uint64_t bytes_of(const std::vector<tensor::StateShard>& shards) {
   return bytes;
 }
 
+std::string precision_text(const train::TrainerConfig& config) {
+  std::string text(config::enum_name(config.precision));
+  if (autocast_dtype(config.precision)) text += " by autocast, weights and optimizer state fp32";
+  if (config.precision == train::Precision::kFloat16)
+    text += fmt::format(", loss scaled by {:g} at first", config.grad_scaler.init_scale);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,
@@ -36,6 +44,7 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
   lines.push_back(fmt::format("model: {}, {} parameters{}", recipe.model.network.name,
                               base::format_count(num_parameters(session, false)),
                               recipe.train.channels_last ? ", channels-last" : ""));
+  lines.push_back("precision: " + precision_text(recipe.train));
   lines.push_back("batches: " + session.batches().text());
   lines.push_back(
       fmt::format("{} at learning rate {:g}, schedule {}; strategy {}; {} threads per rank",
@@ -52,8 +61,15 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
   const std::uint64_t model = bytes_of(state.strategy->model_state());
   const std::uint64_t optimizer = bytes_of(state.strategy->optimizer_state(*state.optimizer));
   const std::int64_t trained = num_parameters(session, true);
-  const std::uint64_t element = recipe.train.precision == train::Precision::kFloat64 ? 8 : 4;
+  const std::uint64_t element = c10::elementSize(train::storage_dtype(recipe.train.precision));
   const std::uint64_t gradients = static_cast<std::uint64_t>(trained) * element;
+  const auto autocast = autocast_dtype(recipe.train.precision);
+  const std::string copies =
+      autocast ? fmt::format("up to {} of {} copies of weights, ",
+                             base::format_bytes(static_cast<std::uint64_t>(trained) *
+                                                c10::elementSize(*autocast)),
+                             config::enum_name(recipe.train.precision))
+               : "";
 
   const BatchArithmetic& batches = session.batches();
   const std::int64_t per_rank =
@@ -69,10 +85,10 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
       fmt::format("operations: {:.2f} GFLOP forward per image, about {:.1f} TFLOP per step",
                   flops / 1e9, 3 * flops * static_cast<double>(batches.global_batch_size) / 1e12));
   lines.push_back(fmt::format(
-      "memory per rank: parameters and buffers {}, gradients {}, optimizer {}, {} "
+      "memory per rank: parameters and buffers {}, gradients {}, optimizer {}, {}{} "
       "batches of input {}; activations of a microbatch of {} come on top",
       base::format_bytes(model), base::format_bytes(gradients), base::format_bytes(optimizer),
-      recipe.data.prefetch_batches + 1,
+      copies, recipe.data.prefetch_batches + 1,
       base::format_bytes(input * static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1)),
       microbatch));
   return lines;

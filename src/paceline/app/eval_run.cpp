@@ -23,6 +23,7 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
   Recipe recipe = config::bind<Recipe>(
       node, {context.registries.catalogs(), context.communicator.world_size()});
   recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+  recipe.train.precision = train::choose_precision(recipe.train.precision, at::kCPU).precision;
   return recipe;
 }
 
@@ -54,9 +55,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
 
   const train::RunContext run{communicator, {}, recipe.run.seed, {}, context.received_signal};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
-  const auto dtype =
-      recipe.train.precision == train::Precision::kFloat64 ? at::kDouble : at::kFloat;
-  const auto result = evaluator.run(*model, *strategy, dtype, run);
+  const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, *result};
 }

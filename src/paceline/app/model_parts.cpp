@@ -13,7 +13,7 @@ namespace paceline::app {
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes) {
   std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
-  if (recipe.train.precision == train::Precision::kFloat64) nn::set_dtype(*network, at::kDouble);
+  nn::set_dtype(*network, train::storage_dtype(recipe.train.precision));
   network->initialize(recipe.run.seed);
   if (recipe.model.pretrained) {
     const auto tensors = checkpoint::named_tensors(*network);

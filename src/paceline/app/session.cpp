@@ -51,6 +51,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   train_part_.loader->start();  // reads the first batches while the model is built
 
   state_.clock.lengths = batches_.lengths;
+  if (recipe_.train.precision == train::Precision::kFloat16)
+    state_.scaler.emplace(recipe_.train.grad_scaler);
   state_.model = make_model(recipe_, context.registries, notes_);
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);

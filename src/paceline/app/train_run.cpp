@@ -69,16 +69,25 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
   std::unique_ptr<data::Dataset> train_set;
+  std::vector<std::string> notes;
+  config::Node learnt = config::Node::map();
   if (!loaded.written.find_path("model.num_classes")) {
     train_set = registries.datasets.build(loaded.value.data.source)->open(data::Split::kTrain);
-    config::Node learnt = config::Node::map();
     learnt.set("model", config::Node::map())
         .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
+  }
+  const auto choice = train::choose_precision(loaded.value.train.precision, at::kCPU);
+  if (choice.precision != loaded.value.train.precision) {
+    const std::string name(config::enum_name(choice.precision));
+    learnt.set("train", config::Node::map()).set("precision", config::Node::scalar(name));
+    notes.push_back(fmt::format("train.precision: auto is {}: {}", name, choice.reason));
+  }
+  if (!learnt.entries.empty()) {
     loaded.written = config::merge(loaded.written, learnt, config::describe<Recipe>());
     loaded.value = config::bind<Recipe>(loaded.written, context);
   }
   return {loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value),
-          std::move(train_set)};
+          std::move(train_set), std::move(notes)};
 }
 
 int run_training(const TrainRequest& request, const SessionContext& context) {
@@ -98,6 +107,7 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   agree_with_peers(loaded.resolved, session, communicator);
   if (is_main_rank) {
     for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);
+    for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
   }
   if (request.is_dry_run) {
     if (is_main_rank) {

@@ -25,11 +25,13 @@ struct TrainRequest {
 int run_training(const TrainRequest& request, const SessionContext& context);
 
 /// A recipe with what was written and every value resolved. model.num_classes follows the data set
-/// unless it was written. Throws ConfigError.
+/// unless it was written; train.precision: auto becomes what this machine is fast at. Throws
+/// ConfigError.
 struct LoadedRecipe {
   Recipe recipe;
   config::Node resolved;
   std::unique_ptr<data::Dataset> train_set;  ///< where the classes were counted, else null
+  std::vector<std::string> notes;            ///< what was chosen for the user, and why
 };
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,

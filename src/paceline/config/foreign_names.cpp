@@ -77,6 +77,11 @@ constexpr ForeignName kNames[] = {
     {"warmup_iters", "schedule.warmup", "{}ba", ""},
     // Step.
     {"no_amp", "train.precision", "fp32", ""},
+    {"amp", "train.precision", "fp16", ""},
+    {"use_amp", "train.precision", "fp16", ""},
+    {"fp16", "train.precision", "fp16", ""},
+    {"bf16", "train.precision", "bf16", ""},
+    {"init_scale", "train.grad_scaler.init_scale", "", ""},
     {"mixed_precision", "train.precision", "", ""},
     {"precision", "train.precision", "", ""},
     {"accumulate_grad_batches", "train.grad_accum_steps", "", ""},

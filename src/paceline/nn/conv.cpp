@@ -13,8 +13,8 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
 at::Tensor Conv2d::forward(const at::Tensor& input) const {
   const std::int64_t stride[] = {options_.stride, options_.stride};
   const std::int64_t padding[] = {options_.padding, options_.padding};
-  return at::convolution(input, weight, bias, stride, padding, /*dilation=*/{1, 1},
-                         /*transposed=*/false, /*output_padding=*/{0, 0}, /*groups=*/1);
+  // Not at::convolution, which the CPU's autocast leaves in float32.
+  return at::conv2d(input, weight, bias, stride, padding);
 }
 
 ImageSize Conv2d::output_size(const ImageSize& input) const {

@@ -1,6 +1,7 @@
 #include "paceline/parallel/replicated_strategy.h"
 
 #include "paceline/base/error.h"
+#include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
@@ -146,6 +147,12 @@ void ReplicatedStrategy::check_views() const {
         "parameter '{}' has left the flat memory: Module::to or set_data moved it after prepare()",
         parameters_[slot].name);
   }
+}
+
+// Every rank holds the same sums, and a term that is not finite makes a sum that is not: all ranks
+// come to the same answer without asking each other.
+bool ReplicatedStrategy::unscale_gradients(double factor) {
+  return optim::unscale(gradients_->flats(), factor);
 }
 
 double ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }

@@ -1,6 +1,7 @@
 #include "paceline/parallel/sharded_strategy.h"
 
 #include "paceline/base/error.h"
+#include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
@@ -187,6 +188,14 @@ std::vector<at::Tensor> ShardedStrategy::grad_shards() const {
     }
   }
   return shards;
+}
+
+bool ShardedStrategy::unscale_gradients(double factor) {
+  const std::vector<at::Tensor> shards = grad_shards();
+  const bool own = optim::unscale(shards, factor);
+  const at::Tensor any = at::full({1}, own ? 1.0 : 0.0, shards.front().options().dtype(at::kFloat));
+  shard_group().all_reduce(any, comm::ReduceOp::kMax, "gradients are finite")->wait();
+  return any.item<float>() != 0;
 }
 
 double ShardedStrategy::grad_norm() {

@@ -58,6 +58,7 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  bool unscale_gradients(double factor) override;
   double grad_norm() override;
   double clip_grad_norm(double max_norm) override;
   void clip_grad_value(double max_value) override;

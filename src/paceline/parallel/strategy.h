@@ -21,8 +21,9 @@ using tensor::StateShard;
 /// what each rank saves. Every rank must call every function in the same order.
 ///
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
-/// finish_gradients, clip, optimizer step. Gradients are summed over microbatches and ranks; the
-/// caller weighs a loss that is summed over samples by 1 / the samples of the global batch.
+/// finish_gradients, unscale (fp16), clip, optimizer step. Gradients are summed over microbatches
+/// and ranks; the caller weighs a loss that is summed over samples by 1 / the samples of the global
+/// batch.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -46,6 +47,9 @@ class Strategy {
   /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that
   /// names the parameters which got no gradient, unless unused parameters are allowed.
   virtual void finish_gradients() = 0;
+  /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns
+  /// whether any of them, on any rank, was infinite or NaN: the same on all ranks.
+  virtual bool unscale_gradients(double factor) = 0;
 
   /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients).
   virtual double grad_norm() = 0;

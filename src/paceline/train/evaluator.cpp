@@ -1,5 +1,7 @@
 #include "paceline/train/evaluator.h"
 
+#include "paceline/tensor/autocast.h"
+
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -29,7 +31,7 @@ bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
   return *flag.const_data_ptr<double>() != 0;
 }
 
-bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, at::ScalarType dtype,
+bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
                             const RunContext& run, StepReduction& sums) {
   loader_.seek(0);
   const std::int64_t num_batches =
@@ -41,7 +43,8 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, at:
       strategy.forward_nothing();
       continue;
     }
-    batch.inputs = batch.inputs.to(dtype);
+    batch.inputs = batch.inputs.to(storage_dtype(precision));
+    const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
     const at::Tensor outputs = model.forward(batch, {});
     const auto counts = sums.scratch_counts();
     model.count(outputs, batch, counts);
@@ -51,13 +54,13 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, at:
 }
 
 std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& strategy,
-                                         at::ScalarType dtype, const RunContext& run) {
+                                         Precision precision, const RunContext& run) {
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(model);
   StepReduction sums(run.communicator, model.count_names().size());
   strategy.begin_evaluation();
-  const bool is_complete = add_batches(model, strategy, dtype, run, sums);
+  const bool is_complete = add_batches(model, strategy, precision, run, sums);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
   sums.start(/*wants_stop=*/false);

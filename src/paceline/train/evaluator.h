@@ -2,6 +2,7 @@
 
 #include "paceline/data/loader.h"
 #include "paceline/train/engine.h"
+#include "paceline/train/precision.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
@@ -30,12 +31,12 @@ class Evaluator {
   /// `strategy` holds the model's parameters. Every rank must call it. Returns nothing if a signal
   /// on any rank interrupted it.
   std::optional<EvalResult> run(TrainModel& model, parallel::Strategy& strategy,
-                                at::ScalarType dtype, const RunContext& run);
+                                Precision precision, const RunContext& run);
 
  private:
   bool any_rank_is_interrupted(const RunContext& run) const;
   /// Adds up the losses and counts of the batches; false if a signal interrupted it.
-  bool add_batches(TrainModel& model, parallel::Strategy& strategy, at::ScalarType dtype,
+  bool add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
                    const RunContext& run, StepReduction& sums);
 
   data::DataLoader& loader_;

@@ -17,6 +17,7 @@ namespace paceline::train {
 ///             kAfterBackward
 ///           kGradientsReady              summed over microbatches and ranks, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
+///                                        these three not in a step that fp16 skips for overflow
 ///         kStepEnd                       the step is counted; its values are logged
 ///       kEpochEnd                        after the last step of an epoch
 ///       kEvalStart  kEvalEnd             when evaluation is due

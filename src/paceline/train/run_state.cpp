@@ -21,15 +21,17 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
   for (const auto& [name, value] : state.last_eval) {
     if (std::isfinite(value)) last_eval[name] = value;
   }
-  return {{"clock",
-           {{"step", state.clock.step},
-            {"samples", state.clock.samples},
-            {"elapsed_s", state.clock.elapsed_s}}},
-          {"optimizer", {{"num_steps", state.optimizer->num_steps()}}},
-          {"last_eval", std::move(last_eval)},
-          {"last_eval_step", state.last_eval_step},
-          {"is_eval_pending", state.is_eval_pending},
-          {"engine", engine.state_dict()}};
+  nlohmann::json saved = {{"clock",
+                           {{"step", state.clock.step},
+                            {"samples", state.clock.samples},
+                            {"elapsed_s", state.clock.elapsed_s}}},
+                          {"optimizer", {{"num_steps", state.optimizer->num_steps()}}},
+                          {"last_eval", std::move(last_eval)},
+                          {"last_eval_step", state.last_eval_step},
+                          {"is_eval_pending", state.is_eval_pending},
+                          {"engine", engine.state_dict()}};
+  if (state.scaler) saved["grad_scaler"] = state.scaler->state_dict();
+  return saved;
 }
 
 void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine) try {
@@ -41,6 +43,7 @@ void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& eng
   state.last_eval = saved.at("last_eval").get<std::map<std::string, double>>();
   state.last_eval_step = saved.at("last_eval_step").get<std::int64_t>();
   state.is_eval_pending = saved.at("is_eval_pending").get<bool>();
+  if (state.scaler) state.scaler->load_state_dict(saved.at("grad_scaler"));
   engine.load_state_dict(saved.at("engine"));
 } catch (const nlohmann::json::exception& error) {
   throw base::CheckpointError(

@@ -14,8 +14,8 @@ namespace paceline::train {
 /// All tensors of a run as this rank holds them: the model's and the optimizer's.
 std::vector<tensor::StateShard> state_shards(const TrainState& state);
 
-/// All else that a run must remember: clock, optimizer steps, newest evaluation, algorithms,
-/// callbacks.
+/// All else that a run must remember: clock, optimizer steps, loss scale, newest evaluation,
+/// algorithms, callbacks.
 nlohmann::json state_dict(const TrainState& state, const Engine& engine);
 
 /// Restores what state_dict() gave. Throws CheckpointError for a part that is missing.

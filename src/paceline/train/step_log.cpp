@@ -74,6 +74,10 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   }
   values_.push_back({"train/lr", state.lr});
   if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});
+  if (state.scaler) {
+    values_.push_back({"train/loss_scale", state.scaler->scale()});
+    values_.push_back({"train/skipped_steps", static_cast<double>(state.scaler->num_skipped())});
+  }
   if (throughput_.steps_per_s() > 0) {  // not yet after the first step
     values_.push_back({"throughput/images_per_s", throughput_.samples_per_s()});
     values_.push_back({"throughput/batches_per_s", throughput_.steps_per_s()});

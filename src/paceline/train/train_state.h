@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/metrics/meters.h"
+#include "paceline/optim/grad_scaler.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/train/batch.h"
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,8 @@ struct TrainState {
   std::unique_ptr<TrainModel> model;
   std::unique_ptr<parallel::Strategy> strategy;
   std::unique_ptr<optim::Optimizer>
-      optimizer;  ///< null until the strategy has laid out the parameters
+      optimizer;                            ///< null until the strategy has laid out the parameters
+  std::optional<optim::GradScaler> scaler;  ///< of precision fp16
   Clock clock;
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
   std::int64_t last_eval_step = -1;         ///< when that was

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+#include "paceline/tensor/autocast.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,9 @@
 
 namespace paceline::train {
 namespace {
+
+// torch's scaler would go on to 0, and every step would be skipped in silence.
+constexpr double kLeastLossScale = 1.0 / 1024;
 
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -50,10 +54,13 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
       eval_interval_(std::max<std::int64_t>(1, to_steps(config.eval_every, state_.clock.lengths))),
       wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
-      dtype_(config.precision == Precision::kFloat64 ? at::kDouble : at::kFloat),
+      storage_dtype_(storage_dtype(config.precision)),
+      autocast_dtype_(autocast_dtype(config.precision)),
       reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0),
       log_(run_.sinks,
            config.log_accuracy ? state_.model->count_names() : std::span<const std::string>()) {
+  PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
+                 "precision fp16, and only it, needs TrainState::scaler");
   if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
 }
 
@@ -88,21 +95,17 @@ void Trainer::train_step() {
   state_.phases.reset();
   state_.phases.start();
   state_.batch = wrap(loader_.next());
-  state_.batch.inputs = state_.batch.inputs.to(dtype_);
+  state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
   if (state_.clock.step == 0) log_.describe_input(state_);
   engine_.fire(Event::kStepStart, state_, run_);
 
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
+  state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   accumulate_gradients();
   if (state_.clock.step == 0) log_.describe_communication(state_);
   if (reduction_.any_not_finite()) fail_not_finite();
-  engine_.fire(Event::kGradientsReady, state_, run_);
-  limit_gradients();
-
-  engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
-  state_.optimizer->step(state_.lr);
-  engine_.fire(Event::kAfterOptimizerStep, state_, run_);
+  if (unscale_gradients()) apply_gradients();  // else fp16 overflowed and the step is skipped
   state_.phases.mark(metrics::Phase::kOptimizer);
 
   state_.clock.step += 1;
@@ -131,14 +134,7 @@ void Trainer::process_microbatch(bool is_last) {
     state_.strategy->backward_nothing();
     return;
   }
-  const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
-  engine_.fire(Event::kBeforeForward, state_, run_);
-  state_.outputs = state_.model->forward(state_.batch, context);
-  engine_.fire(Event::kAfterForward, state_, run_);
-  engine_.fire(Event::kBeforeLoss, state_, run_);
-  state_.loss = state_.model->loss(state_.outputs, state_.batch);
-  engine_.fire(Event::kAfterLoss, state_, run_);
-
+  compute_loss();
   const auto counts = reduction_.scratch_counts();
   if (!counts.empty()) state_.model->count(state_.outputs, state_.batch, counts);
   const double loss = state_.loss.item<double>();
@@ -153,15 +149,47 @@ void Trainer::process_microbatch(bool is_last) {
   engine_.fire(Event::kBeforeBackward, state_, run_);
   // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
   // batches.
-  state_.strategy->backward(state_.loss, 1.0 / static_cast<double>(state_.batch.global_size));
+  const double scale = state_.scaler ? state_.scaler->scale() : 1.0;
+  state_.strategy->backward(state_.loss, scale / static_cast<double>(state_.batch.global_size));
   engine_.fire(Event::kAfterBackward, state_, run_);
   state_.phases.mark(metrics::Phase::kBackward);
+}
+
+void Trainer::compute_loss() {
+  const tensor::AutocastGuard autocast(state_.batch.inputs.device().type(), autocast_dtype_);
+  const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
+  engine_.fire(Event::kBeforeForward, state_, run_);
+  state_.outputs = state_.model->forward(state_.batch, context);
+  engine_.fire(Event::kAfterForward, state_, run_);
+  engine_.fire(Event::kBeforeLoss, state_, run_);
+  state_.loss = state_.model->loss(state_.outputs, state_.batch);
+  engine_.fire(Event::kAfterLoss, state_, run_);
+}
+
+bool Trainer::unscale_gradients() {
+  if (!state_.scaler) return true;
+  const bool overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
+  state_.scaler->update(overflows);
+  if (overflows && state_.scaler->scale() < kLeastLossScale) {
+    throw base::DivergedError(
+        fmt::format("the gradients of step {} are not finite however little the loss is scaled. "
+                    "The step was not applied. Lower optimizer.lr, or use train.precision: bf16",
+                    state_.clock.step + 1));
+  }
+  return !overflows;
+}
+
+void Trainer::apply_gradients() {
+  engine_.fire(Event::kGradientsReady, state_, run_);
+  limit_gradients();
+  engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
+  state_.optimizer->step(state_.lr);
+  engine_.fire(Event::kAfterOptimizerStep, state_, run_);
 }
 
 void Trainer::limit_gradients() {
   const bool is_logged =
       config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0;
-  state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   if (config_.grad_clip_norm) {
     state_.grad_norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
   } else if (is_logged) {
@@ -194,7 +222,7 @@ std::optional<FitResult> Trainer::reach_safe_point() {
 void Trainer::evaluate() {
   engine_.fire(Event::kEvalStart, state_, run_);
   const std::optional<EvalResult> result =
-      evaluator_->run(*state_.model, *state_.strategy, dtype_, run_);
+      evaluator_->run(*state_.model, *state_.strategy, config_.precision, run_);
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;

@@ -53,6 +53,12 @@ class Trainer {
   void train_step();
   void accumulate_gradients();
   void process_microbatch(bool is_last);
+  /// Forward and loss of the microbatch, in the run's precision.
+  void compute_loss();
+  /// Undoes the loss scale of fp16. False if gradients overflowed: the step is not applied then, on
+  /// any rank. Throws DivergedError when no scale is small enough.
+  bool unscale_gradients();
+  void apply_gradients();
   void limit_gradients();
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
   /// does.
@@ -82,7 +88,8 @@ class Trainer {
   double wall_clock_limit_s_;    ///< infinite if there is none
   double elapsed_before_s_ = 0;  ///< of earlier starts of the run
   double fit_start_s_ = 0;
-  at::ScalarType dtype_;
+  at::ScalarType storage_dtype_;
+  std::optional<at::ScalarType> autocast_dtype_;
   StepReduction reduction_;
   StepLog log_;
   std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "paceline/config/schema.h"
+#include "paceline/optim/grad_scaler.h"
 #include "paceline/train/condition.h"
+#include "paceline/train/precision.h"
 
 #include <cstdint>
 #include <optional>
@@ -9,13 +11,12 @@
 
 namespace paceline::train {
 
-enum class Precision { kFloat32, kFloat64 };
-
 /// The `train` section of a recipe.
 struct TrainerConfig {
   config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
   std::optional<config::Duration> min_duration;
   Precision precision = Precision::kFloat32;
+  optim::GradScalerConfig grad_scaler;
   bool channels_last = true;
   int grad_accum_steps = 1;
   std::optional<double> grad_clip_norm;
@@ -30,12 +31,6 @@ struct TrainerConfig {
 }  // namespace paceline::train
 
 template <>
-struct paceline::config::EnumNames<paceline::train::Precision> {
-  static constexpr std::array names{EnumName{paceline::train::Precision::kFloat32, "fp32"},
-                                    EnumName{paceline::train::Precision::kFloat64, "fp64"}};
-};
-
-template <>
 struct paceline::config::Schema<paceline::train::TrainerConfig> {
   using Config = paceline::train::TrainerConfig;
   static constexpr std::string_view name = "train";
@@ -47,7 +42,10 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
             MayChangeOnResume{}),
       field(&Config::min_duration, "min_duration",
             "No condition and no early stop ends the run before this.", MayChangeOnResume{}),
-      field(&Config::precision, "precision", "Type of weights and activations."),
+      field(&Config::precision, "precision",
+            "What the network computes in: fp32, fp64, bf16 or fp16 (float32 weights, and autocast "
+            "as PyTorch's), or auto: the fastest of fp32, bf16 and fp16 on this machine."),
+      field(&Config::grad_scaler, "grad_scaler", "The factor on the loss of precision fp16."),
       field(&Config::channels_last, "channels_last",
             "Images and convolution weights in NHWC order in memory."),
       field(&Config::grad_accum_steps, "grad_accum_steps",
@@ -71,6 +69,9 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
             MayChangeOnResume{})};
 
   static void validate(const Config& value, Problems& problems) {
+    if (value.precision != paceline::train::Precision::kFloat16 &&
+        value.grad_scaler != paceline::optim::GradScalerConfig{})
+      problems.add("grad_scaler", "only precision fp16 scales the loss");
     if (!value.stop_when) return;
     try {
       paceline::train::Condition::parse(*value.stop_when);

@@ -4,6 +4,7 @@
 #include "golden/models/reference_weights.h"
 #include "paceline/models/builtin.h"
 #include "paceline/nn/losses.h"
+#include "support/one_thread.h"
 
 #include <cmath>
 #include <fstream>
@@ -18,6 +19,7 @@ namespace paceline::models {
 namespace {
 
 using nlohmann::json;
+using paceline::test::OneThread;
 
 const json& golden() {
   static const json numbers =
@@ -46,18 +48,6 @@ std::shared_ptr<nn::Network> make(const std::string& name, std::int64_t num_clas
   }
   return registry.build(component);
 }
-
-/// Restores the number of threads, which other tests share.
-class OneThread {
- public:
-  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 double norm_of(const at::Tensor& tensor) { return tensor.to(at::kDouble).norm().item<double>(); }
 

@@ -1,4 +1,5 @@
-"""Writes optimizers.json and schedules.json from torch.optim (torch 2.11.0): python make_golden.py"""
+"""Writes optimizers.json, schedules.json and grad_scaler.json from torch.optim and torch.amp (torch 2.11.0):
+python make_golden.py"""
 import json
 import math
 import pathlib
@@ -91,6 +92,35 @@ def schedules():
     }
 
 
+def run_grad_scaler(options):
+    """SGD over gradients that are scaled by hand; every step whose number is in `overflows` has an infinite one."""
+    overflows = [2, 3, 9, 17, 18, 19, 30]
+    param = torch.nn.Parameter(wave([7], 0.0, torch.float32))
+    optimizer = torch.optim.SGD([param], lr=LR, momentum=0.9, fused=False, foreach=False)
+    scaler = torch.amp.GradScaler("cpu", **options)
+    scales, trackers = [], []
+    for step in range(32):
+        param.grad = wave([7], step + 1.0, torch.float32) * scaler.scale(torch.ones(()))
+        if step in overflows:
+            param.grad[step % 7] = math.inf
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        trackers.append(scaler.state_dict()["_growth_tracker"])
+    return {"options": options, "overflows": overflows, "scales": scales, "growth_trackers": trackers,
+            "params": param.detach().tolist()}
+
+
+def grad_scalers():
+    return [run_grad_scaler(options) for options in (
+        {"init_scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000},
+        {"init_scale": 1000.0, "growth_factor": 1.7, "backoff_factor": 0.3, "growth_interval": 3},
+        {"init_scale": 1e37, "growth_factor": 8.0, "backoff_factor": 0.5, "growth_interval": 2},  # ends at the top
+    )]
+
+
 if __name__ == "__main__":
-    for name, content in (("optimizers", optimizers()), ("schedules", schedules())):
+    for name, content in (("optimizers", optimizers()), ("schedules", schedules()),
+                          ("grad_scaler", grad_scalers())):
         (HERE / f"{name}.json").write_text(json.dumps(content) + "\n")

@@ -51,6 +51,17 @@ TEST(Recipe, RefusesTwoBatchSizes) {
   }
 }
 
+TEST(Recipe, NamesOfPrecisionsFromOtherTrainersBind) {
+  for (const char* foreign : {"16", "16-mixed", "amp_fp16", "half", "bf16-mixed", "amp_bf16",
+                              "bfloat16", "32", "no", "64-true", "double"}) {
+    const auto ours = config::translate_value("train.precision", foreign);
+    ASSERT_TRUE(ours) << foreign;
+    const Recipe recipe = bind_text("train: {precision: " + *ours + "}");
+    EXPECT_EQ(config::enum_name(recipe.train.precision), *ours);
+  }
+  EXPECT_EQ(bind_text("train: {precision: auto}").train.precision, train::Precision::kAuto);
+}
+
 /// What is wrong with an override of the defaults.
 std::string complaint_about(const std::string& text) {
   const auto registries = make_registries();
@@ -66,6 +77,16 @@ std::string complaint_about(const std::string& text) {
     return error.what();
   }
   return "";
+}
+
+TEST(Recipe, OnlyFp16HasAGradScaler) {
+  EXPECT_THAT(complaint_about("train={precision: bf16, grad_scaler: {init_scale: 8}}"),
+              HasSubstr("train.grad_scaler: only precision fp16"));
+  EXPECT_EQ(complaint_about("train={precision: fp16, grad_scaler: {init_scale: 8}}"), "");
+  EXPECT_EQ(complaint_about("train={precision: bf16, grad_scaler: {init_scale: 65536}}"), "")
+      << "as a resolved recipe has it";
+  EXPECT_THAT(complaint_about("train={precision: fp16, grad_scaler: {growth_factor: 1}}"),
+              HasSubstr("more than 1"));
 }
 
 void add_names(const config::StructInfo& info, std::set<std::string>& names) {

@@ -104,7 +104,8 @@ class TrainRunTest : public ::testing::Test {
     for (std::string line; std::getline(metrics, line);) {
       const nlohmann::json values = nlohmann::json::parse(line);
       std::string text = "step " + values.at("step").dump();
-      for (const char* name : {"train/loss", "val/loss"}) {
+      for (const char* name :
+           {"train/loss", "val/loss", "train/loss_scale", "train/skipped_steps"}) {
         if (values.contains(name)) text += fmt::format(" {} {}", name, values.at(name).dump());
       }
       lines.push_back(text);
@@ -170,7 +171,7 @@ TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
       log_,
       AllOf(
           HasSubstr("data: 7 training and 3 validation images, 5 classes, 16 x 16 pixels"),
-          HasSubstr("model: vit, 6,581 parameters, channels-last"),
+          HasSubstr("model: vit, 6,581 parameters, channels-last"), HasSubstr("precision: fp32\n"),
           HasSubstr("batches: 4 images a step = 1 ranks x 4, in 2 microbatches of up to 2; 2 steps "
                     "an epoch, 4 in all"),
           HasSubstr(
@@ -182,6 +183,56 @@ TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
                       "batches of input 36.0 KiB; activations of a microbatch of 2"),
             HasSubstr("nothing was trained")));
   EXPECT_FALSE(fs::exists(run_));
+}
+
+TEST_F(TrainRunTest, SaysWhatItComputesIn) {
+  TrainRequest request;
+  request.is_dry_run = true;
+  request.overrides = {"train.precision=fp16", "train.grad_scaler.init_scale=1024"};
+  train(request);
+  EXPECT_THAT(log_,
+              AllOf(HasSubstr("precision: fp16 by autocast, weights and optimizer state fp32, "
+                              "loss scaled by 1024 at first"),
+                    HasSubstr("up to 12.9 KiB of fp16 copies of weights, 3 batches")));
+}
+
+TEST_F(TrainRunTest, AutoPrecisionBecomesWhatThisCpuIsFastAt) {
+  const auto choice = train::choose_precision(train::Precision::kAuto, at::kCPU);
+  const std::string name(config::enum_name(choice.precision));
+  EXPECT_EQ(train({"train.precision=auto"}), 0);
+  EXPECT_THAT(log_, HasSubstr("note: train.precision: auto is " + name + ": " + choice.reason));
+  EXPECT_THAT(base::read_file(run_ / "config.yaml"), HasSubstr("precision: " + name))
+      << "another machine that is fast at something else must not resume the run in that";
+  const auto as_trained = evaluate()->result.values;
+  EXPECT_EQ(evaluate({"train.precision=auto"})->result.values, as_trained);
+}
+
+TEST_F(TrainRunTest, EvaluatesInThePrecisionOfTheRecipe) {
+  EXPECT_EQ(train({"train.precision=bf16"}), 0);
+  const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
+  const double loss = evaluate()->result.values.at("val/loss");
+  EXPECT_NEAR(loss, summary.at("metrics").at("val/loss"), 1e-6);
+  EXPECT_NE(evaluate({"train.precision=fp32"})->result.values.at("val/loss"), loss);
+}
+
+TEST_F(TrainRunTest, ResumeGoesOnWithTheLossScale) {
+  // So large a scale overflows at once; later it grows after each pair of good steps.
+  const std::vector<std::string> overrides{
+      "train.precision=fp16", "train.duration=16ba", "checkpoint.every=5ba",
+      "checkpoint.keep_last=9", "train.grad_scaler={init_scale: 4e6, growth_interval: 2}"};
+  EXPECT_EQ(train(overrides), 0);
+  const std::vector<std::string> metrics = logged(run_);
+  const std::string weights = newest_weights(run_);
+  EXPECT_THAT(metrics.front(), HasSubstr("train/skipped_steps 1"));
+  for (const char* name : {"step-00000010", "step-00000015", "step-00000016"})
+    ASSERT_GT(fs::remove_all(run_ / "checkpoints" / name), 0U) << name;
+  TrainRequest request;
+  request.overrides = overrides;
+  request.resume = "auto";
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, HasSubstr("step-00000005 at step 5"));
+  EXPECT_EQ(logged(run_), metrics);
+  EXPECT_EQ(newest_weights(run_), weights);
 }
 
 TEST_F(TrainRunTest, AFastDevRunDoesEveryKindOfWorkAndLeavesNothing) {

@@ -4,6 +4,7 @@
 #include "paceline/models/vit.h"
 #include "paceline/nn/losses.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/tensor/autocast.h"
 
 #include <gtest/gtest.h>
 
@@ -80,6 +81,19 @@ TEST(FusedVitBlock, IsUsedUnlessSomethingDrops) {
   EXPECT_NE(node_of(0.0, FusedMode::kOff), fused_name);
   EXPECT_NE(node_of(0.5, FusedMode::kAuto), fused_name);
   EXPECT_THROW(node_of(0.5, FusedMode::kOn), base::ConfigError);
+}
+
+TEST(FusedVitBlock, AutocastRunsItsTwin) {
+  const auto logits = [](FusedMode fused) {
+    Vit vit(config(fused));
+    vit.initialize(3);
+    const tensor::AutocastGuard autocast(at::kCPU, at::kBFloat16);
+    return vit.forward(at::linspace(-1, 1, 3 * 32 * 32).view({1, 3, 32, 32}), {}).detach();
+  };
+  const at::Tensor plain = logits(FusedMode::kOff);
+  EXPECT_EQ(plain.scalar_type(), at::kBFloat16);
+  EXPECT_TRUE(at::equal(logits(FusedMode::kAuto), plain));
+  EXPECT_THROW(logits(FusedMode::kOn), base::ConfigError);
 }
 
 TEST(FusedVitBlock, NoticesWeightsChangedBeforeBackward) {

@@ -1,5 +1,7 @@
 #include "paceline/nn/conv.h"
 
+#include "paceline/tensor/autocast.h"
+
 #include <gtest/gtest.h>
 
 namespace paceline::nn {
@@ -34,6 +36,12 @@ TEST(Conv2d, ForetellsItsOutputSizeAndFlops) {
 TEST(Conv2d, RegistersABiasOnlyWhenAskedTo) {
   EXPECT_EQ(Conv2d(1, 1, 1, {}).named_parameters().size(), 1u);
   EXPECT_EQ(Conv2d(1, 1, 1, {.bias = true}).named_parameters().size(), 2u);
+}
+
+TEST(Conv2d, ComputesInTheTypeOfAutocast) {
+  const Conv2d conv(3, 4, 1, {});
+  const tensor::AutocastGuard autocast(at::kCPU, at::kBFloat16);
+  EXPECT_EQ(conv.forward(at::ones({1, 3, 2, 2})).scalar_type(), at::kBFloat16);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "paceline/nn/losses.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/autocast.h"
 
 #include <cmath>
 
@@ -46,6 +47,19 @@ TEST(CrossEntropy, TakesProbabilitiesAndSkipsMaskedSamples) {
   const at::Tensor masked = at::tensor({2, -100}, at::kLong);
   EXPECT_NEAR(loss.sum(logits(), masked).item<double>(),
               loss.sum(logits().slice(0, 0, 1), indices.slice(0, 0, 1)).item<double>(), 1e-14);
+}
+
+TEST(CrossEntropy, UnderAutocastItIsComputedInFloat32) {
+  const CrossEntropy loss({.label_smoothing = 0.1});
+  const at::Tensor indices = at::tensor({2, 0}, at::kLong);
+  for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
+    const at::Tensor reduced = logits().mul(1.7).to(dtype);
+    const at::Tensor expected = loss.sum(reduced.to(at::kFloat), indices);
+    const tensor::AutocastGuard autocast(at::kCPU, dtype);
+    EXPECT_TRUE(at::equal(loss.sum(reduced, indices), expected)) << "and the type is the same";
+    const at::Tensor one_hot = at::one_hot(indices, 3).to(at::kFloat);
+    EXPECT_EQ(loss.sum(reduced, one_hot).scalar_type(), at::kFloat);
+  }
 }
 
 TEST(CrossEntropy, RefusesSmoothingOutsideItsRange) {

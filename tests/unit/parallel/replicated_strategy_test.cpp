@@ -5,6 +5,7 @@
 #include "paceline/tensor/torch.h"
 #include "support/small_net.h"
 
+#include <limits>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -65,6 +66,21 @@ TEST(ReplicatedStrategy, GradientsAreAutogradsOwn) {
     EXPECT_EQ(found.at(item.key()).strides(), item.value().strides());
   }
   for (const auto& item : net.named_parameters()) EXPECT_FALSE(item.value().grad().defined());
+}
+
+TEST(ReplicatedStrategy, UnscalesAllGradientsAndFindsAnInfiniteOne) {
+  SmallNet net;
+  const auto strategy = make_none({});
+  strategy->prepare(net, kRules);
+  run_backward(*strategy, net);
+  const at::Tensor expected = gradients(*strategy).at("conv_weight").clone();
+  const double norm = strategy->grad_norm();
+  run_backward(*strategy, net, 1024.0);
+  EXPECT_FALSE(strategy->unscale_gradients(1.0 / 1024.0));
+  EXPECT_TRUE(at::allclose(gradients(*strategy).at("conv_weight"), expected, 1e-12, 1e-14));
+  EXPECT_NEAR(strategy->grad_norm(), norm, 1e-12 * norm);
+  run_backward(*strategy, net, std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(strategy->unscale_gradients(1.0));
 }
 
 TEST(ReplicatedStrategy, LaterMicrobatchesAddAndANewStepOverwrites) {

@@ -49,6 +49,22 @@ TEST(RunState, ComesBackWhole) {
   EXPECT_EQ(loaded.optimizer->num_steps(), 7);
 }
 
+TEST(RunState, TheLossScaleComesBackAndMustBeThere) {
+  Calls calls;
+  Engine engine({}, {});
+  TrainState saved = trained_state(calls);
+  saved.scaler.emplace(optim::GradScalerConfig{});
+  saved.scaler->update(true);
+  const auto json = nlohmann::json::parse(state_dict(saved, engine).dump());
+  TrainState loaded = new_state(calls);
+  loaded.scaler.emplace(optim::GradScalerConfig{});
+  load_state_dict(json, loaded, engine);
+  EXPECT_EQ(loaded.scaler->scale(), 32768.0);
+  EXPECT_EQ(loaded.scaler->num_skipped(), 1);
+  const nlohmann::json without = state_dict(trained_state(calls), engine);
+  EXPECT_THROW(load_state_dict(without, loaded, engine), base::CheckpointError);
+}
+
 TEST(RunState, AMetricThatIsNotFiniteIsLeftOut) {
   Calls calls;
   Engine engine({}, {});

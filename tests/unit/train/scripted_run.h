@@ -65,7 +65,9 @@ class ScriptedModel final : public train::TrainModel {
 /// Writes down what it is asked to do, and does nothing.
 class RecordingStrategy final : public parallel::Strategy {
  public:
-  explicit RecordingStrategy(Calls& calls) : calls_(calls) {}
+  /// `overflows` tells whether the gradients at hand do.
+  RecordingStrategy(Calls& calls, std::function<bool()> overflows)
+      : calls_(calls), overflows_(std::move(overflows)) {}
   std::string_view name() const override { return "recording"; }
   void prepare(torch::nn::Module&, std::span<const optim::GroupRule>) override {}
   std::vector<optim::ParamGroup> param_groups() override { return {}; }
@@ -78,6 +80,10 @@ class RecordingStrategy final : public parallel::Strategy {
   }
   void backward_nothing() override { calls_.push_back("backward nothing"); }
   void finish_gradients() override { calls_.push_back("finish"); }
+  bool unscale_gradients(double factor) override {
+    calls_.push_back(fmt::format("unscale by 1/{:g}", 1.0 / factor));
+    return overflows_();
+  }
   double grad_norm() override { return calls_.push_back("norm"), 3.0; }
   double clip_grad_norm(double limit) override {
     return calls_.push_back(fmt::format("clip norm {}", limit)), 4.0;
@@ -94,6 +100,7 @@ class RecordingStrategy final : public parallel::Strategy {
 
  private:
   Calls& calls_;
+  std::function<bool()> overflows_;
 };
 
 class RecordingOptimizer final : public optim::Optimizer {
@@ -250,11 +257,17 @@ struct ScriptedRun {
         train_loader(num_samples, batch_size, true, ranks),
         val_loader(3, batch_size, false, ranks) {
     state.model = std::make_unique<ScriptedModel>();
-    state.strategy = std::make_unique<RecordingStrategy>(calls);
+    state.strategy = std::make_unique<RecordingStrategy>(calls, [this] { return overflows(); });
     state.optimizer = std::make_unique<RecordingOptimizer>(calls);
     state.clock.lengths.steps_per_epoch = (*train_loader).batches_per_epoch();
     state.clock.lengths.samples_per_step = batch_size;
     config.duration = {{{3, config::TimeUnit::kBatch}}};
+  }
+
+  /// Trains in fp16 from here on.
+  void scale_loss(const optim::GradScalerConfig& scaler) {
+    config.precision = train::Precision::kFloat16;
+    state.scaler.emplace(scaler);
   }
 
   ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
@@ -287,6 +300,7 @@ struct ScriptedRun {
   HalfFromStepTwo schedule;
   RecordingSink sink;
   Calls calls;  ///< of strategy and optimizer
+  std::function<bool()> overflows = [] { return false; };
   Watcher::Function watch = [](train::Event, const train::TrainState&) { return std::nullopt; };
 };
 

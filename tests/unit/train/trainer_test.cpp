@@ -152,6 +152,84 @@ TEST_F(TrainerTest, LimitsAndMeasuresGradients) {
   EXPECT_THAT(has_norm, ElementsAre(true, false, true, false)) << "before steps 0, 1, 2 and 3";
 }
 
+TEST_F(TrainerTest, AStepWhoseScaledGradientsOverflowIsSkipped) {
+  run_.scale_loss({.init_scale = 8, .growth_interval = 1});
+  run_.config.grad_clip_norm = 0.5;
+  run_.overflows = [&] { return run_.state.clock.step == 1; };
+  std::vector<std::int64_t> with_gradients;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kGradientsReady) with_gradients.push_back(state.clock.step);
+    return std::nullopt;
+  };
+  run_.fit();
+  EXPECT_THAT(run_.calls,
+              ElementsAre("microbatch first last", "backward 16.0000", "finish", "unscale by 1/8",
+                          "clip norm 0.5", "step at 0.1",  // then the scale grows
+                          "microbatch first last", "backward 32.0000", "finish", "unscale by 1/16",
+                          "microbatch first last", "backward 16.0000", "finish", "unscale by 1/8",
+                          "clip norm 0.5", "step at 0.05"));
+  EXPECT_EQ(run_.state.optimizer->num_steps(), 2);
+  EXPECT_EQ(run_.state.clock.step, 3) << "the schedule counts the skipped step";
+  EXPECT_THAT(with_gradients, ElementsAre(0, 2));
+
+  std::vector<std::pair<double, double>> logged;
+  std::vector<bool> has_norm;
+  for (const auto& [at, values] : run_.sink.steps) {
+    logged.emplace_back(values.at("train/loss_scale"), values.at("train/skipped_steps"));
+    has_norm.push_back(values.contains("train/grad_norm"));
+  }
+  EXPECT_THAT(logged, ElementsAre(std::pair(16.0, 0.0), std::pair(8.0, 1.0), std::pair(16.0, 1.0)));
+  EXPECT_THAT(has_norm, ElementsAre(true, false, true));
+}
+
+TEST_F(TrainerTest, GradientsThatNoScaleMakesFiniteEndTheRun) {
+  run_.scale_loss({.init_scale = 4});
+  run_.config.duration = batches(100);
+  run_.overflows = [] { return true; };
+  EXPECT_THROW(run_.fit(), base::DivergedError);
+  EXPECT_EQ(run_.state.clock.step, 12) << "the 13th half of 4 is below 1/1024";
+  EXPECT_EQ(run_.state.optimizer->num_steps(), 0);
+}
+
+TEST_F(TrainerTest, ALossThatIsNotFiniteIsNoOverflow) {
+  run_.scale_loss({});
+  run_.model().train_loss = [](const Batch&) { return std::numeric_limits<double>::infinity(); };
+  EXPECT_THROW(run_.fit(), base::DivergedError);
+  EXPECT_EQ(run_.state.scaler->num_skipped(), 0);
+}
+
+TEST_F(TrainerTest, OnlyFp16NeedsAScaler) {
+  run_.config.precision = Precision::kFloat16;
+  EXPECT_THROW(run_.fit(), base::InternalError);
+  run_.config.precision = Precision::kBFloat16;
+  run_.fit();
+  EXPECT_FALSE(run_.sink.steps.back().second.contains("train/loss_scale"));
+}
+
+TEST_F(TrainerTest, ForwardAndLossRunUnderAutocastAndBackwardDoesNot) {
+  run_.config.precision = Precision::kBFloat16;
+  run_.config.duration = batches(1);
+  std::map<Event, bool> is_reduced;
+  run_.watch = [&](Event event, const TrainState&) -> std::optional<std::string> {
+    const at::Tensor matrix = at::ones({1, 1});
+    is_reduced[event] = at::mm(matrix, matrix).scalar_type() == at::kBFloat16;
+    return std::nullopt;
+  };
+  bool evaluates_reduced = false;
+  run_.model().eval_loss = [&](const Batch& batch) {
+    const at::Tensor matrix = at::ones({1, 1});
+    evaluates_reduced = at::mm(matrix, matrix).scalar_type() == at::kBFloat16;
+    EXPECT_EQ(batch.inputs.scalar_type(), at::kFloat);
+    return 1.0;
+  };
+  run_.fit();
+  for (const auto& [event, reduced] : is_reduced) {
+    const bool is_forward = event >= Event::kBeforeForward && event <= Event::kAfterLoss;
+    EXPECT_EQ(reduced, is_forward) << kEventNames[static_cast<std::size_t>(event)];
+  }
+  EXPECT_TRUE(evaluates_reduced);
+}
+
 TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
   run_.config.duration = batches(5);
   EXPECT_THAT(steps_of(Event::kEvalEnd), ElementsAre(2, 4, 5));
