@@ -5,6 +5,7 @@
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
 namespace paceline::app {
@@ -27,6 +28,18 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   if (recipe.train.channels_last) nn::set_channels_last(*network);
   std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
+}
+
+bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                            comm::Communicator& communicator, std::vector<std::string>& notes) {
+  if (!recipe.parallel.sync_batch_norm) return false;
+  if (parallel::set_sync_batch_norm(network, communicator) == 0) {
+    throw base::ConfigError(
+        fmt::format("parallel.sync_batch_norm: {} has no BatchNorm", recipe.model.network.name));
+  }
+  if (communicator.world_size() > 1) return true;
+  notes.emplace_back("parallel.sync_batch_norm changes nothing on one rank");
+  return false;
 }
 
 int num_classes_of(const nn::Network& network) {

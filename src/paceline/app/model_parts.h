@@ -17,6 +17,12 @@ namespace paceline::app {
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes);
 
+/// Gives BatchNorms the statistics of all ranks if the recipe says so. Returns whether forward
+/// passes then need every rank; `notes` receives that one rank has nothing to synchronise. Throws
+/// ConfigError for a model without BatchNorm. The communicator must outlive the network's training.
+bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                            comm::Communicator& communicator, std::vector<std::string>& notes);
+
 /// How many classes the network's head tells apart.
 int num_classes_of(const nn::Network& network);
 

@@ -43,6 +43,7 @@ enum class ParallelStrategy { kAuto, kNone, kDdp };
 
 struct ParallelSection {
   ParallelStrategy strategy = ParallelStrategy::kAuto;
+  bool sync_batch_norm = false;
   parallel::DdpConfig ddp;
   parallel::NoneConfig none;
 };
@@ -161,6 +162,8 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
   static constexpr auto fields = std::tuple{
       field(&Section::strategy, "strategy",
             "none (one rank), ddp (the whole model on every rank), or auto: ddp on several ranks."),
+      field(&Section::sync_batch_norm, "sync_batch_norm",
+            "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
       field(&Section::ddp, "ddp", "Options of ddp."),
       field(&Section::none, "none", "Options of none.")};
 };

@@ -55,6 +55,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   data::check_num_classes(*val_part_.dataset, num_classes);
+  is_forward_collective_ =
+      synchronise_batch_norm(recipe_, state_.model->network(), context.communicator, notes_);
   state_.strategy = make_strategy(recipe_.parallel, context.communicator);
   build_engine();
   const train::RunContext run{
@@ -140,7 +142,8 @@ train::FitResult Session::fit() {
                           .schedule = *schedule_,
                           .base_lr = optimizer_plan_->lr,
                           .evaluator = evaluator_.get(),
-                          .saver = saver_.get()},
+                          .saver = saver_.get(),
+                          .is_forward_collective = is_forward_collective_},
                          recipe_.train);
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();
