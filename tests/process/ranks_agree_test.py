@@ -6,12 +6,16 @@ from paceline_process import (TINY_VIT, RunTest, checkpoint_tensors, checkpoints
 
 
 class RanksAgree(RunTest):
-    def weights_after_20_steps(self, name, recipe, ranks, *overrides):
+    def final_state(self, name, recipe, ranks, *overrides):
         run = self.run_directory(name)
         self.train(recipe, "--nproc", ranks, "--run-dir", run, "train.duration=20ba", "train.precision=fp64",
                    "train.eval_every=20ba", "checkpoint.keep_best=0", *overrides)
         tensors = checkpoint_tensors(checkpoints(run)[-1])
         losses = [line["train/loss"] for line in read_metrics(run) if "train/loss" in line]
+        return tensors, losses
+
+    def weights_after_20_steps(self, *arguments):
+        tensors, losses = self.final_state(*arguments)
         return {k: v for k, v in tensors.items() if "running" not in k and "batches_tracked" not in k}, losses
 
     def test_transformer_on_one_to_four_ranks(self):
@@ -51,6 +55,18 @@ class RanksAgree(RunTest):
             one, _ = self.weights_after_20_steps(f"bn-{ranks}-1", recipe, 1, f"train.grad_accum_steps={ranks}", *overrides)
             many, _ = self.weights_after_20_steps(f"bn-{ranks}", recipe, ranks, *overrides)
             self.assertLess(largest_difference(one, many), 1e-10)
+
+    def test_synchronised_batch_norm(self):
+        # 60 images in batches of 19: the last batch has three, so a fourth rank gets none. 64 pixels: see above.
+        recipe = self.write_recipe(model="resnet18, zero_init_residual: true")
+        overrides = ("data.image_size=64", "optimizer.lr=1e-3", "schedule.warmup=0ba", "parallel.sync_batch_norm=true",
+                     "data.global_batch_size=19", "train.duration=6ba", "train.eval_every=6ba")
+        one, losses = self.final_state("sync-1", recipe, 1, *overrides)
+        for ranks in (2, 4):
+            many, many_losses = self.final_state(f"sync-{ranks}", recipe, ranks, *overrides)
+            self.assertLess(largest_difference(one, many), 1e-10)
+            for a, b in zip(losses, many_losses, strict=True):
+                self.assertAlmostEqual(a, b, places=10)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   part.loader->start();
   std::vector<std::string> notes;
   const auto model = make_model(recipe, context.registries, notes);
-  const auto strategy = make_strategy(recipe.parallel, communicator, context.ranks_per_node);
+  const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   strategy->prepare(model->network(), std::array{all});
   load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,

@@ -6,6 +6,7 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/parallel/sharded_strategy.h"
+#include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
 namespace paceline::app {
@@ -30,6 +31,18 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
 }
 
+bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                            comm::Communicator& communicator, std::vector<std::string>& notes) {
+  if (!recipe.parallel.sync_batch_norm) return false;
+  if (parallel::set_sync_batch_norm(network, communicator) == 0) {
+    throw base::ConfigError(
+        fmt::format("parallel.sync_batch_norm: {} has no BatchNorm", recipe.model.network.name));
+  }
+  if (communicator.world_size() > 1) return true;
+  notes.emplace_back("parallel.sync_batch_norm changes nothing on one rank");
+  return false;
+}
+
 int num_classes_of(const nn::Network& network) {
   const std::string name = network.head_name() + ".weight";
   for (const nn::NamedTensor& named : nn::named_parameters(network)) {
@@ -38,9 +51,51 @@ int num_classes_of(const nn::Network& network) {
   throw base::InternalError(fmt::format("the network has no parameter '{}'", name));
 }
 
-std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
+namespace {
+
+using parallel::ShardDtype;
+
+/// The recipe's options with the type in which parameters are gathered.
+parallel::ShardedConfig sharded_config(const Recipe& recipe) {
+  parallel::ShardedConfig config = recipe.parallel.fsdp;
+  const train::Precision precision = recipe.train.precision;
+  const bool is_mixed =
+      precision == train::Precision::kBFloat16 || precision == train::Precision::kFloat16;
+  if (config.param_dtype && *config.param_dtype != ShardDtype::kFloat32 && !is_mixed) {
+    throw base::ConfigError(
+        "parallel.fsdp.param_dtype: bf16 or fp16 weights need train.precision: bf16 or fp16");
+  }
+  const bool frees_parameters = recipe.parallel.strategy == ParallelStrategy::kFsdp ||
+                                recipe.parallel.strategy == ParallelStrategy::kHsdp;
+  if (!config.param_dtype && is_mixed && frees_parameters) {
+    config.param_dtype =
+        precision == train::Precision::kBFloat16 ? ShardDtype::kBFloat16 : ShardDtype::kFloat16;
+  }
+  return config;
+}
+
+}  // namespace
+
+std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   comm::Communicator& communicator,
                                                   int ranks_per_node) {
+  const ParallelSection& section = recipe.parallel;
+  const parallel::ShardedConfig sharded = sharded_config(recipe);
+  switch (section.strategy) {
+    case ParallelStrategy::kZero1:
+      return parallel::make_zero1(sharded, communicator);
+    case ParallelStrategy::kZero2:
+      return parallel::make_zero2(sharded, communicator);
+    case ParallelStrategy::kFsdp:
+      return parallel::make_fsdp(sharded, communicator);
+    case ParallelStrategy::kHsdp:
+      return parallel::make_hsdp(sharded, sharded.shard_group_size.value_or(ranks_per_node),
+                                 communicator);
+    case ParallelStrategy::kDdp:
+    case ParallelStrategy::kNone:
+    case ParallelStrategy::kAuto:
+      break;
+  }
   const bool has_peers = communicator.world_size() > 1;
   if (section.strategy == ParallelStrategy::kNone && has_peers) {
     throw base::ConfigError(
@@ -48,24 +103,9 @@ std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section
                     "start one rank",
                     communicator.world_size()));
   }
-  switch (section.strategy) {
-    case ParallelStrategy::kZero1:
-      return parallel::make_zero1(section.fsdp, communicator);
-    case ParallelStrategy::kZero2:
-      return parallel::make_zero2(section.fsdp, communicator);
-    case ParallelStrategy::kFsdp:
-      return parallel::make_fsdp(section.fsdp, communicator);
-    case ParallelStrategy::kHsdp:
-      return parallel::make_hsdp(
-          section.fsdp, section.fsdp.shard_group_size.value_or(ranks_per_node), communicator);
-    case ParallelStrategy::kDdp:
-      return parallel::make_ddp(section.ddp, communicator);
-    case ParallelStrategy::kNone:
-      return parallel::make_none(section.none);
-    case ParallelStrategy::kAuto:
-      break;
+  if (section.strategy == ParallelStrategy::kDdp || has_peers) {
+    return parallel::make_ddp(section.ddp, communicator);
   }
-  if (has_peers) return parallel::make_ddp(section.ddp, communicator);
   return parallel::make_none(section.none);
 }
 

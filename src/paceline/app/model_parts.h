@@ -17,12 +17,21 @@ namespace paceline::app {
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes);
 
+/// Gives BatchNorms the statistics of all ranks if the recipe says so. Returns whether forward
+/// passes then need every rank; `notes` receives that one rank has nothing to synchronise. Throws
+/// ConfigError for a model without BatchNorm. The communicator must outlive the network's training.
+bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                            comm::Communicator& communicator, std::vector<std::string>& notes);
+
 /// How many classes the network's head tells apart.
 int num_classes_of(const nn::Network& network);
 
 /// The strategy that the recipe names; "auto" is ddp on several ranks. Throws ConfigError for
 /// `none` on several ranks, which would train each rank alone.
-std::unique_ptr<parallel::Strategy> make_strategy(const ParallelSection& section,
+///
+/// Under bf16 and fp16, fsdp and hsdp gather parameters in that type unless the recipe says
+/// otherwise. `ranks_per_node` is hsdp's usual group.
+std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   comm::Communicator& communicator,
                                                   int ranks_per_node);
 

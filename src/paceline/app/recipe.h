@@ -44,6 +44,7 @@ enum class ParallelStrategy { kAuto, kNone, kDdp, kZero1, kZero2, kFsdp, kHsdp }
 
 struct ParallelSection {
   ParallelStrategy strategy = ParallelStrategy::kAuto;
+  bool sync_batch_norm = false;
   parallel::DdpConfig ddp;
   parallel::ShardedConfig fsdp;
   parallel::NoneConfig none;
@@ -170,6 +171,8 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
           "none (one rank), ddp (the whole model on every rank), zero1 (optimizer state in pieces "
           "over the ranks), zero2 (gradients too), fsdp (parameters too), hsdp (fsdp within groups "
           "of ranks, ddp across them), or auto: ddp on several ranks."),
+      field(&Section::sync_batch_norm, "sync_batch_norm",
+            "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
       field(&Section::ddp, "ddp", "Options of ddp."),
       field(&Section::fsdp, "fsdp", "Options of zero1, zero2, fsdp and hsdp."),
       field(&Section::none, "none", "Options of none.")};

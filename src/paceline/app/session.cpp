@@ -57,7 +57,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   data::check_num_classes(*val_part_.dataset, num_classes);
-  state_.strategy = make_strategy(recipe_.parallel, context.communicator, context.ranks_per_node);
+  is_forward_collective_ =
+      synchronise_batch_norm(recipe_, state_.model->network(), context.communicator, notes_);
+  state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};
@@ -142,7 +144,8 @@ train::FitResult Session::fit() {
                           .schedule = *schedule_,
                           .base_lr = optimizer_plan_->lr,
                           .evaluator = evaluator_.get(),
-                          .saver = saver_.get()},
+                          .saver = saver_.get(),
+                          .is_forward_collective = is_forward_collective_},
                          recipe_.train);
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();

@@ -72,6 +72,7 @@ class Session {
   DataPart val_part_;
   BatchArithmetic batches_;
   std::vector<std::string> notes_;
+  bool is_forward_collective_ = false;
   std::unique_ptr<OptimizerPlan> optimizer_plan_;
   std::unique_ptr<optim::Schedule> schedule_;
   train::TrainState state_;

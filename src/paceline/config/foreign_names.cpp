@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kNoDevice =
     "a rank uses its GPU if there is one, else the CPU; CUDA_VISIBLE_DEVICES chooses";
 constexpr std::string_view kNoRank = "the launcher gives every rank its number";
-constexpr std::string_view kNoSyncBatchNorm =
-    "BatchNorm sees the batch of its own rank and cannot be synchronised yet: leave it out";
 constexpr std::string_view kPerMachine = "ranks per machine";
 constexpr std::string_view kWithoutPercent = "a share between 0 and 1, not percent";
 
@@ -117,9 +115,9 @@ constexpr ForeignName kNames[] = {
     {"num_classes", "model.num_classes", "", ""},
     {"pretrained", "model.pretrained", "FILE.safetensors", ""},
     // Ranks.
-    {"sync_bn", "", "", kNoSyncBatchNorm},
-    {"sync_batchnorm", "", "", kNoSyncBatchNorm},
-    {"sync_batch_norm", "", "", kNoSyncBatchNorm},
+    {"sync_bn", "parallel.sync_batch_norm", "true", ""},
+    {"sync_batchnorm", "parallel.sync_batch_norm", "true", ""},
+    {"sync_batch_norm", "parallel.sync_batch_norm", "true", ""},
     {"strategy", "parallel.strategy", "", ""},
     {"devices", "--nproc", "", kPerMachine},
     {"gpus", "--nproc", "", kPerMachine},

@@ -16,7 +16,7 @@ BatchNorm2d::BatchNorm2d(std::int64_t channels, double eps, double momentum)
 at::Tensor BatchNorm2d::forward(const at::Tensor& input) const {
   const bool batch_statistics = uses_batch_statistics();
   if (batch_statistics) {
-    if (input.numel() <= input.size(1)) {
+    if (!training_kernel_ && input.numel() <= input.size(1)) {
       throw base::ConfigError(fmt::format(
           "BatchNorm in training mode needs more than one value per channel; its input is "
           "[{}, {}, {}, {}]: use more images per rank, larger images, or freeze the statistics",

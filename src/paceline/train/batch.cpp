@@ -1,5 +1,7 @@
 #include "paceline/train/batch.h"
 
+#include "paceline/base/error.h"
+
 #include <algorithm>
 
 namespace paceline::train {
@@ -23,11 +25,15 @@ Batch wrap(std::unique_ptr<data::HostBatch> host) {
   return batch;
 }
 
-std::vector<Batch> split(const Batch& batch, int num_microbatches) {
-  if (num_microbatches == 1 || batch.size <= 1) return {batch};
-  const std::int64_t part_size = (batch.size + num_microbatches - 1) / num_microbatches;
+std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_size) {
+  const std::int64_t largest_share = (batch.global_size + world_size - 1) / world_size;
+  PACELINE_CHECK(batch.size == largest_share || batch.size == largest_share - 1,
+                 "a share of {} samples of a batch of {} over {} ranks", batch.size,
+                 batch.global_size, world_size);
+  const std::int64_t part_size = (largest_share + num_microbatches - 1) / num_microbatches;
+  if (part_size >= largest_share) return {batch};
   std::vector<Batch> parts;
-  for (std::int64_t begin = 0; begin < batch.size; begin += part_size) {
+  for (std::int64_t begin = 0; begin < largest_share; begin += part_size) {
     const std::int64_t size = std::min(part_size, batch.size - begin);
     Batch part;
     part.inputs = batch.inputs.narrow(0, begin, size);

@@ -22,8 +22,9 @@ struct Batch {
 /// Wraps the loader's memory as tensors without copying; the batch owns it.
 Batch wrap(std::unique_ptr<data::HostBatch> host);
 
-/// At most `num_microbatches` consecutive parts of equal size; the last may be smaller. An empty
-/// batch gives one empty part, because every rank takes part in every step.
-std::vector<Batch> split(const Batch& batch, int num_microbatches);
+/// Consecutive parts, at most `num_microbatches` and as many on each of the `world_size` ranks,
+/// which have equal shares of the global batch or one sample less. All but the last part have the
+/// same size on every rank; the last may be smaller, or empty.
+std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_size);
 
 }  // namespace paceline::train

@@ -49,6 +49,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       base_lr_(parts.base_lr),
       evaluator_(parts.evaluator),
       saver_(parts.saver),
+      is_forward_collective_(parts.is_forward_collective),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
       min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
@@ -113,7 +114,8 @@ void Trainer::train_step() {
 }
 
 void Trainer::accumulate_gradients() {
-  const std::vector<Batch> microbatches = split(state_.batch, config_.grad_accum_steps);
+  const std::vector<Batch> microbatches =
+      split(state_.batch, config_.grad_accum_steps, run_.communicator.world_size());
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     const bool is_last = i + 1 == microbatches.size();
     state_.batch = microbatches[i];
@@ -129,8 +131,9 @@ void Trainer::accumulate_gradients() {
 }
 
 void Trainer::process_microbatch(bool is_last) {
-  if (state_.batch.size == 0) {  // a ragged last batch that left this rank nothing
-    reduction_.start(wants_stop());
+  // A ragged last batch may leave this rank nothing.
+  if (state_.batch.size == 0 && !is_forward_collective_) {
+    if (is_last) reduction_.start(wants_stop());
     state_.strategy->backward_nothing();
     return;
   }

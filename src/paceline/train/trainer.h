@@ -37,6 +37,8 @@ struct TrainerParts {
   double base_lr = 0;
   Evaluator* evaluator = nullptr;    ///< nullptr: no evaluation
   CheckpointSaver* saver = nullptr;  ///< nullptr: nothing is saved
+  /// Forward passes wait for other ranks, so a rank without samples runs them on an empty batch.
+  bool is_forward_collective = false;
 };
 
 /// The training loop and nothing else: what a step does, and what follows a step.
@@ -80,6 +82,7 @@ class Trainer {
   double base_lr_;
   Evaluator* evaluator_;
   CheckpointSaver* saver_;
+  bool is_forward_collective_;
   TrainerConfig config_;
   std::optional<Condition> stop_when_;
   std::int64_t last_step_;  ///< the run ends after so many steps at the latest

@@ -45,9 +45,9 @@ TEST(ModelParts, TheStrategyFollowsTheNumberOfRanks) {
   const auto alone = comm::make_fake_communicator(0, 1);
   const auto many = comm::make_fake_communicator(1, 4);
   const auto name = [](ParallelStrategy strategy, comm::Communicator& communicator) {
-    ParallelSection section;
-    section.strategy = strategy;
-    return make_strategy(section, communicator, /*ranks_per_node=*/2)->name();
+    Recipe recipe;
+    recipe.parallel.strategy = strategy;
+    return make_strategy(recipe, communicator, /*ranks_per_node=*/2)->name();
   };
   EXPECT_EQ(name(ParallelStrategy::kAuto, *alone), "none");
   EXPECT_EQ(name(ParallelStrategy::kAuto, *many), "ddp");
@@ -59,6 +59,29 @@ TEST(ModelParts, TheStrategyFollowsTheNumberOfRanks) {
   EXPECT_EQ(name(ParallelStrategy::kHsdp, *many), "hsdp");
   EXPECT_THAT([&] { name(ParallelStrategy::kNone, *many); },
               ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("this run has 4")));
+}
+
+TEST(ModelParts, BatchNormIsSynchronisedWhereThereIsSomethingToSynchronise) {
+  const auto registries = make_registries();
+  const auto forward_is_collective = [&](const std::string& model, int world_size,
+                                         std::vector<std::string>& notes) {
+    const std::string text = "model: {" + model + "}\nparallel: {sync_batch_norm: true}";
+    const auto recipe =
+        config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
+    const auto built = make_model(recipe, *registries, notes);
+    const auto ranks = comm::make_fake_communicator(0, world_size);
+    return synchronise_batch_norm(recipe, built->network(), *ranks, notes);
+  };
+  std::vector<std::string> notes;
+  EXPECT_TRUE(forward_is_collective("name: resnet18, num_classes: 2", 4, notes));
+  EXPECT_THAT(notes, ::testing::IsEmpty());
+  EXPECT_FALSE(forward_is_collective("name: resnet18, num_classes: 2", 1, notes));
+  EXPECT_THAT(notes, ::testing::ElementsAre(::testing::HasSubstr("on one rank")));
+  const std::string vit =
+      "name: vit, num_classes: 2, img_size: 8, patch_size: 4, embed_dim: 8, depth: 1, num_heads: 2";
+  EXPECT_THAT([&] { forward_is_collective(vit, 4, notes); },
+              ::testing::ThrowsMessage<base::ConfigError>(
+                  ::testing::HasSubstr("parallel.sync_batch_norm: vit has no BatchNorm")));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "paceline/train/batch.h"
 
+#include "paceline/base/error.h"
+
 #include <numeric>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::train {
@@ -49,7 +52,7 @@ TEST(Batch, KeepsTheLoadersMemoryAlive) {
 
 TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {
   const Batch batch = wrap(host_batch(7, true));
-  const std::vector<Batch> parts = split(batch, 3);
+  const std::vector<Batch> parts = split(batch, 3, 2);
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[0].size, 3);
   EXPECT_EQ(parts[2].size, 1);
@@ -60,10 +63,20 @@ TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {
       at::equal(at::cat({parts[0].inputs, parts[1].inputs, parts[2].inputs}), batch.inputs));
 }
 
-TEST(Batch, AnEmptyBatchIsOneEmptyPart) {
-  const std::vector<Batch> parts = split(wrap(host_batch(0, true)), 4);
-  ASSERT_EQ(parts.size(), 1u);
-  EXPECT_EQ(parts[0].size, 0);
+TEST(Batch, EveryRankHasAsManyParts) {
+  const auto sizes = [](std::int64_t share, std::int64_t global_size) {
+    Batch batch = wrap(host_batch(share, true));
+    batch.global_size = global_size;
+    std::vector<std::int64_t> found;
+    for (const Batch& part : split(batch, 3, 2)) found.push_back(part.size);
+    return found;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(sizes(5, 9), ElementsAre(2, 2, 1));
+  EXPECT_THAT(sizes(4, 9), ElementsAre(2, 2, 0));
+  EXPECT_THAT(sizes(1, 1), ElementsAre(1));
+  EXPECT_THAT(sizes(0, 1), ElementsAre(0));
+  EXPECT_THROW(sizes(3, 9), base::InternalError) << "samples would get lost";
 }
 
 }  // namespace

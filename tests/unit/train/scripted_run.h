@@ -286,7 +286,8 @@ struct ScriptedRun {
                            .schedule = schedule,
                            .base_lr = 0.1,
                            .evaluator = &evaluator,
-                           .saver = nullptr},
+                           .saver = nullptr,
+                           .is_forward_collective = is_forward_collective},
                           config)
         .fit();
   }
@@ -297,6 +298,7 @@ struct ScriptedRun {
   OwnedLoader val_loader;
   train::TrainState state;
   train::TrainerConfig config;
+  bool is_forward_collective = false;
   HalfFromStepTwo schedule;
   RecordingSink sink;
   Calls calls;  ///< of strategy and optimizer

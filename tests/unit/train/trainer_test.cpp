@@ -127,6 +127,17 @@ TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {
   EXPECT_EQ(forwards, 2);
 }
 
+TEST_F(TrainerTest, ARankWithoutSamplesRunsACollectiveForwardOnNothing) {
+  const auto communicator = comm::make_fake_communicator(2, 3);
+  ScriptedRun run(*communicator, 7, 6);
+  run.config.duration = batches(2);
+  run.is_forward_collective = true;
+  run.fit();
+  EXPECT_THAT(run.calls,
+              ElementsAre("microbatch first last", "backward 0.6667", "finish", "step at 0.1",
+                          "microbatch first last", "backward 0.0000", "finish", "step at 0.1"));
+}
+
 TEST_F(TrainerTest, TheScheduleScalesTheLearningRateOfEachStep) {
   run_.fit();
   std::erase_if(run_.calls, [](const std::string& call) { return !call.starts_with("step"); });
