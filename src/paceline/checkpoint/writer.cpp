@@ -4,6 +4,7 @@
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/element_order.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/safetensors.h"
 
@@ -41,6 +42,15 @@ void check_shard(const StateShard& shard) {
                      shard.data.numel() == shard.end - shard.begin,
                  "shard '{}' holds {} elements and claims [{}, {}) of {}", shard.name,
                  shard.data.numel(), shard.begin, shard.end, shape_text(shard.shape));
+  PACELINE_CHECK(is_order(shard.order, shard.shape.size()), "shard '{}' has no order", shard.name);
+}
+
+/// What is written for a shard: a whole tensor in its own shape and row-major, so that other
+/// programs can read it, a piece as it is.
+at::Tensor stored_form(const StateShard& shard) {
+  const at::Tensor data = shard.data.detach();
+  const bool has_shape = data.sizes() == at::IntArrayRef(shard.shape);
+  return is_whole(shard) && !has_shape ? whole_of(data, shard.shape, shard.order) : data;
 }
 
 RankReport write_rank_file(const SaveRequest& request, const fs::path& directory, int rank,
@@ -51,17 +61,17 @@ RankReport write_rank_file(const SaveRequest& request, const fs::path& directory
   for (const StateShard& shard : request.shards) {
     check_shard(shard);
     if (!shard.is_writer || (shard.begin == shard.end && !is_whole(shard))) continue;
-    const at::Tensor data =
-        is_whole(shard) ? shard.data.detach().reshape(shard.shape) : shard.data.detach();
-    tensors.push_back({name_in_file(shard), data});
-    report.tensors.push_back({shard.name,
-                              std::string(dtype_name(data.scalar_type())),
-                              shard.shape,
-                              {{file_name, name_in_file(shard), shard.begin, shard.end, 0}}});
+    tensors.push_back({name_in_file(shard), stored_form(shard)});
+    report.tensors.push_back(
+        {.name = shard.name,
+         .dtype = std::string(dtype_name(shard.data.scalar_type())),
+         .shape = shard.shape,
+         .order = is_whole(shard) ? ElementOrder() : canonical_order(shard.order, shard.shape),
+         .slices = {{file_name, name_in_file(shard), shard.begin, shard.end, 0}}});
   }
   if (tensors.empty()) return report;
   const WrittenFile written = write_safetensors(files, directory / file_name, tensors, {});
-  report.file = {file_name, written.size, written.checksum};
+  report.file = {file_name, written.size, written.header_checksum};
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     report.tensors[i].slices[0].checksum = written.tensor_checksums[i];
   }
@@ -70,11 +80,12 @@ RankReport write_rank_file(const SaveRequest& request, const fs::path& directory
 
 std::string encode(const RankReport& report) {
   Json json = {{"file", nullptr}, {"tensors", Json::array()}};
-  if (report.file) json["file"] = {report.file->name, report.file->size, report.file->checksum};
+  if (report.file)
+    json["file"] = {report.file->name, report.file->size, *report.file->header_checksum};
   for (const TensorRecord& tensor : report.tensors) {
     const SliceRecord& slice = tensor.slices[0];
-    json["tensors"].push_back({tensor.name, tensor.dtype, tensor.shape, slice.file, slice.tensor,
-                               slice.begin, slice.end, slice.checksum});
+    json["tensors"].push_back({tensor.name, tensor.dtype, tensor.shape, tensor.order, slice.file,
+                               slice.tensor, slice.begin, slice.end, slice.checksum});
   }
   return json.dump();
 }
@@ -91,15 +102,19 @@ void merge(const std::string& text, Manifest& manifest, std::map<std::string, st
     const auto name = tensor[0].get<std::string>();
     const auto [found, is_new] = index.try_emplace(name, manifest.tensors.size());
     if (is_new) {
-      manifest.tensors.push_back(
-          {name, tensor[1].get<std::string>(), tensor[2].get<std::vector<std::int64_t>>(), {}});
+      manifest.tensors.push_back({.name = name,
+                                  .dtype = tensor[1].get<std::string>(),
+                                  .shape = tensor[2].get<std::vector<std::int64_t>>(),
+                                  .order = tensor[3].get<ElementOrder>(),
+                                  .slices = {}});
     }
     TensorRecord& record = manifest.tensors[found->second];
-    PACELINE_CHECK(record.dtype == tensor[1] && Json(record.shape) == tensor[2],
-                   "ranks disagree on the shape or dtype of '{}'", name);
-    record.slices.push_back({tensor[3].get<std::string>(), tensor[4].get<std::string>(),
-                             tensor[5].get<std::int64_t>(), tensor[6].get<std::int64_t>(),
-                             tensor[7].get<std::uint64_t>()});
+    PACELINE_CHECK(record.dtype == tensor[1] && Json(record.shape) == tensor[2] &&
+                       Json(record.order) == tensor[3],
+                   "ranks disagree on the shape, dtype or order of '{}'", name);
+    record.slices.push_back({tensor[4].get<std::string>(), tensor[5].get<std::string>(),
+                             tensor[6].get<std::int64_t>(), tensor[7].get<std::int64_t>(),
+                             tensor[8].get<std::uint64_t>()});
   }
 }
 
