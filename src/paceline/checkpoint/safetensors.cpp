@@ -180,8 +180,8 @@ namespace {
 
 /// What fits a core's cache: it is hashed and then written.
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-/// Below this LibTorch starts no threads of its own.
-constexpr std::int64_t kChunkElements = 32768;
+/// With more LibTorch would start threads, and a checkpoint may be written beside a step.
+constexpr std::int64_t kChunkElements = 32767;
 
 /// The length and the JSON that come before the tensors.
 std::string make_header(std::span<const TensorSource> tensors, std::span<const std::size_t> order,
@@ -235,6 +235,15 @@ void for_each_chunk(const at::Tensor& tensor, const std::function<void(std::stri
 
 }  // namespace
 
+std::vector<TensorSource> sources_of(std::span<const NamedTensor> tensors) {
+  std::vector<TensorSource> sources;
+  for (const NamedTensor& named : tensors) {
+    sources.push_back({named.name, named.tensor.scalar_type(), named.tensor.sizes().vec(),
+                       [&named] { return named.tensor; }});
+  }
+  return sources;
+}
+
 WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
                               std::span<const TensorSource> tensors, const Metadata& metadata) {
   const std::vector<std::size_t> order = storage_order(tensors);
@@ -265,12 +274,7 @@ WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::pa
 
 WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
                               std::span<const NamedTensor> tensors, const Metadata& metadata) {
-  std::vector<TensorSource> sources;
-  for (const NamedTensor& named : tensors) {
-    sources.push_back({named.name, named.tensor.scalar_type(), named.tensor.sizes().vec(),
-                       [&named] { return named.tensor; }});
-  }
-  return write_safetensors(files, path, sources, metadata);
+  return write_safetensors(files, path, sources_of(tensors), metadata);
 }
 
 }  // namespace paceline::checkpoint

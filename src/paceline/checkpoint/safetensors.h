@@ -39,6 +39,9 @@ struct TensorSource {
   std::function<at::Tensor()> load;  ///< called once; gives a tensor of that dtype and shape
 };
 
+/// Sources of tensors that are there; the tensors must outlive them.
+std::vector<TensorSource> sources_of(std::span<const NamedTensor> tensors);
+
 /// Writes the tensors to a new file and fsyncs it. Tensors of any device and layout are stored
 /// row-major, one at a time, so that memory for one of them is enough. The names must differ.
 /// Throws CheckpointError that names the file.
