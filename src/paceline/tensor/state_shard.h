@@ -19,6 +19,9 @@ struct StateShard {
   std::int64_t begin = 0;           ///< range of the whole tensor's elements that data holds
   std::int64_t end = 0;
   bool is_writer = true;  ///< of all ranks that hold this range, exactly one is true
+  /// Whether all ranks that hold this range hold the same bits; running statistics may be a rank's
+  /// own.
+  bool is_replicated = true;
   /// The dimensions from the slowest to the fastest in which begin and end count, {0, 2, 3, 1} for
   /// channels-last; empty: row-major.
   std::vector<std::int64_t> order = {};
