@@ -325,6 +325,24 @@ def own_wrapped(workspace, strategy):
     return step_ms(workspace.train(LAUNCH_BOUND, f"parallel.strategy={strategy}", threads=1), skip=100)
 
 
+# Checkpoints: the state of ViT-B/32 under AdamW, 1.06 GB, two threads. The first save also gets its memory.
+
+CHECKPOINT_ROUNDS = 4
+
+
+def own_checkpoint(workspace, mode):
+    return workspace.program("checkpoint_save", mode, workspace.folder / "checkpoints", CHECKPOINT_ROUNDS, threads=2)
+
+
+def own_checkpoint_ms(workspace, mode):
+    return statistics.median(own_checkpoint(workspace, mode)["ms"][1:])
+
+
+def peer_checkpoint_ms(workspace, mode):
+    done = workspace.peer("checkpoint.py", mode, workspace.folder / "peer", CHECKPOINT_ROUNDS)
+    return statistics.median(done["ms"][1:])
+
+
 MEASURES = [
     Measure("startup", "process start to end of first step", "s", "≤ 0.25", "≤ 0.167",
             lambda w: own_start_up(w, 1), lambda w: peer_start_up(w, 1)),
@@ -359,4 +377,10 @@ MEASURES = [
       for strategy in ("ddp", "fsdp")],
     Measure("loader", "loader on one core, RandomResizedCrop 224 + flip + normalise, JPEGs of 110 kB", "img/s", "≥ 1.5",
             "≥ 2", own_loader, peer_loader),
+    Measure("checkpoint_stall", "what a step waits for a checkpoint of 1.06 GB (peer: torch.save)", "ms", "≤ 0.2",
+            "≤ 0.05", lambda w: own_checkpoint_ms(w, "stall"), lambda w: peer_checkpoint_ms(w, "save")),
+    Measure("checkpoint_write", "writing it (peer: write and fsync of as many bytes)", "GB/s", "≥ 0.8", "≥ 0.95",
+            lambda w: own_checkpoint(w, "write")["gb_per_s"], lambda w: own_checkpoint(w, "raw")["gb_per_s"]),
+    Measure("checkpoint_load", "loading it, verified, from the page cache (peer: torch.load)", "ms", "≤ 0.5", "≤ 0.1",
+            lambda w: own_checkpoint_ms(w, "load"), lambda w: peer_checkpoint_ms(w, "load")),
 ]

@@ -3,6 +3,7 @@
 #include "paceline/app/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/resume.h"
@@ -93,9 +94,11 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
     const auto values = hparams(resolved);
     for (metrics::MetricSink* sink : sink_pointers_) sink->log_hparams(values);
   }
+  const auto folder = directory.checkpoint_folder(recipe_.checkpoint.dir);
+  if (context_.communicator.rank() == 0) checkpoint::clean_leftovers(context_.files, folder);
   saver_ = std::make_unique<train::CheckpointSaver>(
       recipe_.checkpoint,
-      train::CheckpointFacts{directory.checkpoint_folder(recipe_.checkpoint.dir), text,
+      train::CheckpointFacts{folder, text,
                              checkpoint::current_environment(context_.communicator.world_size())},
       batches_.lengths, context_.files);
 }

@@ -50,7 +50,7 @@ struct CheckpointError : Error {
   explicit CheckpointError(const std::string& message) : Error(ExitCode::kCheckpoint, message) {}
 };
 
-/// The loss is no longer a finite number; the weights are those before the step that showed it.
+/// The loss is not finite (the weights are those before that step), or the ranks' weights differ.
 struct DivergedError : Error {
   explicit DivergedError(const std::string& message) : Error(ExitCode::kDiverged, message) {}
 };

@@ -3,10 +3,12 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/element_order.h"
 
 #include <cmath>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace paceline::checkpoint {
 namespace {
@@ -41,8 +43,11 @@ OrderedJson to_json(const TensorRecord& tensor) {
                       {"end", slice.end},
                       {"xxh3", hex(slice.checksum)}});
   }
-  return {
-      {"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}, {"slices", slices}};
+  return {{"name", tensor.name},
+          {"dtype", tensor.dtype},
+          {"shape", tensor.shape},
+          {"order", tensor.order},
+          {"slices", slices}};
 }
 
 OrderedJson to_json(const Environment& environment) {
@@ -62,6 +67,7 @@ TensorRecord tensor_from_json(const OrderedJson& json) {
   json.at("name").get_to(tensor.name);
   json.at("dtype").get_to(tensor.dtype);
   json.at("shape").get_to(tensor.shape);
+  json.at("order").get_to(tensor.order);
   for (const OrderedJson& slice : json.at("slices")) {
     tensor.slices.push_back({slice.at("file"), slice.at("tensor"), slice.at("begin"),
                              slice.at("end"), hex_from_json(slice.at("xxh3"))});
@@ -80,7 +86,10 @@ Manifest manifest_from_json(const OrderedJson& json) {
     manifest.monitored = {monitored.at("name"), number_from_json(monitored.at("value"))};
   }
   for (const OrderedJson& file : json.at("files")) {
-    manifest.files.push_back({file.at("name"), file.at("size"), hex_from_json(file.at("xxh3"))});
+    const OrderedJson& checksum = file.at("header_xxh3");
+    manifest.files.push_back(
+        {file.at("name"), file.at("size"),
+         checksum.is_null() ? std::nullopt : std::optional(hex_from_json(checksum))});
   }
   for (const OrderedJson& tensor : json.at("tensors"))
     manifest.tensors.push_back(tensor_from_json(tensor));
@@ -89,7 +98,14 @@ Manifest manifest_from_json(const OrderedJson& json) {
   return manifest;
 }
 
-/// Brings the JSON of an older version to the present one, a version at a time. There is none yet.
+/// Version 2 counts slices in any order of the dimensions, and has a checksum of each file's header
+/// where version 1 had one of the whole file.
+void migrate_to_2(OrderedJson& json) {
+  for (OrderedJson& tensor : json.at("tensors")) tensor["order"] = OrderedJson::array();
+  for (OrderedJson& file : json.at("files")) file["header_xxh3"] = nullptr;
+}
+
+/// Brings the JSON of an older version to the present one, a version at a time.
 OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
   if (version > kFormatVersion) {
     throw CheckpointError(
@@ -101,6 +117,7 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
   if (version < 1) {
     throw CheckpointError(fmt::format("{}: there is no format version {}", path.string(), version));
   }
+  if (version < 2) migrate_to_2(json);
   return json;
 }
 
@@ -116,6 +133,7 @@ void check_numbers(const nlohmann::json& state) {
 std::string inconsistency(const TensorRecord& tensor, const std::set<std::string>& files) {
   const auto numel = checked_numel(tensor.shape);
   if (!numel || !dtype_from_name(tensor.dtype)) return "has an impossible shape or dtype";
+  if (!is_order(tensor.order, tensor.shape.size())) return "has an impossible order";
   std::int64_t position = 0;
   for (const SliceRecord& slice : tensor.slices) {
     if (!files.contains(slice.file))
@@ -165,8 +183,9 @@ std::string encode(const Manifest& manifest) {
   json["config"] = manifest.config;
   json["files"] = OrderedJson::array();
   for (const FileRecord& file : manifest.files) {
-    json["files"].push_back(
-        {{"name", file.name}, {"size", file.size}, {"xxh3", hex(file.checksum)}});
+    OrderedJson record = {{"name", file.name}, {"size", file.size}, {"header_xxh3", nullptr}};
+    if (file.header_checksum) record["header_xxh3"] = hex(*file.header_checksum);
+    json["files"].push_back(std::move(record));
   }
   json["tensors"] = OrderedJson::array();
   for (const TensorRecord& tensor : manifest.tensors) json["tensors"].push_back(to_json(tensor));

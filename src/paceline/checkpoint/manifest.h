@@ -15,11 +15,11 @@ namespace paceline::checkpoint {
 
 /// The version that this program writes. Older ones are migrated when they are read; a change of
 /// the format raises it, adds a step to migrate() and a fixture to the tests.
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;
 
 inline constexpr std::string_view kManifestFile = "manifest.json";
 
-/// A range of a tensor's elements, in row-major order, and where they lie.
+/// A range of a tensor's elements, in the tensor's order, and where they lie.
 struct SliceRecord {
   std::string file;    ///< in the checkpoint's directory
   std::string tensor;  ///< its name in that file
@@ -32,13 +32,15 @@ struct TensorRecord {
   std::string name;
   std::string dtype;                ///< as in safetensors: "F32"
   std::vector<std::int64_t> shape;  ///< of the whole tensor
+  std::vector<std::int64_t> order;  ///< in which all slices count: canonical_order(), {}: row-major
   std::vector<SliceRecord> slices;  ///< by begin; together they are the whole tensor
 };
 
 struct FileRecord {
   std::string name;
   std::uint64_t size = 0;
-  std::uint64_t checksum = 0;  ///< xxh3 of the file
+  /// xxh3 of what comes before the tensors, which have checksums of their own; version 1 had none.
+  std::optional<std::uint64_t> header_checksum;
 };
 
 /// The metric by which the best checkpoints are chosen, as it was when this one was saved.

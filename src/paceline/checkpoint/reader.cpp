@@ -4,9 +4,14 @@
 #include "paceline/base/hash.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/element_order.h"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <set>
+
+#include <ATen/Parallel.h>
 
 namespace paceline::checkpoint {
 namespace {
@@ -38,6 +43,29 @@ std::vector<std::string> all_mismatches(const CheckpointReader& reader,
     }
   }
   return lines;
+}
+
+/// A slice and its bytes in the mapped file.
+struct Stored {
+  const TensorRecord* record;
+  const SliceRecord* slice;
+  std::string_view bytes;
+};
+
+/// Those whose bytes do not fit their checksums, by all threads of LibTorch.
+std::vector<const Stored*> damaged_ones(const std::vector<Stored>& slices) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::vector<const Stored*> damaged;
+  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
+    for (std::size_t i = next++; i < slices.size(); i = next++) {
+      if (base::xxh3(slices[i].bytes) == slices[i].slice->checksum) continue;
+      const std::lock_guard lock(mutex);
+      damaged.push_back(&slices[i]);
+    }
+  });
+  std::sort(damaged.begin(), damaged.end());
+  return damaged;
 }
 
 }  // namespace
@@ -79,37 +107,38 @@ SafetensorsFile& CheckpointReader::open(const std::string& file) {
 }
 
 void CheckpointReader::verify(int share, int num_shares) {
-  const auto step = static_cast<std::size_t>(num_shares);
-  for (auto i = static_cast<std::size_t>(share); i < manifest_.files.size(); i += step) {
-    const FileRecord& file = manifest_.files[i];
-    const fs::path path = directory_ / file.name;
-    if (base::xxh3(base::MappedFile(path).bytes()) == file.checksum) continue;
-    throw CheckpointError(fmt::format("{}: damaged: {}", path.string(), damage_of(file)));
-  }
   check_headers();
-}
-
-std::string CheckpointReader::damage_of(const FileRecord& file) {
-  std::string tensors;
-  try {
-    const SafetensorsFile& opened = open(file.name);
-    for (const TensorRecord& record : manifest_.tensors) {
-      for (const SliceRecord& slice : record.slices) {
-        if (slice.file != file.name) continue;
-        const auto* entry = opened.find(slice.tensor);
-        if (entry == nullptr || base::xxh3(opened.bytes(*entry)) != slice.checksum) {
-          tensors += fmt::format("{}'{}'", tensors.empty() ? "" : ", ", record.name);
-        }
-      }
+  std::vector<Stored> own;
+  std::size_t number = 0;
+  for (const TensorRecord& record : manifest_.tensors) {
+    for (const SliceRecord& slice : record.slices) {
+      if (number++ % static_cast<std::size_t>(num_shares) != static_cast<std::size_t>(share))
+        continue;
+      const SafetensorsFile& file = open(slice.file);
+      own.push_back({&record, &slice, file.bytes(*file.find(slice.tensor))});
     }
-  } catch (const CheckpointError& error) {
-    return error.what();
   }
-  return tensors.empty() ? "its header was changed" : fmt::format("tensor {} was changed", tensors);
+  std::map<std::string, std::vector<std::string>> damaged;  // tensors by file
+  for (const Stored* stored : damaged_ones(own)) {
+    damaged[stored->slice->file].push_back(fmt::format("'{}'", stored->record->name));
+  }
+  if (damaged.empty()) return;
+  std::vector<std::string> lines;
+  for (const auto& [file, tensors] : damaged) {
+    lines.push_back(fmt::format("{}: damaged: tensor {} was changed", (directory_ / file).string(),
+                                fmt::join(tensors, ", ")));
+  }
+  throw CheckpointError(fmt::format("{}", fmt::join(lines, "; ")));
 }
 
 void CheckpointReader::check_headers() {
   if (has_checked_headers_) return;
+  for (const FileRecord& file : manifest_.files) {
+    if (file.header_checksum && base::xxh3(open(file.name).header()) != *file.header_checksum) {
+      throw CheckpointError(
+          fmt::format("{}: damaged: its header was changed", (directory_ / file.name).string()));
+    }
+  }
   for (const TensorRecord& record : manifest_.tensors) {
     for (const SliceRecord& slice : record.slices) {
       const auto* entry = open(slice.file).find(slice.tensor);
@@ -144,22 +173,41 @@ at::Tensor CheckpointReader::tensor(const std::string& name) {
   }
   check_headers();
   at::Tensor whole = at::empty(record->shape, at::TensorOptions(*dtype_from_name(record->dtype)));
-  copy_range(*record, 0, whole.numel(), whole.view(-1));
+  if (record->order.empty()) {
+    copy_range(*record, 0, whole.numel(), whole.view(-1));
+  } else {
+    whole.copy_(whole_of(all_elements(*record), record->shape, record->order));
+  }
   return whole;
+}
+
+at::Tensor CheckpointReader::all_elements(const TensorRecord& record) {
+  if (record.slices.size() == 1) {
+    const SliceRecord& slice = record.slices[0];
+    const SafetensorsFile& file = open(slice.file);
+    return file.tensor(*file.find(slice.tensor)).view(-1);
+  }
+  const std::int64_t numel = *checked_numel(record.shape);
+  at::Tensor flat = at::empty({numel}, at::TensorOptions(*dtype_from_name(record.dtype)));
+  copy_range(record, 0, numel, flat);
+  return flat;
 }
 
 void CheckpointReader::fill(const StateShard& shard) {
   const at::NoGradGuard no_grad;
   const TensorRecord& record = *find(shard.name);
-  if (shard.data.is_contiguous()) {
-    copy_range(record, shard.begin, shard.end, shard.data.view(-1));
+  const ElementOrder order = canonical_order(shard.order, shard.shape);
+  const bool has_shape = shard.data.sizes() == at::IntArrayRef(shard.shape);
+  if (!has_shape && order == record.order) {
+    copy_range(record, shard.begin, shard.end, shard.data);
     return;
   }
-  // Another memory layout (channels-last): collect row-major, then let LibTorch permute.
-  const at::Tensor row_major =
-      at::empty(shard.data.sizes(), shard.data.options(), at::MemoryFormat::Contiguous);
-  copy_range(record, shard.begin, shard.end, row_major.view(-1));
-  shard.data.copy_(row_major);
+  if (has_shape && in_order(shard.data, record.order).is_contiguous()) {
+    copy_range(record, shard.begin, shard.end, in_order(shard.data, record.order).view(-1));
+    return;
+  }
+  const at::Tensor whole = whole_of(all_elements(record), record.shape, record.order);
+  shard.data.copy_(has_shape ? whole : cut(whole, order, shard.begin, shard.end));
 }
 
 std::string CheckpointReader::mismatch(const StateShard& shard) const {

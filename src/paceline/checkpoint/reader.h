@@ -26,13 +26,15 @@ class CheckpointReader {
   /// nullptr when there is none.
   const TensorRecord* find(const std::string& name) const;
 
-  /// Reads files number share, share + num_shares, ... and compares them with their checksums.
-  /// Throws CheckpointError that names the file and the tensors that are damaged.
+  /// Reads slices number share, share + num_shares, ... of all and compares them with their
+  /// checksums, and the headers of all files. Uses LibTorch's threads. Throws CheckpointError that
+  /// names the files and the tensors that are damaged.
   void verify(int share = 0, int num_shares = 1);
 
   /// A copy of a whole tensor, on the CPU, row-major.
   at::Tensor tensor(const std::string& name);
-  /// Copies this rank's elements into the shard, converting nothing. The shard must match().
+  /// Copies this rank's elements into the shard, converting nothing; the shard must have no
+  /// mismatch(). Where the saved order of elements is another one, memory for the tensor is needed.
   void fill(const tensor::StateShard& shard);
   /// What is wrong with loading into a shard ("saved as F32 [10, 3], wanted ..."), or nothing.
   std::string mismatch(const tensor::StateShard& shard) const;
@@ -41,10 +43,12 @@ class CheckpointReader {
   SafetensorsFile& open(const std::string& file);
   /// Opens all files and compares their headers with the manifest, once.
   void check_headers();
-  std::string damage_of(const FileRecord& file);
-  /// Copies elements [begin, end) of a tensor into a flat tensor of that length.
+  /// Copies elements [begin, end) of a tensor, in its saved order, into a flat tensor of that
+  /// length.
   void copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
                   const at::Tensor& flat);
+  /// All elements in the saved order, [numel]: of the mapped file if they lie there in one piece.
+  at::Tensor all_elements(const TensorRecord& record);
 
   std::filesystem::path directory_;
   Manifest manifest_;

@@ -31,7 +31,7 @@ class HeaderParser {
   HeaderParser(const std::filesystem::path& path, std::string_view file)
       : path_(path), file_(file) {}
 
-  std::pair<std::vector<SafetensorsFile::Entry>, Metadata> parse() {
+  std::tuple<std::vector<SafetensorsFile::Entry>, Metadata, std::uint64_t> parse() {
     const Json header = parse_json();
     std::vector<SafetensorsFile::Entry> entries;
     Metadata metadata;
@@ -46,7 +46,7 @@ class HeaderParser {
       return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
     });
     check_coverage(entries);
-    return {std::move(entries), std::move(metadata)};
+    return {std::move(entries), std::move(metadata), data_begin_};
   }
 
  private:
@@ -149,7 +149,7 @@ class HeaderParser {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path), file_(path) {
-  std::tie(entries_, metadata_) = HeaderParser(path_, file_.bytes()).parse();
+  std::tie(entries_, metadata_, data_begin_) = HeaderParser(path_, file_.bytes()).parse();
   for (std::size_t i = 0; i < entries_.size(); ++i) index_[entries_[i].name] = i;
 }
 
@@ -178,21 +178,26 @@ at::Tensor SafetensorsFile::tensor(const Entry& entry) const {
 
 namespace {
 
+/// What fits a core's cache: it is hashed and then written.
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+/// With more LibTorch would start threads, and a checkpoint may be written beside a step.
+constexpr std::int64_t kChunkElements = 32767;
+
 /// The length and the JSON that come before the tensors.
-std::string make_header(std::span<const NamedTensor> tensors, std::span<const std::size_t> order,
+std::string make_header(std::span<const TensorSource> tensors, std::span<const std::size_t> order,
                         const Metadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t position = 0;
   for (const std::size_t i : order) {
-    const at::Tensor& tensor = tensors[i].tensor;
-    const std::uint64_t end = position + tensor.nbytes();
-    PACELINE_CHECK(!header.contains(tensors[i].name), "two tensors are named '{}'",
-                   tensors[i].name);
-    header[tensors[i].name] = {{"dtype", dtype_name(tensor.scalar_type())},
-                               {"shape", tensor.sizes().vec()},
-                               {"data_offsets", {position, end}}};
-    position = end;
+    const TensorSource& tensor = tensors[i];
+    const auto size = checked_byte_size(tensor.shape, tensor.dtype);
+    PACELINE_CHECK(size && !header.contains(tensor.name), "two tensors are named '{}'",
+                   tensor.name);
+    header[tensor.name] = {{"dtype", dtype_name(tensor.dtype)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {position, position + *size}}};
+    position += *size;
   }
   std::string json = header.dump();
   json.resize((json.size() + 7) / 8 * 8, ' ');
@@ -203,44 +208,73 @@ std::string make_header(std::span<const NamedTensor> tensors, std::span<const st
 }
 
 /// Wide elements first, so that every tensor is aligned in the mapped file.
-std::vector<std::size_t> storage_order(std::span<const NamedTensor> tensors) {
+std::vector<std::size_t> storage_order(std::span<const TensorSource> tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return tensors[a].tensor.element_size() > tensors[b].tensor.element_size();
+    return c10::elementSize(tensors[a].dtype) > c10::elementSize(tensors[b].dtype);
   });
   return order;
 }
 
+/// Gives `take` the elements of a CPU tensor in row-major order, a chunk at a time.
+void for_each_chunk(const at::Tensor& tensor, const std::function<void(std::string_view)>& take) {
+  if (!tensor.is_contiguous()) {
+    const std::int64_t row = tensor.numel() / tensor.size(0);
+    const std::int64_t num_rows = std::max<std::int64_t>(1, kChunkElements / row);
+    for (std::int64_t i = 0; i < tensor.size(0); i += num_rows) {
+      for_each_chunk(tensor.slice(0, i, i + num_rows).contiguous(), take);
+    }
+    return;
+  }
+  std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(kChunkBytes, bytes.size()))) {
+    take(bytes.substr(0, kChunkBytes));
+  }
+}
+
 }  // namespace
 
+std::vector<TensorSource> sources_of(std::span<const NamedTensor> tensors) {
+  std::vector<TensorSource> sources;
+  for (const NamedTensor& named : tensors) {
+    sources.push_back({named.name, named.tensor.scalar_type(), named.tensor.sizes().vec(),
+                       [&named] { return named.tensor; }});
+  }
+  return sources;
+}
+
 WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
-                              std::span<const NamedTensor> tensors, const Metadata& metadata) {
+                              std::span<const TensorSource> tensors, const Metadata& metadata) {
   const std::vector<std::size_t> order = storage_order(tensors);
   const std::string header = make_header(tensors, order, metadata);
   const std::unique_ptr<base::OutputFile> file = files.create(path);
-  base::Xxh3Stream whole;
   WrittenFile written;
   written.tensor_checksums.resize(tensors.size());
-  const auto write = [&](std::string_view bytes) {
-    file->write(bytes);
-    whole.update(bytes);
-    written.size += bytes.size();
-  };
-
-  write(header);
+  written.header_checksum = base::xxh3(header);
+  written.size = header.size();
+  file->write(header);
   for (const std::size_t i : order) {
-    const at::Tensor row_major =
-        tensors[i].tensor.detach().to(at::kCPU).contiguous(at::MemoryFormat::Contiguous);
-    const std::string_view bytes(static_cast<const char*>(row_major.const_data_ptr()),
-                                 row_major.nbytes());
-    written.tensor_checksums[i] = base::xxh3(bytes);
-    write(bytes);
+    const at::Tensor tensor = tensors[i].load().detach().to(at::kCPU);
+    PACELINE_CHECK(tensor.sizes() == at::IntArrayRef(tensors[i].shape) &&
+                       tensor.scalar_type() == tensors[i].dtype,
+                   "tensor '{}' is not what its source said", tensors[i].name);
+    base::Xxh3Stream hash;
+    for_each_chunk(tensor, [&](std::string_view chunk) {
+      hash.update(chunk);
+      file->write(chunk);
+      written.size += chunk.size();
+    });
+    written.tensor_checksums[i] = hash.digest();
   }
   file->sync();
   file->close();
-  written.checksum = whole.digest();
   return written;
+}
+
+WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
+                              std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  return write_safetensors(files, path, sources_of(tensors), metadata);
 }
 
 }  // namespace paceline::checkpoint

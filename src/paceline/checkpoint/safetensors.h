@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -26,13 +27,26 @@ using Metadata = std::map<std::string, std::string>;
 
 struct WrittenFile {
   std::uint64_t size = 0;
-  std::uint64_t checksum = 0;                   ///< xxh3 of the whole file
+  std::uint64_t header_checksum = 0;            ///< xxh3 of what comes before the tensors
   std::vector<std::uint64_t> tensor_checksums;  ///< xxh3 of each tensor's bytes, in the order given
 };
+
+/// A tensor that is made when its turn to be written has come.
+struct TensorSource {
+  std::string name;
+  at::ScalarType dtype{};
+  std::vector<std::int64_t> shape;
+  std::function<at::Tensor()> load;  ///< called once; gives a tensor of that dtype and shape
+};
+
+/// Sources of tensors that are there; the tensors must outlive them.
+std::vector<TensorSource> sources_of(std::span<const NamedTensor> tensors);
 
 /// Writes the tensors to a new file and fsyncs it. Tensors of any device and layout are stored
 /// row-major, one at a time, so that memory for one of them is enough. The names must differ.
 /// Throws CheckpointError that names the file.
+WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
+                              std::span<const TensorSource> tensors, const Metadata& metadata);
 WrittenFile write_safetensors(base::FileSystem& files, const std::filesystem::path& path,
                               std::span<const NamedTensor> tensors, const Metadata& metadata);
 
@@ -60,6 +74,8 @@ class SafetensorsFile {
 
   std::string_view bytes(const Entry& entry) const;
   std::string_view all_bytes() const { return file_.bytes(); }
+  /// What comes before the tensors.
+  std::string_view header() const { return file_.bytes().substr(0, data_begin_); }
   /// On the CPU; read-only, and valid while this object lives.
   at::Tensor tensor(const Entry& entry) const;
 
@@ -68,6 +84,7 @@ class SafetensorsFile {
   base::MappedFile file_;
   std::vector<Entry> entries_;
   Metadata metadata_;
+  std::uint64_t data_begin_ = 0;
   std::map<std::string, std::size_t, std::less<>> index_;  ///< of entries_ by name
 };
 

@@ -108,20 +108,22 @@ std::vector<NamedTensor> named_tensors(const torch::nn::Module& module) {
   return tensors;
 }
 
-std::vector<NamedTensor> model_tensors(CheckpointReader& reader,
-                                       std::span<const std::string> other_states) {
-  std::vector<NamedTensor> tensors;
+std::vector<TensorSource> model_tensors(CheckpointReader& reader,
+                                        std::span<const std::string> other_states) {
+  std::vector<TensorSource> tensors;
   for (const TensorRecord& record : reader.manifest().tensors) {
     const bool is_other =
         std::any_of(other_states.begin(), other_states.end(),
                     [&](const std::string& prefix) { return record.name.starts_with(prefix); });
-    if (!is_other) tensors.push_back({record.name, reader.tensor(record.name)});
+    if (is_other) continue;
+    tensors.push_back({record.name, *dtype_from_name(record.dtype), record.shape,
+                       [&reader, &record] { return reader.tensor(record.name); }});
   }
   return tensors;
 }
 
 void export_weights(base::FileSystem& files, const fs::path& path,
-                    std::span<const NamedTensor> tensors) {
+                    std::span<const TensorSource> tensors) {
   fs::path temporary = path;
   temporary += ".tmp";
   try {
@@ -133,6 +135,11 @@ void export_weights(base::FileSystem& files, const fs::path& path,
     throw;
   }
   files.sync_directory(path.parent_path());
+}
+
+void export_weights(base::FileSystem& files, const fs::path& path,
+                    std::span<const NamedTensor> tensors) {
+  export_weights(files, path, sources_of(tensors));
 }
 
 ImportReport import_weights(const fs::path& path, std::span<const NamedTensor> tensors,

@@ -21,11 +21,15 @@ namespace paceline::checkpoint {
 std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
 
 /// The model's tensors of a checkpoint (all but those whose names begin with one of
-/// `other_states`), gathered from the files of its ranks.
-std::vector<NamedTensor> model_tensors(CheckpointReader& reader,
-                                       std::span<const std::string> other_states);
+/// `other_states`), each gathered from the files of the ranks when it is loaded. The reader must
+/// outlive them.
+std::vector<TensorSource> model_tensors(CheckpointReader& reader,
+                                        std::span<const std::string> other_states);
 
-/// Atomic: at every moment there is the old file or the whole new one. Throws CheckpointError.
+/// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.
+/// Throws CheckpointError.
+void export_weights(base::FileSystem& files, const std::filesystem::path& path,
+                    std::span<const TensorSource> tensors);
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 

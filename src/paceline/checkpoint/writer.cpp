@@ -3,180 +3,33 @@
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/dtypes.h"
-#include "paceline/checkpoint/listing.h"
-#include "paceline/checkpoint/safetensors.h"
+#include "paceline/checkpoint/rank_files.h"
 
-#include <algorithm>
-#include <map>
+#include <string>
 #include <vector>
 
 namespace paceline::checkpoint {
-namespace {
 
 namespace fs = std::filesystem;
-using base::CheckpointError;
-using Json = nlohmann::json;
-using tensor::StateShard;
-
-/// What a rank wrote, for rank 0's manifest.
-struct RankReport {
-  std::optional<FileRecord> file;
-  std::vector<TensorRecord> tensors;  ///< with one slice each
-};
-
-bool is_whole(const StateShard& shard) {
-  return shard.begin == 0 && shard.end == checked_numel(shard.shape);
-}
-
-/// Its name in the file: a rank may hold several ranges of one tensor.
-std::string name_in_file(const StateShard& shard) {
-  return is_whole(shard) ? shard.name
-                         : fmt::format("{}[{}:{}]", shard.name, shard.begin, shard.end);
-}
-
-void check_shard(const StateShard& shard) {
-  const auto numel = checked_numel(shard.shape);
-  PACELINE_CHECK(numel && 0 <= shard.begin && shard.begin <= shard.end && shard.end <= *numel &&
-                     shard.data.numel() == shard.end - shard.begin,
-                 "shard '{}' holds {} elements and claims [{}, {}) of {}", shard.name,
-                 shard.data.numel(), shard.begin, shard.end, shape_text(shard.shape));
-}
-
-RankReport write_rank_file(const SaveRequest& request, const fs::path& directory, int rank,
-                           base::FileSystem& files) {
-  RankReport report;
-  std::vector<NamedTensor> tensors;
-  const std::string file_name = fmt::format("rank-{}.safetensors", rank);
-  for (const StateShard& shard : request.shards) {
-    check_shard(shard);
-    if (!shard.is_writer || (shard.begin == shard.end && !is_whole(shard))) continue;
-    const at::Tensor data =
-        is_whole(shard) ? shard.data.detach().reshape(shard.shape) : shard.data.detach();
-    tensors.push_back({name_in_file(shard), data});
-    report.tensors.push_back({shard.name,
-                              std::string(dtype_name(data.scalar_type())),
-                              shard.shape,
-                              {{file_name, name_in_file(shard), shard.begin, shard.end, 0}}});
-  }
-  if (tensors.empty()) return report;
-  const WrittenFile written = write_safetensors(files, directory / file_name, tensors, {});
-  report.file = {file_name, written.size, written.checksum};
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    report.tensors[i].slices[0].checksum = written.tensor_checksums[i];
-  }
-  return report;
-}
-
-std::string encode(const RankReport& report) {
-  Json json = {{"file", nullptr}, {"tensors", Json::array()}};
-  if (report.file) json["file"] = {report.file->name, report.file->size, report.file->checksum};
-  for (const TensorRecord& tensor : report.tensors) {
-    const SliceRecord& slice = tensor.slices[0];
-    json["tensors"].push_back({tensor.name, tensor.dtype, tensor.shape, slice.file, slice.tensor,
-                               slice.begin, slice.end, slice.checksum});
-  }
-  return json.dump();
-}
-
-/// Adds a rank's report to the manifest; `index` finds tensors by name.
-void merge(const std::string& text, Manifest& manifest, std::map<std::string, std::size_t>& index) {
-  const Json json = Json::parse(text);
-  if (!json["file"].is_null()) {
-    const Json& file = json["file"];
-    manifest.files.push_back(
-        {file[0].get<std::string>(), file[1].get<std::uint64_t>(), file[2].get<std::uint64_t>()});
-  }
-  for (const Json& tensor : json["tensors"]) {
-    const auto name = tensor[0].get<std::string>();
-    const auto [found, is_new] = index.try_emplace(name, manifest.tensors.size());
-    if (is_new) {
-      manifest.tensors.push_back(
-          {name, tensor[1].get<std::string>(), tensor[2].get<std::vector<std::int64_t>>(), {}});
-    }
-    TensorRecord& record = manifest.tensors[found->second];
-    PACELINE_CHECK(record.dtype == tensor[1] && Json(record.shape) == tensor[2],
-                   "ranks disagree on the shape or dtype of '{}'", name);
-    record.slices.push_back({tensor[3].get<std::string>(), tensor[4].get<std::string>(),
-                             tensor[5].get<std::int64_t>(), tensor[6].get<std::int64_t>(),
-                             tensor[7].get<std::uint64_t>()});
-  }
-}
-
-Manifest make_manifest(const SaveRequest& request, const std::vector<std::string>& reports) {
-  Manifest manifest{.step = request.step,
-                    .environment = request.environment,
-                    .monitored = request.monitored,
-                    .files = {},
-                    .tensors = {},
-                    .state = request.state,
-                    .config = request.config};
-  std::map<std::string, std::size_t> index;
-  for (const std::string& report : reports) merge(report, manifest, index);
-  for (TensorRecord& tensor : manifest.tensors) {
-    std::sort(tensor.slices.begin(), tensor.slices.end(),
-              [](const SliceRecord& a, const SliceRecord& b) { return a.begin < b.begin; });
-  }
-  return manifest;
-}
-
-/// Rank 0's last part, after all ranks have written.
-void commit(const Manifest& manifest, const fs::path& temporary, const fs::path& target,
-            base::FileSystem& files) {
-  for (const FileRecord& file : manifest.files) {
-    std::error_code error;
-    const auto size = fs::file_size(temporary / file.name, error);
-    if (error || size != file.size) {
-      throw CheckpointError(
-          fmt::format("rank 0 does not see {} as its rank wrote it: checkpoints must lie on a file "
-                      "system that all ranks share",
-                      (temporary / file.name).string()));
-    }
-  }
-  const fs::path manifest_path = temporary / kManifestFile;
-  const std::string text = encode(manifest);
-  decode(text, manifest_path);  // whatever could not be loaded must not be saved
-  const auto file = files.create(manifest_path);
-  file->write(text);
-  file->sync();
-  file->close();
-  publish_directory(files, temporary, target);
-}
-
-/// Runs `work` on all ranks; if it fails, removes what was written and says what is left.
-template <typename Work>
-void attempt(const SaveRequest& request, const fs::path& temporary,
-             comm::Communicator& communicator, base::FileSystem& files, const Work& work) {
-  try {
-    on_all_ranks(communicator, fmt::format("the checkpoint at step {} was not saved", request.step),
-                 work);
-  } catch (const CheckpointError& error) {
-    if (communicator.rank() == 0) remove_quietly(files, temporary);
-    throw CheckpointError(fmt::format("{}. {}", error.what(), describe_newest(request.folder)));
-  }
-}
-
-}  // namespace
 
 fs::path save_checkpoint(const SaveRequest& request, comm::Communicator& communicator,
-                         base::FileSystem& files) {
+                         base::FileSystem& files) try {
   const int rank = communicator.rank();
-  const fs::path target = request.folder / checkpoint_name(request.step);
+  const fs::path target = target_of(request);
   const fs::path temporary = temporary_of(target);
-  const auto on_all = [&](const auto& work) {
-    attempt(request, temporary, communicator, files, work);
-  };
-
-  on_all([&] {
+  on_all_ranks(communicator, not_saved(request), [&] {
     if (rank == 0) make_empty_directory(files, temporary);
   });
-  RankReport report;
-  on_all([&] { report = write_rank_file(request, temporary, rank, files); });
-  const std::vector<std::string> reports = communicator.all_gather_text(encode(report));
-  on_all([&] {
-    if (rank == 0) commit(make_manifest(request, reports), temporary, target, files);
+  std::string report;
+  on_all_ranks(communicator, not_saved(request),
+               [&] { report = write_rank_file(request.shards, temporary, rank, files); });
+  const std::vector<std::string> reports = communicator.all_gather_text(report);
+  on_all_ranks(communicator, not_saved(request), [&] {
+    if (rank == 0) commit_checkpoint(request, reports, files);
   });
   return target;
+} catch (const base::CheckpointError& error) {
+  fail_save(request, communicator.rank(), error.what(), files);
 }
 
 }  // namespace paceline::checkpoint

@@ -184,7 +184,10 @@ StateShard ReplicatedStrategy::whole_shard(std::string name, const at::Tensor& d
 
 std::vector<StateShard> ReplicatedStrategy::model_state() {
   std::vector<StateShard> shards;
-  for (const NamedTensor& named : state_) shards.push_back(whole_shard(named.name, named.tensor));
+  for (const NamedTensor& named : state_) {
+    shards.push_back(whole_shard(named.name, named.tensor));
+    shards.back().is_replicated = named.is_parameter || options_.buffers != BufferPolicy::kKeep;
+  }
   return shards;
 }
 

@@ -51,8 +51,8 @@ void ShardedStrategy::append_piece(std::vector<StateShard>& shards, const tensor
                     .shape = slot.spec.sizes,
                     .begin = first - slot.offset,
                     .end = last - slot.offset,
-                    .order = memory_order(slot.spec),
-                    .is_writer = !replica_group_ || replica_group_->rank() == 0});
+                    .is_writer = !replica_group_ || replica_group_->rank() == 0,
+                    .order = memory_order(slot.spec)});
 }
 
 std::vector<StateShard> ShardedStrategy::model_state() {
@@ -65,7 +65,8 @@ std::vector<StateShard> ShardedStrategy::model_state() {
                         .shape = named.tensor.sizes().vec(),
                         .begin = 0,
                         .end = named.tensor.numel(),
-                        .is_writer = world_.rank() == 0});
+                        .is_writer = world_.rank() == 0,
+                        .is_replicated = config_.buffers != BufferPolicy::kKeep});
       continue;
     }
     const ShardedFlat& flat = *units_[place->second.unit]->flats()[place->second.flat];

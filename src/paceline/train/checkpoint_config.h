@@ -18,6 +18,8 @@ struct CheckpointConfig {
   int keep_best = 1;
   std::string monitor = "val/top1";
   MonitorMode mode = MonitorMode::kMax;
+  bool async = true;
+  std::optional<config::Duration> check_replicas;
   std::optional<std::string> dir;
 };
 
@@ -47,6 +49,16 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
             MayChangeOnResume{}),
       field(&Config::mode, "mode", "Whether a larger or a smaller value is better.",
             MayChangeOnResume{}),
+      field(&Config::async, "async",
+            "Write in the background: a step waits only until its state is copied in host memory, "
+            "which "
+            "takes as much of it as a rank writes.",
+            MayChangeOnResume{}),
+      field(
+          &Config::check_replicas, "check_replicas",
+          "How often to compare the weights of all ranks that hold the same ones, by their hashes; "
+          "null: never.",
+          MayChangeOnResume{}),
       field(&Config::dir, "dir",
             "Folder of the checkpoints; null: checkpoints/ in the run directory.",
             MayChangeOnResume{})};

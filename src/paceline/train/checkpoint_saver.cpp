@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/checkpoint/replica_check.h"
 #include "paceline/checkpoint/retention.h"
 #include "paceline/checkpoint/writer.h"
 #include "paceline/train/run_state.h"
@@ -13,22 +14,54 @@
 #include <nlohmann/json.hpp>
 
 namespace paceline::train {
+namespace {
+
+std::int64_t steps_of(const config::Duration& duration, const config::StepLengths& lengths) {
+  return std::max<std::int64_t>(1, to_steps(duration, lengths));
+}
+
+/// What rank 0 does when a checkpoint is on disk.
+void finish_save(const CheckpointConfig& config, const std::filesystem::path& folder,
+                 const std::filesystem::path& saved, base::FileSystem& files) {
+  base::log_info("saved {}", saved.string());
+  try {
+    checkpoint::apply_retention(files, folder,
+                                {.keep_last = config.keep_last,
+                                 .keep_best = config.keep_best,
+                                 .monitor = config.monitor,
+                                 .mode = config.mode});
+  } catch (const base::Error& error) {  // the next save tries again
+    base::log_warning("old checkpoints stay in {}: {}", folder.string(), error.what());
+  }
+}
+
+}  // namespace
 
 CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts facts,
                                  const config::StepLengths& lengths, base::FileSystem& files)
     : config_(config),
       facts_(std::move(facts)),
-      interval_(std::max<std::int64_t>(1, to_steps(config.every, lengths))),
+      interval_(steps_of(config.every, lengths)),
+      check_interval_(config.check_replicas ? steps_of(*config.check_replicas, lengths) : 0),
       files_(files) {
   for (const checkpoint::Listed& best :
        checkpoint::best_of(checkpoint::list_checkpoints(facts_.folder).complete, config_.monitor,
                            config_.mode, 1)) {
     best_ = best.monitored->value;
   }
+  if (config_.async) {
+    writer_.emplace(files_, [config, folder = facts_.folder, &files](const auto& path) {
+      finish_save(config, folder, path, files);
+    });
+  }
 }
 
 void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
                                     const RunContext& run) {
+  if (check_interval_ > 0 && state.clock.step % check_interval_ == 0) {
+    state.strategy->synchronise_buffers();
+    checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
+  }
   const std::optional<double> value = monitored_value(state);
   // Rank 0 knows what the disk holds; all save, or none.
   const bool is_new_best =
@@ -36,6 +69,15 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
       run.communicator.all_gather_text(is_best(*value) ? "best" : "").front() == "best";
   if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
     save(state, engine, run);
+  if (state.is_stopping) finish(run);
+}
+
+void CheckpointSaver::finish(const RunContext& run) {
+  if (writer_) writer_->finish(run.communicator);
+}
+
+void CheckpointSaver::throw_if_failed(const RunContext& run) {
+  if (writer_) writer_->throw_if_failed(run.communicator);
 }
 
 void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
@@ -50,15 +92,13 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   request.config = facts_.config;
   request.environment = facts_.environment;
   if (value) request.monitored = checkpoint::Monitored{config_.monitor, *value};
-  const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
   if (value && is_best(*value)) best_ = value;
-  if (!run.is_main_rank()) return;
-  base::log_info("saved {}", path.string());
-  checkpoint::apply_retention(files_, facts_.folder,
-                              {.keep_last = config_.keep_last,
-                               .keep_best = config_.keep_best,
-                               .monitor = config_.monitor,
-                               .mode = config_.mode});
+  if (writer_) {
+    writer_->start(request, run.communicator);
+  } else {
+    const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
+    if (run.is_main_rank()) finish_save(config_, facts_.folder, path, files_);
+  }
 }
 
 std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {

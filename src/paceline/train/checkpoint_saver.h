@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
+#include "paceline/checkpoint/async_writer.h"
 #include "paceline/checkpoint/environment.h"
 #include "paceline/train/checkpoint_config.h"
 #include "paceline/train/engine.h"
@@ -29,22 +30,31 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointConfig& config, CheckpointFacts facts,
                   const config::StepLengths& lengths, base::FileSystem& files);
 
-  /// Every rank must call it after every step. Throws CheckpointError; earlier checkpoints stay
-  /// usable.
+  /// Every rank must call it after every step. When the run stops it returns with all on disk.
+  /// Throws CheckpointError, also for a save that an earlier step started; earlier checkpoints stay
+  /// usable. Throws DivergedError for replicas that differ, before they are saved.
   void at_safe_point(TrainState& state, const Engine& engine, const RunContext& run);
-  /// Saves now. Every rank must call it.
-  void save(TrainState& state, const Engine& engine, const RunContext& run);
+
+  /// Waits for a save that is in flight; throws as at_safe_point(). Every rank must call it.
+  void finish(const RunContext& run);
+  /// Whether this rank knows that a save which an earlier step started has failed.
+  bool has_failed() const { return writer_ && writer_->has_failed(); }
+  /// Throws CheckpointError if one has on any rank. Every rank must call it.
+  void throw_if_failed(const RunContext& run);
 
  private:
+  void save(TrainState& state, const Engine& engine, const RunContext& run);
   /// The monitored metric, if the newest evaluation was made at this step.
   std::optional<double> monitored_value(const TrainState& state) const;
   bool is_best(double value) const;
 
   CheckpointConfig config_;
   CheckpointFacts facts_;
-  std::int64_t interval_;  ///< in steps
+  std::int64_t interval_;        ///< in steps
+  std::int64_t check_interval_;  ///< in steps; 0: replicas are not compared
   base::FileSystem& files_;
   std::optional<double> best_;
+  std::optional<checkpoint::AsyncWriter> writer_;
 };
 
 }  // namespace paceline::train

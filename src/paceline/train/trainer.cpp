@@ -246,6 +246,7 @@ std::optional<FitResult> Trainer::reason_to_stop() {
 }
 
 FitResult Trainer::agree_on_interruption() {
+  if (saver_) saver_->throw_if_failed(run_);
   const int own = run_.received_signal.load(std::memory_order_relaxed);
   int signal = 0;
   for (const std::string& text : run_.communicator.all_gather_text(std::to_string(own))) {
@@ -274,7 +275,8 @@ void Trainer::fail_not_finite() {
 }
 
 bool Trainer::wants_stop() const {
-  return run_.received_signal.load(std::memory_order_relaxed) != 0 || is_past_wall_clock();
+  return run_.received_signal.load(std::memory_order_relaxed) != 0 || is_past_wall_clock() ||
+         (saver_ && saver_->has_failed());
 }
 
 bool Trainer::is_past_wall_clock() const {

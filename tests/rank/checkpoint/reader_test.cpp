@@ -59,11 +59,41 @@ TEST_F(ReaderTest, SavedByNLoadsOnM) {
   }
 }
 
-TEST_F(ReaderTest, GathersWholeTensors) {
-  CheckpointReader reader(save(Layout::kSharded, 3));
-  for (const NamedTensor& expected : whole_model(5)) {
-    EXPECT_TRUE(reader.tensor(expected.name).equal(expected.tensor)) << expected.name;
+// Strategies differ in which elements a rank holds and in the order in which it counts them.
+TEST_F(ReaderTest, SavedInAnyOrderLoadsInAny) {
+  auto model = whole_model(5);
+  model.push_back({"half.weight", at::arange(90).view({5, 2, 3, 3}).to(at::kBFloat16)});
+  model.push_back({"pointwise.weight", at::arange(20, at::kFloat).view({5, 4, 1, 1})});
+  model.push_back({"empty", at::empty({0, 3})});
+  const auto layouts = {Layout::kReplicated, Layout::kSharded, Layout::kShardedChannelsLast};
+  for (const int saved_with : {1, 2, 5}) {
+    for (const Layout saved_as : layouts) {
+      const fs::path path =
+          save_model(dir_.path(), saved_with, model, 0, saved_as, saved_with, files_);
+      for (const int loaded_with : {1, 3}) {
+        for (const Layout loaded_as : layouts) expect_loads(path, model, loaded_as, loaded_with);
+      }
+    }
   }
+}
+
+TEST_F(ReaderTest, OrdersThatCountAlikeAreSavedAsOne) {
+  const std::vector<NamedTensor> model{{"pointwise.weight", at::ones({6, 4, 1, 1})},
+                                       {"conv.weight", at::ones({6, 4, 3, 3})}};
+  const CheckpointReader reader(
+      save_model(dir_.path(), 1, model, 0, Layout::kShardedChannelsLast, 2, files_));
+  EXPECT_EQ(reader.find("pointwise.weight")->order, ElementOrder());
+  EXPECT_EQ(reader.find("conv.weight")->order, (ElementOrder{0, 2, 3, 1}));
+}
+
+TEST_F(ReaderTest, GathersWholeTensors) {
+  for (const Layout layout : {Layout::kSharded, Layout::kShardedChannelsLast}) {
+    CheckpointReader reader(save(layout, 3));
+    for (const NamedTensor& expected : whole_model(5)) {
+      EXPECT_TRUE(reader.tensor(expected.name).equal(expected.tensor)) << expected.name;
+    }
+  }
+  CheckpointReader reader(save(Layout::kSharded, 3));
   EXPECT_THAT(message_of([&] { reader.tensor("absent"); }),
               HasSubstr("there is no tensor 'absent'"));
 }
@@ -122,7 +152,7 @@ TEST_F(ReaderTest, AFlippedBitIsNamedWithFileAndTensorOnAllRanks) {
   bytes[entry->begin + 9] ^= 4;
   files_.create(file)->write(bytes);
   EXPECT_THAT(load_error(path, whole_model(0), 2),
-              AllOf(HasSubstr("cannot load the checkpoint: rank 1: "),
+              AllOf(HasSubstr("cannot load the checkpoint: rank 0: "),
                     HasSubstr("rank-1.safetensors: damaged"),
                     HasSubstr("tensor 'fc.weight' was changed"), Not(HasSubstr("conv"))));
 }
@@ -151,17 +181,21 @@ TEST_F(ReaderTest, WhatIsNoCheckpointSaysSo) {
               HasSubstr("it has no manifest.json"));
 }
 
-// How golden/checkpoint/version-1 was made, by the first version of the format.
+// How golden/checkpoint/version-* were made, each by the version of the format that it is named by.
 TEST_F(ReaderTest, WritesTheFixtureWhenAsked) {
   const char* folder = std::getenv("PACELINE_WRITE_FIXTURE");
   if (folder == nullptr) GTEST_SKIP() << "set PACELINE_WRITE_FIXTURE to a folder to write it anew";
-  const fs::path path = save_model(folder, 1, 5, Layout::kSharded, 2, files_);
+  const fs::path path = save_model(folder, 1, 5, Layout::kShardedChannelsLast, 2, files_);
   fs::rename(path, fs::path(folder) / fmt::format("version-{}", kFormatVersion));
 }
 
 // Written by the first version of the format; must load for ever.
 TEST_F(ReaderTest, LoadsVersionOne) {
   expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-1", 5, Layout::kSharded, 2);
+}
+
+TEST_F(ReaderTest, LoadsVersionTwo) {
+  expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-2", 5, Layout::kShardedChannelsLast, 2);
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ Manifest example() {
       .tensors = {{"fc.weight",
                    "F32",
                    {2, 3},
+                   {1, 0},
                    {{"rank-0.safetensors", "fc.weight[0:4]", 0, 4, 0xffffffffffffffffu},
                     {"rank-1.safetensors", "fc.weight[4:6]", 4, 6, 1}}},
-                  {"steps", "I64", {}, {{"rank-0.safetensors", "steps", 0, 1, 2}}}},
+                  {"steps", "I64", {}, {}, {{"rank-0.safetensors", "steps", 0, 1, 2}}}},
       .state = {{"clock", {{"step", 1234}, {"lr", 0.1}}}, {"none", nullptr}},
       .config = "run:\n  name: \"ü\"\n"};
 }
@@ -55,10 +56,11 @@ TEST(Manifest, ReadsBackAndIsJson) {
   EXPECT_EQ(manifest.state, expected.state);
   EXPECT_EQ(manifest.config, expected.config);
   ASSERT_EQ(manifest.files.size(), 2u);
-  EXPECT_EQ(manifest.files[0].checksum, expected.files[0].checksum);
+  EXPECT_EQ(manifest.files[0].header_checksum, expected.files[0].header_checksum);
   EXPECT_EQ(manifest.files[1].size, 60u);
   ASSERT_EQ(manifest.tensors.size(), 2u);
   EXPECT_EQ(manifest.tensors[0].shape, expected.tensors[0].shape);
+  EXPECT_EQ(manifest.tensors[0].order, expected.tensors[0].order);
   EXPECT_EQ(manifest.tensors[0].slices[0].checksum, 0xffffffffffffffffu);
   EXPECT_EQ(manifest.tensors[0].slices[1].tensor, "fc.weight[4:6]");
   EXPECT_EQ(encode(manifest), text);
@@ -100,9 +102,9 @@ TEST(Manifest, EveryTruncationIsSeen) {
 
 TEST(Manifest, OtherVersionsAreRefusedByName) {
   const std::string text = encode(example());
-  EXPECT_THAT(error_of(forge(text, "\"version\": 1", "\"version\": 9")),
-              HasSubstr("it has format version 9 and this program reads up to 1"));
-  EXPECT_THAT(error_of(forge(text, "\"version\": 1", "\"version\": 0")),
+  EXPECT_THAT(error_of(forge(text, "\"version\": 2", "\"version\": 9")),
+              HasSubstr("it has format version 9 and this program reads up to 2"));
+  EXPECT_THAT(error_of(forge(text, "\"version\": 2", "\"version\": 0")),
               HasSubstr("no format version 0"));
   EXPECT_THAT(error_of(forge(text, "paceline-checkpoint", "other")), HasSubstr("not a checkpoint"));
 }
@@ -122,6 +124,8 @@ TEST(Manifest, InconsistentOnesAreRefused) {
               HasSubstr("listed twice"));
   EXPECT_THAT(error_of(forge(text, "\"dtype\": \"I64\"", "\"dtype\": \"I65\"")),
               HasSubstr("impossible"));
+  EXPECT_THAT(error_of(forge(text, "\"order\": [\n    1,", "\"order\": [\n    2,")),
+              HasSubstr("has an impossible order"));
   EXPECT_THAT(error_of(forge(text, "\"step\": 1234", "\"step\": \"x\"")),
               HasSubstr("missing or wrong"));
   EXPECT_THAT(error_of(forge(text, "ffffffffffffffff", "zz")), HasSubstr("malformed"));

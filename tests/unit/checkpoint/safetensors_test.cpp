@@ -62,7 +62,7 @@ TEST_F(SafetensorsTest, EveryDtypeAndShapeReadsBack) {
   const SafetensorsFile file(path_);
   EXPECT_EQ(file.entries().size(), tensors.size());
   EXPECT_EQ(written.size, std::filesystem::file_size(path_));
-  EXPECT_EQ(written.checksum, base::xxh3(base::read_file(path_)));
+  EXPECT_EQ(written.header_checksum, base::xxh3(file.header()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto* entry = file.find(tensors[i].name);
     ASSERT_NE(entry, nullptr) << tensors[i].name;
@@ -85,6 +85,36 @@ TEST_F(SafetensorsTest, OtherLayoutsAreStoredRowMajor) {
   EXPECT_TRUE(file.tensor(*file.find("channels_last")).equal(images));
   EXPECT_TRUE(file.tensor(*file.find("transposed")).equal(images.view({6, 8}).t()));
   EXPECT_TRUE(file.tensor(*file.find("slice")).equal(images.slice(3, 1, 3)));
+}
+
+TEST_F(SafetensorsTest, SourcesAreLoadedOneAtATime) {
+  int alive = 0;
+  std::vector<TensorSource> sources;
+  for (const std::int64_t size : {3, 2}) {
+    sources.push_back({fmt::format("of {}", size), at::kFloat, {size}, [&alive, size] {
+                         EXPECT_EQ(alive++, 0);
+                         return at::from_blob(
+                             new float[3]{1, 2, 3}, {size},
+                             [&alive](void* data) {
+                               --alive;
+                               delete[] static_cast<float*>(data);
+                             },
+                             at::kFloat);
+                       }});
+  }
+  write_safetensors(files_, path_, sources, {});
+  EXPECT_EQ(alive, 0);
+  const SafetensorsFile file(path_);
+  EXPECT_TRUE(file.tensor(*file.find("of 2")).equal(at::tensor({1.0f, 2.0f})));
+}
+
+TEST_F(SafetensorsTest, OtherLayoutsOfManyChunks) {
+  const at::Tensor weight = at::arange(3 * 70 * 50 * 60, at::kInt).view({3, 70, 50, 60});
+  const at::Tensor channels_last = weight.contiguous(at::MemoryFormat::ChannelsLast);
+  const WrittenFile written = write({{"weight", channels_last}});
+  const SafetensorsFile file(path_);
+  EXPECT_TRUE(file.tensor(*file.find("weight")).equal(weight));
+  EXPECT_EQ(written.tensor_checksums[0], base::xxh3(file.bytes(*file.find("weight"))));
 }
 
 TEST_F(SafetensorsTest, ReadsForeignFilesThatAreNotAligned) {

@@ -5,12 +5,15 @@
 #include "paceline/checkpoint/listing.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
+#include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
 #include "unit/train/scripted_run.h"
 
 #include <array>
+#include <cerrno>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +21,7 @@
 namespace paceline::train {
 namespace {
 
+namespace fs = std::filesystem;
 using paceline::test::ScriptedModel;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -50,7 +54,11 @@ class CheckpointSaverTest : public ::testing::Test {
     saver.at_safe_point(state_, engine_, run_);
   }
 
-  std::vector<std::int64_t> saved_steps() const {
+  std::vector<std::int64_t> saved_steps(CheckpointSaver& saver) const {
+    saver.finish(run_);
+    return listed_steps();
+  }
+  std::vector<std::int64_t> listed_steps() const {
     std::vector<std::int64_t> steps;
     for (const auto& listed : checkpoint::list_checkpoints(folder_.path()).complete)
       steps.push_back(listed.step);
@@ -70,10 +78,41 @@ class CheckpointSaverTest : public ::testing::Test {
 TEST_F(CheckpointSaverTest, SavesWhenDueAndWhenTheRunStops) {
   CheckpointSaver saver = make_saver(kEveryThirdStep);
   for (int i = 0; i < 7; ++i) step(saver);
-  EXPECT_THAT(saved_steps(), ElementsAre(3, 6));
+  EXPECT_THAT(saved_steps(saver), ElementsAre(3, 6));
   state_.is_stopping = true;
   step(saver);
-  EXPECT_THAT(saved_steps(), ElementsAre(3, 6, 8));
+  EXPECT_THAT(listed_steps(), ElementsAre(3, 6, 8)) << "what stops waits for the disk";
+}
+
+TEST_F(CheckpointSaverTest, SavesTheSameInTheBackgroundAndNot) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.async = false;
+  CheckpointSaver saver = make_saver(config);
+  for (int i = 0; i < 3; ++i) step(saver);
+  EXPECT_THAT(listed_steps(), ElementsAre(3));
+  const fs::path saved = folder_.path() / "step-00000003" / "rank-0.safetensors";
+  const std::string bytes = base::read_file(saved);
+  fs::remove_all(saved.parent_path());
+  state_.clock.step = 2;
+  CheckpointSaver async_saver = make_saver(kEveryThirdStep);
+  step(async_saver);
+  EXPECT_THAT(saved_steps(async_saver), ElementsAre(3));
+  EXPECT_EQ(base::read_file(saved), bytes);
+}
+
+TEST_F(CheckpointSaverTest, AFailureIsToldAtALaterStep) {
+  paceline::test::FaultyFileSystem files([](std::string_view operation, const fs::path& path) {
+    return operation == "sync" && path.filename() == "manifest.json" ? ENOSPC : 0;
+  });
+  CheckpointSaver saver{
+      kEveryThirdStep, {folder_.path(), "run: {}\n", {}}, state_.clock.lengths, files};
+  for (int i = 0; i < 3; ++i) step(saver);
+  while (!saver.has_failed()) std::this_thread::yield();
+  EXPECT_THAT([&] { saver.throw_if_failed(run_); },
+              ::testing::ThrowsMessage<base::CheckpointError>(
+                  ::testing::HasSubstr("the checkpoint at step 3 was not saved: ")));
+  saver.throw_if_failed(run_);
+  EXPECT_THAT(listed_steps(), IsEmpty());
 }
 
 TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
@@ -82,12 +121,12 @@ TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
   config.keep_last = 2;
   CheckpointSaver saver = make_saver(config);
   for (const double top1 : {0.1, 0.6, 0.3, 0.2, 0.4}) step(saver, top1);
-  EXPECT_THAT(saved_steps(), ElementsAre(2, 4, 5));
+  EXPECT_THAT(saved_steps(saver), ElementsAre(2, 4, 5));
   config.keep_best = 0;
   CheckpointSaver forgetful = make_saver(config);
   step(forgetful, 0.9);
   step(forgetful, 0.1);
-  EXPECT_THAT(saved_steps(), ElementsAre(6, 7));
+  EXPECT_THAT(saved_steps(forgetful), ElementsAre(6, 7));
 }
 
 TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
@@ -99,13 +138,13 @@ TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
     CheckpointSaver saver = make_saver(config);
     for (const double value : {0.5, 0.7, 0.5, 0.4}) step(saver, value);
     step(saver);  // the old evaluation says nothing of this step
-    EXPECT_THAT(saved_steps(), ElementsAre(1, 4));
+    EXPECT_THAT(saved_steps(saver), ElementsAre(1, 4));
   }
   CheckpointSaver resumed = make_saver(config);
   step(resumed, 0.45);
-  EXPECT_THAT(saved_steps(), ElementsAre(1, 4)) << "a resumed run knows its best";
+  EXPECT_THAT(saved_steps(resumed), ElementsAre(1, 4)) << "a resumed run knows its best";
   step(resumed, 0.3);
-  EXPECT_THAT(saved_steps(), ElementsAre(1, 4, 7));
+  EXPECT_THAT(saved_steps(resumed), ElementsAre(1, 4, 7));
 }
 
 TEST_F(CheckpointSaverTest, NotANumberIsNeverTheBest) {
@@ -113,10 +152,10 @@ TEST_F(CheckpointSaverTest, NotANumberIsNeverTheBest) {
   config.every = {100, config::TimeUnit::kBatch};
   CheckpointSaver saver = make_saver(config);
   step(saver, std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(saved_steps(), IsEmpty());
+  EXPECT_THAT(saved_steps(saver), IsEmpty());
   step(saver, 0.1);
   step(saver, 0.2);
-  EXPECT_THAT(saved_steps(), ElementsAre(2, 3));
+  EXPECT_THAT(saved_steps(saver), ElementsAre(2, 3));
 }
 
 TEST_F(CheckpointSaverTest, NamesTheMetricsThereAre) {

@@ -1,0 +1,168 @@
+// Saves and loads the state of ViT-B/32 under AdamW (88 million parameters, three float32 tensors
+// each: 1.06 GB) and prints one line {"ms": [...], "gb_per_s": MEDIAN} of its rounds.
+//
+//   stall   what a step waits for when a save starts; the first round also gets the memory
+//   write   from there to the checkpoint on disk, verified and renamed
+//   raw     the same bytes by write() and fsync, with no checkpoint around them
+//   load    from the files in the page cache to a filled model and optimizer, verified
+//
+// Usage: checkpoint_save stall|write|raw|load FOLDER ROUNDS
+
+#include "paceline/base/file.h"
+#include "paceline/checkpoint/async_writer.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/comm/bootstrap.h"
+#include "paceline/tensor/aten.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pl = paceline;
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Shards = std::vector<pl::tensor::StateShard>;
+using Sizes = std::vector<std::int64_t>;
+
+namespace {
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+void add(Shards& shards, const std::string& name, const Sizes& shape) {
+  for (const std::string prefix : {"", "optimizer.exp_avg/", "optimizer.exp_avg_sq/"}) {
+    const at::Tensor data = at::rand(shape);
+    shards.push_back(
+        {.name = prefix + name, .data = data, .shape = shape, .begin = 0, .end = data.numel()});
+  }
+}
+
+Shards vit_b_32() {
+  Shards shards;
+  add(shards, "patch_embed.proj.weight", {768, 3, 32, 32});
+  add(shards, "patch_embed.proj.bias", {768});
+  add(shards, "cls_token", {1, 1, 768});
+  add(shards, "pos_embed", {1, 50, 768});
+  for (int block = 0; block < 12; ++block) {
+    const std::string prefix = fmt::format("blocks.{}.", block);
+    for (const std::string norm : {"norm1", "norm2"}) {
+      add(shards, prefix + norm + ".weight", {768});
+      add(shards, prefix + norm + ".bias", {768});
+    }
+    const std::vector<std::pair<std::string, Sizes>> linears{{"attn.qkv", {2304, 768}},
+                                                             {"attn.proj", {768, 768}},
+                                                             {"mlp.fc1", {3072, 768}},
+                                                             {"mlp.fc2", {768, 3072}}};
+    for (const auto& [name, shape] : linears) {
+      add(shards, prefix + name + ".weight", shape);
+      add(shards, prefix + name + ".bias", {shape[0]});
+    }
+  }
+  add(shards, "norm.weight", {768});
+  add(shards, "norm.bias", {768});
+  add(shards, "head.weight", {1000, 768});
+  add(shards, "head.bias", {1000});
+  return shards;
+}
+
+double bytes_of(const Shards& shards) {
+  double bytes = 0;
+  for (const auto& shard : shards) bytes += static_cast<double>(shard.data.nbytes());
+  return bytes;
+}
+
+/// Each round without what the former left to be written.
+void clear(const fs::path& folder, pl::base::FileSystem& files) {
+  files.remove_all(folder);
+  files.create_directories(folder);
+  files.sync_directory(folder);
+}
+
+std::vector<double> save(const Shards& shards, const fs::path& folder, int rounds, bool is_stall) {
+  const auto communicator = pl::comm::connect({});
+  pl::base::RealFileSystem files;
+  pl::checkpoint::AsyncWriter writer(files, [](const fs::path&) {});
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    clear(folder, files);
+    const auto begin = Clock::now();
+    writer.start({.folder = folder, .step = round, .shards = shards}, *communicator);
+    const double stall = ms_since(begin);
+    writer.finish(*communicator);
+    times.push_back(is_stall ? stall : ms_since(begin) - stall);
+  }
+  communicator->shutdown();
+  return times;
+}
+
+std::vector<double> write_raw(const Shards& shards, const fs::path& folder, int rounds) {
+  pl::base::RealFileSystem files;
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    clear(folder, files);
+    const auto begin = Clock::now();
+    const auto file = files.create(folder / "raw");
+    for (const auto& shard : shards) {
+      file->write({static_cast<const char*>(shard.data.const_data_ptr()), shard.data.nbytes()});
+    }
+    file->sync();
+    file->close();
+    times.push_back(ms_since(begin));
+  }
+  return times;
+}
+
+std::vector<double> load(const Shards& shards, const fs::path& folder, int rounds) {
+  save(shards, folder, 1, false);
+  const auto communicator = pl::comm::connect({});
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    for (const auto& shard : shards) shard.data.zero_();
+    const auto begin = Clock::now();
+    const auto reader = pl::checkpoint::open_checkpoint(folder / "step-00000000", *communicator);
+    load_checkpoint(*reader, shards, pl::checkpoint::ExtraTensors::kRefuse, *communicator);
+    times.push_back(ms_since(begin));
+  }
+  communicator->shutdown();
+  return times;
+}
+
+void print(std::vector<double> times, double bytes) {
+  std::string line;
+  for (const double time : times) line += fmt::format("{}{:.2f}", line.empty() ? "" : ", ", time);
+  std::sort(times.begin(), times.end());
+  std::printf("{\"ms\": [%s], \"gb_per_s\": %.3f}\n", line.c_str(),
+              bytes / times[times.size() / 2] / 1e6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::string_view mode = argc == 4 ? argv[1] : "";
+  const int rounds = argc == 4 ? std::atoi(argv[3]) : 0;
+  const bool is_mode = mode == "stall" || mode == "write" || mode == "raw" || mode == "load";
+  if (!is_mode || rounds < 1) {
+    std::fprintf(stderr, "usage: checkpoint_save stall|write|raw|load FOLDER ROUNDS\n");
+    return 2;
+  }
+  const Shards shards = vit_b_32();
+  const fs::path folder = argv[2];
+  if (mode == "raw") {
+    print(write_raw(shards, folder, rounds), bytes_of(shards));
+  } else if (mode == "load") {
+    print(load(shards, folder, rounds), bytes_of(shards));
+  } else {
+    print(save(shards, folder, rounds, mode == "stall"), bytes_of(shards));
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

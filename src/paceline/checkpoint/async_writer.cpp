@@ -1,0 +1,136 @@
+#include "paceline/checkpoint/async_writer.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/agreement.h"
+#include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/rank_files.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace paceline::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using base::CheckpointError;
+using std::chrono::steady_clock;
+
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
+/// What a dying run grants the other ranks, which write at the same time and as much.
+constexpr auto kGrace = std::chrono::seconds(5);
+
+fs::path done_file(const SaveRequest& request, int rank) {
+  return temporary_of(target_of(request)) / fmt::format("rank-{}.done", rank);
+}
+
+}  // namespace
+
+AsyncWriter::AsyncWriter(base::FileSystem& files,
+                         std::function<void(const fs::path& checkpoint)> after_commit)
+    : files_(files), after_commit_(std::move(after_commit)) {}
+
+AsyncWriter::~AsyncWriter() {
+  if (!request_ || !done_.valid()) return;
+  if (own_part_done_.valid()) own_part_done_.wait();
+  wait_until(steady_clock::now() + kGrace);
+  try {
+    done_.get();
+  } catch (const std::exception& error) {
+    base::log_error("{}: {}", not_saved(*request_), error.what());
+  }
+}
+
+void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communicator) {
+  finish(communicator);
+  const int rank = communicator.rank();
+  try {
+    on_all_ranks(communicator, not_saved(request), [&] {
+      shards_ = snapshot_.take(request.shards);
+      if (rank == 0) make_empty_directory(files_, temporary_of(target_of(request)));
+    });
+  } catch (const CheckpointError& error) {
+    fail_save(request, rank, error.what(), files_);
+  }
+  request_ = request;
+  request_->shards = shards_;
+  has_failed_ = false;
+  deadline_ = steady_clock::time_point::max();
+  own_part_ = {};
+  own_part_done_ = own_part_.get_future();
+  done_ = std::async(std::launch::async, &AsyncWriter::run, this, rank, communicator.world_size());
+}
+
+void AsyncWriter::finish(comm::Communicator& communicator) {
+  if (!request_) return;
+  try {
+    on_all_ranks(communicator, not_saved(*request_), [&] { own_part_done_.get(); });
+    on_all_ranks(communicator, not_saved(*request_), [&] { done_.get(); });
+    request_.reset();
+  } catch (const CheckpointError& error) {
+    wait_until(steady_clock::now());
+    if (done_.valid()) done_.wait();
+    has_failed_ = false;
+    fail_save(*std::exchange(request_, std::nullopt), communicator.rank(), error.what(), files_);
+  }
+}
+
+void AsyncWriter::throw_if_failed(comm::Communicator& communicator) {
+  const auto marks = communicator.all_gather_text(has_failed_ ? "failed" : "");
+  if (std::find(marks.begin(), marks.end(), "failed") != marks.end()) finish(communicator);
+}
+
+void AsyncWriter::wait_until(steady_clock::time_point deadline) {
+  const std::lock_guard lock(mutex_);
+  deadline_ = deadline;
+  changed_.notify_all();
+}
+
+// The thread.
+
+void AsyncWriter::run(int rank, int world_size) {
+  try {
+    write_own_part(rank);
+    own_part_.set_value();
+  } catch (...) {
+    has_failed_ = true;
+    own_part_.set_exception(std::current_exception());
+    return;
+  }
+  if (rank != 0) return;
+  try {
+    commit(world_size);
+  } catch (...) {
+    has_failed_ = true;
+    throw;
+  }
+}
+
+void AsyncWriter::write_own_part(int rank) {
+  const fs::path done = done_file(*request_, rank);
+  own_report_ = write_rank_file(shards_, done.parent_path(), rank, files_);
+  if (rank != 0) write_file_atomically(files_, done, own_report_);
+}
+
+void AsyncWriter::commit(int world_size) {
+  std::vector<std::string> reports{own_report_};
+  for (int rank = 1; rank < world_size; ++rank) reports.push_back(report_of(rank));
+  for (int rank = 1; rank < world_size; ++rank) files_.remove_all(done_file(*request_, rank));
+  commit_checkpoint(*request_, reports, files_);
+  after_commit_(target_of(*request_));
+}
+
+std::string AsyncWriter::report_of(int rank) {
+  const fs::path done = done_file(*request_, rank);
+  std::unique_lock lock(mutex_);
+  while (!fs::exists(done)) {
+    if (steady_clock::now() >= deadline_) {
+      throw CheckpointError(fmt::format("rank {} did not write its part", rank));
+    }
+    changed_.wait_for(lock, kPollInterval);
+  }
+  return base::read_file(done);
+}
+
+}  // namespace paceline::checkpoint

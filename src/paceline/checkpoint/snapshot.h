@@ -1,0 +1,23 @@
+#pragma once
+
+#include "paceline/tensor/aten.h"
+#include "paceline/tensor/state_shard.h"
+
+#include <span>
+#include <vector>
+
+namespace paceline::checkpoint {
+
+/// Host memory for a copy of what a rank writes; kept from save to save, as large as that state. For
+/// state on a GPU it is pinned.
+class Snapshot {
+ public:
+  /// Copies the shards with is_writer by all threads of LibTorch and returns them with their copies
+  /// in place of their data. The copies are valid until the next call.
+  std::vector<tensor::StateShard> take(std::span<const tensor::StateShard> shards);
+
+ private:
+  at::Tensor memory_;  ///< bytes
+};
+
+}  // namespace paceline::checkpoint
