@@ -27,6 +27,18 @@ class RanksAgree(RunTest):
             for a, b in zip(losses, many_losses, strict=True):
                 self.assertAlmostEqual(a, b, places=10)
 
+    def test_every_strategy(self):
+        recipe = self.write_recipe(model=TINY_VIT)
+        overrides = ("data.global_batch_size=13", "train.grad_accum_steps=2", "train.grad_clip_norm=0.5")
+        one, losses = self.weights_after_20_steps("strategy-none", recipe, 1, *overrides)
+        for strategy, ranks, *more in (("zero1", 2), ("zero2", 3), ("fsdp", 2), ("fsdp", 4),
+                                       ("hsdp", 4, "parallel.fsdp.shard_group_size=2")):
+            many, many_losses = self.weights_after_20_steps(f"{strategy}-{ranks}", recipe, ranks,
+                                                            f"parallel.strategy={strategy}", *overrides, *more)
+            self.assertLess(largest_difference(one, many), 1e-10)
+            for a, b in zip(losses, many_losses, strict=True):
+                self.assertAlmostEqual(a, b, places=10)
+
     def test_residual_network_with_frozen_batch_norm(self):
         recipe = self.write_recipe(model="resnet18, zero_init_residual: true, freeze_batch_norm: true")
         overrides = ("optimizer.lr=1e-3", "schedule.warmup=0ba")

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/weights.h"
+#include "paceline/nn/activation_checkpoint.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
@@ -27,6 +28,9 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
         fmt::format("model.freeze_batch_norm: {} has no BatchNorm", recipe.model.network.name));
   }
   if (recipe.train.channels_last) nn::set_channels_last(*network);
+  if (recipe.train.activation_checkpointing) {
+    nn::set_activation_checkpointing(*network, recipe.train.activation_checkpointing->every);
+  }
   std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
 }

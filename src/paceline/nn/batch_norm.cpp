@@ -1,6 +1,7 @@
 #include "paceline/nn/batch_norm.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/rerun.h"
 
 namespace paceline::nn {
 
@@ -14,19 +15,21 @@ BatchNorm2d::BatchNorm2d(std::int64_t channels, double eps, double momentum)
 }
 
 at::Tensor BatchNorm2d::forward(const at::Tensor& input) const {
-  const bool batch_statistics = uses_batch_statistics();
-  if (batch_statistics) {
-    if (!training_kernel_ && input.numel() <= input.size(1)) {
-      throw base::ConfigError(fmt::format(
-          "BatchNorm in training mode needs more than one value per channel; its input is "
-          "[{}, {}, {}, {}]: use more images per rank, larger images, or freeze the statistics",
-          input.size(0), input.size(1), input.size(2), input.size(3)));
-    }
-    num_batches_tracked.add_(1);
-    if (training_kernel_) return training_kernel_(input, *this);
+  const auto normalise = [&](const at::Tensor& mean, const at::Tensor& variance) {
+    return at::batch_norm(input, weight, bias, mean, variance, uses_batch_statistics(), momentum_,
+                          eps_, at::globalContext().userEnabledCuDNN());
+  };
+  if (!uses_batch_statistics()) return normalise(running_mean, running_var);
+  if (!training_kernel_ && input.numel() <= input.size(1)) {
+    throw base::ConfigError(fmt::format(
+        "BatchNorm in training mode needs more than one value per channel; its input is "
+        "[{}, {}, {}, {}]: use more images per rank, larger images, or freeze the statistics",
+        input.size(0), input.size(1), input.size(2), input.size(3)));
   }
-  return at::batch_norm(input, weight, bias, running_mean, running_var, batch_statistics, momentum_,
-                        eps_, at::globalContext().userEnabledCuDNN());
+  const bool moves_statistics = !Rerun::is_repeating();
+  if (moves_statistics) num_batches_tracked.add_(1);
+  if (training_kernel_) return training_kernel_(input, *this);
+  return moves_statistics ? normalise(running_mean, running_var) : normalise({}, {});
 }
 
 void BatchNorm2d::reset() const {

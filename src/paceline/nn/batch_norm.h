@@ -16,7 +16,8 @@ namespace paceline::nn {
 class BatchNorm2d : public torch::nn::Module {
  public:
   /// Normalises one batch by its statistics and updates the running ones. Differentiable in the
-  /// input and in the norm's weight and bias. It checks that there are values enough.
+  /// input and in the norm's weight and bias. It checks that there are values enough, and does
+  /// through Rerun::once what must not happen again in a recomputation.
   using TrainingKernel =
       std::function<at::Tensor(const at::Tensor& input, const BatchNorm2d& norm)>;
 

@@ -1,5 +1,7 @@
 #include "paceline/parallel/shard_unit.h"
 
+#include "paceline/base/error.h"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -20,6 +22,7 @@ void ShardUnit::add(std::unique_ptr<ShardedFlat> flat) {
   const std::size_t num_slots = flat->layout().slots.size();
   if (flat->is_trainable()) num_trainable_ += num_slots;
   has_sum_.emplace_back(flat->is_trainable() ? num_slots : 0, 0);
+  has_gradient_ = has_sum_;
   num_missing_ = num_trainable_;
   flats_.push_back(std::move(flat));
 }
@@ -56,15 +59,19 @@ void ShardUnit::expire() {
 
 void ShardUnit::begin_gradients(bool starts_sum) {
   num_missing_ = num_trainable_;
+  for (std::vector<char>& flat : has_gradient_) std::ranges::fill(flat, 0);
   if (!starts_sum) return;
   for (std::vector<char>& flat : has_sum_) std::ranges::fill(flat, 0);
 }
 
 void ShardUnit::take_gradient(std::size_t flat, std::size_t slot, const at::Tensor& grad) {
+  PACELINE_CHECK(!is_reducing_, "parameter '{}' got a gradient after those of {} were reduced",
+                 flats_[flat]->parameters()[slot].name, name_);
   char& has_sum = has_sum_[flat][slot];
   flats_[flat]->take_gradient(slot, grad, /*add=*/has_sum != 0);
   has_sum = 1;
-  --num_missing_;
+  num_missing_ -= has_gradient_[flat][slot] == 0 ? 1 : 0;
+  has_gradient_[flat][slot] = 1;
 }
 
 void ShardUnit::settle_missing_gradients() {
@@ -78,6 +85,7 @@ void ShardUnit::settle_missing_gradients() {
 }
 
 void ShardUnit::start_reduce() {
+  is_reducing_ = true;
   for (const auto& flat : flats_) {
     if (!flat->is_trainable()) continue;
     if (auto work = flat->start_reduce(name_)) reductions_.push_back(std::move(work));
@@ -86,6 +94,7 @@ void ShardUnit::start_reduce() {
 
 double ShardUnit::finish_reduce(bool add) {
   const double waited = wait_for(reductions_);
+  is_reducing_ = false;
   for (const auto& flat : flats_) {
     if (flat->is_trainable()) flat->end_reduce(add);
   }

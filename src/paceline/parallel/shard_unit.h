@@ -30,7 +30,8 @@ class ShardUnit {
 
   /// A backward pass begins; its gradients start a new sum or are added to the sum so far.
   void begin_gradients(bool starts_sum);
-  /// This rank's gradient of a parameter, complete for this pass.
+  /// This rank's gradient of a parameter. A parameter that several recomputed blocks share gets one
+  /// from each.
   void take_gradient(std::size_t flat, std::size_t slot, const at::Tensor& grad);
   /// The pass is over: what got no gradient counts as zero.
   void settle_missing_gradients();
@@ -43,11 +44,15 @@ class ShardUnit {
  private:
   std::string name_;
   std::vector<std::unique_ptr<ShardedFlat>> flats_;
-  std::vector<std::vector<char>> has_sum_;  // of each slot of each trained flat
+  // Of each slot of each trained flat: whether there is a sum to add to, and a gradient of this
+  // pass.
+  std::vector<std::vector<char>> has_sum_;
+  std::vector<std::vector<char>> has_gradient_;
   std::size_t num_trainable_ = 0;
   std::size_t num_missing_ = 0;  // in this pass
   std::vector<std::unique_ptr<comm::Work>> gathers_;
   std::vector<std::unique_ptr<comm::Work>> reductions_;
+  bool is_reducing_ = false;
   bool is_gathering_ = false;
   bool is_gathered_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/nn/batch_norm.h"
+#include "paceline/nn/rerun.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -55,8 +56,8 @@ Statistics merge(const at::Tensor& moments, const nn::BatchNorm2d& norm) {
   return statistics;
 }
 
-Statistics global_statistics(const at::Tensor& input, const nn::BatchNorm2d& norm,
-                             comm::Communicator& communicator) {
+Statistics exchange(const at::Tensor& input, const nn::BatchNorm2d& norm,
+                    comm::Communicator& communicator) {
   const at::NoGradGuard no_grad;
   const at::Tensor own = local_moments(input, norm);
   const at::Tensor all = at::empty({communicator.world_size(), own.numel()}, own.options());
@@ -68,6 +69,16 @@ Statistics global_statistics(const at::Tensor& input, const nn::BatchNorm2d& nor
         "more images per rank, larger images, or freeze the statistics");
   }
   return merge(all, norm);
+}
+
+/// A recomputation takes what the ranks found the first time.
+Statistics global_statistics(const at::Tensor& input, const nn::BatchNorm2d& norm,
+                             comm::Communicator& communicator) {
+  const auto found = nn::Rerun::once([&] {
+    const auto [mean, variance, count] = exchange(input, norm, communicator);
+    return nn::Rerun::Tensors{mean, variance, count};
+  });
+  return {found[0], found[1], found[2]};
 }
 
 /// Normalisation by given statistics that depend on the input, and its gradient with that

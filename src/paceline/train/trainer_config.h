@@ -11,6 +11,11 @@
 
 namespace paceline::train {
 
+/// The section `train.activation_checkpointing` of a recipe.
+struct ActivationCheckpointing {
+  int every = 1;
+};
+
 /// The `train` section of a recipe.
 struct TrainerConfig {
   config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
@@ -19,6 +24,7 @@ struct TrainerConfig {
   optim::GradScalerConfig grad_scaler;
   bool channels_last = true;
   int grad_accum_steps = 1;
+  std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
   std::optional<double> grad_clip_value;
   config::Duration eval_every{1, config::TimeUnit::kEpoch};
@@ -29,6 +35,18 @@ struct TrainerConfig {
 };
 
 }  // namespace paceline::train
+
+template <>
+struct paceline::config::Schema<paceline::train::ActivationCheckpointing> {
+  using Config = paceline::train::ActivationCheckpointing;
+  static constexpr std::string_view name = "activation_checkpointing";
+  static constexpr std::string_view summary =
+      "Keep less of the forward pass and compute it once more in backward.";
+  static constexpr auto fields =
+      std::tuple{field(&Config::every, "every",
+                       "Of so many blocks one, beginning with the first, keeps only its input.",
+                       AtLeast{1}, MayChangeOnResume{})};
+};
 
 template <>
 struct paceline::config::Schema<paceline::train::TrainerConfig> {
@@ -50,6 +68,10 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
             "Images and convolution weights in NHWC order in memory."),
       field(&Config::grad_accum_steps, "grad_accum_steps",
             "Microbatches per rank and optimizer step.", AtLeast{1}),
+      field(&Config::activation_checkpointing, "activation_checkpointing",
+            "Compute blocks once more in backward instead of keeping what lies inside them: less "
+            "memory, the same numbers, more time; null: keep everything.",
+            MayChangeOnResume{}),
       field(&Config::grad_clip_norm, "grad_clip_norm",
             "Largest Euclidean norm of all gradients together.", MoreThan{0}),
       field(&Config::grad_clip_value, "grad_clip_value",

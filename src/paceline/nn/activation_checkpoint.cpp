@@ -1,0 +1,133 @@
+#include "paceline/nn/activation_checkpoint.h"
+
+#include "paceline/base/error.h"
+#include "paceline/nn/rerun.h"
+#include "paceline/nn/unit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <ATen/autocast_mode.h>
+
+namespace paceline::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Restores this thread's autocast settings for a device type.
+class AutocastScope {
+ public:
+  struct Settings {
+    at::DeviceType device = at::kCPU;
+    bool is_enabled = false;
+    at::ScalarType dtype = at::kFloat;
+  };
+
+  static Settings current(at::DeviceType device) {
+    return {device, at::autocast::is_autocast_enabled(device),
+            at::autocast::get_autocast_dtype(device)};
+  }
+
+  /// Also leaves the cache of cast weights alone: the first run's are not connected to the weights,
+  /// and the second's would stay when the weights change.
+  explicit AutocastScope(const Settings& settings)
+      : before_(current(settings.device)), has_cache_(at::autocast::is_autocast_cache_enabled()) {
+    apply(settings);
+    at::autocast::set_autocast_cache_enabled(false);
+  }
+  ~AutocastScope() {
+    apply(before_);
+    at::autocast::set_autocast_cache_enabled(has_cache_);
+  }
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  static void apply(const Settings& settings) {
+    at::autocast::set_autocast_enabled(settings.device, settings.is_enabled);
+    at::autocast::set_autocast_dtype(settings.device, settings.dtype);
+  }
+
+  Settings before_;
+  bool has_cache_;
+};
+
+/// What is to be computed again, under the settings of the first time.
+class Segment : public torch::CustomClassHolder {
+ public:
+  Segment(UnitWrapper::Forward forward, at::DeviceType device)
+      : forward_(std::move(forward)), autocast_(AutocastScope::current(device)) {}
+
+  at::Tensor run(const at::Tensor& input) {
+    const AutocastScope autocast(autocast_);
+    const Rerun::Scope scope(rerun_);
+    return forward_(input);
+  }
+
+ private:
+  UnitWrapper::Forward forward_;
+  AutocastScope::Settings autocast_;
+  Rerun rerun_;
+};
+
+/// The parameters receive their gradients inside backward, which for them is a pass of its own.
+struct Checkpoint : torch::autograd::Function<Checkpoint> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& /*anchor*/,
+                            const c10::intrusive_ptr<Segment>& segment) {
+    context->save_for_backward({input});
+    context->saved_data["segment"] = c10::IValue::make_capsule(segment);
+    return segment->run(input);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const auto segment =
+        c10::static_intrusive_pointer_cast<Segment>(context->saved_data["segment"].toCapsule());
+    const at::Tensor input = context->get_saved_variables()[0].detach();
+    input.set_requires_grad(context->needs_input_grad(0));
+    at::Tensor output;
+    {
+      const at::AutoGradMode with_grad(true);
+      output = segment->run(input);
+    }
+    torch::autograd::backward({output}, {grad_outputs[0]});
+    return {input.grad(), at::Tensor(), at::Tensor()};
+  }
+};
+
+class ActivationCheckpoint final : public UnitWrapper {
+ public:
+  explicit ActivationCheckpoint(std::vector<at::Tensor> parameters)
+      : parameters_(std::move(parameters)) {}
+
+  at::Tensor run(const at::Tensor& input, const Forward& forward) override {
+    const bool has_gradient =
+        input.requires_grad() || std::ranges::any_of(parameters_, &at::Tensor::requires_grad);
+    if (!at::GradMode::is_enabled() || !has_gradient) return forward(input);
+    // A node comes about only if an input requires grad, and the parameters are not among its
+    // inputs.
+    const at::Tensor anchor = at::zeros({}).set_requires_grad(true);
+    return Checkpoint::apply(input, anchor,
+                             c10::make_intrusive<Segment>(forward, input.device().type()));
+  }
+
+ private:
+  std::vector<at::Tensor> parameters_;
+};
+
+}  // namespace
+
+int set_activation_checkpointing(torch::nn::Module& module, int every) {
+  const std::vector<NamedUnit> all = units(module);
+  if (all.empty()) {
+    throw base::ConfigError("activation checkpointing: the model has no units to compute again");
+  }
+  int count = 0;
+  for (std::size_t i = 0; i < all.size(); i += static_cast<std::size_t>(every), ++count) {
+    all[i].unit->wrap(std::make_shared<ActivationCheckpoint>(all[i].unit->parameters()));
+  }
+  return count;
+}
+
+}  // namespace paceline::nn

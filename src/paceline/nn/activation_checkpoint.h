@@ -1,0 +1,18 @@
+#pragma once
+
+#include "paceline/tensor/fwd.h"
+
+namespace paceline::nn {
+
+/// Makes every `every`-th of the units below `module`, from the first on, keep only its input in
+/// training: backward computes the unit once more. Returns how many do. To be called before a
+/// strategy wraps the units, so that they recompute while their weights are gathered.
+///
+/// Outputs and gradients are the same bits as without: dropout and drop path draw by key, running
+/// statistics move in the first forward only, autocast is as it was. The backward pass must be one
+/// that accumulates into .grad, as Tensor::backward() does; torch::autograd::grad() throws. A
+/// parameter's hooks run once per unit that uses it. Throws ConfigError if `module` has no units.
+/// Paper: Chen et al., "Training deep nets with sublinear memory cost", 2016.
+int set_activation_checkpointing(torch::nn::Module& module, int every);
+
+}  // namespace paceline::nn

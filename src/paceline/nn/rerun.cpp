@@ -1,0 +1,32 @@
+#include "paceline/nn/rerun.h"
+
+#include "paceline/base/error.h"
+
+#include <utility>
+
+namespace paceline::nn {
+namespace {
+
+// Modules are called through code that knows nothing of reruns, so the thread tells them.
+thread_local Rerun* current = nullptr;
+
+}  // namespace
+
+bool Rerun::is_repeating() { return current != nullptr && current->has_run_; }
+
+Rerun::Tensors Rerun::once(const std::function<Tensors()>& compute) {
+  if (current == nullptr) return compute();
+  if (!current->has_run_) return current->results_.emplace_back(compute());
+  PACELINE_CHECK(current->num_taken_ < current->results_.size(),
+                 "what is computed again does more than it did at first");
+  return current->results_[current->num_taken_++];
+}
+
+Rerun::Scope::Scope(Rerun& rerun) : outer_(std::exchange(current, &rerun)) { rerun.num_taken_ = 0; }
+
+Rerun::Scope::~Scope() {
+  current->has_run_ = true;
+  current = outer_;
+}
+
+}  // namespace paceline::nn

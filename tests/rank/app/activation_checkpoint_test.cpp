@@ -1,0 +1,110 @@
+#include "paceline/nn/activation_checkpoint.h"
+
+#include "paceline/models/resnet.h"
+#include "paceline/models/vit.h"
+#include "paceline/nn/module_tree.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/sync_batch_norm.h"
+#include "support/run_ranks.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+// Activation checkpointing of whole models under a strategy: no bit may differ from training
+// without.
+
+namespace paceline::app {
+namespace {
+
+using paceline::test::run_ranks;
+using MakeNetwork = std::function<std::shared_ptr<nn::Network>()>;
+
+constexpr int kSteps = 2;
+constexpr models::VitConfig kVit{
+    .num_classes = 5, .img_size = 16, .patch_size = 4, .embed_dim = 32, .depth = 3, .num_heads = 2};
+
+std::shared_ptr<nn::Network> vit(models::FusedMode fused) {
+  models::VitConfig config = kVit;
+  config.fused = fused;
+  return std::make_shared<models::Vit>(config);
+}
+
+std::shared_ptr<nn::Network> vit_with_drops() {
+  models::VitConfig config = kVit;
+  config.proj_drop_rate = 0.1;
+  config.attn_drop_rate = 0.1;
+  config.drop_path_rate = 0.5;
+  return std::make_shared<models::Vit>(config);
+}
+
+std::shared_ptr<nn::Network> resnet() {
+  return std::make_shared<models::ResNet>(models::ResNetShape{{1, 1, 1, 1}},
+                                          models::ResNetConfig{.num_classes = 5});
+}
+
+/// All gradients of each step, then parameters and buffers, after steps that are large enough to be
+/// seen in what follows them.
+std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicator& ranks,
+                                      int every) {
+  const std::shared_ptr<nn::Network> network = make();
+  network->initialize(4);
+  parallel::set_sync_batch_norm(*network, ranks);
+  if (every > 0) nn::set_activation_checkpointing(*network, every);
+  const auto strategy = parallel::make_ddp({.bucket_mib = 0.1}, ranks);
+  strategy->prepare(*network, optim::weight_decay_rules(0.0, false, {}));
+  std::vector<at::Tensor> found;
+  for (int step = 0; step < kSteps; ++step) {
+    for (const bool is_last : {false, true}) {  // two microbatches
+      const at::Tensor images =
+          at::linspace(-2 - ranks.rank(), 2 + step, 3 * 3 * 16 * 16).view({3, 3, 16, 16});
+      strategy->begin_microbatch(!is_last, is_last);
+      const at::Tensor outputs = network->forward(images, {.seed = 9, .step = step});
+      strategy->backward(outputs.square().sum(), 0.1);
+    }
+    strategy->finish_gradients();
+    const at::NoGradGuard no_grad;
+    for (const optim::ParamGroup& group : strategy->param_groups()) {
+      for (const auto& slot : group.slots) {
+        found.push_back(slot.grad.clone());
+        slot.param.sub_(slot.grad, 0.01);
+      }
+    }
+    strategy->state_was_loaded();
+  }
+  for (const nn::NamedTensor& item : nn::state_dict(*network)) found.push_back(item.tensor);
+  return found;
+}
+
+void expect_no_bit_differs(const MakeNetwork& make) {
+  for (const int world_size : {1, 2}) {
+    run_ranks(world_size, [&](comm::Communicator& ranks) {
+      const std::vector<at::Tensor> wanted = train_network(make, ranks, 0);
+      for (const int every : {1, 2}) {
+        const std::vector<at::Tensor> actual = train_network(make, ranks, every);
+        ASSERT_EQ(actual.size(), wanted.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+          EXPECT_TRUE(at::equal(actual[i], wanted[i]))
+              << "tensor " << i << ", every " << every << ", " << world_size << " ranks";
+        }
+      }
+    });
+  }
+}
+
+TEST(ActivationCheckpointOfModels, TransformerWithDrops) { expect_no_bit_differs(vit_with_drops); }
+
+TEST(ActivationCheckpointOfModels, TransformerOfFusedBlocks) {
+  expect_no_bit_differs([] { return vit(models::FusedMode::kOn); });
+}
+
+TEST(ActivationCheckpointOfModels, TransformerOfPlainBlocks) {
+  expect_no_bit_differs([] { return vit(models::FusedMode::kOff); });
+}
+
+TEST(ActivationCheckpointOfModels, ResidualNetworkWithSynchronisedBatchNorm) {
+  expect_no_bit_differs(resnet);
+}
+
+}  // namespace
+}  // namespace paceline::app
