@@ -2,7 +2,7 @@
 
 import unittest
 
-from paceline_process import (TINY_VIT, RunTest, checkpoint_tensors, checkpoints, largest_difference, read_metrics)
+from paceline_process import TINY_VIT, RunTest, largest_difference, paceline, read_metrics, read_safetensors
 
 
 class RanksAgree(RunTest):
@@ -10,7 +10,9 @@ class RanksAgree(RunTest):
         run = self.run_directory(name)
         self.train(recipe, "--nproc", ranks, "--run-dir", run, "train.duration=20ba", "train.precision=fp64",
                    "train.eval_every=20ba", "checkpoint.keep_best=0", *overrides)
-        tensors = checkpoint_tensors(checkpoints(run)[-1])
+        weights = self.root / f"{name}.safetensors"
+        self.assertEqual(paceline("export", run, "--format", "safetensors", "-o", weights, cwd=self.root).code, 0)
+        tensors = read_safetensors(weights)
         losses = [line["train/loss"] for line in read_metrics(run) if "train/loss" in line]
         return tensors, losses
 

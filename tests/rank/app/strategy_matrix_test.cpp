@@ -1,0 +1,124 @@
+// A checkpoint saved under any strategy on any number of ranks loads, bit for bit, under any other.
+
+#include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/writer.h"
+#include "paceline/optim/adamw.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/sharded_strategy.h"
+#include "support/block_net.h"
+#include "support/run_ranks.h"
+#include "support/unsynced_file_system.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using test::BlockNet;
+
+struct Layout {
+  std::string name;
+  int world_size;
+  std::function<std::unique_ptr<parallel::Strategy>(comm::Communicator&)> make;
+};
+
+std::vector<Layout> layouts() {
+  std::vector<Layout> all{
+      {"none", 1, [](comm::Communicator&) { return parallel::make_none({}); }},
+      {"hsdp", 4, [](comm::Communicator& c) { return parallel::make_hsdp({}, 2, c); }}};
+  for (const int ranks : {1, 2, 4}) {
+    all.push_back({"ddp", ranks, [](comm::Communicator& c) { return parallel::make_ddp({}, c); }});
+    all.push_back(
+        {"zero1", ranks, [](comm::Communicator& c) { return parallel::make_zero1({}, c); }});
+    all.push_back(
+        {"zero2", ranks, [](comm::Communicator& c) { return parallel::make_zero2({}, c); }});
+    all.push_back(
+        {"fsdp", ranks, [](comm::Communicator& c) { return parallel::make_fsdp({}, c); }});
+  }
+  return all;
+}
+
+/// One rank's model under a strategy, with an optimizer whose state holds values.
+class Replica {
+ public:
+  Replica(const Layout& layout, comm::Communicator& communicator, double phase)
+      : net_(phase), strategy_(layout.make(communicator)) {
+    strategy_->prepare(net_, optim::weight_decay_rules(0.01, false, {}));
+    optimizer_ = optim::make_optimizer(optim::AdamWConfig{}, strategy_->param_groups());
+    for (int step = 0; step < 2; ++step) {
+      strategy_->begin_microbatch(true, true);
+      strategy_->backward(test::summed_loss(net_, 2 * communicator.rank(), 2), 1.0);
+      strategy_->finish_gradients();
+      optimizer_->step(0.1);
+    }
+  }
+  std::vector<tensor::StateShard> shards() {
+    std::vector<tensor::StateShard> all = strategy_->model_state();
+    for (tensor::StateShard& shard : strategy_->optimizer_state(*optimizer_))
+      all.push_back(std::move(shard));
+    return all;
+  }
+
+ private:
+  BlockNet net_;
+  std::unique_ptr<parallel::Strategy> strategy_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+/// The elements of a whole tensor that a shard holds.
+at::Tensor elements(const at::Tensor& whole, const tensor::StateShard& shard) {
+  const at::Tensor ordered = shard.order.empty() ? whole : whole.permute(shard.order);
+  return ordered.reshape({-1}).narrow(0, shard.begin, shard.end - shard.begin);
+}
+
+fs::path save(const Layout& layout, const fs::path& folder, std::int64_t step) {
+  fs::path path;
+  test::UnsyncedFileSystem files;
+  test::run_ranks(layout.world_size, [&](comm::Communicator& communicator) {
+    Replica replica(layout, communicator, static_cast<double>(step));
+    const std::vector<tensor::StateShard> shards = replica.shards();
+    checkpoint::SaveRequest request;
+    request.folder = folder;
+    request.step = step;
+    request.shards = shards;
+    const fs::path saved = save_checkpoint(request, communicator, files);
+    if (communicator.rank() == 0) path = saved;
+  });
+  return path;
+}
+
+void expect_loads(const Layout& layout, const fs::path& path) {
+  test::run_ranks(layout.world_size, [&](comm::Communicator& communicator) {
+    Replica replica(layout, communicator, 77);
+    const auto reader = checkpoint::open_checkpoint(path, communicator);
+    load_checkpoint(*reader, replica.shards(), checkpoint::ExtraTensors::kRefuse, communicator);
+    for (const tensor::StateShard& shard : replica.shards()) {
+      const at::Tensor held =
+          shard.data.dim() == 1 ? shard.data : elements(shard.data, {.end = shard.end});
+      EXPECT_TRUE(held.equal(elements(reader->tensor(shard.name), shard))) << shard.name;
+    }
+  });
+}
+
+TEST(StrategyMatrix, WhatOneLayoutSavesEveryLayoutLoads) {
+  const base::TempDir folder("paceline-matrix");
+  const std::vector<Layout> all = layouts();
+  std::int64_t step = 0;
+  for (const Layout& from : all) {
+    const fs::path path = save(from, folder.path(), ++step);
+    for (const Layout& to : all) {
+      SCOPED_TRACE(from.name + " on " + std::to_string(from.world_size) + " to " + to.name +
+                   " on " + std::to_string(to.world_size));
+      expect_loads(to, path);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paceline::app
