@@ -42,14 +42,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   const auto info = pl::launch::read_rank_info(pl::launch::Environment::of_process());
-  pl::comm::GroupOptions options;
-  options.rank = info.rank;
-  options.world_size = info.world_size;
-  options.master_addr = info.master_addr;
-  options.master_port = info.master_port;
-  options.run_id = info.run_id;
-  options.serves_store = !info.store_is_served;
-  const auto communicator = pl::comm::connect(options);
+  const auto communicator = pl::comm::connect(pl::comm::group_options(info));
   const double ms = median_ms(*communicator, mib, repeats);
   if (info.rank == 0) std::printf("{\"ms\": %.4f}\n", ms);
   communicator->shutdown();

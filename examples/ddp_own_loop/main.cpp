@@ -55,23 +55,12 @@ void train(paceline::comm::Communicator& communicator) {
               communicator.world_size(), sum);
 }
 
-/// The place of this process as `paceline launch` (or torchrun, srun, mpirun) gave it.
-paceline::comm::GroupOptions group_options() {
-  const auto info = paceline::launch::read_rank_info(paceline::launch::Environment::of_process());
-  return {.rank = info.rank,
-          .world_size = info.world_size,
-          .local_rank = info.local_rank,
-          .num_nodes = info.num_nodes,
-          .master_addr = info.master_addr,
-          .master_port = info.master_port,
-          .run_id = info.run_id,
-          .serves_store = !info.store_is_served};
-}
-
 }  // namespace
 
 int main() try {
-  const auto communicator = paceline::comm::connect(group_options());
+  // As `paceline launch` (or torchrun, srun, mpirun) gave it.
+  const auto place = paceline::launch::read_rank_info(paceline::launch::Environment::of_process());
+  const auto communicator = paceline::comm::connect(paceline::comm::group_options(place));
   train(*communicator);
   communicator->shutdown();
   return 0;

@@ -21,19 +21,6 @@ int threads_per_rank(const launch::Environment& environment, const launch::RankI
   return wanted.value_or(std::max(1, launch::available_cores() / info.local_world_size));
 }
 
-comm::GroupOptions group_options(const launch::RankInfo& info) {
-  comm::GroupOptions options;
-  options.rank = info.rank;
-  options.world_size = info.world_size;
-  options.local_rank = info.local_rank;
-  options.num_nodes = info.num_nodes;
-  options.master_addr = info.master_addr;
-  options.master_port = info.master_port;
-  options.run_id = info.run_id;
-  options.serves_store = !info.store_is_served;
-  return options;
-}
-
 }  // namespace
 
 int run_as_rank(const std::function<int(const app::SessionContext& context)>& work) {
@@ -44,7 +31,7 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   at::set_num_threads(num_threads);
 
   const auto registries = app::make_registries();
-  const std::unique_ptr<comm::Communicator> communicator = comm::connect(group_options(info));
+  const std::unique_ptr<comm::Communicator> communicator = comm::connect(comm::group_options(info));
   base::RealFileSystem files;
   const int exit_code = work({*registries, *communicator, files, signals.received(), num_threads,
                               info.local_world_size});

@@ -112,6 +112,19 @@ c10::intrusive_ptr<c10d::Backend> make_backend(const GroupOptions& options,
 
 }  // namespace
 
+GroupOptions group_options(const launch::RankInfo& info) {
+  GroupOptions options;
+  options.rank = info.rank;
+  options.world_size = info.world_size;
+  options.local_rank = info.local_rank;
+  options.num_nodes = info.num_nodes;
+  options.master_addr = info.master_addr;
+  options.master_port = info.master_port;
+  options.run_id = info.run_id;
+  options.serves_store = !info.store_is_served;
+  return options;
+}
+
 std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   check(options);
   if (options.world_size == 1) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/launch/rank_info.h"
 
 #include <chrono>
 #include <cstdint>
@@ -37,6 +38,9 @@ struct GroupOptions {
   /// How long a rank whose collective failed waits to hear what the others are at.
   std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
 };
+
+/// The place that the launcher, torchrun, srun or mpirun gave this process.
+GroupOptions group_options(const launch::RankInfo& info);
 
 /// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which
 /// listens on the loopback address when the run has a single node, else on the address that

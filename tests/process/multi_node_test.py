@@ -1,0 +1,138 @@
+"""Two nodes: network namespaces with a link of 1 Gbit/s between them, real processes in each."""
+
+import os
+import subprocess
+import unittest
+
+from paceline_process import (PACELINE, TIMEOUT_S, TINY_VIT, RunTest, environment, largest_difference, paceline,
+                              read_metrics, read_safetensors)
+
+ADDRESSES = ("10.213.77.1", "10.213.77.2")
+PORT = 29531
+
+
+def ip(*arguments):
+    return subprocess.run(["ip", *map(str, arguments)], capture_output=True, text=True)
+
+
+class Nodes:
+    """Two namespaces that stand for hosts; None where the machine does not let us make them."""
+
+    def __init__(self):
+        self.names = [f"paceline-{os.getpid()}-{node}" for node in range(2)]
+
+    def make(self):
+        """Returns why it cannot be done, or nothing."""
+        try:
+            steps = [("netns", "add", name) for name in self.names]
+            steps.append(("link", "add", "pl0", "netns", self.names[0], "type", "veth", "peer", "name", "pl1", "netns",
+                          self.names[1]))
+            for node, name in enumerate(self.names):
+                steps += [("-n", name, "addr", "add", f"{ADDRESSES[node]}/24", "dev", f"pl{node}"),
+                          ("-n", name, "link", "set", f"pl{node}", "up"), ("-n", name, "link", "set", "lo", "up")]
+            for step in steps:
+                done = ip(*step)
+                if done.returncode != 0:
+                    return f"ip {' '.join(step)}: {done.stderr.strip()}"
+        except FileNotFoundError:
+            return "the command ip is not installed"
+        for node, name in enumerate(self.names):  # where the kernel has no such queue the link stays fast
+            subprocess.run(["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", f"pl{node}", "root", "tbf", "rate",
+                            "1gbit", "burst", "1mb", "latency", "50ms"], capture_output=True)
+        return None
+
+    def remove(self):
+        for name in self.names:
+            ip("netns", "del", name)
+
+    def start(self, node, arguments, env):
+        return subprocess.Popen(["ip", "netns", "exec", self.names[node], str(PACELINE), *map(str, arguments)], env=env,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+
+
+class MultiNode(RunTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.nodes = Nodes()
+        refusal = cls.nodes.make()
+        if refusal:
+            cls.nodes.remove()
+            raise unittest.SkipTest(f"no network namespaces here: {refusal}")
+        super().setUpClass()
+        cls.recipe = cls.write_recipe(cls)
+        cls.settings = ["train.duration=6ba", "train.precision=fp64", "train.eval_every=6ba", "checkpoint.keep_best=0"]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.nodes.remove()
+        super().tearDownClass()
+
+    def train_on_two_nodes(self, name, options, variables, *overrides):
+        """options and variables: functions of the node's number. Returns the run and node 0's words."""
+        run = self.run_directory(name)
+        started = [self.nodes.start(node, ["train", self.recipe, "--run-dir", run, *options(node), *self.settings,
+                                           *overrides], environment(**variables(node))) for node in range(2)]
+        words = [process.communicate(timeout=TIMEOUT_S)[0] for process in started]
+        self.assertEqual([process.returncode for process in started], [0, 0], "\n---\n".join(words))
+        return run, words[0]
+
+    def weights(self, run):
+        path = run.with_suffix(".safetensors")
+        self.assertEqual(paceline("export", run, "--format", "safetensors", "-o", path).code, 0)
+        return read_safetensors(path)
+
+    def expect_numbers_of_one_rank(self, run):
+        one = self.run_directory("one")
+        if not one.exists():
+            self.train(self.recipe, "--run-dir", one, *self.settings)
+        self.assertLess(largest_difference(self.weights(one), self.weights(run)), 1e-10)
+        losses = [[line["train/loss"] for line in read_metrics(path) if "train/loss" in line] for path in (one, run)]
+        for a, b in zip(*losses, strict=True):
+            self.assertAlmostEqual(a, b, places=10)
+
+    def test_our_spelling(self):
+        def options(node):
+            return ["--nproc", 2, "--nnodes", 2, "--node-rank", node, "--rdzv", f"{ADDRESSES[0]}:{PORT}"]
+        run, words = self.train_on_two_nodes("ours", options, lambda node: {})
+        self.assertIn(f"gloo over pl0 ({ADDRESSES[0]})", words)
+        self.expect_numbers_of_one_rank(run)
+
+    def test_torchruns_spelling(self):
+        def options(node):
+            return ["--nproc_per_node=2", "--nnodes=2", f"--node_rank={node}", f"--master_addr={ADDRESSES[0]}",
+                    f"--master_port={PORT + 1}"]
+        run, _ = self.train_on_two_nodes("torchruns", options, lambda node: {})
+        self.expect_numbers_of_one_rank(run)
+
+    def test_torchruns_variables(self):
+        def variables(node):
+            return {"RANK": node, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1, "MASTER_ADDR": ADDRESSES[0],
+                    "MASTER_PORT": PORT + 2}
+        run, _ = self.train_on_two_nodes("variables", lambda node: [], variables)
+        self.expect_numbers_of_one_rank(run)
+
+    def test_bare_variables_of_lightning_users(self):
+        def variables(node):
+            return {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": PORT + 3, "NODE_RANK": node, "WORLD_SIZE": 2}
+        run, words = self.train_on_two_nodes("bare", lambda node: ["--nproc", 2], variables)
+        self.assertIn("2 nodes x 2 ranks", words)
+        self.expect_numbers_of_one_rank(run)
+
+    def test_sruns_variables(self):
+        def variables(node):
+            return {"SLURM_PROCID": node, "SLURM_NTASKS": 2, "SLURM_LOCALID": 0, "SLURM_NNODES": 2, "SLURM_NODEID": node,
+                    "SLURM_STEP_ID": 0, "SLURM_JOB_ID": 7, "MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": PORT + 4}
+        run, _ = self.train_on_two_nodes("srun", lambda node: [], variables)
+        self.expect_numbers_of_one_rank(run)
+
+    def test_hsdp_shards_within_a_node_and_replicates_across(self):
+        def options(node):
+            return ["--nproc", 2, "--nnodes", 2, "--node-rank", node, "--rdzv", f"{ADDRESSES[0]}:{PORT + 5}"]
+        run, _ = self.train_on_two_nodes("hsdp", options, lambda node: {}, "parallel.strategy=hsdp")
+        self.expect_numbers_of_one_rank(run)
+        saved = sorted(path.name for path in (run / "checkpoints").glob("step-*/rank-*.safetensors"))
+        self.assertEqual(saved, ["rank-0.safetensors", "rank-1.safetensors"])  # one node's replica
+
+
+if __name__ == "__main__":
+    unittest.main()
