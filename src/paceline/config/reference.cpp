@@ -27,8 +27,10 @@ class ReferenceWriter {
     const std::shared_ptr<void> defaults = info.make();
     write_table(info, defaults.get());
     for (const FieldInfo& field : info.fields) {
-      if (field.type->kind == TypeKind::kStruct) {
-        write_section(join_path(path, field.name), field.help, *field.type->structure);
+      const bool may_be_null = field.type->kind == TypeKind::kOptional;
+      const TypeInfo& type = may_be_null ? *field.type->element : *field.type;
+      if (type.kind == TypeKind::kStruct) {
+        write_section(join_path(path, field.name), field.help, *type.structure);
       }
       remember_catalog(join_path(path, field.is_inline ? "" : field.name), *field.type);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ATen/autocast_mode.h>
+#include <torch/csrc/autograd/engine.h>
 
 namespace paceline::nn {
 namespace {
@@ -82,6 +83,9 @@ struct Checkpoint : torch::autograd::Function<Checkpoint> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    PACELINE_CHECK(torch::autograd::Engine::get_default_engine().is_checkpoint_valid(),
+                   "a pass for some gradients only, as torch::autograd::grad() asks for, cannot go "
+                   "through an activation checkpoint: use backward()");
     const auto segment =
         c10::static_intrusive_pointer_cast<Segment>(context->saved_data["segment"].toCapsule());
     const at::Tensor input = context->get_saved_variables()[0].detach();

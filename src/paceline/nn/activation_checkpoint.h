@@ -10,9 +10,10 @@ namespace paceline::nn {
 ///
 /// Outputs and gradients are the same bits as without: dropout and drop path draw by key, running
 /// statistics move in the first forward only, autocast is as it was. The backward pass must be one
-/// that accumulates into .grad, as Tensor::backward() does; torch::autograd::grad() throws. A
-/// parameter's hooks run once per unit that uses it. Throws ConfigError if `module` has no units.
-/// Paper: Chen et al., "Training deep nets with sublinear memory cost", 2016.
+/// that accumulates into .grad, as Tensor::backward() does; torch::autograd::grad() throws
+/// InternalError. A parameter's hooks run once per unit that uses it. Throws ConfigError if
+/// `module` has no units. Paper: Chen et al., "Training deep nets with sublinear memory cost",
+/// 2016.
 int set_activation_checkpointing(torch::nn::Module& module, int every);
 
 }  // namespace paceline::nn

@@ -39,7 +39,7 @@ std::shared_ptr<nn::Network> vit_with_drops() {
 }
 
 std::shared_ptr<nn::Network> resnet() {
-  return std::make_shared<models::ResNet>(models::ResNetShape{{1, 1, 1, 1}},
+  return std::make_shared<models::ResNet>(models::ResNetShape{{1, 1, 0, 0}},
                                           models::ResNetConfig{.num_classes = 5});
 }
 

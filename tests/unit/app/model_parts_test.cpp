@@ -61,6 +61,25 @@ TEST(ModelParts, TheStrategyFollowsTheNumberOfRanks) {
               ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("this run has 4")));
 }
 
+TEST(ModelParts, ActivationCheckpointingIsTheRecipes) {
+  const auto registries = make_registries();
+  const auto grad_of_one = [&](const std::string& train) {
+    const std::string text =
+        "model: {name: vit, num_classes: 6, img_size: 8, patch_size: 4, embed_dim: 8, depth: 1, "
+        "num_heads: 2}\ntrain: {activation_checkpointing: " +
+        train + "}";
+    const auto recipe =
+        config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
+    std::vector<std::string> notes;
+    const auto model = make_model(recipe, *registries, notes);
+    const at::Tensor outputs = model->network().forward(at::ones({2, 3, 8, 8}), {});
+    torch::autograd::grad({outputs.sum()}, {nn::named_parameters(model->network())[0].tensor});
+  };
+  EXPECT_NO_THROW(grad_of_one("null"));
+  // Only backward() can go through a checkpoint.
+  EXPECT_THROW(grad_of_one("{every: 1}"), base::InternalError);
+}
+
 TEST(ModelParts, BatchNormIsSynchronisedWhereThereIsSomethingToSynchronise) {
   const auto registries = make_registries();
   const auto forward_is_collective = [&](const std::string& model, int world_size,

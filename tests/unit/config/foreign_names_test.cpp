@@ -22,6 +22,7 @@ TEST(ForeignNames, AnswersOptions) {
   EXPECT_EQ(option("--max_steps", "500"), "write train.duration=500ba");
   EXPECT_EQ(option("--deterministic"), "write run.deterministic=true");
   EXPECT_EQ(option("--seed", "--lr"), "write run.seed=VALUE");
+  EXPECT_EQ(option("--grad-checkpointing"), "write train.activation_checkpointing.every=1");
   EXPECT_EQ(option("--sync-bn"), "write parallel.sync_batch_norm=true");
   EXPECT_EQ(option("--scheduler", "cosine"), "write schedule.name=cosine");
   EXPECT_EQ(option("--no-amp"), "write train.precision=fp32");

@@ -2,10 +2,48 @@
 
 #include "unit/config/test_recipe.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 namespace paceline::config::test {
 namespace {
+
+struct Inner {
+  int every = 1;
+};
+
+struct Outer {
+  std::optional<Inner> inner;
+};
+
+}  // namespace
+}  // namespace paceline::config::test
+
+template <>
+struct paceline::config::Schema<paceline::config::test::Inner> {
+  using Config = paceline::config::test::Inner;
+  static constexpr std::string_view name = "inner";
+  static constexpr std::string_view summary = "Inside.";
+  static constexpr auto fields = std::tuple{field(&Config::every, "every", "How often.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::config::test::Outer> {
+  using Config = paceline::config::test::Outer;
+  static constexpr std::string_view name = "outer";
+  static constexpr std::string_view summary = "Outside.";
+  static constexpr auto fields = std::tuple{field(&Config::inner, "inner", "What is inside.")};
+};
+
+namespace paceline::config::test {
+namespace {
+
+TEST(Reference, ShowsSectionsThatMayBeNull) {
+  const std::string text = reference_markdown(describe<Outer>(), {});
+  EXPECT_NE(text.find("\n## `inner`\n\nWhat is inside.\n"), text.npos) << text;
+  EXPECT_NE(text.find("| `every` | integer | `1` | How often. |\n"), text.npos) << text;
+}
 
 TEST(Reference, ShowsSectionsAndComponents) {
   const auto context = catalogs().context();
