@@ -277,7 +277,7 @@ def peer_ddp_overhead(workspace):
     return done["step_ms"] - done["no_sync_ms"]
 
 
-# Checkpoints: the state of ViT-B/32 under AdamW, 1.06 GB, two threads. The first save also gets its memory.
+# Checkpoints: the state of ViT-B/32 under AdamW, 1.06 GB, two threads. The first round is not counted: it may wait for its memory.
 
 CHECKPOINT_ROUNDS = 4
 
