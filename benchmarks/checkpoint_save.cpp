@@ -1,7 +1,7 @@
 // Saves and loads the state of ViT-B/32 under AdamW (88 million parameters, three float32 tensors
 // each: 1.06 GB) and prints one line {"ms": [...], "gb_per_s": MEDIAN} of its rounds.
 //
-//   stall   what a step waits for when a save starts; the first round also gets the memory
+//   stall   what a step waits for when a save starts; the first round may wait for the memory
 //   write   from there to the checkpoint on disk, verified and renamed
 //   raw     the same bytes by write() and fsync, with no checkpoint around them
 //   load    from the files in the page cache to a filled model and optimizer, verified
@@ -89,6 +89,7 @@ std::vector<double> save(const Shards& shards, const fs::path& folder, int round
   const auto communicator = pl::comm::connect({});
   pl::base::RealFileSystem files;
   pl::checkpoint::AsyncWriter writer(files, [](const fs::path&) {});
+  writer.reserve(shards);
   std::vector<double> times;
   for (int round = 0; round < rounds; ++round) {
     clear(folder, files);

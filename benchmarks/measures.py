@@ -325,7 +325,8 @@ def own_wrapped(workspace, strategy):
     return step_ms(workspace.train(LAUNCH_BOUND, f"parallel.strategy={strategy}", threads=1), skip=100)
 
 
-# Checkpoints: the state of ViT-B/32 under AdamW, 1.06 GB, two threads. The first save also gets its memory.
+# Checkpoints: the state of ViT-B/32 under AdamW, 1.06 GB, two threads. The first round is not counted: it may wait
+# for its memory.
 
 CHECKPOINT_ROUNDS = 4
 

@@ -42,8 +42,15 @@ AsyncWriter::~AsyncWriter() {
   }
 }
 
+void AsyncWriter::reserve(std::span<const tensor::StateShard> shards) {
+  done_ = std::async(
+      std::launch::async,
+      [this, copies = std::vector(shards.begin(), shards.end())] { snapshot_.reserve(copies); });
+}
+
 void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communicator) {
   finish(communicator);
+  if (done_.valid()) done_.wait();  // for reserve()
   const int rank = communicator.rank();
   try {
     on_all_ranks(communicator, not_saved(request), [&] {

@@ -22,8 +22,8 @@ namespace paceline::checkpoint {
 /// memory, a thread of each rank does the rest. At most one save is in flight.
 ///
 /// The threads never use the communicator. Each rank leaves rank-R.done in the temporary directory
-/// when its file is on disk; rank 0's thread, when it has seen all of these, writes the manifest and
-/// gives the directory its name. What went wrong reaches the other ranks when all of them call
+/// when its file is on disk; rank 0's thread, when it has seen all of these, writes the manifest
+/// and gives the directory its name. What went wrong reaches the other ranks when all of them call
 /// throw_if_failed(), finish() or the next start(); earlier checkpoints stay usable.
 class AsyncWriter {
  public:
@@ -35,6 +35,10 @@ class AsyncWriter {
   ~AsyncWriter();
   AsyncWriter(const AsyncWriter&) = delete;
   AsyncWriter& operator=(const AsyncWriter&) = delete;
+
+  /// Gets the host memory for such shards in the background, so that the first save need not wait
+  /// for it. To be called before the first save or not at all.
+  void reserve(std::span<const tensor::StateShard> shards);
 
   /// Waits for the former save, copies the shards and returns; they may change from here on. The
   /// former save's failure is thrown, as by finish(). Every rank must call it.

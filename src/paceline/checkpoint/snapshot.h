@@ -8,15 +8,20 @@
 
 namespace paceline::checkpoint {
 
-/// Host memory for a copy of what a rank writes; kept from save to save, as large as that state. For
-/// state on a GPU it is pinned.
+/// Host memory for a copy of what a rank writes; kept from save to save, as large as that state.
+/// For state on a GPU it is pinned.
 class Snapshot {
  public:
+  /// Gets the memory for such shards and touches it, which takes longer than to copy into it.
+  void reserve(std::span<const tensor::StateShard> shards);
+
   /// Copies the shards with is_writer by all threads of LibTorch and returns them with their copies
   /// in place of their data. The copies are valid until the next call.
   std::vector<tensor::StateShard> take(std::span<const tensor::StateShard> shards);
 
  private:
+  void get_memory(std::span<const tensor::StateShard> shards);
+
   at::Tensor memory_;  ///< bytes
 };
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -62,6 +63,9 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
     state.strategy->synchronise_buffers();
     checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
   }
+  if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
+    writer_->reserve(state_shards(state));
+  }
   const std::optional<double> value = monitored_value(state);
   // Rank 0 knows what the disk holds; all save, or none.
   const bool is_new_best =
@@ -69,7 +73,6 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
       run.communicator.all_gather_text(is_best(*value) ? "best" : "").front() == "best";
   if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
     save(state, engine, run);
-  if (state.is_stopping) finish(run);
 }
 
 void CheckpointSaver::finish(const RunContext& run) {
@@ -93,9 +96,10 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   request.environment = facts_.environment;
   if (value) request.monitored = checkpoint::Monitored{config_.monitor, *value};
   if (value && is_best(*value)) best_ = value;
-  if (writer_) {
+  if (writer_ && !state.is_stopping) {
     writer_->start(request, run.communicator);
-  } else {
+  } else {  // nothing would happen meanwhile
+    finish(run);
     const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
     if (run.is_main_rank()) finish_save(config_, facts_.folder, path, files_);
   }

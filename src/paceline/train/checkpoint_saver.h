@@ -55,6 +55,7 @@ class CheckpointSaver {
   base::FileSystem& files_;
   std::optional<double> best_;
   std::optional<checkpoint::AsyncWriter> writer_;
+  bool has_memory_ = false;  ///< of the writer
 };
 
 }  // namespace paceline::train

@@ -47,6 +47,7 @@ class AsyncWriterTest : public ::testing::Test {
   void save(int world_size, base::FileSystem& files, std::vector<std::int64_t> steps = {2}) {
     test::run_ranks(world_size, [&](comm::Communicator& communicator) {
       AsyncWriter writer(files, [&](const fs::path& path) { committed_.push_back(path); });
+      writer.reserve(shards_of(whole_model(0), layout_, communicator.rank(), world_size));
       for (const std::int64_t step : steps) start(writer, step, communicator);
       writer.finish(communicator);
     });
