@@ -22,6 +22,19 @@ std::uint64_t bytes_of(const std::vector<tensor::StateShard>& shards) {
   return bytes;
 }
 
+bool holds_shards(const Recipe& recipe) {
+  return recipe.parallel.strategy == ParallelStrategy::kFsdp ||
+         recipe.parallel.strategy == ParallelStrategy::kHsdp;
+}
+
+std::uint64_t gradient_bytes(parallel::Strategy& strategy) {
+  std::uint64_t bytes = 0;
+  for (const optim::ParamGroup& group : strategy.param_groups()) {
+    for (const optim::ParamSlot& slot : group.slots) bytes += slot.grad.nbytes();
+  }
+  return bytes;
+}
+
 std::string precision_text(const train::TrainerConfig& config) {
   std::string text(config::enum_name(config.precision));
   if (autocast_dtype(config.precision)) text += " by autocast, weights and optimizer state fp32";
@@ -62,7 +75,7 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
   const std::uint64_t optimizer = bytes_of(state.strategy->optimizer_state(*state.optimizer));
   const std::int64_t trained = num_parameters(session, true);
   const std::uint64_t element = c10::elementSize(train::storage_dtype(recipe.train.precision));
-  const std::uint64_t gradients = static_cast<std::uint64_t>(trained) * element;
+  const std::uint64_t gradients = gradient_bytes(*state.strategy);
   const auto autocast = autocast_dtype(recipe.train.precision);
   const std::string copies =
       autocast ? fmt::format("up to {} of {} copies of weights, ",
@@ -86,11 +99,11 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
                   flops / 1e9, 3 * flops * static_cast<double>(batches.global_batch_size) / 1e12));
   lines.push_back(fmt::format(
       "memory per rank: parameters and buffers {}, gradients {}, optimizer {}, {}{} "
-      "batches of input {}; activations of a microbatch of {} come on top",
+      "batches of input {}; activations of a microbatch of {}{} come on top",
       base::format_bytes(model), base::format_bytes(gradients), base::format_bytes(optimizer),
       copies, recipe.data.prefetch_batches + 1,
       base::format_bytes(input * static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1)),
-      microbatch));
+      microbatch, holds_shards(recipe) ? " and the blocks gathered for it" : ""));
   return lines;
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <sstream>
 
 #include <ATen/Parallel.h>
 
@@ -24,13 +25,25 @@ std::string describe(std::string_view dtype, std::span<const std::int64_t> shape
   return fmt::format("{} {}", dtype, shape_text(shape));
 }
 
+/// What any rank wants: one that shards may hold nothing of a small tensor.
+std::set<std::string> names_on_all_ranks(std::span<const StateShard> shards,
+                                         comm::Communicator& communicator) {
+  std::string own;
+  for (const StateShard& shard : shards) own += shard.name + '\n';
+  std::set<std::string> names;
+  for (const std::string& text : communicator.all_gather_text(own)) {
+    std::istringstream lines(text);
+    for (std::string name; std::getline(lines, name);) names.insert(name);
+  }
+  return names;
+}
+
 /// Every difference between what is saved and what is wanted, a line each.
 std::vector<std::string> all_mismatches(const CheckpointReader& reader,
-                                        std::span<const StateShard> shards, ExtraTensors extra) {
+                                        std::span<const StateShard> shards,
+                                        const std::set<std::string>& wanted, ExtraTensors extra) {
   std::vector<std::string> lines;
-  std::set<std::string> wanted;
   for (const StateShard& shard : shards) {
-    wanted.insert(shard.name);
     if (const std::string problem = reader.mismatch(shard); !problem.empty()) {
       lines.push_back(fmt::format("{}: {}", shard.name, problem));
     }
@@ -231,8 +244,9 @@ std::unique_ptr<CheckpointReader> open_checkpoint(const fs::path& directory,
 
 void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> shards,
                      ExtraTensors extra, comm::Communicator& communicator) {
+  const std::set<std::string> wanted = names_on_all_ranks(shards, communicator);
   on_all_ranks(communicator, "cannot load the checkpoint", [&] {
-    const std::vector<std::string> lines = all_mismatches(reader, shards, extra);
+    const std::vector<std::string> lines = all_mismatches(reader, shards, wanted, extra);
     if (!lines.empty()) {
       throw CheckpointError(
           fmt::format("{} is of another model or optimizer; {} of its tensors differ:\n  {}",

@@ -99,8 +99,7 @@ void expect_loads(const Layout& layout, const fs::path& path) {
     const auto reader = checkpoint::open_checkpoint(path, communicator);
     load_checkpoint(*reader, replica.shards(), checkpoint::ExtraTensors::kRefuse, communicator);
     for (const tensor::StateShard& shard : replica.shards()) {
-      const at::Tensor held =
-          shard.data.dim() == 1 ? shard.data : elements(shard.data, {.end = shard.end});
+      const at::Tensor held = shard.data.dim() == 1 ? shard.data : elements(shard.data, shard);
       EXPECT_TRUE(held.equal(elements(reader->tensor(shard.name), shard))) << shard.name;
     }
   });

@@ -180,7 +180,7 @@ TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
   EXPECT_THAT(
       log_,
       AllOf(HasSubstr("trained parameters: 6,581"),
-            HasSubstr("parameters and buffers 25.7 KiB, gradients 25.7 KiB, optimizer 25.7 KiB, 3 "
+            HasSubstr("parameters and buffers 25.7 KiB, gradients 25.8 KiB, optimizer 25.7 KiB, 3 "
                       "batches of input 36.0 KiB; activations of a microbatch of 2"),
             HasSubstr("nothing was trained")));
   EXPECT_FALSE(fs::exists(run_));

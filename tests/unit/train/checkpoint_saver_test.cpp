@@ -26,7 +26,8 @@ using paceline::test::ScriptedModel;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const CheckpointConfig kEveryThirdStep{.every = {3, config::TimeUnit::kBatch}, .dir = {}};
+const CheckpointConfig kEveryThirdStep{
+    .every = {3, config::TimeUnit::kBatch}, .check_replicas = {}, .dir = {}};
 
 class CheckpointSaverTest : public ::testing::Test {
  protected:

@@ -29,8 +29,7 @@ struct Evaluation {
     };
   }
   std::optional<EvalResult> evaluate(std::optional<std::int64_t> max_batches = std::nullopt) {
-    return Evaluator(*loader, "val", max_batches)
-        .run(model, strategy, Precision::kFloat32, run);
+    return Evaluator(*loader, "val", max_batches).run(model, strategy, Precision::kFloat32, run);
   }
 
   std::atomic<int> signal{0};

@@ -66,7 +66,8 @@ class ScriptedModel final : public train::TrainModel {
 class RecordingStrategy final : public parallel::Strategy {
  public:
   /// `overflows` tells whether the gradients at hand do.
-  RecordingStrategy(Calls& calls, std::function<bool()> overflows)
+  explicit RecordingStrategy(
+      Calls& calls, std::function<bool()> overflows = [] { return false; })
       : calls_(calls), overflows_(std::move(overflows)) {}
   std::string_view name() const override { return "recording"; }
   void prepare(torch::nn::Module&, std::span<const optim::GroupRule>) override {}
