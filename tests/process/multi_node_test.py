@@ -4,7 +4,7 @@ import os
 import subprocess
 import unittest
 
-from paceline_process import (PACELINE, TIMEOUT_S, TINY_VIT, RunTest, environment, largest_difference, paceline,
+from paceline_process import (PACELINE, TIMEOUT_S, RunTest, checkpoints, environment, largest_difference, paceline,
                               read_metrics, read_safetensors)
 
 ADDRESSES = ("10.213.77.1", "10.213.77.2")
@@ -113,7 +113,7 @@ class MultiNode(RunTest):
 
     def test_bare_variables_of_lightning_users(self):
         def variables(node):
-            return {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": PORT + 3, "NODE_RANK": node, "WORLD_SIZE": 2}
+            return {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": PORT + 3, "NODE_RANK": node, "WORLD_SIZE": 4}
         run, words = self.train_on_two_nodes("bare", lambda node: ["--nproc", 2], variables)
         self.assertIn("2 nodes x 2 ranks", words)
         self.expect_numbers_of_one_rank(run)
@@ -130,7 +130,7 @@ class MultiNode(RunTest):
             return ["--nproc", 2, "--nnodes", 2, "--node-rank", node, "--rdzv", f"{ADDRESSES[0]}:{PORT + 5}"]
         run, _ = self.train_on_two_nodes("hsdp", options, lambda node: {}, "parallel.strategy=hsdp")
         self.expect_numbers_of_one_rank(run)
-        saved = sorted(path.name for path in (run / "checkpoints").glob("step-*/rank-*.safetensors"))
+        saved = sorted(path.name for path in checkpoints(run)[-1].glob("rank-*.safetensors"))
         self.assertEqual(saved, ["rank-0.safetensors", "rank-1.safetensors"])  # one node's replica
 
 
