@@ -258,7 +258,7 @@ struct ScriptedRun {
 
   ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
 
-  train::FitResult fit() {
+  train::FitResult fit(train::CheckpointSaver* saver = nullptr) {
     std::vector<std::unique_ptr<train::Callback>> callbacks;
     callbacks.push_back(std::make_unique<Watcher>(watch));
     train::Engine engine({}, std::move(callbacks));
@@ -272,7 +272,7 @@ struct ScriptedRun {
                            .schedule = schedule,
                            .base_lr = 0.1,
                            .evaluator = &evaluator,
-                           .saver = nullptr},
+                           .saver = saver},
                           config)
         .fit();
   }
