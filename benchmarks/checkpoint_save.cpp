@@ -20,9 +20,12 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 namespace pl = paceline;
 namespace fs = std::filesystem;
@@ -109,12 +112,15 @@ std::vector<double> write_raw(const Shards& shards, const fs::path& folder, int 
   for (int round = 0; round < rounds; ++round) {
     clear(folder, files);
     const auto begin = Clock::now();
-    const auto file = files.create(folder / "raw");
+    std::FILE* file = std::fopen((folder / "raw").c_str(), "wb");
+    bool is_written = file != nullptr;
     for (const auto& shard : shards) {
-      file->write({static_cast<const char*>(shard.data.const_data_ptr()), shard.data.nbytes()});
+      is_written = is_written && std::fwrite(shard.data.const_data_ptr(), 1, shard.data.nbytes(),
+                                             file) == shard.data.nbytes();
     }
-    file->sync();
-    file->close();
+    if (!is_written || std::fflush(file) != 0 || ::fsync(::fileno(file)) != 0)
+      throw std::runtime_error("cannot write the raw file");
+    std::fclose(file);
     times.push_back(ms_since(begin));
   }
   return times;

@@ -382,6 +382,6 @@ MEASURES = [
             "≤ 0.05", lambda w: own_checkpoint_ms(w, "stall"), lambda w: peer_checkpoint_ms(w, "save")),
     Measure("checkpoint_write", "writing it (peer: write and fsync of as many bytes)", "GB/s", "≥ 0.8", "≥ 0.95",
             lambda w: own_checkpoint(w, "write")["gb_per_s"], lambda w: own_checkpoint(w, "raw")["gb_per_s"]),
-    Measure("checkpoint_load", "loading it, verified, from the page cache (peer: torch.load)", "ms", "≤ 0.5", "≤ 0.1",
+    Measure("checkpoint_load", "loading it into model and optimizer, verified, from the page cache (peer: torch.load, load_state_dict)", "ms", "≤ 0.5", "≤ 0.1",
             lambda w: own_checkpoint_ms(w, "load"), lambda w: peer_checkpoint_ms(w, "load")),
 ]

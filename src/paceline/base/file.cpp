@@ -69,6 +69,8 @@ class Descriptor {
   int fd_;
 };
 
+constexpr off_t kFlushBytes = off_t{32} << 20;
+
 class RealOutputFile final : public OutputFile {
  public:
   RealOutputFile(const fs::path& path, int flags)
@@ -80,7 +82,9 @@ class RealOutputFile final : public OutputFile {
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw FileError("write", path_, errno);
       bytes.remove_prefix(static_cast<std::size_t>(written));
+      size_ += written;
     }
+    if (size_ - flushed_ >= kFlushBytes) begin_flush();
   }
 
   void sync() override {
@@ -93,8 +97,16 @@ class RealOutputFile final : public OutputFile {
   }
 
  private:
+  /// A large file goes to the disk while more of it is made, not in one piece when it is fsynced.
+  void begin_flush() {
+    ::sync_file_range(descriptor_.get(), flushed_, size_ - flushed_, SYNC_FILE_RANGE_WRITE);
+    flushed_ = size_;  // only a hint: sync() tells what went wrong
+  }
+
   fs::path path_;
   Descriptor descriptor_;
+  off_t size_ = 0;     ///< of what was written here
+  off_t flushed_ = 0;  ///< how much of it is on its way to the disk
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 
 #include <fmt/format.h>
+
+#define XXH_INLINE_ALL  // with the vectors of this build: twice as fast as the library's
 #include <xxhash.h>
 
 namespace paceline::base {

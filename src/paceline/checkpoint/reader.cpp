@@ -167,15 +167,24 @@ void CheckpointReader::check_headers() {
 }
 
 void CheckpointReader::copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
-                                  const at::Tensor& flat) {
+                                  const at::Tensor& flat, BulkCopy& copies) {
   for (const SliceRecord& slice : record.slices) {
     const std::int64_t first = std::max(begin, slice.begin);
     const std::int64_t last = std::min(end, slice.end);
     if (first >= last) continue;
     const SafetensorsFile& file = open(slice.file);
-    const at::Tensor saved = file.tensor(*file.find(slice.tensor)).view(-1);
-    flat.slice(0, first - begin, last - begin)
-        .copy_(saved.slice(0, first - slice.begin, last - slice.begin));
+    const auto& entry = *file.find(slice.tensor);
+    const auto element = static_cast<std::int64_t>(flat.element_size());
+    if (flat.is_cpu()) {
+      const auto range =
+          file.bytes(entry).substr(static_cast<std::size_t>((first - slice.begin) * element),
+                                   static_cast<std::size_t>((last - first) * element));
+      copies.add(static_cast<char*>(flat.mutable_data_ptr()) + (first - begin) * element,
+                 range.data(), range.size());
+    } else {
+      flat.slice(0, first - begin, last - begin)
+          .copy_(file.tensor(entry).view(-1).slice(0, first - slice.begin, last - slice.begin));
+    }
   }
 }
 
@@ -187,7 +196,9 @@ at::Tensor CheckpointReader::tensor(const std::string& name) {
   check_headers();
   at::Tensor whole = at::empty(record->shape, at::TensorOptions(*dtype_from_name(record->dtype)));
   if (record->order.empty()) {
-    copy_range(*record, 0, whole.numel(), whole.view(-1));
+    BulkCopy copies;
+    copy_range(*record, 0, whole.numel(), whole.view(-1), copies);
+    copies.run();
   } else {
     whole.copy_(whole_of(all_elements(*record), record->shape, record->order));
   }
@@ -202,21 +213,33 @@ at::Tensor CheckpointReader::all_elements(const TensorRecord& record) {
   }
   const std::int64_t numel = *checked_numel(record.shape);
   at::Tensor flat = at::empty({numel}, at::TensorOptions(*dtype_from_name(record.dtype)));
-  copy_range(record, 0, numel, flat);
+  BulkCopy copies;
+  copy_range(record, 0, numel, flat, copies);
+  copies.run();
   return flat;
 }
 
-void CheckpointReader::fill(const StateShard& shard) {
+void CheckpointReader::fill(std::span<const StateShard> shards) {
   const at::NoGradGuard no_grad;
+  check_headers();
+  BulkCopy copies;
+  for (const StateShard& shard : shards) {
+    fill(shard, copies);
+    shard.data.unsafeGetTensorImpl()->bump_version();
+  }
+  copies.run();
+}
+
+void CheckpointReader::fill(const StateShard& shard, BulkCopy& copies) {
   const TensorRecord& record = *find(shard.name);
   const ElementOrder order = canonical_order(shard.order, shard.shape);
   const bool has_shape = shard.data.sizes() == at::IntArrayRef(shard.shape);
   if (!has_shape && order == record.order) {
-    copy_range(record, shard.begin, shard.end, shard.data);
+    copy_range(record, shard.begin, shard.end, shard.data, copies);
     return;
   }
   if (has_shape && in_order(shard.data, record.order).is_contiguous()) {
-    copy_range(record, shard.begin, shard.end, in_order(shard.data, record.order).view(-1));
+    copy_range(record, shard.begin, shard.end, in_order(shard.data, record.order).view(-1), copies);
     return;
   }
   const at::Tensor whole = whole_of(all_elements(record), record.shape, record.order);
@@ -254,9 +277,8 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> shard
     }
     reader.verify(communicator.rank(), communicator.world_size());
   });
-  on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on", [&] {
-    for (const StateShard& shard : shards) reader.fill(shard);
-  });
+  on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on",
+               [&] { reader.fill(shards); });
 }
 
 }  // namespace paceline::checkpoint

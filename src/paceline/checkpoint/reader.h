@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/checkpoint/bulk_copy.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/checkpoint/safetensors.h"
 #include "paceline/comm/communicator.h"
@@ -33,9 +34,9 @@ class CheckpointReader {
 
   /// A copy of a whole tensor, on the CPU, row-major.
   at::Tensor tensor(const std::string& name);
-  /// Copies this rank's elements into the shard, converting nothing; the shard must have no
-  /// mismatch(). Where the saved order of elements is another one, memory for the tensor is needed.
-  void fill(const tensor::StateShard& shard);
+  /// Copies this rank's elements into the shards, converting nothing; they must have no mismatch().
+  /// Where the saved order of a tensor's elements is another one, memory for that tensor is needed.
+  void fill(std::span<const tensor::StateShard> shards);
   /// What is wrong with loading into a shard ("saved as F32 [10, 3], wanted ..."), or nothing.
   std::string mismatch(const tensor::StateShard& shard) const;
 
@@ -44,9 +45,10 @@ class CheckpointReader {
   /// Opens all files and compares their headers with the manifest, once.
   void check_headers();
   /// Copies elements [begin, end) of a tensor, in its saved order, into a flat tensor of that
-  /// length.
+  /// length; into one on the CPU when `copies` are run.
   void copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
-                  const at::Tensor& flat);
+                  const at::Tensor& flat, BulkCopy& copies);
+  void fill(const tensor::StateShard& shard, BulkCopy& copies);
   /// All elements in the saved order, [numel]: of the mapped file if they lie there in one piece.
   at::Tensor all_elements(const TensorRecord& record);
 

@@ -1,14 +1,12 @@
 #include "paceline/checkpoint/snapshot.h"
 
+#include "paceline/checkpoint/bulk_copy.h"
+
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
-#include <ATen/Parallel.h>
-#include <emmintrin.h>
 #include <sys/mman.h>
 
 namespace paceline::checkpoint {
@@ -17,8 +15,6 @@ namespace {
 using tensor::StateShard;
 
 constexpr std::size_t kAlignment = 64;
-/// What a thread copies at a time.
-constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
@@ -36,43 +32,6 @@ at::Tensor allocate(std::size_t bytes, bool is_pinned) {
   // Only a hint: where the kernel does not take it, the pages are small.
   if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
   return memory;
-}
-
-struct Piece {
-  std::byte* to;  ///< aligned to kAlignment
-  const std::byte* from;
-  std::size_t size;
-};
-
-/// memcpy past the caches: what is written is not read soon, and reading its lines first would cost
-/// half as much again.
-void stream(const Piece& piece) {
-  std::size_t i = 0;
-  for (; i + kAlignment <= piece.size; i += kAlignment) {
-    const auto* from = reinterpret_cast<const __m128i*>(piece.from + i);
-    auto* to = reinterpret_cast<__m128i*>(piece.to + i);
-    const __m128i line[4] = {_mm_loadu_si128(from), _mm_loadu_si128(from + 1),
-                             _mm_loadu_si128(from + 2), _mm_loadu_si128(from + 3)};
-    for (int part = 0; part < 4; ++part) _mm_stream_si128(to + part, line[part]);
-  }
-  std::memcpy(piece.to + i, piece.from + i, piece.size - i);
-}
-
-void add_pieces(std::byte* to, const std::byte* from, std::size_t size,
-                std::vector<Piece>& pieces) {
-  for (std::size_t i = 0; i < size; i += kPieceBytes) {
-    pieces.push_back({to + i, from + i, std::min(kPieceBytes, size - i)});
-  }
-}
-
-void copy(const std::vector<Piece>& pieces) {
-  std::atomic<std::size_t> next = 0;
-  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
-    for (std::size_t i = next++; i < pieces.size(); i = next++) {
-      stream(pieces[i]);
-    }
-    _mm_sfence();
-  });
 }
 
 }  // namespace
@@ -103,7 +62,7 @@ std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards) {
   std::copy_if(shards.begin(), shards.end(), std::back_inserter(copies),
                [](const StateShard& shard) { return shard.is_writer; });
   auto* place = static_cast<std::byte*>(memory_.mutable_data_ptr());
-  std::vector<Piece> pieces;
+  BulkCopy copying;
   for (StateShard& shard : copies) {
     const at::Tensor original = shard.data.detach();
     const std::size_t bytes = original.nbytes();
@@ -114,13 +73,13 @@ std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards) {
       shard.data = at::from_blob(place, original.sizes(), options);
     }
     if (original.is_cpu() && original.is_non_overlapping_and_dense()) {
-      add_pieces(place, static_cast<const std::byte*>(original.const_data_ptr()), bytes, pieces);
+      copying.add(place, original.const_data_ptr(), bytes);
     } else {
       shard.data.copy_(original);
     }
     place += aligned(bytes);
   }
-  copy(pieces);
+  copying.run();
   return copies;
 }
 

@@ -26,8 +26,7 @@ using paceline::test::ScriptedModel;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const CheckpointConfig kEveryThirdStep{
-    .every = {3, config::TimeUnit::kBatch}, .check_replicas = {}, .dir = {}};
+const CheckpointConfig kEveryThirdStep{.every = {3, config::TimeUnit::kBatch}, .dir = {}};
 
 class CheckpointSaverTest : public ::testing::Test {
  protected:

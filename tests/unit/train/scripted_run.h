@@ -273,7 +273,7 @@ struct ScriptedRun {
 
   ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
 
-  train::FitResult fit() {
+  train::FitResult fit(train::CheckpointSaver* saver = nullptr) {
     std::vector<std::unique_ptr<train::Callback>> callbacks;
     callbacks.push_back(std::make_unique<Watcher>(watch));
     train::Engine engine({}, std::move(callbacks));
@@ -287,7 +287,7 @@ struct ScriptedRun {
                            .schedule = schedule,
                            .base_lr = 0.1,
                            .evaluator = &evaluator,
-                           .saver = nullptr,
+                           .saver = saver,
                            .is_forward_collective = is_forward_collective},
                           config)
         .fit();

@@ -1,12 +1,16 @@
 #include "paceline/train/trainer.h"
 
 #include "paceline/base/error.h"
+#include "support/faulty_file_system.h"
 #include "support/run_ranks.h"
+#include "support/temp_folder.h"
 #include "unit/train/scripted_run.h"
 
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -333,6 +337,29 @@ TEST_F(TrainerTest, ASignalOnOneRankEndsAllRanksAtTheSameStep) {
     };
     EXPECT_EQ(run.fit().signal, SIGINT);
     EXPECT_EQ(run.state.clock.step, 2);
+  });
+}
+
+TEST_F(TrainerTest, ASaveThatFailsInTheBackgroundEndsAllRanksAtTheNextStep) {
+  const paceline::test::TempFolder folder;
+  paceline::test::FaultyFileSystem files([](std::string_view, const std::filesystem::path& path) {
+    return path.filename() == "manifest.json" ? ENOSPC : 0;
+  });
+  run_ranks(2, [&](comm::Communicator& communicator) {
+    ScriptedRun run(communicator);
+    CheckpointSaver saver({.every = {2, config::TimeUnit::kBatch}, .keep_best = 0, .dir = {}},
+                          {folder.path(), {}, {}}, run.state.clock.lengths, files);
+    run.config.duration = batches(8);
+    run.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+      const bool is_after_save = event == Event::kStepStart && state.clock.step == 2;
+      while (is_after_save && communicator.rank() == 0 && !saver.has_failed()) {
+        std::this_thread::yield();
+      }
+      return std::nullopt;
+    };
+    EXPECT_THAT([&] { run.fit(&saver); }, ::testing::ThrowsMessage<base::CheckpointError>(HasSubstr(
+                                              "the checkpoint at step 2 was not saved: rank 0: ")));
+    EXPECT_EQ(run.state.clock.step, 3);
   });
 }
 
