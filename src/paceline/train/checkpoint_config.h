@@ -19,7 +19,7 @@ struct CheckpointConfig {
   std::string monitor = "val/top1";
   MonitorMode mode = MonitorMode::kMax;
   bool async = true;
-  std::optional<config::Duration> check_replicas;
+  std::optional<config::Duration> check_replicas = {};
   std::optional<std::string> dir;
 };
 
