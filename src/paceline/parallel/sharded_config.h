@@ -63,10 +63,10 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
           &Config::reduce_every_microbatch, "reduce_every_microbatch",
           "Reduce the gradients of each microbatch into the shards; otherwise whole gradients add "
           "up and are reduced once a step: less communication, more memory. zero1 never does."),
-      field(
-          &Config::param_dtype, "param_dtype",
-          "Type in which parameters are gathered and computed with; null: that of train.precision "
-          "for fsdp and hsdp, else their own. The shards keep theirs."),
+      field(&Config::param_dtype, "param_dtype",
+            "Type in which matrices and kernels are gathered and computed with; null: that of "
+            "train.precision for fsdp and hsdp, else their own. Norms, biases and all shards keep "
+            "theirs."),
       field(&Config::reduce_dtype, "reduce_dtype",
             "Type in which gradients are summed over the ranks; null: that of the parameters' "
             "shards."),

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
+#include <tuple>
 #include <utility>
 
 namespace paceline::parallel {
@@ -146,25 +146,28 @@ void ShardedStrategy::fill_unit(std::size_t unit, std::span<const NamedTensor> p
     std::vector<NamedTensor> parameters;
     std::vector<tensor::TensorSpec> specs;
   };
-  std::map<std::pair<bool, std::string>, Members> by_kind;  // frozen?, dtype
+  std::map<std::tuple<bool, bool, std::string>, Members> by_kind;  // frozen, cast, dtype
   std::vector<tensor::TensorSpec> all;
   for (const NamedTensor& named : parameters) {
     const bool is_frozen = !named.tensor.requires_grad();
     const std::size_t group = is_frozen ? 0 : optim::match_rule(rules, named.name, named.tensor);
     all.push_back(tensor::describe(named.name, named.tensor, static_cast<std::int64_t>(group)));
-    Members& kind = by_kind[{is_frozen, all.back().dtype}];
+    // As under autocast, norms and biases keep their type.
+    const bool is_cast = config_.param_dtype && named.tensor.dim() >= 2;
+    Members& kind = by_kind[{is_frozen, is_cast, all.back().dtype}];
     kind.parameters.push_back(named);
     kind.specs.push_back(all.back());
   }
   check_ranks_agree(all, world_);
   for (auto& [kind, members] : by_kind) {
-    const at::ScalarType own = tensor::dtype_from_name(kind.second);
+    const auto& [is_frozen, is_cast, dtype] = kind;
+    const at::ScalarType own = tensor::dtype_from_name(dtype);
     auto flat = std::make_unique<ShardedFlat>(
         members.parameters, members.specs, world_, shard_group(),
         ShardedFlatOptions{
-            .is_trainable = !kind.first,
+            .is_trainable = !is_frozen,
             .keeps_full = plan_.keep_full == KeepFull::kAlways,
-            .param_dtype = config_.param_dtype ? dtype_of(*config_.param_dtype) : own,
+            .param_dtype = is_cast ? dtype_of(*config_.param_dtype) : own,
             .reduce_dtype = config_.reduce_dtype ? dtype_of(*config_.reduce_dtype) : own});
     const std::size_t number = units_[unit]->flats().size();
     for (std::size_t slot = 0; slot < flat->parameters().size(); ++slot) {

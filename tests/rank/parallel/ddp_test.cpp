@@ -173,6 +173,10 @@ TEST(Ddp, BuffersAreRankZerosOrStayEachRanksOwn) {
       strategy->synchronise_buffers();
       const bool has_own = policy == BufferPolicy::kKeep && communicator.rank() == 1;
       EXPECT_TRUE(buffer.eq(has_own ? 6 : 5).all().item<bool>());
+      for (const StateShard& shard : strategy->model_state()) {
+        const bool is_buffer = shard.name == net.named_buffers().begin()->key();
+        EXPECT_EQ(shard.is_replicated, !is_buffer || policy == BufferPolicy::kBroadcast);
+      }
     });
   }
 }

@@ -220,6 +220,19 @@ TEST(Fsdp, EvaluatesWithTheNewestWeightsAlsoOnARankWithoutSamples) {
   });
 }
 
+TEST(Fsdp, GathersMatricesInTheTypeAskedForAndKeepsNormsAndBiases) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    const auto strategy = make_fsdp({.param_dtype = ShardDtype::kBFloat16}, communicator);
+    BlockNet net;
+    strategy->prepare(net, kShardedRules);
+    EXPECT_EQ(net.blocks[0]->up.scalar_type(), at::kBFloat16);
+    EXPECT_EQ(net.blocks[0]->bias.scalar_type(), at::kDouble);
+    for (const StateShard& shard : strategy->model_state()) {
+      EXPECT_EQ(shard.data.scalar_type(), at::kDouble) << shard.name;
+    }
+  });
+}
+
 TEST(Fsdp, NamesParametersWithoutGradient) {
   run_ranks(2, [](comm::Communicator& communicator) {
     const auto strategy = make_fsdp({}, communicator);

@@ -6,6 +6,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "support/faulty_file_system.h"
+#include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
 #include "unit/train/scripted_run.h"
@@ -28,14 +29,15 @@ using ::testing::IsEmpty;
 
 const CheckpointConfig kEveryThirdStep{.every = {3, config::TimeUnit::kBatch}, .dir = {}};
 
+const std::array kAllParameters{
+    optim::GroupRule{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }}};
+
 class CheckpointSaverTest : public ::testing::Test {
  protected:
   CheckpointSaverTest() {
     state_.model = std::make_unique<ScriptedModel>();
     state_.strategy = parallel::make_none({});
-    const std::array rules{
-        optim::GroupRule{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }}};
-    state_.strategy->prepare(state_.model->network(), rules);
+    state_.strategy->prepare(state_.model->network(), kAllParameters);
     state_.optimizer = optim::make_optimizer(optim::SgdConfig{}, state_.strategy->param_groups());
     state_.clock.lengths.steps_per_epoch = 10;
   }
@@ -113,6 +115,30 @@ TEST_F(CheckpointSaverTest, AFailureIsToldAtALaterStep) {
                   ::testing::HasSubstr("the checkpoint at step 3 was not saved: ")));
   saver.throw_if_failed(run_);
   EXPECT_THAT(listed_steps(), IsEmpty());
+}
+
+TEST_F(CheckpointSaverTest, ComparesReplicasWhenTheyAreDue) {
+  paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+    TrainState state;
+    state.model = std::make_unique<ScriptedModel>();
+    state.strategy = parallel::make_ddp({}, communicator);
+    state.strategy->prepare(state.model->network(), kAllParameters);
+    state.optimizer = optim::make_optimizer(optim::SgdConfig{}, state.strategy->param_groups());
+    CheckpointConfig config = kEveryThirdStep;
+    config.check_replicas = config::Duration{2, config::TimeUnit::kBatch};
+    CheckpointSaver saver(config, {folder_.path(), {}, {}}, state_.clock.lengths, files_);
+    const RunContext run{communicator, {}, 1, {}, signal_};
+    if (communicator.rank() == 1) {
+      const at::NoGradGuard no_grad;
+      state.model->network().parameters().front().add_(1e-6);
+    }
+    state.clock.step = 1;
+    saver.at_safe_point(state, engine_, run);
+    state.clock.step = 2;
+    EXPECT_THAT([&] { saver.at_safe_point(state, engine_, run); },
+                ::testing::ThrowsMessage<base::DivergedError>(
+                    ::testing::HasSubstr("weight: rank 0 against rank 1")));
+  });
 }
 
 TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
