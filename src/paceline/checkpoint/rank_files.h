@@ -30,8 +30,8 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
 /// "the checkpoint at step 7 was not saved"
 std::string not_saved(const SaveRequest& request);
 
-/// For every rank after a failure anywhere: removes what was written and throws CheckpointError that
-/// says which checkpoints are left.
+/// For every rank after a failure anywhere: removes what was written and throws CheckpointError
+/// that says which checkpoints are left.
 [[noreturn]] void fail_save(const SaveRequest& request, int rank, const std::string& problem,
                             base::FileSystem& files);
 
