@@ -69,6 +69,16 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
     throw base::ConfigError(
         "parallel.fsdp.param_dtype: bf16 or fp16 weights need train.precision: bf16 or fp16");
   }
+  const bool has_fp16 =
+      config.param_dtype == ShardDtype::kFloat16 || config.reduce_dtype == ShardDtype::kFloat16;
+  if (has_fp16 && precision != train::Precision::kFloat16) {
+    throw base::ConfigError(
+        "parallel.fsdp: fp16 weights or sums need the loss scaling of train.precision: fp16");
+  }
+  if (precision == train::Precision::kFloat64 && (config.param_dtype || config.reduce_dtype)) {
+    throw base::ConfigError(
+        "parallel.fsdp: param_dtype and reduce_dtype do not go with train.precision: fp64");
+  }
   const bool frees_parameters = recipe.parallel.strategy == ParallelStrategy::kFsdp ||
                                 recipe.parallel.strategy == ParallelStrategy::kHsdp;
   if (!config.param_dtype && is_mixed && frees_parameters) {

@@ -100,10 +100,6 @@ void ShardedStrategy::backward(const at::Tensor& loss, double weight) {
 void ShardedStrategy::backward_nothing() {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
   is_reached_.assign(num_blocks(), 0);
-  for (std::size_t block = 0; block < num_blocks(); ++block) {
-    begin_forward(block);
-    end_forward(block);
-  }
   for (std::size_t block = num_blocks(); block-- > 0;) {
     if (has_backward_[block] == 0) continue;
     begin_backward(block);

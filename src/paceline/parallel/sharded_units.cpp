@@ -152,8 +152,8 @@ void ShardedStrategy::fill_unit(std::size_t unit, std::span<const NamedTensor> p
     const bool is_frozen = !named.tensor.requires_grad();
     const std::size_t group = is_frozen ? 0 : optim::match_rule(rules, named.name, named.tensor);
     all.push_back(tensor::describe(named.name, named.tensor, static_cast<std::int64_t>(group)));
-    // As under autocast, norms and biases keep their type.
-    const bool is_cast = config_.param_dtype && named.tensor.dim() >= 2;
+    // As under autocast, norms, biases and embeddings that are added ([1, ...]) keep their type.
+    const bool is_cast = config_.param_dtype && named.tensor.dim() >= 2 && named.tensor.size(0) > 1;
     Members& kind = by_kind[{is_frozen, is_cast, all.back().dtype}];
     kind.parameters.push_back(named);
     kind.specs.push_back(all.back());

@@ -42,7 +42,8 @@ class Strategy {
   /// Computes the gradients of `loss` (a scalar) times `weight`; the weight is the gradient that
   /// backward starts from, so it costs no node.
   virtual void backward(const at::Tensor& loss, double weight) = 0;
-  /// Instead of forward and backward on a rank that a ragged batch left without samples.
+  /// Instead of backward on a rank that a ragged batch left without samples, after
+  /// forward_nothing().
   virtual void backward_nothing() = 0;
   /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that
   /// names the parameters which got no gradient, unless unused parameters are allowed.
@@ -64,7 +65,8 @@ class Strategy {
   /// Around forward passes outside a step, without gradients. Buffers are synchronised.
   virtual void begin_evaluation() { synchronise_buffers(); }
   virtual void end_evaluation() {}
-  /// Instead of such a forward pass on a rank that a ragged batch left without samples.
+  /// Instead of a forward pass, in a step or outside, on a rank that a ragged batch left without
+  /// samples.
   virtual void forward_nothing() {}
 
   /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.

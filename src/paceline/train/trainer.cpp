@@ -133,6 +133,7 @@ void Trainer::accumulate_gradients() {
 void Trainer::process_microbatch(bool is_last) {
   // A ragged last batch may leave this rank nothing.
   if (state_.batch.size == 0 && !is_forward_collective_) {
+    state_.strategy->forward_nothing();
     if (is_last) reduction_.start(wants_stop());
     state_.strategy->backward_nothing();
     return;

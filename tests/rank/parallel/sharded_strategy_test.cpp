@@ -46,6 +46,7 @@ void run_step(Strategy& strategy, const BlockNet& net, std::int64_t first, std::
     const std::int64_t begin = std::min(last, first + i * size);
     const std::int64_t count = std::min(last, begin + size) - begin;
     if (count == 0) {
+      strategy.forward_nothing();
       strategy.backward_nothing();
     } else {
       strategy.backward(summed_loss(net, begin, count), 1.0 / kShardedBatch);

@@ -183,6 +183,7 @@ class LocalGroup::State {
   void add_part(const LocalGroup& part) {
     const std::lock_guard lock(mutex_);
     parts_.push_back(part);
+    if (abort_reason_) part.abort(*abort_reason_);
   }
 
  private:
