@@ -127,7 +127,7 @@ TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {
   EXPECT_THAT(run.calls,
               ElementsAre("microbatch first", "backward 0.3333", "microbatch last",
                           "backward 0.3333", "finish", "step at 0.1", "microbatch first last",
-                          "backward nothing", "finish", "step at 0.1"));
+                          "forward nothing", "backward nothing", "finish", "step at 0.1"));
   EXPECT_EQ(forwards, 2);
 }
 
