@@ -3,11 +3,11 @@
 #include "paceline/base/error.h"
 #include "paceline/nn/rerun.h"
 #include "paceline/nn/unit.h"
+#include "paceline/tensor/autocast.h"
 
 #include <algorithm>
 #include <utility>
 
-#include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/engine.h>
 
 namespace paceline::nn {
@@ -16,59 +16,24 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-/// Restores this thread's autocast settings for a device type.
-class AutocastScope {
- public:
-  struct Settings {
-    at::DeviceType device = at::kCPU;
-    bool is_enabled = false;
-    at::ScalarType dtype = at::kFloat;
-  };
-
-  static Settings current(at::DeviceType device) {
-    return {device, at::autocast::is_autocast_enabled(device),
-            at::autocast::get_autocast_dtype(device)};
-  }
-
-  /// Also leaves the cache of cast weights alone: the first run's are not connected to the weights,
-  /// and the second's would stay when the weights change.
-  explicit AutocastScope(const Settings& settings)
-      : before_(current(settings.device)), has_cache_(at::autocast::is_autocast_cache_enabled()) {
-    apply(settings);
-    at::autocast::set_autocast_cache_enabled(false);
-  }
-  ~AutocastScope() {
-    apply(before_);
-    at::autocast::set_autocast_cache_enabled(has_cache_);
-  }
-  AutocastScope(const AutocastScope&) = delete;
-  AutocastScope& operator=(const AutocastScope&) = delete;
-
- private:
-  static void apply(const Settings& settings) {
-    at::autocast::set_autocast_enabled(settings.device, settings.is_enabled);
-    at::autocast::set_autocast_dtype(settings.device, settings.dtype);
-  }
-
-  Settings before_;
-  bool has_cache_;
-};
-
 /// What is to be computed again, under the settings of the first time.
 class Segment : public torch::CustomClassHolder {
  public:
   Segment(UnitWrapper::Forward forward, at::DeviceType device)
-      : forward_(std::move(forward)), autocast_(AutocastScope::current(device)) {}
+      : forward_(std::move(forward)), autocast_(tensor::AutocastSettings::current(device)) {}
 
   at::Tensor run(const at::Tensor& input) {
-    const AutocastScope autocast(autocast_);
+    const tensor::AutocastGuard autocast(autocast_);
+    // The first run's casts are not connected to the weights, and the second's would stay when the
+    // weights change.
+    const tensor::WithoutAutocastCache no_cache;
     const Rerun::Scope scope(rerun_);
     return forward_(input);
   }
 
  private:
   UnitWrapper::Forward forward_;
-  AutocastScope::Settings autocast_;
+  tensor::AutocastSettings autocast_;
   Rerun rerun_;
 };
 

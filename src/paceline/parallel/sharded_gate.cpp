@@ -1,27 +1,8 @@
 #include "paceline/parallel/sharded_gate.h"
 
-#include <ATen/autocast_mode.h>
+#include "paceline/tensor/autocast.h"
 
 namespace paceline::parallel {
-
-namespace {
-
-/// Autocast would keep the casts of gathered weights until the forward pass ends, and with them
-/// what their shards were spared.
-class WithoutAutocastCache {
- public:
-  WithoutAutocastCache() : was_enabled_(at::autocast::is_autocast_cache_enabled()) {
-    at::autocast::set_autocast_cache_enabled(false);
-  }
-  ~WithoutAutocastCache() { at::autocast::set_autocast_cache_enabled(was_enabled_); }
-  WithoutAutocastCache(const WithoutAutocastCache&) = delete;
-  WithoutAutocastCache& operator=(const WithoutAutocastCache&) = delete;
-
- private:
-  bool was_enabled_;
-};
-
-}  // namespace
 
 at::Tensor ShardGate::run(const at::Tensor& input, const Forward& forward) {
   if (observer_ == nullptr) return forward(input);
@@ -36,7 +17,9 @@ at::Tensor ShardGate::run(const at::Tensor& input, const Forward& forward) {
       if (observer_ != nullptr) observer_->end_backward(block_);
     });
   }
-  const WithoutAutocastCache no_cache;
+  // Autocast would keep the casts of gathered weights until the forward pass ends, and with them
+  // what their shards were spared.
+  const tensor::WithoutAutocastCache no_cache;
   at::Tensor output = forward(inside);
   if (has_backward && is_last_ && output.requires_grad()) {
     output.register_hook([this](const at::Tensor&) {

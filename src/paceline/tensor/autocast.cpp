@@ -5,21 +5,45 @@
 #include <ATen/autocast_mode.h>
 
 namespace paceline::tensor {
+namespace {
+
+void apply(const AutocastSettings& settings) {
+  at::autocast::set_autocast_enabled(settings.device, settings.is_enabled);
+  at::autocast::set_autocast_dtype(settings.device, settings.dtype);
+}
+
+}  // namespace
+
+AutocastSettings AutocastSettings::current(at::DeviceType device) {
+  return {device, at::autocast::is_autocast_enabled(device),
+          at::autocast::get_autocast_dtype(device)};
+}
 
 AutocastGuard::AutocastGuard(at::DeviceType device, std::optional<at::ScalarType> dtype) {
-  if (!dtype) return;
-  before_ = Before{device, at::autocast::is_autocast_enabled(device),
-                   at::autocast::get_autocast_dtype(device)};
-  at::autocast::set_autocast_enabled(device, true);
-  at::autocast::set_autocast_dtype(device, *dtype);
+  if (dtype) enter({device, true, *dtype});
+}
+
+AutocastGuard::AutocastGuard(const AutocastSettings& settings) { enter(settings); }
+
+void AutocastGuard::enter(const AutocastSettings& settings) {
+  before_ = AutocastSettings::current(settings.device);
+  apply(settings);
   at::autocast::increment_nesting();
 }
 
 AutocastGuard::~AutocastGuard() {
   if (!before_) return;
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-  at::autocast::set_autocast_dtype(before_->device, before_->dtype);
-  at::autocast::set_autocast_enabled(before_->device, before_->is_enabled);
+  apply(*before_);
+}
+
+WithoutAutocastCache::WithoutAutocastCache()
+    : was_enabled_(at::autocast::is_autocast_cache_enabled()) {
+  at::autocast::set_autocast_cache_enabled(false);
+}
+
+WithoutAutocastCache::~WithoutAutocastCache() {
+  at::autocast::set_autocast_cache_enabled(was_enabled_);
 }
 
 }  // namespace paceline::tensor

@@ -10,6 +10,15 @@ enum class ScalarType : std::int8_t;
 
 namespace paceline::tensor {
 
+/// This thread's autocast settings for a device type.
+struct AutocastSettings {
+  c10::DeviceType device;
+  bool is_enabled;
+  c10::ScalarType dtype;
+
+  static AutocastSettings current(c10::DeviceType device);
+};
+
 /// PyTorch's autocast for a scope: matrix products and convolutions on `device` compute in `dtype`
 /// (bfloat16 or float16), what needs the range computes in float32, by PyTorch's own list. Weights
 /// stay as they are; each is cast once and the cast kept until the outermost guard ends. It acts on
@@ -20,17 +29,29 @@ class AutocastGuard {
  public:
   /// Without a dtype the guard does nothing.
   AutocastGuard(c10::DeviceType device, std::optional<c10::ScalarType> dtype);
+  /// As it was elsewhere, on or off.
+  explicit AutocastGuard(const AutocastSettings& settings);
   ~AutocastGuard();
   AutocastGuard(const AutocastGuard&) = delete;
   AutocastGuard& operator=(const AutocastGuard&) = delete;
 
  private:
-  struct Before {
-    c10::DeviceType device;
-    bool is_enabled;
-    c10::ScalarType dtype;
-  };
-  std::optional<Before> before_;
+  void enter(const AutocastSettings& settings);
+
+  std::optional<AutocastSettings> before_;
+};
+
+/// Within it autocast keeps no casts of weights: for weights whose memory comes and goes, and for
+/// what is computed twice.
+class WithoutAutocastCache {
+ public:
+  WithoutAutocastCache();
+  ~WithoutAutocastCache();
+  WithoutAutocastCache(const WithoutAutocastCache&) = delete;
+  WithoutAutocastCache& operator=(const WithoutAutocastCache&) = delete;
+
+ private:
+  bool was_enabled_;
 };
 
 }  // namespace paceline::tensor
