@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/checkpoint/dtypes.h"
-#include "paceline/checkpoint/element_order.h"
+#include "paceline/tensor/element_order.h"
 
 #include <cmath>
 #include <set>
@@ -133,7 +133,7 @@ void check_numbers(const nlohmann::json& state) {
 std::string inconsistency(const TensorRecord& tensor, const std::set<std::string>& files) {
   const auto numel = checked_numel(tensor.shape);
   if (!numel || !dtype_from_name(tensor.dtype)) return "has an impossible shape or dtype";
-  if (!is_order(tensor.order, tensor.shape.size())) return "has an impossible order";
+  if (!tensor::is_order(tensor.order, tensor.shape.size())) return "has an impossible order";
   std::int64_t position = 0;
   for (const SliceRecord& slice : tensor.slices) {
     if (!files.contains(slice.file))

@@ -3,9 +3,9 @@
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/dtypes.h"
-#include "paceline/checkpoint/element_order.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/safetensors.h"
+#include "paceline/tensor/element_order.h"
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,8 @@ void check_shard(const StateShard& shard) {
                      shard.data.numel() == shard.end - shard.begin,
                  "shard '{}' holds {} elements and claims [{}, {}) of {}", shard.name,
                  shard.data.numel(), shard.begin, shard.end, shape_text(shard.shape));
-  PACELINE_CHECK(is_order(shard.order, shard.shape.size()), "shard '{}' has no order", shard.name);
+  PACELINE_CHECK(tensor::is_order(shard.order, shard.shape.size()), "shard '{}' has no order",
+                 shard.name);
 }
 
 /// What is written for a shard: a whole tensor in its own shape and row-major, so that other
@@ -49,7 +50,7 @@ void check_shard(const StateShard& shard) {
 at::Tensor stored_form(const StateShard& shard) {
   const at::Tensor data = shard.data.detach();
   const bool has_shape = data.sizes() == at::IntArrayRef(shard.shape);
-  return is_whole(shard) && !has_shape ? whole_of(data, shard.shape, shard.order) : data;
+  return is_whole(shard) && !has_shape ? tensor::whole_of(data, shard.shape, shard.order) : data;
 }
 
 RankReport write_shards(std::span<const StateShard> shards, const fs::path& directory, int rank,
@@ -65,7 +66,8 @@ RankReport write_shards(std::span<const StateShard> shards, const fs::path& dire
         {.name = shard.name,
          .dtype = std::string(dtype_name(shard.data.scalar_type())),
          .shape = shard.shape,
-         .order = is_whole(shard) ? ElementOrder() : canonical_order(shard.order, shard.shape),
+         .order = is_whole(shard) ? tensor::ElementOrder()
+                                  : tensor::canonical_order(shard.order, shard.shape),
          .slices = {{file_name, name_in_file(shard), shard.begin, shard.end, 0}}});
   }
   if (tensors.empty()) return report;
@@ -104,7 +106,7 @@ void merge(const std::string& text, Manifest& manifest, std::map<std::string, st
       manifest.tensors.push_back({.name = name,
                                   .dtype = tensor[1].get<std::string>(),
                                   .shape = tensor[2].get<std::vector<std::int64_t>>(),
-                                  .order = tensor[3].get<ElementOrder>(),
+                                  .order = tensor[3].get<tensor::ElementOrder>(),
                                   .slices = {}});
     }
     TensorRecord& record = manifest.tensors[found->second];

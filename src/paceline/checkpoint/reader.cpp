@@ -4,7 +4,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
-#include "paceline/checkpoint/element_order.h"
+#include "paceline/tensor/element_order.h"
 
 #include <algorithm>
 #include <atomic>
@@ -200,7 +200,7 @@ at::Tensor CheckpointReader::tensor(const std::string& name) {
     copy_range(*record, 0, whole.numel(), whole.view(-1), copies);
     copies.run();
   } else {
-    whole.copy_(whole_of(all_elements(*record), record->shape, record->order));
+    whole.copy_(tensor::whole_of(all_elements(*record), record->shape, record->order));
   }
   return whole;
 }
@@ -232,18 +232,19 @@ void CheckpointReader::fill(std::span<const StateShard> shards) {
 
 void CheckpointReader::fill(const StateShard& shard, BulkCopy& copies) {
   const TensorRecord& record = *find(shard.name);
-  const ElementOrder order = canonical_order(shard.order, shard.shape);
+  const tensor::ElementOrder order = tensor::canonical_order(shard.order, shard.shape);
   const bool has_shape = shard.data.sizes() == at::IntArrayRef(shard.shape);
   if (!has_shape && order == record.order) {
     copy_range(record, shard.begin, shard.end, shard.data, copies);
     return;
   }
-  if (has_shape && in_order(shard.data, record.order).is_contiguous()) {
-    copy_range(record, shard.begin, shard.end, in_order(shard.data, record.order).view(-1), copies);
+  if (has_shape && tensor::in_order(shard.data, record.order).is_contiguous()) {
+    copy_range(record, shard.begin, shard.end, tensor::in_order(shard.data, record.order).view(-1),
+               copies);
     return;
   }
-  const at::Tensor whole = whole_of(all_elements(record), record.shape, record.order);
-  shard.data.copy_(has_shape ? whole : cut(whole, order, shard.begin, shard.end));
+  const at::Tensor whole = tensor::whole_of(all_elements(record), record.shape, record.order);
+  shard.data.copy_(has_shape ? whole : tensor::cut(whole, order, shard.begin, shard.end));
 }
 
 std::string CheckpointReader::mismatch(const StateShard& shard) const {

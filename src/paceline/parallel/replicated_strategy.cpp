@@ -128,24 +128,15 @@ void ReplicatedStrategy::settle_missing_gradients() {
     missing.push_back(parameters_[slot].name);
     if (options_.allow_unused_parameters) grad_slots_[slot].zero_();
   }
-  if (!missing.empty() && !options_.allow_unused_parameters) {
-    throw base::InternalError(
-        fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                    "parallel.{}.allow_unused_parameters",
-                    list_names(missing), name_));
-  }
+  if (!options_.allow_unused_parameters) refuse_missing_gradients(missing, name_);
 }
 
 void ReplicatedStrategy::check_views() const {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    const at::Tensor& parameter = parameters_[slot].tensor;
     const tensor::FlatSlot& place = layout().slots[slot];
     const std::size_t flat = values_->flat_of(static_cast<std::size_t>(place.bucket));
-    PACELINE_CHECK(
-        parameter.storage().is_alias_of(values_->flats()[flat].storage()) &&
-            parameter.storage_offset() == place.offset,
-        "parameter '{}' has left the flat memory: Module::to or set_data moved it after prepare()",
-        parameters_[slot].name);
+    tensor::check_in_place(parameters_[slot].name, parameters_[slot].tensor, values_->flats()[flat],
+                           place.offset);
   }
 }
 

@@ -1,11 +1,10 @@
 #include "paceline/parallel/sharded_flat.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/arena.h"
 #include "paceline/tensor/torch.h"
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 
 namespace paceline::parallel {
@@ -18,22 +17,6 @@ std::int64_t storage_bytes(const at::Tensor& flat) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> memory_order(const tensor::TensorSpec& spec) {
-  std::vector<std::int64_t> order(spec.sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto stride = [&](std::int64_t dim) {  // that of a dimension of one element says nothing
-    const auto at = static_cast<std::size_t>(dim);
-    return spec.sizes[at] == 1 ? 0 : spec.strides[at];
-  };
-  std::vector<std::int64_t> wide;
-  for (const std::int64_t dim : order) {
-    if (stride(dim) != 0) wide.push_back(dim);
-  }
-  if (std::ranges::is_sorted(wide, std::ranges::greater_equal(), stride)) return {};
-  std::ranges::stable_sort(order, std::ranges::greater(), stride);
-  return order;
-}
 
 ShardedFlat::ShardedFlat(std::span<const NamedTensor> parameters,
                          std::span<const tensor::TensorSpec> specs, comm::Communicator& world,
@@ -124,12 +107,8 @@ void ShardedFlat::bump_versions() const {
 
 void ShardedFlat::check_views() const {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    const at::Tensor& parameter = parameters_[slot].tensor;
-    PACELINE_CHECK(
-        parameter.storage().is_alias_of(full_.storage()) &&
-            parameter.storage_offset() == layout_.slots[slot].offset,
-        "parameter '{}' has left the flat memory: Module::to or set_data moved it after prepare()",
-        parameters_[slot].name);
+    tensor::check_in_place(parameters_[slot].name, parameters_[slot].tensor, full_,
+                           layout_.slots[slot].offset);
   }
 }
 

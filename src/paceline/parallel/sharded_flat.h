@@ -85,7 +85,4 @@ class ShardedFlat {
   std::int64_t shard_begin_ = 0;
 };
 
-/// Dimensions from the slowest to the fastest in memory; empty for row-major.
-std::vector<std::int64_t> memory_order(const tensor::TensorSpec& spec);
-
 }  // namespace paceline::parallel

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/parallel/sharded_strategy.h"
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/element_order.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,7 +53,7 @@ void ShardedStrategy::append_piece(std::vector<StateShard>& shards, const tensor
                     .begin = first - slot.offset,
                     .end = last - slot.offset,
                     .is_writer = !replica_group_ || replica_group_->rank() == 0,
-                    .order = memory_order(slot.spec)});
+                    .order = tensor::memory_order(slot.spec.sizes, slot.spec.strides)});
 }
 
 std::vector<StateShard> ShardedStrategy::model_state() {

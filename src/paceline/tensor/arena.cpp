@@ -55,4 +55,12 @@ void move_into(const at::Tensor& tensor, const at::Tensor& slot) {
   torch::autograd::impl::set_version_counter(tensor, torch::autograd::impl::version_counter(slot));
 }
 
+void check_in_place(const std::string& name, const at::Tensor& parameter, const at::Tensor& flat,
+                    std::int64_t offset) {
+  PACELINE_CHECK(
+      parameter.storage().is_alias_of(flat.storage()) && parameter.storage_offset() == offset,
+      "parameter '{}' has left the flat memory: Module::to or set_data moved it after prepare()",
+      name);
+}
+
 }  // namespace paceline::tensor

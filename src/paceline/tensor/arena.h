@@ -4,6 +4,7 @@
 #include "paceline/tensor/flat_layout.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace paceline::tensor {
@@ -38,5 +39,9 @@ class Arena {
 /// Makes `tensor` a view of `slot` with its values kept: the module's own handle, its gradient
 /// accumulator and its hooks stay. A write through the arena then bumps the tensor's version.
 void move_into(const at::Tensor& tensor, const at::Tensor& slot);
+
+/// Throws InternalError that names a parameter which is no view of `flat` at `offset` any more.
+void check_in_place(const std::string& name, const at::Tensor& parameter, const at::Tensor& flat,
+                    std::int64_t offset);
 
 }  // namespace paceline::tensor

@@ -82,8 +82,8 @@ TEST_F(ReaderTest, OrdersThatCountAlikeAreSavedAsOne) {
                                        {"conv.weight", at::ones({6, 4, 3, 3})}};
   const CheckpointReader reader(
       save_model(dir_.path(), 1, model, 0, Layout::kShardedChannelsLast, 2, files_));
-  EXPECT_EQ(reader.find("pointwise.weight")->order, ElementOrder());
-  EXPECT_EQ(reader.find("conv.weight")->order, (ElementOrder{0, 2, 3, 1}));
+  EXPECT_EQ(reader.find("pointwise.weight")->order, tensor::ElementOrder());
+  EXPECT_EQ(reader.find("conv.weight")->order, (tensor::ElementOrder{0, 2, 3, 1}));
 }
 
 TEST_F(ReaderTest, GathersWholeTensors) {

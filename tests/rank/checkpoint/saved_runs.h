@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/checkpoint/element_order.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/writer.h"
+#include "paceline/tensor/element_order.h"
 #include "support/run_ranks.h"
 
 #include <filesystem>
@@ -31,9 +31,10 @@ inline std::vector<NamedTensor> whole_model(double offset) {
 }
 
 /// The order in which a sharded layout counts a tensor's elements.
-inline ElementOrder order_of(const at::Tensor& whole, Layout layout) {
-  return layout == Layout::kShardedChannelsLast && whole.dim() == 4 ? ElementOrder{0, 2, 3, 1}
-                                                                    : ElementOrder{};
+inline tensor::ElementOrder order_of(const at::Tensor& whole, Layout layout) {
+  return layout == Layout::kShardedChannelsLast && whole.dim() == 4
+             ? tensor::ElementOrder{0, 2, 3, 1}
+             : tensor::ElementOrder{};
 }
 
 /// The shards of one rank. Replicated ones are channels-last where that applies.
@@ -52,8 +53,10 @@ inline std::vector<tensor::StateShard> shards_of(const std::vector<NamedTensor>&
       shard.begin = numel * rank / world_size;
       shard.end = numel * (rank + 1) / world_size;
       shard.order = order_of(whole.tensor, layout);
-      shard.data =
-          in_order(whole.tensor, shard.order).reshape(-1).slice(0, shard.begin, shard.end).clone();
+      shard.data = tensor::in_order(whole.tensor, shard.order)
+                       .reshape(-1)
+                       .slice(0, shard.begin, shard.end)
+                       .clone();
       shard.is_writer = true;
     } else if (whole.tensor.dim() == 4) {
       shard.data = shard.data.contiguous(at::MemoryFormat::ChannelsLast);

@@ -14,18 +14,6 @@ namespace {
 using test::run_ranks;
 using test::wave;
 
-tensor::TensorSpec spec_of(const at::Tensor& tensor) { return tensor::describe("x", tensor, 0); }
-
-TEST(MemoryOrder, NamesDimensionsFromTheSlowestToTheFastest) {
-  EXPECT_THAT(memory_order(spec_of(at::zeros({2, 3, 4}))), testing::IsEmpty());
-  const at::Tensor images = at::zeros({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_THAT(memory_order(spec_of(images)), testing::ElementsAre(0, 2, 3, 1));
-  EXPECT_THAT(memory_order(spec_of(at::zeros({3, 4}).t())), testing::ElementsAre(1, 0));
-  // Strides of dimensions of one element say nothing.
-  const at::Tensor single = at::zeros({2, 1, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
-  EXPECT_THAT(memory_order(spec_of(single)), testing::IsEmpty());
-}
-
 /// Two parameters of 6 and 10 elements.
 struct Parameters {
   explicit Parameters(double phase) {

@@ -1,8 +1,10 @@
-#include "paceline/checkpoint/element_order.h"
+#include "paceline/tensor/element_order.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
-namespace paceline::checkpoint {
+namespace paceline::tensor {
 
 bool is_order(std::span<const std::int64_t> order, std::size_t num_dimensions) {
   if (order.empty()) return true;
@@ -25,6 +27,16 @@ ElementOrder canonical_order(std::span<const std::int64_t> order,
   if (std::is_sorted(first_large, canonical.end())) return {};
   std::sort(canonical.begin(), first_large);
   return canonical;
+}
+
+ElementOrder memory_order(std::span<const std::int64_t> shape,
+                          std::span<const std::int64_t> strides) {
+  ElementOrder order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::int64_t dimension) {
+    return strides[static_cast<std::size_t>(dimension)];
+  });
+  return canonical_order(order, shape);
 }
 
 at::Tensor in_order(const at::Tensor& whole, std::span<const std::int64_t> order) {
@@ -55,4 +67,4 @@ at::Tensor cut(const at::Tensor& whole, std::span<const std::int64_t> order, std
   return rows.slice(0, begin - first * row, end - first * row);
 }
 
-}  // namespace paceline::checkpoint
+}  // namespace paceline::tensor

@@ -1,9 +1,9 @@
-#include "paceline/checkpoint/element_order.h"
+#include "paceline/tensor/element_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace paceline::checkpoint {
+namespace paceline::tensor {
 namespace {
 
 using ::testing::ElementsAre;
@@ -28,6 +28,20 @@ TEST(ElementOrder, DimensionsOfOneElementDoNotMatter) {
             canonical_order(Sizes{1, 2, 0}, Sizes{4, 1, 4}));
 }
 
+ElementOrder order_of_memory(const at::Tensor& tensor) {
+  return memory_order(tensor.sizes(), tensor.strides());
+}
+
+TEST(ElementOrder, OfMemoryNamesDimensionsFromTheSlowestToTheFastest) {
+  EXPECT_THAT(order_of_memory(at::zeros({2, 3, 4})), IsEmpty());
+  const at::Tensor images = at::zeros({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+  EXPECT_THAT(order_of_memory(images), ElementsAre(0, 2, 3, 1));
+  EXPECT_THAT(order_of_memory(at::zeros({3, 4}).t()), ElementsAre(1, 0));
+  // Strides of dimensions of one element say nothing.
+  const at::Tensor single = at::zeros({2, 1, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+  EXPECT_THAT(order_of_memory(single), IsEmpty());
+}
+
 TEST(ElementOrder, CutsWhatTheOrderCounts) {
   const at::Tensor whole = at::arange(120).view({2, 3, 4, 5});
   const Sizes order{2, 0, 3, 1};
@@ -40,4 +54,4 @@ TEST(ElementOrder, CutsWhatTheOrderCounts) {
 }
 
 }  // namespace
-}  // namespace paceline::checkpoint
+}  // namespace paceline::tensor

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace paceline::checkpoint {
+namespace paceline::tensor {
 
 /// The dimensions of a tensor from the slowest to the fastest in which its elements are counted;
 /// empty: row-major.
@@ -21,6 +21,10 @@ bool is_order(std::span<const std::int64_t> order, std::size_t num_dimensions);
 ElementOrder canonical_order(std::span<const std::int64_t> order,
                              std::span<const std::int64_t> shape);
 
+/// The canonical order of the elements of a tensor without gaps in its memory.
+ElementOrder memory_order(std::span<const std::int64_t> shape,
+                          std::span<const std::int64_t> strides);
+
 /// A view of `whole` whose row-major elements are those of `whole` in `order`.
 at::Tensor in_order(const at::Tensor& whole, std::span<const std::int64_t> order);
 
@@ -32,4 +36,4 @@ at::Tensor whole_of(const at::Tensor& flat, std::span<const std::int64_t> shape,
 at::Tensor cut(const at::Tensor& whole, std::span<const std::int64_t> order, std::int64_t begin,
                std::int64_t end);
 
-}  // namespace paceline::checkpoint
+}  // namespace paceline::tensor
