@@ -1,5 +1,6 @@
 #include "paceline/app/banner.h"
 
+#include "paceline/app/model_parts.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/nn/module_tree.h"
@@ -20,11 +21,6 @@ std::uint64_t bytes_of(const std::vector<tensor::StateShard>& shards) {
   std::uint64_t bytes = 0;
   for (const auto& shard : shards) bytes += shard.data.nbytes();
   return bytes;
-}
-
-bool holds_shards(const Recipe& recipe) {
-  return recipe.parallel.strategy == ParallelStrategy::kFsdp ||
-         recipe.parallel.strategy == ParallelStrategy::kHsdp;
 }
 
 std::uint64_t gradient_bytes(parallel::Strategy& strategy) {
@@ -103,7 +99,8 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
       base::format_bytes(model), base::format_bytes(gradients), base::format_bytes(optimizer),
       copies, recipe.data.prefetch_batches + 1,
       base::format_bytes(input * static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1)),
-      microbatch, holds_shards(recipe) ? " and the blocks gathered for it" : ""));
+      microbatch,
+      gathers_blocks(recipe.parallel.strategy) ? " and the blocks gathered for it" : ""));
   return lines;
 }
 

@@ -11,6 +11,38 @@
 #include "paceline/train/classification.h"
 
 namespace paceline::app {
+namespace {
+
+using parallel::ShardDtype;
+
+/// The recipe's options with the type in which parameters are gathered.
+parallel::ShardedConfig sharded_config(const Recipe& recipe) {
+  parallel::ShardedConfig config = recipe.parallel.fsdp;
+  const train::Precision precision = recipe.train.precision;
+  const bool is_mixed =
+      precision == train::Precision::kBFloat16 || precision == train::Precision::kFloat16;
+  if (config.param_dtype && *config.param_dtype != ShardDtype::kFloat32 && !is_mixed) {
+    throw base::ConfigError(
+        "parallel.fsdp.param_dtype: bf16 or fp16 weights need train.precision: bf16 or fp16");
+  }
+  const bool has_fp16 =
+      config.param_dtype == ShardDtype::kFloat16 || config.reduce_dtype == ShardDtype::kFloat16;
+  if (has_fp16 && precision != train::Precision::kFloat16) {
+    throw base::ConfigError(
+        "parallel.fsdp: fp16 weights or sums need the loss scaling of train.precision: fp16");
+  }
+  if (precision == train::Precision::kFloat64 && (config.param_dtype || config.reduce_dtype)) {
+    throw base::ConfigError(
+        "parallel.fsdp: param_dtype and reduce_dtype do not go with train.precision: fp64");
+  }
+  if (!config.param_dtype && is_mixed && gathers_blocks(recipe.parallel.strategy)) {
+    config.param_dtype =
+        precision == train::Precision::kBFloat16 ? ShardDtype::kBFloat16 : ShardDtype::kFloat16;
+  }
+  return config;
+}
+
+}  // namespace
 
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes) {
@@ -47,6 +79,10 @@ bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
   return false;
 }
 
+bool gathers_blocks(ParallelStrategy strategy) {
+  return strategy == ParallelStrategy::kFsdp || strategy == ParallelStrategy::kHsdp;
+}
+
 int num_classes_of(const nn::Network& network) {
   const std::string name = network.head_name() + ".weight";
   for (const nn::NamedTensor& named : nn::named_parameters(network)) {
@@ -54,41 +90,6 @@ int num_classes_of(const nn::Network& network) {
   }
   throw base::InternalError(fmt::format("the network has no parameter '{}'", name));
 }
-
-namespace {
-
-using parallel::ShardDtype;
-
-/// The recipe's options with the type in which parameters are gathered.
-parallel::ShardedConfig sharded_config(const Recipe& recipe) {
-  parallel::ShardedConfig config = recipe.parallel.fsdp;
-  const train::Precision precision = recipe.train.precision;
-  const bool is_mixed =
-      precision == train::Precision::kBFloat16 || precision == train::Precision::kFloat16;
-  if (config.param_dtype && *config.param_dtype != ShardDtype::kFloat32 && !is_mixed) {
-    throw base::ConfigError(
-        "parallel.fsdp.param_dtype: bf16 or fp16 weights need train.precision: bf16 or fp16");
-  }
-  const bool has_fp16 =
-      config.param_dtype == ShardDtype::kFloat16 || config.reduce_dtype == ShardDtype::kFloat16;
-  if (has_fp16 && precision != train::Precision::kFloat16) {
-    throw base::ConfigError(
-        "parallel.fsdp: fp16 weights or sums need the loss scaling of train.precision: fp16");
-  }
-  if (precision == train::Precision::kFloat64 && (config.param_dtype || config.reduce_dtype)) {
-    throw base::ConfigError(
-        "parallel.fsdp: param_dtype and reduce_dtype do not go with train.precision: fp64");
-  }
-  const bool frees_parameters = recipe.parallel.strategy == ParallelStrategy::kFsdp ||
-                                recipe.parallel.strategy == ParallelStrategy::kHsdp;
-  if (!config.param_dtype && is_mixed && frees_parameters) {
-    config.param_dtype =
-        precision == train::Precision::kBFloat16 ? ShardDtype::kBFloat16 : ShardDtype::kFloat16;
-  }
-  return config;
-}
-
-}  // namespace
 
 std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   comm::Communicator& communicator,

@@ -23,6 +23,9 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
 bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
                             comm::Communicator& communicator, std::vector<std::string>& notes);
 
+/// Whether parameters come and go block by block, instead of staying whole on every rank.
+bool gathers_blocks(ParallelStrategy strategy);
+
 /// How many classes the network's head tells apart.
 int num_classes_of(const nn::Network& network);
 

@@ -4,7 +4,9 @@
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
+#include <utility>
 
 #include <xxhash.h>
 
@@ -85,6 +87,12 @@ void sum_slices(const at::Tensor& output, const at::Tensor& input, int world_siz
   if (is_narrow) {
     flat_output.copy_(sum);
   }
+}
+
+double wait_for_all(std::vector<std::unique_ptr<Work>>& works) {
+  const auto before = std::chrono::steady_clock::now();
+  for (const auto& work : std::exchange(works, {})) work->wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
 }
 
 }  // namespace paceline::comm

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace paceline::comm {
 
@@ -50,6 +51,9 @@ void check_slices(const at::Tensor& larger, const at::Tensor& smaller, int world
 /// The sum of equal slices of `input`, added in rank order in float32 or the dtype if that is
 /// wider. input: world_size * n elements; output: n elements.
 void sum_slices(const at::Tensor& output, const at::Tensor& input, int world_size);
+
+/// Waits for all of them and forgets them; returns the seconds that took.
+double wait_for_all(std::vector<std::unique_ptr<Work>>& works);
 
 /// A collective that was over when it was issued.
 class CompletedWork final : public Work {

@@ -1,9 +1,9 @@
 #include "paceline/parallel/bucket_reducer.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/collective.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 namespace paceline::parallel {
@@ -51,10 +51,7 @@ void BucketReducer::start(std::size_t bucket) {
 
 void BucketReducer::finish() {
   while (next_bucket_ < buckets_.size()) start(next_bucket_++);
-  const auto before = std::chrono::steady_clock::now();
-  for (const auto& work : in_flight_) work->wait();
-  in_flight_.clear();
-  exposed_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+  exposed_s_ = comm::wait_for_all(in_flight_);
 }
 
 std::vector<std::string> late_parameters(const tensor::FlatLayout& layout,

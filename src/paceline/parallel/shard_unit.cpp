@@ -1,22 +1,11 @@
 #include "paceline/parallel/shard_unit.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/collective.h"
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
 namespace paceline::parallel {
-namespace {
-
-/// Waits for all of them; returns the seconds that took.
-double wait_for(std::vector<std::unique_ptr<comm::Work>>& works) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (const auto& work : std::exchange(works, {})) work->wait();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
 
 void ShardUnit::add(std::unique_ptr<ShardedFlat> flat) {
   const std::size_t num_slots = flat->layout().slots.size();
@@ -38,7 +27,7 @@ void ShardUnit::start_gather() {
 double ShardUnit::finish_gather() {
   if (is_gathered_) return 0;
   start_gather();
-  const double waited = wait_for(gathers_);
+  const double waited = comm::wait_for_all(gathers_);
   for (const auto& flat : flats_) flat->end_gather();
   is_gathering_ = false;
   is_gathered_ = true;
@@ -93,7 +82,7 @@ void ShardUnit::start_reduce() {
 }
 
 double ShardUnit::finish_reduce(bool add) {
-  const double waited = wait_for(reductions_);
+  const double waited = comm::wait_for_all(reductions_);
   is_reducing_ = false;
   for (const auto& flat : flats_) {
     if (flat->is_trainable()) flat->end_reduce(add);

@@ -1,13 +1,13 @@
 #include "paceline/parallel/sharded_strategy.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/collective.h"
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +16,10 @@ namespace {
 
 // Sums that lie in memory unreduced while backward goes on.
 constexpr std::size_t kMostReductionsInFlight = 2;
+
+KeepFull keep_full_of(const ShardedConfig& config) {
+  return config.reshard_after_forward ? KeepFull::kUntilForwardEnds : KeepFull::kUntilBackwardEnds;
+}
 
 }  // namespace
 
@@ -57,9 +61,14 @@ void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
     unit->begin_gradients(/*starts_sum=*/is_first || !accumulates_full_gradients_);
   }
   next_reduction_ = 0;
+  exposed_s_ += gather_root();
+}
+
+/// The first block's parameters come behind. Gives the seconds that it waited.
+double ShardedStrategy::gather_root() {
   root().start_gather();
   if (num_blocks() > 0) units_.front()->start_gather();
-  exposed_s_ += root().finish_gather();
+  return root().finish_gather();
 }
 
 void ShardedStrategy::begin_forward(std::size_t block) {
@@ -158,9 +167,7 @@ void ShardedStrategy::finish_gradients() {
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
   while (!in_flight_.empty()) finish_oldest_reduction();
-  const auto begin = std::chrono::steady_clock::now();
-  for (const auto& work : std::exchange(replica_sums_, {})) work->wait();
-  exposed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  exposed_s_ += comm::wait_for_all(replica_sums_);
   root().release();
   state_was_loaded();  // the optimizer is about to change the shards
 
@@ -168,12 +175,7 @@ void ShardedStrategy::finish_gradients() {
   for (std::size_t i = 0; i < trained_.size(); ++i) {
     if (had_gradient_[i] == 0) missing.push_back(trained_[i].name);
   }
-  if (!missing.empty() && !config_.allow_unused_parameters) {
-    throw base::InternalError(
-        fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                    "parallel.fsdp.allow_unused_parameters",
-                    list_names(missing)));
-  }
+  if (!config_.allow_unused_parameters) refuse_missing_gradients(missing, "fsdp");
 }
 
 std::vector<at::Tensor> ShardedStrategy::grad_shards() const {
@@ -214,9 +216,7 @@ void ShardedStrategy::clip_grad_value(double max_value) {
 
 void ShardedStrategy::begin_evaluation() {
   synchronise_buffers();
-  root().start_gather();
-  if (num_blocks() > 0) units_.front()->start_gather();
-  root().finish_gather();
+  gather_root();
 }
 
 void ShardedStrategy::forward_nothing() {
@@ -239,18 +239,15 @@ void ShardedStrategy::state_was_loaded() {
 }
 
 std::unique_ptr<Strategy> make_fsdp(const ShardedConfig& config, comm::Communicator& communicator) {
-  const KeepFull keep_full =
-      config.reshard_after_forward ? KeepFull::kUntilForwardEnds : KeepFull::kUntilBackwardEnds;
-  return std::make_unique<ShardedStrategy>(ShardingPlan{.name = "fsdp", .keep_full = keep_full},
-                                           config, communicator);
+  return std::make_unique<ShardedStrategy>(
+      ShardingPlan{.name = "fsdp", .keep_full = keep_full_of(config)}, config, communicator);
 }
 
 std::unique_ptr<Strategy> make_hsdp(const ShardedConfig& config, int shard_group_size,
                                     comm::Communicator& communicator) {
-  const KeepFull keep_full =
-      config.reshard_after_forward ? KeepFull::kUntilForwardEnds : KeepFull::kUntilBackwardEnds;
   return std::make_unique<ShardedStrategy>(
-      ShardingPlan{.name = "hsdp", .keep_full = keep_full, .shard_group_size = shard_group_size},
+      ShardingPlan{
+          .name = "hsdp", .keep_full = keep_full_of(config), .shard_group_size = shard_group_size},
       config, communicator);
 }
 

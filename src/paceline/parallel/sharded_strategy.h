@@ -101,6 +101,7 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void begin_backward(std::size_t block) override;
   void end_backward(std::size_t block) override;
 
+  double gather_root();
   void take_gradient(std::size_t parameter, at::Tensor& grad);
   void start_complete_reductions();
   void finish_oldest_reduction();
