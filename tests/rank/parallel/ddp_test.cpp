@@ -1,10 +1,10 @@
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
+#include "support/ragged_step.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"
 
-#include <algorithm>
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -13,14 +13,15 @@
 namespace paceline::parallel {
 namespace {
 
+using paceline::test::ragged_step;
 using paceline::test::run_ranks;
+using paceline::test::Share;
 using paceline::test::SmallNet;
 using paceline::test::summed_loss;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr int kSteps = 20;
-constexpr std::int64_t kGlobalBatch = 13;
 
 const std::vector<GroupRule> kDdpRules = optim::weight_decay_rules(0.01, false, {});
 const optim::SgdConfig kSgd{.momentum = 0.9, .nesterov = true};
@@ -34,33 +35,13 @@ std::vector<at::Tensor> copies(const torch::nn::Module& module) {
   return values;
 }
 
-/// Samples [first, last) of the global batch in microbatches of `size`, the last one ragged or
-/// empty.
-void run_step(Strategy& strategy, const SmallNet& net, std::int64_t first, std::int64_t last,
-              std::int64_t size, int num_microbatches) {
-  for (int i = 0; i < num_microbatches; ++i) {
-    strategy.begin_microbatch(i == 0, i + 1 == num_microbatches);
-    const std::int64_t begin = std::min(last, first + i * size);
-    const std::int64_t count = std::min(last, begin + size) - begin;
-    if (count == 0) {
-      strategy.backward_nothing();
-    } else {
-      strategy.backward(summed_loss(net, begin, count), 1.0 / kGlobalBatch);
-    }
-  }
-  strategy.finish_gradients();
-}
-
 std::vector<at::Tensor> train(Strategy& strategy, int rank, int world_size, int num_microbatches) {
   SmallNet net(static_cast<double>(rank));  // every rank starts elsewhere, rank 0's values count
   strategy.prepare(net, kDdpRules);
   const auto optimizer = optim::make_optimizer(kSgd, strategy.param_groups());
-  const std::int64_t per_rank = (kGlobalBatch + world_size - 1) / world_size;
-  const std::int64_t first = std::min(kGlobalBatch, rank * per_rank);
-  const std::int64_t last = std::min(kGlobalBatch, first + per_rank);
+  const Share share(rank, world_size);
   for (int step = 0; step < kSteps; ++step) {
-    run_step(strategy, net, first, last, (per_rank + num_microbatches - 1) / num_microbatches,
-             num_microbatches);
+    ragged_step(strategy, net, share, num_microbatches);
     strategy.clip_grad_norm(0.5);
     optimizer->step(0.05);
   }
@@ -151,7 +132,7 @@ TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
       SmallNet net;
       const auto strategy = make_ddp(config, communicator);
       strategy->prepare(net, kDdpRules);
-      run_step(*strategy, net, 0, 4, 4, 1);
+      ragged_step(*strategy, net, Share(communicator.rank(), 2), 1);
       return strategy->late_parameters();
     };
     DdpConfig config = kDdpBuckets;

@@ -5,9 +5,9 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "support/block_net.h"
+#include "support/ragged_step.h"
 #include "support/run_ranks.h"
 
-#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -19,13 +19,14 @@ namespace {
 
 using paceline::test::BlockNet;
 using paceline::test::BlockNetOptions;
+using paceline::test::ragged_step;
 using paceline::test::run_ranks;
+using paceline::test::Share;
 using paceline::test::summed_loss;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 constexpr int kShardedSteps = 30;
-constexpr std::int64_t kShardedBatch = 13;
 
 using Values = std::map<std::string, at::Tensor>;
 using MakeStrategy = std::function<std::unique_ptr<Strategy>(comm::Communicator&)>;
@@ -38,33 +39,13 @@ struct Training {
 
 const std::vector<GroupRule> kShardedRules = optim::weight_decay_rules(0.01, false, {});
 
-/// Samples [first, last) of the global batch in microbatches, the last one ragged or empty.
-void run_step(Strategy& strategy, const BlockNet& net, std::int64_t first, std::int64_t last,
-              std::int64_t size, int num_microbatches) {
-  for (int i = 0; i < num_microbatches; ++i) {
-    strategy.begin_microbatch(i == 0, i + 1 == num_microbatches);
-    const std::int64_t begin = std::min(last, first + i * size);
-    const std::int64_t count = std::min(last, begin + size) - begin;
-    if (count == 0) {
-      strategy.forward_nothing();
-      strategy.backward_nothing();
-    } else {
-      strategy.backward(summed_loss(net, begin, count), 1.0 / kShardedBatch);
-    }
-  }
-  strategy.finish_gradients();
-}
-
 std::unique_ptr<optim::Optimizer> train(Strategy& strategy, BlockNet& net, int rank, int world_size,
                                         const Training& training) {
   strategy.prepare(net, kShardedRules);
   auto optimizer = optim::make_optimizer(optim::AdamWConfig{}, strategy.param_groups());
-  const std::int64_t per_rank = (kShardedBatch + world_size - 1) / world_size;
-  const std::int64_t first = std::min(kShardedBatch, rank * per_rank);
-  const std::int64_t last = std::min(kShardedBatch, first + per_rank);
-  const int parts = training.num_microbatches;
+  const Share share(rank, world_size);
   for (int step = 0; step < kShardedSteps; ++step) {
-    run_step(strategy, net, first, last, (per_rank + parts - 1) / parts, parts);
+    ragged_step(strategy, net, share, training.num_microbatches);
     strategy.clip_grad_norm(training.weight_of_clipping);
     optimizer->step(0.01);
   }
