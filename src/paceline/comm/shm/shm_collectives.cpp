@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -139,9 +140,13 @@ class ShmCollectives::Waiter {
     for (;;) {
       const std::uint32_t seen = word.load(std::memory_order_acquire);
       if (has_reached(seen, target)) return;
-      if (futex(word, FUTEX_WAIT, seen, &kPause) != 0 && errno == ETIMEDOUT) {
-        check_hope(rank, word, target);
+      if (futex(word, FUTEX_WAIT, seen, &kPause) == 0 || errno == EAGAIN || errno == EINTR)
+        continue;
+      if (errno != ETIMEDOUT) {
+        throw base::CommError(fmt::format("waiting for rank {} in shared memory failed: {}", rank,
+                                          std::system_category().message(errno)));
       }
+      check_hope(rank, word, target);
     }
   }
 
