@@ -45,6 +45,30 @@ def start(*arguments, cwd=None, env=None):
                             stdin=subprocess.DEVNULL)
 
 
+def children(pid):
+    """The ranks of a launcher."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stat:
+                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == pid:
+                        found.append(int(entry))
+            except OSError:
+                pass
+    return found
+
+
+def kill(process):
+    """Kills a launcher and its ranks."""
+    for pid in [*children(process.pid), process.pid]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.communicate()
+
+
 def wait_until(condition, what, timeout=TIMEOUT_S):
     deadline = time.monotonic() + timeout
     while not condition():
@@ -75,7 +99,9 @@ def read_safetensors(path):
 
 
 def checkpoints(run):
-    return sorted((run / "checkpoints").glob("step-*"), key=lambda path: path.name)
+    """The complete ones."""
+    return sorted((path for path in (run / "checkpoints").glob("step-*") if "tmp" not in path.name),
+                  key=lambda path: path.name)
 
 
 def checkpoint_tensors(checkpoint):

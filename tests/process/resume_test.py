@@ -6,22 +6,8 @@ import signal
 import time
 import unittest
 
-from paceline_process import (RunTest, checkpoint_tensors, checkpoints, paceline, read_metrics, send, start,
+from paceline_process import (RunTest, checkpoint_tensors, checkpoints, kill, paceline, read_metrics, send, start,
                               wait_until)
-
-
-def children(pid):
-    """The ranks of a launcher."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as stat:
-                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == pid:
-                        found.append(int(entry))
-            except OSError:
-                pass
-    return found
 
 
 class Resume(RunTest):
@@ -76,12 +62,7 @@ class Resume(RunTest):
         for _ in range(4):
             process = start(*self.command(run), "--resume", "auto", cwd=self.root)
             time.sleep(draws.uniform(0.8, 3.0))
-            for pid in [*children(process.pid), process.pid]:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            process.communicate()
+            kill(process)
         self.finish(run)
         self.assert_same_run(run, reference)
 
@@ -92,20 +73,39 @@ class Resume(RunTest):
         folder = run / "checkpoints"
         wait_until(lambda: process.poll() is not None or any("tmp" in path.name for path in folder.glob("*")),
                    "a checkpoint being written", timeout=60)
-        for pid in [*children(process.pid), process.pid]:
-            os.kill(pid, signal.SIGKILL)
-        process.communicate()
+        kill(process)
         self.finish(run)
         self.assert_same_run(run, reference)
+
+    def test_killed_at_random_points_of_saving(self):
+        self.recipe = self.write_recipe(model="resnet18")
+        run = self.run_directory("killed-at-random")
+        folder = run / "checkpoints"
+        draws = random.Random(11)
+        newest = -1
+        for number in range(int(os.environ.get("PACELINE_NUM_KILLS", "10"))):
+            process = start(*self.command(run, "train.duration=1000ep", "checkpoint.every=1ba",
+                                          "parallel.strategy=fsdp"), "--resume", "auto", cwd=self.root)
+            complete = set(checkpoints(run))
+            wait_until(lambda: process.poll() is not None or set(checkpoints(run)) - complete,
+                       "a checkpoint of this start")
+            wait_until(lambda: process.poll() is not None or any("tmp" in path.name for path in folder.glob("*")),
+                       "a checkpoint being written")
+            self.assertIsNone(process.poll(), f"start {number} ended by itself")
+            time.sleep(draws.uniform(0.0, 0.2))
+            kill(process)
+            exported = paceline("export", run, "-o", self.root / "killed.safetensors")  # verifies every file
+            self.assertEqual(exported.code, 0, f"kill {number}: {exported}")
+            step = int(checkpoints(run)[-1].name.removeprefix("step-"))
+            self.assertGreater(step, newest)
+            newest = step
 
     def test_killed_inside_validation(self):
         reference = self.reference("resnet18")
         run = self.run_directory("killed-validating")
         process = start(*self.command(run), cwd=self.root)
         wait_until(lambda: self.steps_of(run) >= 5, "the end of the first epoch")
-        for pid in [*children(process.pid), process.pid]:
-            os.kill(pid, signal.SIGKILL)
-        process.communicate()
+        kill(process)
         self.finish(run)
         self.assert_same_run(run, reference)
 
