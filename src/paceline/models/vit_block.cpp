@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/models/fused_block.h"
+#include "paceline/nn/matmul.h"
+#include "paceline/nn/rerun.h"
 
 #include <cmath>
 
@@ -60,6 +62,8 @@ bool VitBlock::drops() const {
 bool VitBlock::runs_fused(const at::Tensor& x) const {
   if (config_.fused == FusedMode::kOff) return false;
   const bool fits = !drops() && can_fuse_vit_block(x, weights_);
+  // A block of one node keeps nothing of what lies inside it.
+  if (config_.fused == FusedMode::kAuto && nn::Rerun::keeps_matmuls()) return false;
   if (!fits && config_.fused == FusedMode::kOn) {
     throw base::ConfigError(
         "fused: on needs tensors on the CPU in float32 or float64, no dropout or drop path and no "
@@ -83,7 +87,7 @@ at::Tensor VitBlock::attention(const at::Tensor& x, const TokenShape& shape,
     const at::Tensor weights = at::softmax(at::matmul(qkv[0] * scale, qkv[1].transpose(2, 3)), -1);
     mixed = at::matmul(attn_drop_->forward(weights, shape.batch, context), qkv[2]);
   } else {
-    mixed = at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]);
+    mixed = nn::attention(qkv[0], qkv[1], qkv[2]);
   }
   const at::Tensor output = proj_->forward(mixed.transpose(1, 2).reshape(x.sizes()));
   return proj_drop_->forward(output, shape.batch, context);

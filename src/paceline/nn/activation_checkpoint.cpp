@@ -19,8 +19,10 @@ using torch::autograd::variable_list;
 /// What is to be computed again, under the settings of the first time.
 class Segment : public torch::CustomClassHolder {
  public:
-  Segment(UnitWrapper::Forward forward, at::DeviceType device)
-      : forward_(std::move(forward)), autocast_(tensor::AutocastSettings::current(device)) {}
+  Segment(UnitWrapper::Forward forward, at::DeviceType device, KeptResults kept)
+      : forward_(std::move(forward)),
+        autocast_(tensor::AutocastSettings::current(device)),
+        rerun_(kept == KeptResults::kMatmuls) {}
 
   at::Tensor run(const at::Tensor& input) {
     const tensor::AutocastGuard autocast(autocast_);
@@ -67,8 +69,8 @@ struct Checkpoint : torch::autograd::Function<Checkpoint> {
 
 class ActivationCheckpoint final : public UnitWrapper {
  public:
-  explicit ActivationCheckpoint(std::vector<at::Tensor> parameters)
-      : parameters_(std::move(parameters)) {}
+  ActivationCheckpoint(std::vector<at::Tensor> parameters, KeptResults kept)
+      : parameters_(std::move(parameters)), kept_(kept) {}
 
   at::Tensor run(const at::Tensor& input, const Forward& forward) override {
     const bool has_gradient =
@@ -78,23 +80,24 @@ class ActivationCheckpoint final : public UnitWrapper {
     // inputs.
     const at::Tensor anchor = at::zeros({}).set_requires_grad(true);
     return Checkpoint::apply(input, anchor,
-                             c10::make_intrusive<Segment>(forward, input.device().type()));
+                             c10::make_intrusive<Segment>(forward, input.device().type(), kept_));
   }
 
  private:
   std::vector<at::Tensor> parameters_;
+  KeptResults kept_;
 };
 
 }  // namespace
 
-int set_activation_checkpointing(torch::nn::Module& module, int every) {
+int set_activation_checkpointing(torch::nn::Module& module, int every, KeptResults kept) {
   const std::vector<NamedUnit> all = units(module);
   if (all.empty()) {
     throw base::ConfigError("activation checkpointing: the model has no units to compute again");
   }
   int count = 0;
   for (std::size_t i = 0; i < all.size(); i += static_cast<std::size_t>(every), ++count) {
-    all[i].unit->wrap(std::make_shared<ActivationCheckpoint>(all[i].unit->parameters()));
+    all[i].unit->wrap(std::make_shared<ActivationCheckpoint>(all[i].unit->parameters(), kept));
   }
   return count;
 }

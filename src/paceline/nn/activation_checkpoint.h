@@ -4,6 +4,14 @@
 
 namespace paceline::nn {
 
+/// What a checkpoint keeps besides a unit's input.
+enum class KeptResults {
+  kNone,
+  /// Those of linear layers, convolutions and attention (nn/matmul.h): only what is cheap, such as
+  /// norms, activations and dropout, is computed twice.
+  kMatmuls,
+};
+
 /// Makes every `every`-th of the units below `module`, from the first on, keep only its input in
 /// training: backward computes the unit once more. Returns how many do. To be called before a
 /// strategy wraps the units, so that they recompute while their weights are gathered.
@@ -14,6 +22,7 @@ namespace paceline::nn {
 /// InternalError. A parameter's hooks run once per unit that uses it. Throws ConfigError if
 /// `module` has no units. Paper: Chen et al., "Training deep nets with sublinear memory cost",
 /// 2016.
-int set_activation_checkpointing(torch::nn::Module& module, int every);
+int set_activation_checkpointing(torch::nn::Module& module, int every,
+                                 KeptResults kept = KeptResults::kNone);
 
 }  // namespace paceline::nn

@@ -1,5 +1,7 @@
 #include "paceline/nn/conv.h"
 
+#include "paceline/nn/matmul.h"
+
 namespace paceline::nn {
 
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
@@ -11,10 +13,7 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
 }
 
 at::Tensor Conv2d::forward(const at::Tensor& input) const {
-  const std::int64_t stride[] = {options_.stride, options_.stride};
-  const std::int64_t padding[] = {options_.padding, options_.padding};
-  // Not at::convolution, which the CPU's autocast leaves in float32.
-  return at::conv2d(input, weight, bias, stride, padding);
+  return conv2d(input, weight, bias, options_.stride, options_.padding);
 }
 
 ImageSize Conv2d::output_size(const ImageSize& input) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/nn/matmul.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -13,7 +14,7 @@ class Linear : public torch::nn::Module {
   Linear(std::int64_t in_features, std::int64_t out_features);
 
   /// [..., in] to [..., out]. Two-dimensional input costs the fewest autograd nodes.
-  at::Tensor forward(const at::Tensor& input) const { return at::linear(input, weight, bias); }
+  at::Tensor forward(const at::Tensor& input) const { return linear(input, weight, bias); }
 
   /// Multiply-accumulate operations for one row, times two.
   double flops() const { return 2.0 * static_cast<double>(weight.numel()); }

@@ -14,6 +14,8 @@ thread_local Rerun* current = nullptr;
 
 bool Rerun::is_repeating() { return current != nullptr && current->has_run_; }
 
+bool Rerun::keeps_matmuls() { return current != nullptr && current->keeps_matmuls_; }
+
 Rerun::Tensors Rerun::once(const std::function<Tensors()>& compute) {
   if (current == nullptr) return compute();
   if (!current->has_run_) return current->results_.emplace_back(compute());

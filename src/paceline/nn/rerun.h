@@ -15,14 +15,21 @@ class Rerun {
   class Scope;
   using Tensors = std::vector<at::Tensor>;
 
+  /// With `keeps_matmuls` the results of matrix products and convolutions are among what is found
+  /// once (nn/matmul.h).
+  explicit Rerun(bool keeps_matmuls = false) : keeps_matmuls_(keeps_matmuls) {}
+
   /// Whether this thread computes something again.
   static bool is_repeating();
+  /// Whether this thread's run, the first or a later one, keeps them.
+  static bool keeps_matmuls();
 
   /// What `compute` returned at this place of the first run; computes it there and outside any run.
   /// Later runs must pass the same places in the same order.
   static Tensors once(const std::function<Tensors()>& compute);
 
  private:
+  bool keeps_matmuls_;
   std::vector<Tensors> results_;  ///< in the order of the first run's calls
   std::size_t num_taken_ = 0;     ///< by the run at hand
   bool has_run_ = false;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "paceline/config/schema.h"
+#include "paceline/nn/activation_checkpoint.h"
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/train/condition.h"
 #include "paceline/train/precision.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@ namespace paceline::train {
 /// The section `train.activation_checkpointing` of a recipe.
 struct ActivationCheckpointing {
   int every = 1;
+  nn::KeptResults keep = nn::KeptResults::kNone;
 };
 
 /// The `train` section of a recipe.
@@ -37,15 +40,25 @@ struct TrainerConfig {
 }  // namespace paceline::train
 
 template <>
+struct paceline::config::EnumNames<paceline::nn::KeptResults> {
+  static constexpr std::array names{EnumName{paceline::nn::KeptResults::kNone, "none"},
+                                    EnumName{paceline::nn::KeptResults::kMatmuls, "matmuls"}};
+};
+
+template <>
 struct paceline::config::Schema<paceline::train::ActivationCheckpointing> {
   using Config = paceline::train::ActivationCheckpointing;
   static constexpr std::string_view name = "activation_checkpointing";
   static constexpr std::string_view summary =
       "Keep less of the forward pass and compute it once more in backward.";
-  static constexpr auto fields =
-      std::tuple{field(&Config::every, "every",
-                       "Of so many blocks one, beginning with the first, keeps only its input.",
-                       AtLeast{1}, MayChangeOnResume{})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::every, "every",
+            "Of so many blocks one, beginning with the first, is computed again.", AtLeast{1},
+            MayChangeOnResume{}),
+      field(&Config::keep, "keep",
+            "What such a block keeps besides its input: none, or matmuls (the results of linear "
+            "layers, convolutions and attention without dropout, which cost the most time).",
+            MayChangeOnResume{})};
 };
 
 template <>

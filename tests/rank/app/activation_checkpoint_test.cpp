@@ -45,12 +45,12 @@ std::shared_ptr<nn::Network> resnet() {
 
 /// All gradients of each step, then parameters and buffers, after steps that are large enough to be
 /// seen in what follows them.
-std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicator& ranks,
-                                      int every) {
+std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicator& ranks, int every,
+                                      nn::KeptResults kept = nn::KeptResults::kNone) {
   const std::shared_ptr<nn::Network> network = make();
   network->initialize(4);
   parallel::set_sync_batch_norm(*network, ranks);
-  if (every > 0) nn::set_activation_checkpointing(*network, every);
+  if (every > 0) nn::set_activation_checkpointing(*network, every, kept);
   const auto strategy = parallel::make_ddp({.bucket_mib = 0.1}, ranks);
   strategy->prepare(*network, optim::weight_decay_rules(0.0, false, {}));
   std::vector<at::Tensor> found;
@@ -80,12 +80,15 @@ void expect_no_bit_differs(const MakeNetwork& make) {
   for (const int world_size : {1, 2}) {
     run_ranks(world_size, [&](comm::Communicator& ranks) {
       const std::vector<at::Tensor> wanted = train_network(make, ranks, 0);
-      for (const int every : {1, 2}) {
-        const std::vector<at::Tensor> actual = train_network(make, ranks, every);
+      for (const auto& [every, kept] : {std::pair(1, nn::KeptResults::kNone),
+                                        {2, nn::KeptResults::kNone},
+                                        {1, nn::KeptResults::kMatmuls}}) {
+        const std::vector<at::Tensor> actual = train_network(make, ranks, every, kept);
         ASSERT_EQ(actual.size(), wanted.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_TRUE(at::equal(actual[i], wanted[i]))
-              << "tensor " << i << ", every " << every << ", " << world_size << " ranks";
+              << "tensor " << i << ", every " << every << ", " << world_size << " ranks"
+              << (kept == nn::KeptResults::kMatmuls ? ", matmuls kept" : "");
         }
       }
     });

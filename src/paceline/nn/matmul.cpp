@@ -1,0 +1,142 @@
+#include "paceline/nn/matmul.h"
+
+#include "paceline/nn/rerun.h"
+
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include <ATen/autocast_mode.h>
+#include <ATen/native/transformers/sdp_utils_cpp.h>
+
+namespace paceline::nn {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// Gradients as autograd computes them for at::linear of matrices.
+struct KnownLinear : torch::autograd::Function<KnownLinear> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& weight, const at::Tensor& /*bias*/,
+                            const at::Tensor& result) {
+    context->save_for_backward({input, weight});
+    return result.detach();
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor& grad = grad_outputs[0];
+    variable_list grads(4);
+    if (context->needs_input_grad(0)) grads[0] = grad.mm(saved[1]);
+    if (context->needs_input_grad(1)) grads[1] = grad.t().mm(saved[0]);
+    if (context->needs_input_grad(2)) grads[2] = grad.sum(0);
+    return grads;
+  }
+};
+
+struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                            const at::Tensor& result, std::int64_t stride, std::int64_t padding) {
+    context->save_for_backward({input, weight});
+    context->saved_data["has_bias"] = bias.has_value();
+    context->saved_data["stride"] = stride;
+    context->saved_data["padding"] = padding;
+    return result.detach();
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const variable_list saved = context->get_saved_variables();
+    const bool has_bias = context->saved_data["has_bias"].toBool();
+    const std::int64_t stride = context->saved_data["stride"].toInt();
+    const std::int64_t padding = context->saved_data["padding"].toInt();
+    const std::int64_t bias_size[] = {saved[1].size(0)};
+    variable_list grads(6);
+    std::tie(grads[0], grads[1], grads[2]) = at::convolution_backward(
+        grad_outputs[0], saved[0], saved[1],
+        has_bias ? at::OptionalIntArrayRef(bias_size) : at::OptionalIntArrayRef(), {stride, stride},
+        {padding, padding}, /*dilation=*/{1, 1}, /*transposed=*/false,
+        /*output_padding=*/{0, 0}, /*groups=*/1,
+        {context->needs_input_grad(0), context->needs_input_grad(1),
+         has_bias && context->needs_input_grad(2)});
+    return grads;
+  }
+};
+
+struct KnownAttention : torch::autograd::Function<KnownAttention> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& query,
+                            const at::Tensor& key, const at::Tensor& value,
+                            const at::Tensor& result, const at::Tensor& log_sum_exp) {
+    context->save_for_backward({query, key, value, result, log_sum_exp});
+    return result.detach();
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    const variable_list saved = context->get_saved_variables();
+    variable_list grads(5);
+    std::tie(grads[0], grads[1], grads[2]) =
+        at::_scaled_dot_product_flash_attention_for_cpu_backward(
+            grad_outputs[0], saved[0], saved[1], saved[2], saved[3], saved[4], /*dropout_p=*/0.0,
+            /*is_causal=*/false);
+    return grads;
+  }
+};
+
+/// As autocast would hand it to an operation; the cast has a gradient, as there.
+at::Tensor cast(const at::Tensor& tensor) {
+  const at::DeviceType device = tensor.device().type();
+  if (!at::autocast::is_autocast_enabled(device)) return tensor;
+  return tensor.to(at::autocast::get_autocast_dtype(device));
+}
+
+bool is_as_autocast_wants(const at::Tensor& tensor) {
+  const at::DeviceType device = tensor.device().type();
+  return !at::autocast::is_autocast_enabled(device) ||
+         tensor.scalar_type() == at::autocast::get_autocast_dtype(device);
+}
+
+/// Whether at::scaled_dot_product_attention takes the kernel whose parts we know.
+bool is_flash_on_cpu(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  return query.is_cpu() && is_as_autocast_wants(query) &&
+         at::_fused_sdp_choice(query, key, value) ==
+             static_cast<std::int64_t>(sdp::SDPBackend::flash_attention);
+}
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias) {
+  if (!Rerun::keeps_matmuls() || input.dim() != 2) return at::linear(input, weight, bias);
+  const at::Tensor result =
+      Rerun::once([&] { return Rerun::Tensors{at::linear(input, weight, bias)}; })[0];
+  if (!Rerun::is_repeating()) return result;
+  return KnownLinear::apply(cast(input), cast(weight), cast(bias), result);
+}
+
+at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                  std::int64_t stride, std::int64_t padding) {
+  const std::array strides{stride, stride};
+  const std::array paddings{padding, padding};
+  // Not at::convolution, which the CPU's autocast leaves in float32.
+  const auto compute = [&] { return at::conv2d(input, weight, bias, strides, paddings); };
+  if (!Rerun::keeps_matmuls()) return compute();
+  const at::Tensor result = Rerun::once([&] { return Rerun::Tensors{compute()}; })[0];
+  if (!Rerun::is_repeating()) return result;
+  const auto cast_bias = bias.defined() ? std::optional(cast(bias)) : std::nullopt;
+  return KnownConv2d::apply(cast(input), cast(weight), cast_bias, result, stride, padding);
+}
+
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  if (!Rerun::keeps_matmuls() || !is_flash_on_cpu(query, key, value)) {
+    return at::scaled_dot_product_attention(query, key, value);
+  }
+  const Rerun::Tensors found = Rerun::once([&] {
+    const auto [result, log_sum_exp] =
+        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
+    return Rerun::Tensors{result, log_sum_exp};
+  });
+  if (!Rerun::is_repeating()) return found[0];
+  return KnownAttention::apply(query, key, value, found[0], found[1]);
+}
+
+}  // namespace paceline::nn

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "paceline/tensor/torch.h"
+
+namespace paceline::nn {
+
+// The operations that cost the most. Under an activation checkpoint that keeps their results, the
+// first run computes them and the recomputation goes on from what it found; elsewhere they are
+// LibTorch's. The numbers and gradients are the same bits either way, also under autocast. The
+// results must not be changed in place.
+
+/// at::linear: [..., in] to [..., out].
+at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias);
+
+/// at::conv2d without dilation and groups; an undefined bias is none.
+at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                  std::int64_t stride, std::int64_t padding);
+
+/// at::scaled_dot_product_attention without mask and dropout: [batch, heads, tokens, head_dim]
+/// each.
+at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value);
+
+}  // namespace paceline::nn
