@@ -63,9 +63,14 @@ Statistics exchange(const at::Tensor& input, const nn::BatchNorm2d& norm,
   const at::Tensor all = at::empty({communicator.world_size(), own.numel()}, own.options());
   communicator.all_gather(all, own, "SyncBatchNorm statistics")->wait();
   // Read only where it may be too small: on a GPU reading waits for the stream.
-  if (input.numel() <= input.size(1) && all.select(1, -1).sum().item<double>() <= 1) {
+  const double count = input.numel() <= input.size(1) ? all.select(1, -1).sum().item<double>() : 2;
+  if (count == 0) {  // a ragged batch left this group of ranks nothing
+    return {norm.running_mean.clone(), norm.running_var.clone(), at::ones({}, own.options())};
+  }
+  if (count == 1) {
     throw base::ConfigError(
-        "SyncBatchNorm in training mode needs more than one value per channel over all ranks: use "
+        "SyncBatchNorm in training mode needs more than one value per channel over the ranks that "
+        "share statistics: use "
         "more images per rank, larger images, or freeze the statistics");
   }
   return merge(all, norm);

@@ -156,6 +156,28 @@ TEST(SyncBatchNorm, AnInputThatNeedsNoGradientCostsNoReduction) {
   });
 }
 
+TEST(SyncBatchNorm, AGroupWithoutSamplesLeavesItsStatisticsAlone) {
+  const WholeBatch batch(3, at::kDouble, at::MemoryFormat::Contiguous);
+  const Outcome wanted = pass(*make_norm(at::kDouble), batch.input, batch.output_grad);
+  run_ranks(4, [&](comm::Communicator& ranks) {
+    const bool has_samples = ranks.rank() < 2;  // rank 0 has two, rank 1 the third
+    const auto group = ranks.split(has_samples ? 0 : 1);
+    const auto norm = make_norm(at::kDouble);
+    set_sync_batch_norm(*norm, *group);
+    const std::int64_t first = ranks.rank() == 0 ? 0 : 2;
+    const std::int64_t count = has_samples ? 2 - ranks.rank() : 0;
+    const Outcome actual =
+        pass(*norm, batch.input.narrow(0, first, count), batch.output_grad.narrow(0, first, count));
+    expect_near(actual.output, wanted.output.narrow(0, first, count), 1e-12, "output");
+    const auto unmoved = make_norm(at::kDouble);
+    expect_near(actual.running_mean, has_samples ? wanted.running_mean : unmoved->running_mean,
+                1e-12, "running mean");
+    expect_near(actual.running_var, has_samples ? wanted.running_var : unmoved->running_var, 1e-12,
+                "running variance");
+    EXPECT_EQ(actual.weight_grad.count_nonzero().item<std::int64_t>() > 0, has_samples);
+  });
+}
+
 TEST(SyncBatchNorm, OneValuePerChannelOverAllRanksIsAnError) {
   run_ranks(2, [](comm::Communicator& ranks) {
     const auto norm = make_norm(at::kFloat);
@@ -163,7 +185,7 @@ TEST(SyncBatchNorm, OneValuePerChannelOverAllRanksIsAnError) {
     EXPECT_NO_THROW(norm->forward(at::ones({1, kChannels, 1, 1})));  // two in all
     const at::Tensor lonely = at::ones({1 - ranks.rank(), kChannels, 1, 1});
     EXPECT_THAT([&] { norm->forward(lonely); },
-                ThrowsMessage<base::ConfigError>(HasSubstr("over all ranks")));
+                ThrowsMessage<base::ConfigError>(HasSubstr("over the ranks")));
   });
 }
 
