@@ -27,6 +27,7 @@ void BucketReducer::begin() {
   is_ready_.assign(gradients_.layout().slots.size(), 0);
   ready_order_.clear();
   in_flight_.clear();
+  exposed_s_ = 0;
   next_bucket_ = 0;
 }
 

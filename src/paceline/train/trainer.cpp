@@ -125,9 +125,15 @@ void Trainer::accumulate_gradients() {
   state_.strategy->finish_gradients();
   reduction_.finish();
   state_.step_totals = reduction_.totals();
-  state_.phases.mark(metrics::Phase::kBackward);
-  state_.phases.move(metrics::Phase::kBackward, metrics::Phase::kExposedCommunication,
-                     state_.strategy->exposed_communication_s());
+  mark_phase(metrics::Phase::kBackward);
+}
+
+// What the strategy waited since the last mark is not counted as the phase's.
+void Trainer::mark_phase(metrics::Phase phase) {
+  constexpr auto kExposed = metrics::Phase::kExposedCommunication;
+  state_.phases.mark(phase);
+  state_.phases.move(phase, kExposed,
+                     state_.strategy->exposed_communication_s() - state_.phases.seconds(kExposed));
 }
 
 void Trainer::process_microbatch(bool is_last) {
@@ -148,7 +154,7 @@ void Trainer::process_microbatch(bool is_last) {
   }
   reduction_.add(loss, state_.batch.size, counts);
   if (is_last) reduction_.start(wants_stop());
-  state_.phases.mark(metrics::Phase::kForward);
+  mark_phase(metrics::Phase::kForward);
 
   engine_.fire(Event::kBeforeBackward, state_, run_);
   // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
@@ -156,7 +162,7 @@ void Trainer::process_microbatch(bool is_last) {
   const double scale = state_.scaler ? state_.scaler->scale() : 1.0;
   state_.strategy->backward(state_.loss, scale / static_cast<double>(state_.batch.global_size));
   engine_.fire(Event::kAfterBackward, state_, run_);
-  state_.phases.mark(metrics::Phase::kBackward);
+  mark_phase(metrics::Phase::kBackward);
 }
 
 void Trainer::compute_loss() {

@@ -55,6 +55,7 @@ class Trainer {
   void train_step();
   void accumulate_gradients();
   void process_microbatch(bool is_last);
+  void mark_phase(metrics::Phase phase);
   /// Forward and loss of the microbatch, in the run's precision.
   void compute_loss();
   /// Undoes the loss scale of fp16. False if gradients overflowed: the step is not applied then, on

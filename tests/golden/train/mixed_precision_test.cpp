@@ -63,7 +63,7 @@ class Net final : public nn::Network {
     const at::Tensor x = at::relu(bn_->forward(conv_->forward(images))).mean({2, 3});
     return fc2_->forward(at::gelu(norm_->forward(fc1_->forward(x))));
   }
-  void initialize(std::uint64_t) override {}
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
   std::string head_name() const override { return "fc2"; }
 

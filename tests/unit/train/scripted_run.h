@@ -25,7 +25,7 @@ class OneWeight final : public nn::Network {
   at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
     return at::zeros({images.size(0), 1});
   }
-  void initialize(std::uint64_t) override {}
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
   std::string head_name() const override { return "fc"; }
 
@@ -70,13 +70,17 @@ class RecordingStrategy final : public parallel::Strategy {
       Calls& calls, std::function<bool()> overflows = [] { return false; })
       : calls_(calls), overflows_(std::move(overflows)) {}
   std::string_view name() const override { return "recording"; }
-  void prepare(torch::nn::Module&, std::span<const optim::GroupRule>) override {}
+  void prepare(torch::nn::Module&, std::span<const optim::GroupRule>,
+               const parallel::FillValues&) override {}
   std::vector<optim::ParamGroup> param_groups() override { return {}; }
   void begin_microbatch(bool is_first, bool is_last) override {
+    if (is_first) exposed_s_ = 0;
+    exposed_s_ += exposed_in_forward_s;
     calls_.push_back(
         fmt::format("microbatch{}{}", is_first ? " first" : "", is_last ? " last" : ""));
   }
   void backward(const at::Tensor& loss, double weight) override {
+    exposed_s_ += exposed_in_backward_s;
     calls_.push_back(fmt::format("backward {:.4f}", loss.item<double>() * weight));
   }
   void backward_nothing() override { calls_.push_back("backward nothing"); }
@@ -97,9 +101,13 @@ class RecordingStrategy final : public parallel::Strategy {
   std::vector<tensor::StateShard> model_state() override { return {}; }
   std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
   void state_was_loaded() override {}
-  double exposed_communication_s() const override { return 0; }
+  double exposed_communication_s() const override { return exposed_s_; }
+
+  double exposed_in_forward_s = 0;
+  double exposed_in_backward_s = 0;
 
  private:
+  double exposed_s_ = 0;
   Calls& calls_;
   std::function<bool()> overflows_;
 };
@@ -271,6 +279,7 @@ struct ScriptedRun {
     state.scaler.emplace(scaler);
   }
 
+  RecordingStrategy& strategy() { return static_cast<RecordingStrategy&>(*state.strategy); }
   ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
 
   train::FitResult fit(train::CheckpointSaver* saver = nullptr) {

@@ -142,6 +142,25 @@ TEST_F(TrainerTest, ARankWithoutSamplesRunsACollectiveForwardOnNothing) {
                           "microbatch first last", "backward 0.0000", "finish", "step at 0.1"));
 }
 
+TEST_F(TrainerTest, WaitingForTheNetworkIsTakenFromThePhaseThatWaited) {
+  run_.config.grad_accum_steps = 2;
+  const double hour = 3600;
+  run_.strategy().exposed_in_forward_s = hour;
+  run_.strategy().exposed_in_backward_s = 2 * hour;
+  int num_steps = 0;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event != Event::kStepEnd) return std::nullopt;
+    using metrics::Phase;
+    EXPECT_NEAR(state.phases.seconds(Phase::kExposedCommunication), 6 * hour, 1e-6);
+    EXPECT_NEAR(state.phases.seconds(Phase::kForward), -2 * hour, hour / 2);
+    EXPECT_NEAR(state.phases.seconds(Phase::kBackward), -4 * hour, hour / 2);
+    ++num_steps;
+    return std::nullopt;
+  };
+  run_.fit();
+  EXPECT_GT(num_steps, 1);
+}
+
 TEST_F(TrainerTest, TheScheduleScalesTheLearningRateOfEachStep) {
   run_.fit();
   std::erase_if(run_.calls, [](const std::string& call) { return !call.starts_with("step"); });
