@@ -44,11 +44,11 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   make_loader(part, recipe, batch_size, data::Split::kVal,
               {communicator.rank(), communicator.world_size(), context.num_threads});
   part.loader->start();
-  std::vector<std::string> notes;
-  const auto model = make_model(recipe, context.registries, notes);
+  const auto model = make_model(recipe, context.registries);
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
-  strategy->prepare(model->network(), std::array{all});
+  const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
+  strategy->prepare(model->network(), std::array{all}, undefined);
   load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,
                   communicator);
   strategy->state_was_loaded();

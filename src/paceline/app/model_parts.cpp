@@ -10,6 +10,8 @@
 #include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
+#include <unordered_map>
+
 namespace paceline::app {
 namespace {
 
@@ -44,39 +46,76 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
 
 }  // namespace
 
-std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
-                                              std::vector<std::string>& notes) {
+std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries) {
   std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
+  nn::defer_values(*network);
   nn::set_dtype(*network, train::storage_dtype(recipe.train.precision));
-  network->initialize(recipe.run.seed);
-  if (recipe.model.pretrained) {
-    const auto tensors = checkpoint::named_tensors(*network);
-    const checkpoint::ImportReport report =
-        checkpoint::import_weights(*recipe.model.pretrained, tensors, network->head_name());
-    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
-  }
   if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
     throw base::ConfigError(
         fmt::format("model.freeze_batch_norm: {} has no BatchNorm", recipe.model.network.name));
   }
   if (recipe.train.channels_last) nn::set_channels_last(*network);
   if (recipe.train.activation_checkpointing) {
-    nn::set_activation_checkpointing(*network, recipe.train.activation_checkpointing->every);
+    nn::set_activation_checkpointing(*network, recipe.train.activation_checkpointing->every,
+                                     recipe.train.activation_checkpointing->keep);
   }
   std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
 }
 
-bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
-                            comm::Communicator& communicator, std::vector<std::string>& notes) {
-  if (!recipe.parallel.sync_batch_norm) return false;
-  if (parallel::set_sync_batch_norm(network, communicator) == 0) {
+parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
+                                    std::vector<std::string>& notes) {
+  struct Origin {
+    std::string name;  // an algorithm may have moved the parameter since
+    std::uint64_t number;
+  };
+  auto origins = std::make_shared<std::unordered_map<const void*, Origin>>();
+  std::uint64_t number = 0;
+  for (const nn::NamedTensor& named : nn::named_parameters(network)) {
+    origins->emplace(named.tensor.unsafeGetTensorImpl(), Origin{named.name, number++});
+  }
+  std::shared_ptr<checkpoint::WeightImport> import;
+  if (recipe.model.pretrained) {
+    const auto tensors = checkpoint::named_tensors(network);
+    import = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
+                                                        network.head_name());
+    for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
+    notes.insert(notes.end(), import->notes().begin(), import->notes().end());
+  }
+  return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
+    const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
+    if (import && import->copy(origin.name, parameter.tensor)) return;
+    network.initialize_parameter({origin.name, parameter.tensor},
+                                 {.seed = seed, .index = origin.number});
+  };
+}
+
+BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                                      comm::Communicator& communicator,
+                                      std::vector<std::string>& notes) {
+  const std::optional<int> group_size = recipe.parallel.sync_batch_norm_group_size;
+  const int world_size = communicator.world_size();
+  if (!recipe.parallel.sync_batch_norm) {
+    if (!group_size) return {};
+    throw base::ConfigError(
+        "parallel.sync_batch_norm_group_size needs parallel.sync_batch_norm: true");
+  }
+  BatchNormGroup group{world_size > 1, nullptr};
+  if (world_size == 1) {
+    notes.emplace_back("parallel.sync_batch_norm changes nothing on one rank");
+  } else if (group_size && world_size % *group_size != 0) {
+    throw base::ConfigError(
+        fmt::format("parallel.sync_batch_norm_group_size is {}, which does not divide the {} ranks "
+                    "of this run",
+                    *group_size, world_size));
+  } else if (group_size) {
+    group.ranks = communicator.split(communicator.rank() / *group_size);
+  }
+  if (parallel::set_sync_batch_norm(network, group.ranks ? *group.ranks : communicator) == 0) {
     throw base::ConfigError(
         fmt::format("parallel.sync_batch_norm: {} has no BatchNorm", recipe.model.network.name));
   }
-  if (communicator.world_size() > 1) return true;
-  notes.emplace_back("parallel.sync_batch_norm changes nothing on one rank");
-  return false;
+  return group;
 }
 
 bool gathers_blocks(ParallelStrategy strategy) {
@@ -96,6 +135,9 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   int ranks_per_node) {
   const ParallelSection& section = recipe.parallel;
   const parallel::ShardedConfig sharded = sharded_config(recipe);
+  if (sharded.shard_group_size && section.strategy != ParallelStrategy::kHsdp) {
+    throw base::ConfigError("parallel.fsdp.shard_group_size needs parallel.strategy: hsdp");
+  }
   switch (section.strategy) {
     case ParallelStrategy::kZero1:
       return parallel::make_zero1(sharded, communicator);

@@ -12,16 +12,29 @@
 
 namespace paceline::app {
 
-/// The model of a recipe, initialised from run.seed or from model.pretrained, in its dtype and
-/// memory order. `notes` receives what a user should know of the pretrained weights.
-std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
-                                              std::vector<std::string>& notes);
+/// The model of a recipe in its dtype and memory order. Its parameters have no memory before a
+/// strategy is prepared with their initial_values().
+std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries);
 
-/// Gives BatchNorms the statistics of all ranks if the recipe says so. Returns whether forward
-/// passes then need every rank; `notes` receives that one rank has nothing to synchronise. Throws
-/// ConfigError for a model without BatchNorm. The communicator must outlive the network's training.
-bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
-                            comm::Communicator& communicator, std::vector<std::string>& notes);
+/// What gives each parameter of the network its first values: those of model.pretrained, or drawn
+/// from run.seed. Copies pretrained buffers at once. `notes` receives what a user should know of
+/// the pretrained weights. The network must outlive the function.
+parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
+                                    std::vector<std::string>& notes);
+
+/// How BatchNorms were synchronised.
+struct BatchNormGroup {
+  bool is_forward_collective = false;         ///< forward passes need every rank
+  std::unique_ptr<comm::Communicator> ranks;  ///< that share statistics; null: all
+};
+
+/// Gives BatchNorms the statistics of all ranks, or of this rank's group, if the recipe says so.
+/// `notes` receives that one rank has nothing to synchronise. Throws ConfigError for a model
+/// without BatchNorm. The result and the communicator must outlive the network's training. Every
+/// rank must call it.
+BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
+                                      comm::Communicator& communicator,
+                                      std::vector<std::string>& notes);
 
 /// Whether parameters come and go block by block, instead of staying whole on every rank.
 bool gathers_blocks(ParallelStrategy strategy);

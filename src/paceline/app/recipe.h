@@ -45,6 +45,7 @@ enum class ParallelStrategy { kAuto, kNone, kDdp, kZero1, kZero2, kFsdp, kHsdp }
 struct ParallelSection {
   ParallelStrategy strategy = ParallelStrategy::kAuto;
   bool sync_batch_norm = false;
+  std::optional<int> sync_batch_norm_group_size;
   parallel::DdpConfig ddp;
   parallel::ShardedConfig fsdp;
   parallel::NoneConfig none;
@@ -173,6 +174,9 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
           "of ranks, ddp across them), or auto: ddp on several ranks."),
       field(&Section::sync_batch_norm, "sync_batch_norm",
             "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
+      field(&Section::sync_batch_norm_group_size, "sync_batch_norm_group_size",
+            "sync_batch_norm: so many neighbouring ranks share their statistics; null: all ranks.",
+            AtLeast{2}),
       field(&Section::ddp, "ddp", "Options of ddp."),
       field(&Section::fsdp, "fsdp", "Options of zero1, zero2, fsdp and hsdp."),
       field(&Section::none, "none", "Options of none.")};

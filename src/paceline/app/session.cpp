@@ -54,18 +54,19 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.clock.lengths = batches_.lengths;
   if (recipe_.train.precision == train::Precision::kFloat16)
     state_.scaler.emplace(recipe_.train.grad_scaler);
-  state_.model = make_model(recipe_, context.registries, notes_);
+  state_.model = make_model(recipe_, context.registries);
+  const auto values = initial_values(recipe_, state_.model->network(), notes_);
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   data::check_num_classes(*val_part_.dataset, num_classes);
-  is_forward_collective_ =
+  batch_norm_group_ =
       synchronise_batch_norm(recipe_, state_.model->network(), context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};
   engine_->fire(train::Event::kInit, state_, run);
-  state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules);
+  state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
   evaluator_ =
       std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches);
@@ -148,7 +149,7 @@ train::FitResult Session::fit() {
                           .base_lr = optimizer_plan_->lr,
                           .evaluator = evaluator_.get(),
                           .saver = saver_.get(),
-                          .is_forward_collective = is_forward_collective_},
+                          .is_forward_collective = batch_norm_group_.is_forward_collective},
                          recipe_.train);
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();

@@ -3,6 +3,7 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/data_parts.h"
+#include "paceline/app/model_parts.h"
 #include "paceline/app/recipe.h"
 #include "paceline/app/run_directory.h"
 #include "paceline/comm/communicator.h"
@@ -72,7 +73,7 @@ class Session {
   DataPart val_part_;
   BatchArithmetic batches_;
   std::vector<std::string> notes_;
-  bool is_forward_collective_ = false;
+  BatchNormGroup batch_norm_group_;
   std::unique_ptr<OptimizerPlan> optimizer_plan_;
   std::unique_ptr<optim::Schedule> schedule_;
   train::TrainState state_;

@@ -28,10 +28,10 @@ bool differs_in_classes(std::span<const std::int64_t> a, std::span<const std::in
 }
 
 /// Compares a file with what is wanted.
-class Import {
+class Comparison {
  public:
-  Import(const SafetensorsFile& file, std::span<const NamedTensor> tensors,
-         std::string_view head_name)
+  Comparison(const SafetensorsFile& file, std::span<const NamedTensor> tensors,
+             std::string_view head_name)
       : file_(file), head_name_(head_name) {
     has_other_classes_ =
         std::any_of(tensors.begin(), tensors.end(), [&](const NamedTensor& wanted) {
@@ -39,8 +39,16 @@ class Import {
           return entry != nullptr && is_of_head(wanted.name, head_name) &&
                  differs_in_classes(entry->shape, wanted.tensor.sizes());
         });
-    for (const NamedTensor& wanted : tensors) compare(wanted);
-    for (const auto& entry : file.entries()) find_extra(entry, tensors);
+    std::set<std::string> names;
+    for (const NamedTensor& wanted : tensors) {
+      compare(wanted);
+      names.insert(wanted.name);
+    }
+    for (const auto& entry : file.entries()) {
+      if (names.contains(entry.name) || is_batch_counter(entry.name)) continue;
+      problems_.push_back(fmt::format("{}: {} in the file, not in this model", entry.name,
+                                      shape_text(entry.shape)));
+    }
   }
 
   void throw_if_different() const {
@@ -49,16 +57,15 @@ class Import {
                                             file_.path().string(), fmt::join(problems_, "\n  ")));
   }
 
-  ImportReport copy() {
-    const at::NoGradGuard no_grad;
-    std::set<std::string_view> dtypes;
-    for (const auto& [wanted, entry] : pairs_) {
-      if (entry->dtype != wanted->tensor.scalar_type()) dtypes.insert(dtype_name(entry->dtype));
-      wanted->tensor.copy_(file_.tensor(*entry));
-    }
-    if (!dtypes.empty())
-      notes_.push_back(fmt::format("converted from {}", fmt::join(dtypes, ", ")));
-    return {pairs_.size(), std::move(notes_)};
+  std::map<std::string, const SafetensorsFile::Entry*> take_entries() {
+    return std::move(entries_);
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes = notes_;
+    if (!converted_.empty())
+      notes.push_back(fmt::format("converted from {}", fmt::join(converted_, ", ")));
+    return notes;
   }
 
  private:
@@ -78,23 +85,16 @@ class Import {
       problems_.push_back(fmt::format("{}: the file has {}, wanted {}", wanted.name,
                                       shape_text(entry->shape), shape_text(wanted.tensor.sizes())));
     } else {
-      pairs_.emplace_back(&wanted, entry);
+      entries_.emplace(wanted.name, entry);
+      if (entry->dtype != wanted.tensor.scalar_type()) converted_.insert(dtype_name(entry->dtype));
     }
-  }
-
-  void find_extra(const SafetensorsFile::Entry& entry, std::span<const NamedTensor> tensors) {
-    const bool is_wanted =
-        std::any_of(tensors.begin(), tensors.end(),
-                    [&](const NamedTensor& wanted) { return wanted.name == entry.name; });
-    if (is_wanted || is_batch_counter(entry.name)) return;
-    problems_.push_back(
-        fmt::format("{}: {} in the file, not in this model", entry.name, shape_text(entry.shape)));
   }
 
   const SafetensorsFile& file_;
   std::string_view head_name_;
   bool has_other_classes_ = false;
-  std::vector<std::pair<const NamedTensor*, const SafetensorsFile::Entry*>> pairs_;
+  std::map<std::string, const SafetensorsFile::Entry*> entries_;
+  std::set<std::string_view> converted_;
   std::vector<std::string> problems_;
   std::vector<std::string> notes_;
 };
@@ -142,12 +142,30 @@ void export_weights(base::FileSystem& files, const fs::path& path,
   export_weights(files, path, sources_of(tensors));
 }
 
+WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> tensors,
+                           std::string_view head_name)
+    : file_(path) {
+  Comparison comparison(file_, tensors, head_name);
+  comparison.throw_if_different();
+  entries_ = comparison.take_entries();
+  notes_ = comparison.notes();
+}
+
+bool WeightImport::copy(const std::string& name, const at::Tensor& tensor) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return false;
+  const at::NoGradGuard no_grad;
+  tensor.copy_(file_.tensor(*found->second));
+  return true;
+}
+
 ImportReport import_weights(const fs::path& path, std::span<const NamedTensor> tensors,
                             std::string_view head_name) {
-  const SafetensorsFile file(path);
-  Import import(file, tensors, head_name);
-  import.throw_if_different();
-  return import.copy();
+  const WeightImport import(path, tensors, head_name);
+  std::size_t num_loaded = 0;
+  for (const NamedTensor& wanted : tensors)
+    num_loaded += import.copy(wanted.name, wanted.tensor) ? 1 : 0;
+  return {num_loaded, import.notes()};
 }
 
 }  // namespace paceline::checkpoint

@@ -6,6 +6,7 @@
 #include "paceline/tensor/fwd.h"
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,25 @@ void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const TensorSource> tensors);
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
+
+/// A file of weights for a model with these tensors, of which only shapes and dtypes are read. Both
+/// must be as import_weights() wants them, which says what is thrown.
+class WeightImport {
+ public:
+  WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+               std::string_view head_name);
+
+  /// Copies one tensor's values; returns false if the file has none that fit ("kept as
+  /// initialised").
+  bool copy(const std::string& name, const at::Tensor& tensor) const;
+  /// What a user should know, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  SafetensorsFile file_;
+  std::map<std::string, const SafetensorsFile::Entry*> entries_;  // that are copied
+  std::vector<std::string> notes_;
+};
 
 /// What an import did besides copying, a sentence each, for the user to see.
 struct ImportReport {

@@ -3,6 +3,7 @@
 #include "paceline/nn/init.h"
 #include "paceline/nn/module_tree.h"
 
+#include <algorithm>
 #include <string>
 
 namespace paceline::models {
@@ -67,7 +68,8 @@ double ResidualBlock::flops(nn::ImageSize& size) const {
   return total;
 }
 
-ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config) : config_(config) {
+ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config)
+    : config_(config), channels_(shape.width) {
   const bool small = config.stem == ResNetStem::kSmall;
   conv1_ = register_module(
       "conv1", std::make_shared<nn::Conv2d>(
@@ -75,7 +77,7 @@ ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config) : config_(c
                    nn::Conv2d::Options{.stride = small ? 1 : 2, .padding = small ? 1 : 3}));
   bn1_ = register_module("bn1", std::make_shared<nn::BatchNorm2d>(channels_));
   for (int number = 1; number <= 4; ++number) {
-    add_layer(number, std::int64_t{32} << number,
+    add_layer(number, shape.width << (number - 1),
               shape.blocks.at(static_cast<std::size_t>(number - 1)), shape.bottleneck);
   }
   fc_ = register_module("fc", std::make_shared<nn::Linear>(channels_, config.num_classes));
@@ -100,20 +102,25 @@ at::Tensor ResNet::forward(const at::Tensor& images, const nn::ForwardContext& /
   return fc_->forward(x.mean({2, 3}));
 }
 
-void ResNet::initialize(std::uint64_t seed) {
-  for (const auto& child : modules(/*include_self=*/false)) {
-    if (const auto* norm = child->as<nn::BatchNorm2d>()) norm->reset();
+bool ResNet::begins_with_zero(const at::Tensor& weight) const {
+  return config_.zero_init_residual && std::ranges::any_of(blocks_, [&](const auto& block) {
+           return block->last_norm().weight.is_same(weight);
+         });
+}
+
+void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
+                                  const tensor::DrawKey& key) const {
+  const at::Tensor& tensor = parameter.tensor;
+  if (tensor.dim() == 4) {
+    nn::kaiming_normal_fan_out(tensor, key);
+  } else if (parameter.name == "fc.weight") {
+    nn::default_weight(tensor, key);
+  } else if (parameter.name == "fc.bias") {
+    nn::default_bias(tensor, fc_->weight, key);
+  } else {
+    const bool is_zero = parameter.name.ends_with(".bias") || begins_with_zero(tensor);
+    nn::constant(tensor, is_zero ? 0.0 : 1.0);
   }
-  tensor::DrawKey key{.seed = seed};
-  for (const nn::NamedTensor& item : nn::named_parameters(*this)) {
-    if (item.tensor.dim() == 4) nn::kaiming_normal_fan_out(item.tensor, key);
-    if (item.name == "fc.weight") nn::default_weight(item.tensor, key);
-    if (item.name == "fc.bias") nn::default_bias(item.tensor, fc_->weight, key);
-    ++key.index;
-  }
-  if (!config_.zero_init_residual) return;
-  const at::NoGradGuard no_grad;
-  for (const auto& block : blocks_) block->last_norm().weight.zero_();
 }
 
 double ResNet::flops_per_image(std::int64_t height, std::int64_t width) const {

@@ -30,6 +30,7 @@ struct ResNetConfig {
 struct ResNetShape {
   std::array<std::int64_t, 4> blocks;  ///< in layer1 to layer4
   bool bottleneck = false;
+  std::int64_t width = 64;  ///< channels of the stem; each layer's blocks are twice the last one's
 };
 
 inline constexpr ResNetShape kResNet18{{2, 2, 2, 2}, false};
@@ -75,15 +76,18 @@ class ResNet : public nn::Network {
   ResNet(const ResNetShape& shape, const ResNetConfig& config);
 
   at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override;
-  void initialize(std::uint64_t seed) override;
+  void initialize_parameter(const nn::NamedTensor& parameter,
+                            const tensor::DrawKey& key) const override;
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
   std::string head_name() const override { return "fc"; }
 
  private:
+  /// Whether a BatchNorm's weight begins with 0: the last of a branch, if the recipe says so.
+  bool begins_with_zero(const at::Tensor& weight) const;
   void add_layer(int number, std::int64_t width, std::int64_t blocks, bool bottleneck);
 
   ResNetConfig config_;
-  std::int64_t channels_ = 64;  ///< of the last block added so far
+  std::int64_t channels_;  ///< of the last block added so far
   std::shared_ptr<nn::Conv2d> conv1_;
   std::shared_ptr<nn::BatchNorm2d> bn1_;
   std::vector<std::shared_ptr<ResidualBlock>> blocks_;  ///< of layer1 to layer4, in order

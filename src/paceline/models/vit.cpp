@@ -85,25 +85,18 @@ at::Tensor Vit::forward(const at::Tensor& images, const nn::ForwardContext& cont
   return head_->forward(head_drop_->forward(classes, batch, context));
 }
 
-void Vit::initialize(std::uint64_t seed) {
-  for (const auto& child : modules(/*include_self=*/false)) {
-    if (const auto* norm = child->as<nn::LayerNorm>()) norm->reset();
-  }
-  const at::NoGradGuard no_grad;
-  tensor::DrawKey key{.seed = seed};
-  for (const nn::NamedTensor& item : nn::named_parameters(*this)) {
-    if (item.name == "cls_token") {
-      tensor::fill_normal(item.tensor, 0.0, 1e-6, key);
-    } else if (item.name == "pos_embed" || item.tensor.dim() == 2) {
-      nn::truncated_normal(item.tensor, 0.02, key);
-    } else if (item.name == "patch_embed.proj.weight") {
-      nn::default_weight(item.tensor, key);
-    } else if (item.name == "patch_embed.proj.bias") {
-      nn::default_bias(item.tensor, patch_proj_->weight, key);
-    } else if (item.name.ends_with(".bias")) {
-      item.tensor.zero_();
-    }
-    ++key.index;
+void Vit::initialize_parameter(const nn::NamedTensor& parameter, const tensor::DrawKey& key) const {
+  const at::Tensor& tensor = parameter.tensor;
+  if (parameter.name == "cls_token") {
+    tensor::fill_normal(tensor, 0.0, 1e-6, key);
+  } else if (parameter.name == "pos_embed" || tensor.dim() == 2) {
+    nn::truncated_normal(tensor, 0.02, key);
+  } else if (parameter.name == "patch_embed.proj.weight") {
+    nn::default_weight(tensor, key);
+  } else if (parameter.name == "patch_embed.proj.bias") {
+    nn::default_bias(tensor, patch_proj_->weight, key);
+  } else {
+    nn::constant(tensor, parameter.name.ends_with(".bias") ? 0.0 : 1.0);
   }
 }
 

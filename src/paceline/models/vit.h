@@ -36,7 +36,8 @@ class Vit : public nn::Network {
   explicit Vit(const VitConfig& config);
 
   at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override;
-  void initialize(std::uint64_t seed) override;
+  void initialize_parameter(const nn::NamedTensor& parameter,
+                            const tensor::DrawKey& key) const override;
   /// The position embedding fixes the size: throws ConfigError for another than img_size.
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
   std::string head_name() const override { return "head"; }

@@ -32,15 +32,6 @@ at::Tensor BatchNorm2d::forward(const at::Tensor& input) const {
   return moves_statistics ? normalise(running_mean, running_var) : normalise({}, {});
 }
 
-void BatchNorm2d::reset() const {
-  const at::NoGradGuard no_grad;
-  weight.fill_(1.0);
-  bias.zero_();
-  running_mean.zero_();
-  running_var.fill_(1.0);
-  num_batches_tracked.zero_();
-}
-
 int set_batch_norm_frozen(torch::nn::Module& module, bool frozen) {
   int count = 0;
   module.apply([&](torch::nn::Module& below) {

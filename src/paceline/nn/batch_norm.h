@@ -33,9 +33,6 @@ class BatchNorm2d : public torch::nn::Module {
   /// Replaces the local statistics, for instance by ones over all ranks. Empty restores them.
   void set_training_kernel(TrainingKernel kernel) { training_kernel_ = std::move(kernel); }
 
-  /// Weight 1, bias 0, running mean 0, running variance 1, no batches seen.
-  void reset() const;
-
   double eps() const { return eps_; }
   double momentum() const { return momentum_; }
 

@@ -33,4 +33,9 @@ void truncated_normal(const at::Tensor& tensor, double stddev, const tensor::Dra
   tensor::fill_truncated_normal(tensor, 0.0, stddev, -2.0, 2.0, key);
 }
 
+void constant(const at::Tensor& tensor, double value) {
+  const at::NoGradGuard no_grad;
+  tensor.fill_(value);
+}
+
 }  // namespace paceline::nn

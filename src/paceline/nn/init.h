@@ -23,4 +23,7 @@ void default_bias(const at::Tensor& bias, const at::Tensor& weight, const tensor
 /// Normal with mean 0, redrawn outside [-2, 2] (absolute, as torch's and timm's trunc_normal_).
 void truncated_normal(const at::Tensor& tensor, double stddev, const tensor::DrawKey& key);
 
+/// The same value everywhere.
+void constant(const at::Tensor& tensor, double value);
+
 }  // namespace paceline::nn

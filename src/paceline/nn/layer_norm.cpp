@@ -13,10 +13,4 @@ at::Tensor LayerNorm::forward(const at::Tensor& input) const {
   return std::get<0>(at::native_layer_norm(input, weight.sizes(), weight, bias, eps_));
 }
 
-void LayerNorm::reset() const {
-  const at::NoGradGuard no_grad;
-  weight.fill_(1.0);
-  bias.zero_();
-}
-
 }  // namespace paceline::nn

@@ -15,9 +15,6 @@ class LayerNorm : public torch::nn::Module {
   /// [..., dim] to the same shape.
   at::Tensor forward(const at::Tensor& input) const;
 
-  /// Weight 1, bias 0.
-  void reset() const;
-
   double eps() const { return eps_; }
 
   at::Tensor weight;

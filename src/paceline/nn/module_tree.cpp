@@ -1,5 +1,7 @@
 #include "paceline/nn/module_tree.h"
 
+#include "paceline/tensor/storage.h"
+
 namespace paceline::nn {
 namespace {
 
@@ -30,20 +32,31 @@ std::vector<NamedTensor> named_parameters(const torch::nn::Module& module) {
   return out;
 }
 
+void defer_values(torch::nn::Module& module) {
+  for (const NamedTensor& item : named_parameters(module)) tensor::free_memory(item.tensor);
+}
+
 void set_training(torch::nn::Module& module, bool training) { module.train(training); }
 
 void set_dtype(torch::nn::Module& module, at::ScalarType dtype) {
   const at::NoGradGuard no_grad;
   for (const NamedTensor& item : state_dict(module)) {
-    if (item.tensor.is_floating_point()) item.tensor.set_data(item.tensor.to(dtype));
+    if (!item.tensor.is_floating_point()) continue;
+    item.tensor.set_data(tensor::has_memory(item.tensor)
+                             ? item.tensor.to(dtype)
+                             : tensor::without_memory(item.tensor, dtype));
   }
 }
 
 void set_channels_last(torch::nn::Module& module) {
   const at::NoGradGuard no_grad;
   for (const NamedTensor& item : named_parameters(module)) {
-    if (item.tensor.dim() == 4) {
+    if (item.tensor.dim() != 4 || item.tensor.is_contiguous(at::MemoryFormat::ChannelsLast))
+      continue;
+    if (tensor::has_memory(item.tensor)) {
       item.tensor.set_data(item.tensor.contiguous(at::MemoryFormat::ChannelsLast));
+    } else {
+      item.tensor.unsafeGetTensorImpl()->empty_tensor_restride(at::MemoryFormat::ChannelsLast);
     }
   }
 }

@@ -21,11 +21,16 @@ std::vector<NamedTensor> state_dict(const torch::nn::Module& module);
 /// The parameters of state_dict(), in the same order.
 std::vector<NamedTensor> named_parameters(const torch::nn::Module& module);
 
+/// Frees the memory of all parameters, whose values are lost. A strategy's prepare() gives them
+/// memory when their turn comes, so that a model need not fit into one rank's.
+void defer_values(torch::nn::Module& module);
+
 /// Training or evaluation mode for the whole tree.
 void set_training(torch::nn::Module& module, bool training);
 
 /// Converts floating parameters and buffers; integer buffers stay (Module::to would convert them).
-/// Breaks views, so call it before a strategy lays the module out.
+/// Breaks views, so call it before a strategy lays the module out. Parameters without memory stay
+/// so.
 void set_dtype(torch::nn::Module& module, at::ScalarType dtype);
 
 /// Gives every four-dimensional parameter channels-last strides, which makes convolutions of

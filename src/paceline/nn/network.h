@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/nn/module_tree.h"
+#include "paceline/tensor/draws.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -17,14 +19,26 @@ struct ForwardContext {
 
 /// A network from images [N, C, H, W] to outputs, for instance logits [N, num_classes].
 ///
-/// Names of parameters and buffers are those of torchvision or timm. Weights are drawn by
-/// initialize() from Philox; the constructor draws nothing from LibTorch's default generator.
+/// Names of parameters and buffers are those of torchvision or timm. The constructor leaves the
+/// parameters undefined and draws nothing from LibTorch's default generator.
 class Network : public torch::nn::Module {
  public:
   virtual at::Tensor forward(const at::Tensor& images, const ForwardContext& context) = 0;
 
-  /// Draws all weights as the reference does at construction (same distributions, own generator).
-  virtual void initialize(std::uint64_t seed) = 0;
+  /// Gives one of the parameters the values that the reference gives it at construction (same
+  /// distributions, own generator). The others may be without memory meanwhile.
+  virtual void initialize_parameter(const NamedTensor& parameter,
+                                    const tensor::DrawKey& key) const = 0;
+
+  /// Initialises all parameters, each with its own key: the seed and its number in
+  /// named_parameters().
+  void initialize(std::uint64_t seed) const {
+    tensor::DrawKey key{.seed = seed};
+    for (const NamedTensor& parameter : nn::named_parameters(*this)) {
+      initialize_parameter(parameter, key);
+      ++key.index;
+    }
+  }
 
   /// Multiply-accumulate operations of one forward pass of one image of this size, times two.
   virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;

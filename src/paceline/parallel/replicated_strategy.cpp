@@ -4,6 +4,7 @@
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/same_start.h"
+#include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
 #include <unordered_map>
@@ -15,7 +16,8 @@ ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator
                                        Options options)
     : name_(name), communicator_(communicator), options_(std::move(options)) {}
 
-void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
+void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+                                 const FillValues& fill) {
   PACELINE_CHECK(!gradients_, "a strategy is prepared once");
   parameters_ = trainable_parameters(module);
   if (parameters_.empty()) throw base::ConfigError("the model has no trainable parameter");
@@ -23,7 +25,12 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
   buffers_ = module_buffers(module);
   state_ = nn::state_dict(module);
   std::erase_if(state_, [](const NamedTensor& named) { return !named.tensor.defined(); });
-  lay_out(rules);
+  lay_out(rules, fill);
+  for (const NamedTensor& named : frozen_) {
+    if (tensor::has_memory(named.tensor)) continue;
+    tensor::allocate_memory(named.tensor);
+    if (is_first_rank()) fill(named);
+  }
   start_from_first_rank();
   reducer_.emplace(*gradients_, communicator_);
   has_gradient_.assign(parameters_.size(), 0);
@@ -31,7 +38,7 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
                  [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
 }
 
-void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules) {
+void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules, const FillValues& fill) {
   for (const GroupRule& rule : rules) {
     group_settings_.push_back(
         {.name = rule.name, .weight_decay = rule.weight_decay, .lr_scale = rule.lr_scale});
@@ -53,7 +60,9 @@ void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules) {
   for (std::size_t slot = 0; slot < layout.slots.size(); ++slot) {
     const std::string& name = layout.slots[slot].spec.name;
     parameters_.push_back({name, by_name.at(name)});
+    const bool has_values = tensor::has_memory(parameters_.back().tensor);
     tensor::move_into(parameters_.back().tensor, values_->slot(slot));
+    if (!has_values && is_first_rank()) fill(parameters_.back());
     grad_slots_.push_back(gradients_->slot(slot));
   }
 }

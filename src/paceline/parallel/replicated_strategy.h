@@ -34,7 +34,9 @@ class ReplicatedStrategy final : public Strategy {
   ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, Options options);
 
   std::string_view name() const override { return name_; }
-  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) override;
+  using Strategy::prepare;
+  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+               const FillValues& fill) override;
   std::vector<optim::ParamGroup> param_groups() override;
   void begin_microbatch(bool is_first, bool is_last) override;
   void backward(const at::Tensor& loss, double weight) override;
@@ -55,8 +57,9 @@ class ReplicatedStrategy final : public Strategy {
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
 
  private:
-  void lay_out(std::span<const GroupRule> rules);
+  void lay_out(std::span<const GroupRule> rules, const FillValues& fill);
   void start_from_first_rank();
+  bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
   void take_gradient(std::size_t slot, at::Tensor& grad);
   void settle_missing_gradients();
   void check_views() const;

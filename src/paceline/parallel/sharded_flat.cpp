@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/arena.h"
+#include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
 #include <limits>
@@ -12,20 +13,17 @@ namespace {
 
 constexpr std::int64_t kAlignmentBytes = 64;
 
-std::int64_t storage_bytes(const at::Tensor& flat) {
-  return flat.numel() * static_cast<std::int64_t>(flat.element_size());
-}
-
 }  // namespace
 
 ShardedFlat::ShardedFlat(std::span<const NamedTensor> parameters,
-                         std::span<const tensor::TensorSpec> specs, comm::Communicator& world,
-                         comm::Communicator& group, const ShardedFlatOptions& options)
+                         std::span<const tensor::TensorSpec> specs, const FillValues& fill,
+                         comm::Communicator& world, comm::Communicator& group,
+                         const ShardedFlatOptions& options)
     : group_(group), options_(options) {
   const std::int64_t length = cut(specs);
   const at::TensorOptions place = parameters.front().tensor.options().requires_grad(false);
   full_ = at::zeros({length * group.world_size()}, place);
-  take_values(parameters, world);
+  take_values(parameters, fill, world);
   shard_begin_ = length * group.rank();
   shard_ = full_.narrow(0, shard_begin_, length);
   if (options_.is_trainable) grad_shard_ = at::zeros_like(shard_);
@@ -58,40 +56,33 @@ std::int64_t ShardedFlat::cut(std::span<const tensor::TensorSpec> specs) {
   return (layout_.buckets.front().end + world_size * unit - 1) / (world_size * unit) * unit;
 }
 
-void ShardedFlat::take_values(std::span<const NamedTensor> parameters, comm::Communicator& world) {
+void ShardedFlat::take_values(std::span<const NamedTensor> parameters, const FillValues& fill,
+                              comm::Communicator& world) {
   const at::NoGradGuard no_grad;
   std::unordered_map<std::string, at::Tensor> by_name;
   for (const NamedTensor& named : parameters) by_name.emplace(named.name, named.tensor);
   for (const tensor::FlatSlot& slot : layout_.slots) {
     const at::Tensor view = full_.as_strided(slot.spec.sizes, slot.spec.strides, slot.offset);
     const at::Tensor& parameter = by_name.at(slot.spec.name);
-    view.copy_(parameter);
+    const bool has_values = tensor::has_memory(parameter);
+    if (has_values) view.copy_(parameter);
     // Its version counter stays its own: a gather of the same values is no change.
     parameter.set_data(view);
     parameters_.push_back({slot.spec.name, parameter});
+    if (!has_values && world.rank() == 0) fill(parameters_.back());
   }
   world.broadcast(full_, 0, layout_.slots.front().spec.name)->wait();
 }
 
-void ShardedFlat::allocate() {
-  const at::Storage& storage = full_.storage();
-  if (storage.nbytes() != 0) return;
-  const auto bytes = static_cast<std::size_t>(storage_bytes(full_));
-  storage.set_data_ptr_noswap(storage.allocator()->allocate(bytes));
-  storage.set_nbytes(bytes);
-}
-
 bool ShardedFlat::release() {
   if (options_.keeps_full) return true;
-  const at::Storage& storage = full_.storage();
-  storage.set_data_ptr_noswap(at::DataPtr(nullptr, full_.device()));
-  storage.set_nbytes(0);
+  tensor::free_memory(full_);
   return false;
 }
 
 std::unique_ptr<comm::Work> ShardedFlat::start_gather(std::string_view label) {
   if (is_alone() && shard_.is_alias_of(full_)) return nullptr;
-  allocate();
+  tensor::allocate_memory(full_);
   const at::NoGradGuard no_grad;
   if (is_alone()) {
     full_.copy_(shard_);

@@ -2,6 +2,7 @@
 
 #include "paceline/comm/communicator.h"
 #include "paceline/parallel/named_tensors.h"
+#include "paceline/parallel/strategy.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/flat_layout.h"
 
@@ -28,10 +29,11 @@ struct ShardedFlatOptions {
 /// memory is gone, but autograd may keep them.
 class ShardedFlat {
  public:
-  /// Takes the parameters over, with the values of `world`'s rank 0. `specs` are those of
-  /// `parameters`, all of one dtype. `group` must outlive this. Every rank of `world` must call it.
+  /// Takes the parameters over, with the values of `world`'s rank 0, where those without memory get
+  /// theirs from `fill`. `specs` are those of `parameters`, all of one dtype. `group` must outlive
+  /// this. Every rank of `world` must call it.
   ShardedFlat(std::span<const NamedTensor> parameters, std::span<const tensor::TensorSpec> specs,
-              comm::Communicator& world, comm::Communicator& group,
+              const FillValues& fill, comm::Communicator& world, comm::Communicator& group,
               const ShardedFlatOptions& options);
 
   const tensor::FlatLayout& layout() const { return layout_; }
@@ -66,8 +68,8 @@ class ShardedFlat {
 
  private:
   std::int64_t cut(std::span<const tensor::TensorSpec> specs);
-  void take_values(std::span<const NamedTensor> parameters, comm::Communicator& world);
-  void allocate();
+  void take_values(std::span<const NamedTensor> parameters, const FillValues& fill,
+                   comm::Communicator& world);
   at::Tensor full_gradient();
   at::Tensor gradient_slot(std::size_t slot);
   bool is_alone() const { return group_.world_size() == 1; }

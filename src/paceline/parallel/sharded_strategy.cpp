@@ -95,7 +95,15 @@ void ShardedStrategy::begin_backward(std::size_t block) {
   }
 }
 
-void ShardedStrategy::end_backward(std::size_t block) { units_[block]->release(); }
+// A block without some of its gradients is reduced here, so that all ranks gather and reduce in the
+// same order, whatever each of them uses.
+void ShardedStrategy::end_backward(std::size_t block) {
+  if (reduces_now()) {
+    units_[block]->settle_missing_gradients();
+    start_complete_reductions();
+  }
+  units_[block]->release();
+}
 
 void ShardedStrategy::backward(const at::Tensor& loss, double weight) {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
@@ -112,8 +120,7 @@ void ShardedStrategy::backward_nothing() {
   for (std::size_t block = num_blocks(); block-- > 0;) {
     if (has_backward_[block] == 0) continue;
     begin_backward(block);
-    units_[block]->settle_missing_gradients();
-    if (reduces_now()) start_complete_reductions();
+    units_[block]->settle_missing_gradients();  // also when nothing is reduced yet
     end_backward(block);
   }
   root().settle_missing_gradients();

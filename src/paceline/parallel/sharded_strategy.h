@@ -52,7 +52,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   ~ShardedStrategy() override;
 
   std::string_view name() const override { return plan_.name; }
-  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) override;
+  using Strategy::prepare;
+  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+               const FillValues& fill) override;
   std::vector<optim::ParamGroup> param_groups() override;
   void begin_microbatch(bool is_first, bool is_last) override;
   void backward(const at::Tensor& loss, double weight) override;
@@ -90,7 +92,7 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   };
 
   void fill_unit(std::size_t unit, std::span<const NamedTensor> parameters,
-                 std::span<const GroupRule> rules);
+                 std::span<const GroupRule> rules, const FillValues& fill);
   comm::Communicator& shard_group() { return shard_group_ ? *shard_group_ : world_; }
   ShardUnit& root() { return *units_.back(); }
   std::size_t num_blocks() const { return units_.size() - 1; }

@@ -56,17 +56,24 @@ std::vector<Blocks> group_blocks(Blocks blocks, std::int64_t min_params) {
   return groups;
 }
 
-/// The unit of every parameter: that of its block; the last one, `root`, if it lies in none or is
-/// shared by several.
-std::unordered_map<const void*, std::size_t> owners(const std::vector<Blocks>& groups) {
-  std::unordered_map<const void*, std::size_t> owner;
+/// The unit of every parameter: that of its block; the last one, `root`, if it lies in none or in
+/// several places of different units.
+std::unordered_map<const void*, std::size_t> owners(const torch::nn::Module& module,
+                                                    const std::vector<Blocks>& groups) {
+  const std::size_t root = groups.size();
+  std::unordered_map<std::string, std::size_t> group_of;
   for (std::size_t number = 0; number < groups.size(); ++number) {
     for (const nn::NamedUnit& block : groups[number]) {
-      for (const NamedTensor& named : nn::named_parameters(*block.unit)) {
-        const auto [found, is_new] = owner.emplace(named.tensor.unsafeGetTensorImpl(), number);
-        if (!is_new && found->second != number) found->second = groups.size();
-      }
+      for (const NamedTensor& named : nn::named_parameters(*block.unit))
+        group_of.emplace(block.name + '.' + named.name, number);
     }
+  }
+  std::unordered_map<const void*, std::size_t> owner;
+  for (const NamedTensor& named : nn::named_parameters(module)) {
+    const auto group = group_of.find(named.name);
+    const std::size_t unit = group == group_of.end() ? root : group->second;
+    const auto [found, is_new] = owner.emplace(named.tensor.unsafeGetTensorImpl(), unit);
+    if (!is_new && found->second != unit) found->second = root;
   }
   return owner;
 }
@@ -79,8 +86,8 @@ std::vector<char> reached_by_backward(const torch::nn::Module& module,
   bool any_trained = false;
   for (const NamedTensor& named : nn::named_parameters(module)) {
     any_trained = any_trained || named.tensor.requires_grad();
-    const auto found = owner.find(named.tensor.unsafeGetTensorImpl());
-    if (found != owner.end() && found->second < groups.size()) reached[found->second] = any_trained;
+    const std::size_t unit = owner.at(named.tensor.unsafeGetTensorImpl());
+    if (unit < groups.size()) reached[unit] = any_trained;
   }
   return reached;
 }
@@ -99,7 +106,8 @@ at::ScalarType dtype_of(ShardDtype dtype) {
 
 }  // namespace
 
-void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
+void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+                              const FillValues& fill) {
   PACELINE_CHECK(units_.empty(), "a strategy is prepared once");
   std::vector<NamedTensor> parameters = trainable_parameters(module);
   if (parameters.empty()) throw base::ConfigError("the model has no trainable parameter");
@@ -114,12 +122,11 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
 
   const std::vector<Blocks> groups =
       group_blocks(wanted_blocks(module, config_), config_.min_unit_params);
-  const auto owner = owners(groups);
+  const auto owner = owners(module, groups);
   has_backward_ = reached_by_backward(module, groups, owner);
   std::vector<std::vector<NamedTensor>> members(groups.size() + 1);
   for (NamedTensor& named : parameters) {
-    const auto found = owner.find(named.tensor.unsafeGetTensorImpl());
-    members[found == owner.end() ? groups.size() : found->second].push_back(std::move(named));
+    members[owner.at(named.tensor.unsafeGetTensorImpl())].push_back(std::move(named));
   }
   BlockObserver& observer = *this;
   for (std::size_t number = 0; number < groups.size(); ++number) {
@@ -131,7 +138,8 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
     }
   }
   units_.push_back(std::make_unique<ShardUnit>("what lies in no block"));
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) fill_unit(unit, members[unit], rules);
+  for (std::size_t unit = 0; unit < units_.size(); ++unit)
+    fill_unit(unit, members[unit], rules, fill);
   for (std::size_t unit = num_blocks(); unit-- > 0;) {
     if (units_[unit]->is_trainable()) reductions_.push_back(units_[unit].get());
   }
@@ -141,7 +149,7 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
 }
 
 void ShardedStrategy::fill_unit(std::size_t unit, std::span<const NamedTensor> parameters,
-                                std::span<const GroupRule> rules) {
+                                std::span<const GroupRule> rules, const FillValues& fill) {
   struct Members {
     std::vector<NamedTensor> parameters;
     std::vector<tensor::TensorSpec> specs;
@@ -163,7 +171,7 @@ void ShardedStrategy::fill_unit(std::size_t unit, std::span<const NamedTensor> p
     const auto& [is_frozen, is_cast, dtype] = kind;
     const at::ScalarType own = tensor::dtype_from_name(dtype);
     auto flat = std::make_unique<ShardedFlat>(
-        members.parameters, members.specs, world_, shard_group(),
+        members.parameters, members.specs, fill, world_, shard_group(),
         ShardedFlatOptions{
             .is_trainable = !is_frozen,
             .keeps_full = plan_.keep_full == KeepFull::kAlways,

@@ -12,10 +12,17 @@
 #include <string_view>
 #include <vector>
 
+namespace paceline::nn {
+struct NamedTensor;
+}
+
 namespace paceline::parallel {
 
 using optim::GroupRule;
 using tensor::StateShard;
+
+/// Gives a parameter its first values, in place.
+using FillValues = std::function<void(const nn::NamedTensor& parameter)>;
 
 /// Trains one model on many ranks: lays out its state, synchronises gradients, clips them, and says
 /// what each rank saves. Every rank must call every function in the same order.
@@ -31,7 +38,14 @@ class Strategy {
 
   /// Takes over the parameters of `module`: makes all ranks equal to rank 0 and lays out parameters
   /// and gradients. Called once, before the optimizer is built. The first rule that matches wins.
-  virtual void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) = 0;
+  /// Parameters without memory (nn::defer_values) get it here, under strategies that shard only for
+  /// as long as their unit is cut, and their values from `fill`, which is called on rank 0.
+  virtual void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+                       const FillValues& fill) = 0;
+  /// For a module all of whose parameters have their values.
+  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
+    prepare(module, rules, {});
+  }
 
   /// The slots for the optimizer, valid for the strategy's life.
   virtual std::vector<optim::ParamGroup> param_groups() = 0;
@@ -75,7 +89,8 @@ class Strategy {
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
 
-  /// Seconds spent waiting for the network in the last step that backward did not hide.
+  /// Seconds that this step has waited for the network so far, forward and backward; what work hid
+  /// is not counted. begin_microbatch of a step's first microbatch starts again from 0.
   virtual double exposed_communication_s() const = 0;
   /// Parameters whose gradients came later in the last step than the order of communication
   /// expects, so that what was ready had to wait for them.

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/dtype.h"
+#include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ void move_into(const at::Tensor& tensor, const at::Tensor& slot) {
   const at::NoGradGuard no_grad;
   PACELINE_CHECK(tensor.sizes() == slot.sizes() && tensor.strides() == slot.strides(),
                  "a tensor and its slot differ in sizes or strides");
-  slot.copy_(tensor);
+  if (has_memory(tensor)) slot.copy_(tensor);
   tensor.set_data(slot);
   torch::autograd::impl::set_version_counter(tensor, torch::autograd::impl::version_counter(slot));
 }

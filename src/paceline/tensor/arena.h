@@ -36,8 +36,9 @@ class Arena {
   std::vector<std::size_t> flat_of_bucket_;
 };
 
-/// Makes `tensor` a view of `slot` with its values kept: the module's own handle, its gradient
-/// accumulator and its hooks stay. A write through the arena then bumps the tensor's version.
+/// Makes `tensor` a view of `slot` with its values kept, if it has memory: the module's own handle,
+/// its gradient accumulator and its hooks stay. A write through the arena then bumps the tensor's
+/// version.
 void move_into(const at::Tensor& tensor, const at::Tensor& slot);
 
 /// Throws InternalError that names a parameter which is no view of `flat` at `offset` any more.

@@ -2,11 +2,10 @@
 
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/writer.h"
-#include "paceline/optim/adamw.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/parallel/sharded_strategy.h"
-#include "support/block_net.h"
 #include "support/run_ranks.h"
+#include "support/train_block_net.h"
 #include "support/unsynced_file_system.h"
 
 #include <array>
@@ -49,7 +48,7 @@ class Replica {
  public:
   Replica(const Layout& layout, comm::Communicator& communicator, double phase)
       : net_(phase), strategy_(layout.make(communicator)) {
-    strategy_->prepare(net_, optim::weight_decay_rules(0.01, false, {}));
+    strategy_->prepare(net_, test::block_net_rules());
     optimizer_ = optim::make_optimizer(optim::AdamWConfig{}, strategy_->param_groups());
     for (int step = 0; step < 2; ++step) {
       strategy_->begin_microbatch(true, true);
@@ -70,12 +69,6 @@ class Replica {
   std::unique_ptr<parallel::Strategy> strategy_;
   std::unique_ptr<optim::Optimizer> optimizer_;
 };
-
-/// The elements of a whole tensor that a shard holds.
-at::Tensor elements(const at::Tensor& whole, const tensor::StateShard& shard) {
-  const at::Tensor ordered = shard.order.empty() ? whole : whole.permute(shard.order);
-  return ordered.reshape({-1}).narrow(0, shard.begin, shard.end - shard.begin);
-}
 
 fs::path save(const Layout& layout, const fs::path& folder, std::int64_t step) {
   fs::path path;
@@ -99,8 +92,8 @@ void expect_loads(const Layout& layout, const fs::path& path) {
     const auto reader = checkpoint::open_checkpoint(path, communicator);
     load_checkpoint(*reader, replica.shards(), checkpoint::ExtraTensors::kRefuse, communicator);
     for (const tensor::StateShard& shard : replica.shards()) {
-      const at::Tensor held = shard.data.dim() == 1 ? shard.data : elements(shard.data, shard);
-      EXPECT_TRUE(held.equal(elements(reader->tensor(shard.name), shard))) << shard.name;
+      const at::Tensor wanted = test::elements_of(reader->tensor(shard.name), shard);
+      EXPECT_TRUE(shard.data.reshape({-1}).equal(wanted)) << shard.name;
     }
   });
 }

@@ -1,14 +1,12 @@
 #include "paceline/parallel/sharded_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/optim/adamw.h"
-#include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated_strategy.h"
-#include "support/block_net.h"
-#include "support/ragged_step.h"
 #include "support/run_ranks.h"
+#include "support/strategies.h"
+#include "support/train_block_net.h"
 
-#include <functional>
+#include <algorithm>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -17,43 +15,21 @@
 namespace paceline::parallel {
 namespace {
 
+using paceline::test::block_net_rules;
 using paceline::test::BlockNet;
-using paceline::test::BlockNetOptions;
-using paceline::test::ragged_step;
+using paceline::test::BlockNetTraining;
+using paceline::test::elements_of;
 using paceline::test::run_ranks;
-using paceline::test::Share;
+using paceline::test::sharded_strategies;
 using paceline::test::summed_loss;
+using paceline::test::train;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-constexpr int kShardedSteps = 30;
-
 using Values = std::map<std::string, at::Tensor>;
-using MakeStrategy = std::function<std::unique_ptr<Strategy>(comm::Communicator&)>;
-
-struct Training {
-  BlockNetOptions net = {};
-  int num_microbatches = 1;
-  double weight_of_clipping = 0.5;
-};
-
-const std::vector<GroupRule> kShardedRules = optim::weight_decay_rules(0.01, false, {});
-
-std::unique_ptr<optim::Optimizer> train(Strategy& strategy, BlockNet& net, int rank, int world_size,
-                                        const Training& training) {
-  strategy.prepare(net, kShardedRules);
-  auto optimizer = optim::make_optimizer(optim::AdamWConfig{}, strategy.param_groups());
-  const Share share(rank, world_size);
-  for (int step = 0; step < kShardedSteps; ++step) {
-    ragged_step(strategy, net, share, training.num_microbatches);
-    strategy.clip_grad_norm(training.weight_of_clipping);
-    optimizer->step(0.01);
-  }
-  return optimizer;
-}
 
 /// All state of a run on one rank, by name.
-Values expected_state(const Training& training) {
+Values expected_state(const BlockNetTraining& training) {
   const auto strategy = make_none({});
   BlockNet net(0, training.net);
   const auto optimizer = train(*strategy, net, 0, 1, training);
@@ -64,49 +40,21 @@ Values expected_state(const Training& training) {
   return values;
 }
 
-/// What a shard should hold of the whole tensor.
-at::Tensor cut(const at::Tensor& whole, const StateShard& shard) {
-  const at::Tensor ordered = shard.order.empty() ? whole : whole.permute(shard.order);
-  return ordered.reshape({-1}).narrow(0, shard.begin, shard.end - shard.begin);
-}
-
 void expect_state(std::span<const StateShard> shards, const Values& expected) {
   for (const StateShard& shard : shards) {
-    const at::Tensor wanted = cut(expected.at(shard.name), shard);
-    const at::Tensor held = shard.data.dim() == 1 ? shard.data : shard.data.reshape({-1});
-    EXPECT_LE((held - wanted).abs().max().item<double>(), 1e-10) << shard.name;
+    const at::Tensor wanted = elements_of(expected.at(shard.name), shard);
+    EXPECT_LE((shard.data.reshape({-1}) - wanted).abs().max().item<double>(), 1e-10) << shard.name;
   }
 }
 
-const std::map<std::string, MakeStrategy> kStrategies{
-    {"zero1", [](comm::Communicator& c) { return make_zero1({}, c); }},
-    {"zero2", [](comm::Communicator& c) { return make_zero2({}, c); }},
-    {"fsdp", [](comm::Communicator& c) { return make_fsdp({}, c); }},
-    {"fsdp that keeps until backward ends",
-     [](comm::Communicator& c) { return make_fsdp({.reshard_after_forward = false}, c); }},
-    {"fsdp that reduces once, without prefetch",
-     [](comm::Communicator& c) {
-       return make_fsdp({.prefetch = 0, .reduce_every_microbatch = false}, c);
-     }},
-    {"fsdp of two blocks at a time, far ahead",
-     [](comm::Communicator& c) { return make_fsdp({.min_unit_params = 200, .prefetch = 3}, c); }},
-    {"fsdp of one named block",
-     [](comm::Communicator& c) { return make_fsdp({.units = {"block2"}}, c); }},
-    {"hsdp",
-     [](comm::Communicator& c) {
-       return make_hsdp({}, c.world_size() == 4 ? 2 : c.world_size(), c);
-     }},
-    {"hsdp of one rank each", [](comm::Communicator& c) { return make_hsdp({}, 1, c); }},
-};
-
 class Sharded : public testing::TestWithParam<std::string> {
  protected:
-  void expect_numbers_of_one_rank(const Training& training) {
+  void expect_numbers_of_one_rank(const BlockNetTraining& training) {
     const Values expected = expected_state(training);
     for (const int world_size : {1, 2, 4}) {
       SCOPED_TRACE(world_size);
       run_ranks(world_size, [&](comm::Communicator& communicator) {
-        const auto strategy = kStrategies.at(GetParam())(communicator);
+        const auto strategy = sharded_strategies().at(GetParam())(communicator);
         // Every rank starts elsewhere; rank 0's values count.
         BlockNet net(static_cast<double>(communicator.rank()), training.net);
         const auto optimizer = train(*strategy, net, communicator.rank(), world_size, training);
@@ -137,18 +85,60 @@ std::string as_name(const testing::TestParamInfo<std::string>& info) {
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
-  for (const auto& [name, make] : kStrategies) names.push_back(name);
+  for (const auto& [name, make] : sharded_strategies()) names.push_back(name);
   return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Sharded, testing::ValuesIn(strategy_names()), as_name);
+
+/// The model's parameters that have memory now, in bytes.
+std::size_t bytes_of_parameters(const BlockNet& net) {
+  std::map<const void*, std::size_t> storages;
+  for (const at::Tensor& parameter : net.parameters())
+    storages[parameter.storage().unsafeGetStorageImpl()] = parameter.storage().nbytes();
+  std::size_t sum = 0;
+  for (const auto& [storage, bytes] : storages) sum += bytes;
+  return sum;
+}
+
+TEST(Fsdp, ParametersWithoutMemoryGetItUnitByUnitAndTheirValuesOnce) {
+  std::map<std::string, test::MakeStrategy> strategies = test::sharded_strategies();
+  strategies["ddp"] = [](comm::Communicator& c) { return make_ddp({}, c); };
+  for (const auto& [name, make] : strategies) {
+    SCOPED_TRACE(name);
+    run_ranks(2, [&, &make = make](comm::Communicator& communicator) {
+      BlockNet expected(3);
+      BlockNet net(3, {.freezes_first_blocks = true});
+      const auto values = nn::named_parameters(expected);
+      nn::defer_values(net);
+      std::size_t most_bytes = 0;
+      const auto strategy = make(communicator);
+      std::size_t num_filled = 0;
+      strategy->prepare(net, block_net_rules(), [&](const NamedTensor& parameter) {
+        most_bytes = std::max(most_bytes, bytes_of_parameters(net));
+        const auto is_same = [&](const NamedTensor& other) { return other.name == parameter.name; };
+        const at::NoGradGuard no_grad;
+        parameter.tensor.copy_(std::ranges::find_if(values, is_same)->tensor);
+        ++num_filled;
+      });
+      EXPECT_EQ(num_filled, communicator.rank() == 0 ? values.size() : 0);
+      if (strategy->name() == "fsdp") {
+        EXPECT_LT(most_bytes, bytes_of_parameters(expected) / 2);
+      }
+      Values held;
+      for (const NamedTensor& named : values) held[named.name] = named.tensor.detach();
+      held["seen"] = expected.seen;
+      expect_state(strategy->model_state(), held);
+    });
+  }
+}
 
 TEST(Fsdp, HoldsItsShareOfTheStateAndNoMore) {
   constexpr int kRanks = 4;
   run_ranks(kRanks, [](comm::Communicator& communicator) {
     ShardedStrategy strategy({.name = "fsdp"}, {}, communicator);
     BlockNet net;
-    strategy.prepare(net, kShardedRules);
+    strategy.prepare(net, block_net_rules());
     for (const auto& unit : strategy.units()) {
       for (const auto& flat : unit->flats()) {
         EXPECT_EQ(flat->parameters().front().tensor.storage().nbytes(), 0U);  // freed
@@ -166,7 +156,7 @@ TEST(Fsdp, ShardsOfAllRanksMakeEveryTensorWholeOnce) {
   run_ranks(4, [](comm::Communicator& communicator) {
     const auto strategy = make_hsdp({}, 2, communicator);
     BlockNet net;
-    strategy->prepare(net, kShardedRules);
+    strategy->prepare(net, block_net_rules());
     std::map<std::string, std::int64_t> written;
     for (const StateShard& shard : strategy->model_state()) {
       if (shard.is_writer) written[shard.name] += shard.end - shard.begin;
@@ -184,7 +174,7 @@ TEST(Fsdp, EvaluatesWithTheNewestWeightsAlsoOnARankWithoutSamples) {
     BlockNet alone;
     const auto none = make_none({});
     train(*none, alone, 0, 1, {});
-    for (const auto& [name, make] : kStrategies) {
+    for (const auto& [name, make] : sharded_strategies()) {
       SCOPED_TRACE(name);
       const auto strategy = make(communicator);
       BlockNet net;
@@ -206,7 +196,7 @@ TEST(Fsdp, GathersMatricesInTheTypeAskedForAndKeepsNormsAndBiases) {
   run_ranks(2, [](comm::Communicator& communicator) {
     const auto strategy = make_fsdp({.param_dtype = ShardDtype::kBFloat16}, communicator);
     BlockNet net;
-    strategy->prepare(net, kShardedRules);
+    strategy->prepare(net, block_net_rules());
     EXPECT_EQ(net.blocks[0]->up.scalar_type(), at::kBFloat16);
     EXPECT_EQ(net.blocks[0]->bias.scalar_type(), at::kDouble);
     for (const StateShard& shard : strategy->model_state()) {
@@ -219,7 +209,7 @@ TEST(Fsdp, NamesParametersWithoutGradient) {
   run_ranks(2, [](comm::Communicator& communicator) {
     const auto strategy = make_fsdp({}, communicator);
     BlockNet net;
-    strategy->prepare(net, kShardedRules);
+    strategy->prepare(net, block_net_rules());
     strategy->begin_microbatch(true, true);
     const at::Tensor x = test::wave({4, 6}, 1);
     strategy->backward(net.blocks[0]->forward(x).sum(), 1.0);
@@ -228,11 +218,29 @@ TEST(Fsdp, NamesParametersWithoutGradient) {
   });
 }
 
+TEST(Sharded, RanksThatUseDifferentParametersCommunicateInTheSameOrder) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    for (const auto& make : {make_zero2, make_fsdp}) {
+      const auto strategy = make({.allow_unused_parameters = true}, communicator);
+      BlockNet net;
+      strategy->prepare(net, block_net_rules());
+      // As if rank 1's samples took another way through two of the blocks.
+      for (const int block : {1, 2}) {
+        net.blocks[static_cast<std::size_t>(block)]->bias.requires_grad_(communicator.rank() == 0);
+      }
+      strategy->begin_microbatch(true, true);
+      strategy->backward(summed_loss(net, 0, 4), 1.0);
+      strategy->finish_gradients();
+      EXPECT_GT(strategy->grad_norm(), 0.0);
+    }
+  });
+}
+
 TEST(Fsdp, ChangedWeightsAreNoticedWhereAutogradSavedThem) {
   run_ranks(2, [](comm::Communicator& communicator) {
     const auto strategy = make_fsdp({}, communicator);
     BlockNet net;
-    strategy->prepare(net, kShardedRules);
+    strategy->prepare(net, block_net_rules());
     strategy->begin_microbatch(true, true);
     const at::Tensor old_loss = summed_loss(net, 0, 4);
     strategy->backward(summed_loss(net, 0, 4), 1.0);
@@ -253,7 +261,7 @@ TEST(Fsdp, RefusesBlocksThatAreNotThere) {
   run_ranks(1, [](comm::Communicator& communicator) {
     BlockNet net;
     EXPECT_THAT(
-        [&] { make_fsdp({.units = {"block7"}}, communicator)->prepare(net, kShardedRules); },
+        [&] { make_fsdp({.units = {"block7"}}, communicator)->prepare(net, block_net_rules()); },
         ThrowsMessage<base::ConfigError>(HasSubstr("'block7'")));
   });
 }

@@ -5,6 +5,8 @@
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/tensor/storage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,8 +19,12 @@ TEST(ModelParts, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
   const auto make = [&](const std::string& text) {
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
+    auto model = make_model(recipe, *registries);
     std::vector<std::string> notes;
-    return make_model(recipe, *registries, notes);
+    const auto values = initial_values(recipe, model->network(), notes);
+    parallel::make_none({})->prepare(model->network(), optim::weight_decay_rules(0, false, {}),
+                                     values);
+    return model;
   };
   const std::string tiny =
       "model: {name: vit, num_classes: 6, img_size: 8, patch_size: 4, embed_dim: 8, depth: 1, "
@@ -70,8 +76,9 @@ TEST(ModelParts, ActivationCheckpointingIsTheRecipes) {
         train + "}";
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
-    std::vector<std::string> notes;
-    const auto model = make_model(recipe, *registries, notes);
+    const auto model = make_model(recipe, *registries);
+    for (const auto& named : nn::named_parameters(model->network()))
+      tensor::allocate_memory(named.tensor);
     const at::Tensor outputs = model->network().forward(at::ones({2, 3, 8, 8}), {});
     torch::autograd::grad({outputs.sum()}, {nn::named_parameters(model->network())[0].tensor});
   };
@@ -87,9 +94,9 @@ TEST(ModelParts, BatchNormIsSynchronisedWhereThereIsSomethingToSynchronise) {
     const std::string text = "model: {" + model + "}\nparallel: {sync_batch_norm: true}";
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
-    const auto built = make_model(recipe, *registries, notes);
+    const auto built = make_model(recipe, *registries);
     const auto ranks = comm::make_fake_communicator(0, world_size);
-    return synchronise_batch_norm(recipe, built->network(), *ranks, notes);
+    return synchronise_batch_norm(recipe, built->network(), *ranks, notes).is_forward_collective;
   };
   std::vector<std::string> notes;
   EXPECT_TRUE(forward_is_collective("name: resnet18, num_classes: 2", 4, notes));

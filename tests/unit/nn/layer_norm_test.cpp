@@ -16,8 +16,6 @@ TEST(LayerNorm, NormalisesRowsThenScalesAndShifts) {
   const at::Tensor y = norm.forward(x);
   EXPECT_NEAR(y[0][1].item<double>(), 4.0, 1e-4);
   EXPECT_NEAR(y[1][1].item<double>(), -2.0, 1e-4);
-  norm.reset();
-  EXPECT_NEAR(norm.forward(x)[0][0].item<double>(), -1.0, 1e-4);
 }
 
 TEST(LayerNorm, EpsKeepsConstantRowsFinite) {

@@ -2,6 +2,7 @@
 
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/conv.h"
+#include "paceline/tensor/storage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,6 +47,17 @@ TEST(ModuleTree, DtypeChangesFloatsAndKeepsCounters) {
 TEST(ModuleTree, ChannelsLastReachesTheModulesOwnTensors) {
   const auto conv = std::make_shared<Conv2d>(3, 4, 3, Conv2d::Options{});
   set_channels_last(*conv);
+  EXPECT_TRUE(conv->weight.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(conv->weight.requires_grad());
+}
+
+TEST(ModuleTree, DeferredParametersHaveTypeAndOrderButNoMemory) {
+  const auto conv = std::make_shared<Conv2d>(3, 4, 3, Conv2d::Options{});
+  defer_values(*conv);
+  set_dtype(*conv, at::kDouble);
+  set_channels_last(*conv);
+  EXPECT_FALSE(tensor::has_memory(conv->weight));
+  EXPECT_EQ(conv->weight.scalar_type(), at::kDouble);
   EXPECT_TRUE(conv->weight.is_contiguous(at::MemoryFormat::ChannelsLast));
   EXPECT_TRUE(conv->weight.requires_grad());
 }

@@ -20,7 +20,7 @@ class ShardUnitTest : public testing::Test {
       specs_.push_back(tensor::describe(name, parameters_.back().tensor, 0));
     }
     unit_.add(std::make_unique<ShardedFlat>(
-        parameters_, specs_, *group_, *group_,
+        parameters_, specs_, FillValues(), *group_, *group_,
         ShardedFlatOptions{.param_dtype = at::kDouble, .reduce_dtype = at::kDouble}));
   }
   bool holds_memory() const { return parameters_[0].tensor.storage().nbytes() != 0; }

@@ -31,7 +31,7 @@ ShardedFlatOptions in_double() { return {.param_dtype = at::kDouble, .reduce_dty
 TEST(ShardedFlat, GathersTheFirstRanksValuesAndFreesThem) {
   run_ranks(2, [](comm::Communicator& group) {
     Parameters parameters(group.rank());
-    ShardedFlat flat(parameters.named, parameters.specs, group, group, in_double());
+    ShardedFlat flat(parameters.named, parameters.specs, {}, group, group, in_double());
     const at::Tensor& b = parameters.named[1].tensor;
     EXPECT_EQ(b.storage().nbytes(), 0U);
     flat.start_gather("flat")->wait();
@@ -48,7 +48,7 @@ TEST(ShardedFlat, GathersTheFirstRanksValuesAndFreesThem) {
 TEST(ShardedFlat, GatheringIsNoChangeForAutograd) {
   run_ranks(2, [](comm::Communicator& group) {
     Parameters parameters(0);
-    ShardedFlat flat(parameters.named, parameters.specs, group, group, in_double());
+    ShardedFlat flat(parameters.named, parameters.specs, {}, group, group, in_double());
     const auto version = [&] { return parameters.named[0].tensor._version(); };
     const auto before = version();
     flat.start_gather("flat")->wait();
@@ -61,7 +61,7 @@ TEST(ShardedFlat, GatheringIsNoChangeForAutograd) {
 TEST(ShardedFlat, SumsGradientsOverRanksAndMicrobatches) {
   run_ranks(2, [](comm::Communicator& group) {
     Parameters parameters(0);
-    ShardedFlat flat(parameters.named, parameters.specs, group, group, in_double());
+    ShardedFlat flat(parameters.named, parameters.specs, {}, group, group, in_double());
     const auto grad = [&](double value) { return at::full({10}, value, at::kDouble); };
     const std::size_t b = flat.layout().slots[0].spec.name == "b" ? 0 : 1;
     for (int pass = 0; pass < 2; ++pass) {
@@ -82,7 +82,7 @@ TEST(ShardedFlat, SumsGradientsOverRanksAndMicrobatches) {
 TEST(ShardedFlat, AloneItsShardIsTheWholeAndNothingMoves) {
   const auto group = comm::LocalGroup(1).join(0);
   Parameters parameters(0);
-  ShardedFlat flat(parameters.named, parameters.specs, *group, *group, in_double());
+  ShardedFlat flat(parameters.named, parameters.specs, {}, *group, *group, in_double());
   EXPECT_EQ(flat.start_gather("flat"), nullptr);
   EXPECT_TRUE(flat.release());
   EXPECT_TRUE(flat.shard().is_alias_of(parameters.named[0].tensor));
@@ -95,7 +95,7 @@ TEST(ShardedFlat, AloneItsShardIsTheWholeAndNothingMoves) {
 TEST(ShardedFlat, ComputesInAnotherTypeThanItKeeps) {
   run_ranks(2, [](comm::Communicator& group) {
     Parameters parameters(0);
-    ShardedFlat flat(parameters.named, parameters.specs, group, group,
+    ShardedFlat flat(parameters.named, parameters.specs, {}, group, group,
                      {.param_dtype = at::kBFloat16, .reduce_dtype = at::kFloat});
     EXPECT_EQ(flat.shard().scalar_type(), at::kDouble);
     flat.start_gather("flat")->wait();
@@ -103,6 +103,15 @@ TEST(ShardedFlat, ComputesInAnotherTypeThanItKeeps) {
     EXPECT_EQ(a.scalar_type(), at::kBFloat16);
     EXPECT_TRUE(a.equal(wave({6}, 0).to(at::kBFloat16)));
   });
+}
+
+// What reads gathered parameters after they were freed ends the program and does not read others'.
+TEST(ShardedFlatDeathTest, FreedParametersCannotBeRead) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto group = comm::make_fake_communicator(0, 2);
+  Parameters parameters(0);
+  ShardedFlat flat(parameters.named, parameters.specs, {}, *group, *group, in_double());
+  EXPECT_DEATH(at::sum(parameters.named[0].tensor.detach()), "");
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// ViT and ResNet (BatchNorm synchronised) train to the same weights under every strategy on any
+// number of ranks.
+
+#include "paceline/models/resnet.h"
+#include "paceline/models/vit.h"
+#include "paceline/optim/sgd.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/sync_batch_norm.h"
+#include "support/run_ranks.h"
+#include "support/strategies.h"
+#include "support/train_block_net.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+constexpr std::int64_t kPixels = 16;
+
+/// A network of the models, in float64.
+struct Net {
+  std::shared_ptr<nn::Network> network;
+};
+
+at::Tensor summed_loss(const Net& net, std::int64_t first, std::int64_t count) {
+  const at::Tensor images =
+      test::wave({test::kRaggedBatch, 3, kPixels, kPixels}, 3).narrow(0, first, count);
+  const at::Tensor targets = test::wave({test::kRaggedBatch, 5}, 5).narrow(0, first, count);
+  return (net.network->forward(images, {}) - targets).square().sum();
+}
+
+std::shared_ptr<nn::Network> small_vit() {
+  return std::make_shared<models::Vit>(models::VitConfig{.num_classes = 5,
+                                                         .img_size = kPixels,
+                                                         .patch_size = 8,
+                                                         .embed_dim = 12,
+                                                         .depth = 3,
+                                                         .num_heads = 2});
+}
+
+std::shared_ptr<nn::Network> small_resnet() {
+  return std::make_shared<models::ResNet>(models::ResNetShape{.blocks = {1, 1, 1, 1}, .width = 4},
+                                          models::ResNetConfig{.num_classes = 5});
+}
+
+struct Training {
+  std::function<std::shared_ptr<nn::Network>()> make;
+  int num_microbatches;  ///< batch statistics are those of a microbatch, so ResNet has one
+};
+
+const std::map<std::string, Training> kTrainings{{"vit", {small_vit, 3}},
+                                                 {"resnet", {small_resnet, 1}}};
+
+std::vector<tensor::StateShard> train(const Training& training, const Net& net,
+                                      parallel::Strategy& strategy, comm::Communicator& ranks) {
+  nn::set_dtype(*net.network, at::kDouble);
+  nn::set_channels_last(*net.network);
+  net.network->initialize(7);
+  parallel::set_sync_batch_norm(*net.network, ranks);
+  strategy.prepare(*net.network, test::block_net_rules());
+  const auto optimizer =
+      optim::make_optimizer(optim::SgdConfig{.momentum = 0.9}, strategy.param_groups());
+  const test::Share share(ranks.rank(), ranks.world_size());
+  for (int step = 0; step < 30; ++step) {
+    test::ragged_step(strategy, net, share, training.num_microbatches);
+    strategy.clip_grad_norm(0.5);
+    optimizer->step(0.02);
+  }
+  return strategy.model_state();
+}
+
+std::map<std::string, at::Tensor> weights_of_one_rank(const Training& training) {
+  std::map<std::string, at::Tensor> weights;
+  test::run_ranks(1, [&](comm::Communicator& alone) {
+    const Net net{training.make()};
+    const auto strategy = parallel::make_none({});
+    for (const tensor::StateShard& shard : train(training, net, *strategy, alone))
+      weights[shard.name] = shard.data.clone();
+  });
+  return weights;
+}
+
+class StrategyNumbers : public testing::TestWithParam<std::string> {};
+
+TEST_P(StrategyNumbers, AreThoseOfOneRank) {
+  const Training& training = kTrainings.at(GetParam());
+  const auto expected = weights_of_one_rank(training);
+  std::map<std::string, test::MakeStrategy> strategies;
+  for (const auto* name : {"zero1", "zero2", "fsdp", "hsdp"})
+    strategies[name] = test::sharded_strategies().at(name);
+  strategies["ddp"] = [](comm::Communicator& c) { return parallel::make_ddp({}, c); };
+  for (const auto& [name, make] : strategies) {
+    for (const int world_size : {1, 2, 4}) {
+      SCOPED_TRACE(name + " on " + std::to_string(world_size));
+      test::run_ranks(world_size, [&, &make = make](comm::Communicator& ranks) {
+        const Net net{training.make()};
+        const auto strategy = make(ranks);
+        for (const tensor::StateShard& shard : train(training, net, *strategy, ranks)) {
+          const at::Tensor wanted = test::elements_of(expected.at(shard.name), shard);
+          EXPECT_LE((shard.data.reshape({-1}) - wanted).abs().max().item<double>(), 1e-10)
+              << shard.name;
+        }
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StrategyNumbers, testing::Values("vit", "resnet"),
+                         [](const auto& of) { return of.param; });
+
+}  // namespace
+}  // namespace paceline::app
