@@ -1,7 +1,8 @@
 #include "paceline/checkpoint/bulk_copy.h"
 
+#include "paceline/base/parallel_for.h"
+
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -25,9 +26,9 @@ void BulkCopy::add(void* to, const void* from, std::size_t size) {
 }
 
 void BulkCopy::run() {
-  std::atomic<std::size_t> next = 0;
-  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
-    for (std::size_t i = next++; i < pieces_.size(); i = next++) stream(pieces_[i]);
+  // at::parallel_for would be a plain loop here: its threads are for sources compiled with OpenMP.
+  base::parallel_for(std::ssize(pieces_), at::get_num_threads(), [&](std::int64_t i) {
+    stream(pieces_[static_cast<std::size_t>(i)]);
     _mm_sfence();
   });
   pieces_.clear();

@@ -5,8 +5,8 @@
 
 namespace paceline::checkpoint {
 
-/// Copies of memory that are done together, by all threads of LibTorch and past the caches: what is
-/// written is not read soon, and to fetch its lines first would cost half as much again.
+/// Copies of memory that are done together, by as many threads as LibTorch has and past the caches:
+/// what is written is not read soon, and to fetch its lines first would cost half as much again.
 class BulkCopy {
  public:
   /// Notes a copy between ranges that do not overlap. Both must stay until run().

@@ -2,12 +2,12 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
 #include "paceline/tensor/element_order.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -65,17 +65,15 @@ struct Stored {
   std::string_view bytes;
 };
 
-/// Those whose bytes do not fit their checksums, by all threads of LibTorch.
+/// Those whose bytes do not fit their checksums, by as many threads as LibTorch has.
 std::vector<const Stored*> damaged_ones(const std::vector<Stored>& slices) {
-  std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::vector<const Stored*> damaged;
-  at::parallel_for(0, at::get_num_threads(), 1, [&](std::int64_t, std::int64_t) {
-    for (std::size_t i = next++; i < slices.size(); i = next++) {
-      if (base::xxh3(slices[i].bytes) == slices[i].slice->checksum) continue;
-      const std::lock_guard lock(mutex);
-      damaged.push_back(&slices[i]);
-    }
+  base::parallel_for(std::ssize(slices), at::get_num_threads(), [&](std::int64_t i) {
+    const Stored& stored = slices[static_cast<std::size_t>(i)];
+    if (base::xxh3(stored.bytes) == stored.slice->checksum) return;
+    const std::lock_guard lock(mutex);
+    damaged.push_back(&stored);
   });
   std::sort(damaged.begin(), damaged.end());
   return damaged;

@@ -28,8 +28,8 @@ class CheckpointReader {
   const TensorRecord* find(const std::string& name) const;
 
   /// Reads slices number share, share + num_shares, ... of all and compares them with their
-  /// checksums, and the headers of all files. Uses LibTorch's threads. Throws CheckpointError that
-  /// names the files and the tensors that are damaged.
+  /// checksums, and the headers of all files. Uses as many threads as LibTorch has. Throws
+  /// CheckpointError that names the files and the tensors that are damaged.
   void verify(int share = 0, int num_shares = 1);
 
   /// A copy of a whole tensor, on the CPU, row-major.

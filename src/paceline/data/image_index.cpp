@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
-#include "paceline/data/parallel_for.h"
+#include "paceline/base/parallel_for.h"
 
 #include <algorithm>
 #include <array>
@@ -244,7 +244,7 @@ ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>
     Builder builder(classes, time_of_change(root));
     const std::vector<std::string> present = list_classes(root);
     std::vector<std::vector<ListedFolder>> listed(present.size());
-    parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
+    base::parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
       const auto which = static_cast<std::size_t>(i);
       listed[which] = list_class(root, present[which]);
     });

@@ -1,7 +1,7 @@
 #include "paceline/data/synth.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/parallel_for.h"
+#include "paceline/base/parallel_for.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -109,7 +109,7 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
   std::int64_t done = 0;
   constexpr std::int64_t kImagesPerPiece = 16;
   const std::int64_t pieces = (total + kImagesPerPiece - 1) / kImagesPerPiece;
-  parallel_for(pieces, num_threads, [&](std::int64_t piece) {
+  base::parallel_for(pieces, num_threads, [&](std::int64_t piece) {
     JpegWriter writer;
     const std::int64_t end = std::min(total, (piece + 1) * kImagesPerPiece);
     for (std::int64_t i = piece * kImagesPerPiece; i < end; ++i) {

@@ -1,4 +1,4 @@
-#include "paceline/data/parallel_for.h"
+#include "paceline/base/parallel_for.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace paceline::data {
+namespace paceline::base {
 
 void parallel_for(std::int64_t count, int num_threads,
                   const std::function<void(std::int64_t)>& work) {
@@ -33,4 +33,4 @@ void parallel_for(std::int64_t count, int num_threads,
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace paceline::data
+}  // namespace paceline::base

@@ -1,4 +1,4 @@
-#include "paceline/data/parallel_for.h"
+#include "paceline/base/parallel_for.h"
 
 #include "paceline/base/error.h"
 
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace paceline::data {
+namespace paceline::base {
 namespace {
 
 TEST(ParallelFor, DoesEachPieceOnceOnAnyNumberOfThreads) {
@@ -39,4 +39,4 @@ TEST(ParallelFor, ThrowsOnceIfAllThreadsThrowAtOnce) {
 }
 
 }  // namespace
-}  // namespace paceline::data
+}  // namespace paceline::base
