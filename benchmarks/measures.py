@@ -325,6 +325,16 @@ def peer_fsdp(workspace, model, batch):
     return workspace.peer("fsdp.py", model, batch, 12, ranks=2, threads=1)["step_ms"]
 
 
+def fsdp_memory(workspace, model, batch, figure):
+    """The peak of a rank's tensors in training, and what paceline predicts of it, in MiB."""
+    def run():
+        workspace.train(FSDP.replace("MODEL", model).replace("BATCH", str(batch)), ranks=2, threads=1)
+        told = json.loads((workspace.folder / "run" / "summary.json").read_text())["peak_memory"]
+        return {name: size / 2**20 for name, size in told.items()}
+
+    return workspace.once(f"memory of {model}", figure, run)
+
+
 # What a strategy costs on one rank, where it has nothing to do.
 
 def own_wrapped(workspace, strategy):
@@ -378,6 +388,11 @@ MEASURES = [
     *[Measure(f"fsdp_{size}", f"FSDP step, {model} b{batch}, two ranks of one thread (peer: fully_shard)", "ms", "≤ 1.0",
               "≤ 0.77", lambda w, model=model, batch=batch: own_fsdp(w, model, batch),
               lambda w, model=model, batch=batch: peer_fsdp(w, model, batch))
+      for size, model, batch in (("tiny", "vit_tiny_patch16_224", 8), ("base", "vit_base_patch32_224", 2))],
+    *[Measure(f"fsdp_memory_{size}", f"FSDP peak of a rank's tensors, {model} b{batch}, two ranks (peer: state + transient + activations by formula)",
+              "MiB", "≤ 1.25", "≤ 1.10",
+              lambda w, model=model, batch=batch: fsdp_memory(w, model, batch, "measured_bytes"),
+              lambda w, model=model, batch=batch: fsdp_memory(w, model, batch, "predicted_bytes"))
       for size, model, batch in (("tiny", "vit_tiny_patch16_224", 8), ("base", "vit_base_patch32_224", 2))],
     *[Measure(f"{strategy}_alone", f"{strategy} on one rank, the launch-bound step (peer: strategy none)", "ms", "≤ 1.03",
               "≤ 1.01", lambda w, strategy=strategy: own_wrapped(w, strategy), own_launch_bound)
