@@ -42,19 +42,15 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
   return config;
 }
 
-}  // namespace
-
-std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
-                                              std::vector<std::string>& notes) {
+std::shared_ptr<nn::Network> build_network(const Recipe& recipe, const Registries& registries) {
   std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
   nn::set_dtype(*network, train::storage_dtype(recipe.train.precision));
-  network->initialize(recipe.run.seed);
-  if (recipe.model.pretrained) {
-    const auto tensors = checkpoint::named_tensors(*network);
-    const checkpoint::ImportReport report =
-        checkpoint::import_weights(*recipe.model.pretrained, tensors, network->head_name());
-    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
-  }
+  return network;
+}
+
+/// The network in its memory order and its way of computing, with its loss.
+std::unique_ptr<train::TrainModel> finish_model(const Recipe& recipe, const Registries& registries,
+                                                std::shared_ptr<nn::Network> network) {
   if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
     throw base::ConfigError(
         fmt::format("model.freeze_batch_norm: {} has no BatchNorm", recipe.model.network.name));
@@ -65,6 +61,29 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   }
   std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
+}
+
+}  // namespace
+
+std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
+                                              std::vector<std::string>& notes) {
+  std::shared_ptr<nn::Network> network = build_network(recipe, registries);
+  network->initialize(recipe.run.seed);
+  if (recipe.model.pretrained) {
+    const auto tensors = checkpoint::named_tensors(*network);
+    const checkpoint::ImportReport report =
+        checkpoint::import_weights(*recipe.model.pretrained, tensors, network->head_name());
+    notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  }
+  return finish_model(recipe, registries, std::move(network));
+}
+
+std::unique_ptr<train::TrainModel> make_model_of_zeros(const Recipe& recipe,
+                                                       const Registries& registries) {
+  std::shared_ptr<nn::Network> network = build_network(recipe, registries);
+  const at::NoGradGuard no_grad;
+  for (const nn::NamedTensor& named : nn::named_parameters(*network)) named.tensor.zero_();
+  return finish_model(recipe, registries, std::move(network));
 }
 
 bool synchronise_batch_norm(const Recipe& recipe, nn::Network& network,

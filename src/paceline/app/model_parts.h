@@ -17,6 +17,10 @@ namespace paceline::app {
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes);
 
+/// The same without values, where only sizes matter.
+std::unique_ptr<train::TrainModel> make_model_of_zeros(const Recipe& recipe,
+                                                       const Registries& registries);
+
 /// Gives BatchNorms the statistics of all ranks if the recipe says so. Returns whether forward
 /// passes then need every rank; `notes` receives that one rank has nothing to synchronise. Throws
 /// ConfigError for a model without BatchNorm. The communicator must outlive the network's training.

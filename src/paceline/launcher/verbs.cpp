@@ -31,7 +31,8 @@ constexpr std::array kVerbs{
     Verb{"data", "synth ...", "make data sets", nullptr},
     Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--steps N] [--json]",
          "measure how training scales over the ranks of this machine", run_bench},
-    Verb{"info", "", "show versions and what this machine offers", nullptr},
+    Verb{"info", "[memory RECIPE [key=value ...] [--nproc N] [--json]]",
+         "show versions and what this machine offers, or what memory a recipe needs", nullptr},
 };
 
 }  // namespace
