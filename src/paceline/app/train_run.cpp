@@ -1,6 +1,7 @@
 #include "paceline/app/train_run.h"
 
 #include "paceline/app/banner.h"
+#include "paceline/app/out_of_memory.h"
 #include "paceline/app/summary.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -191,7 +192,9 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   }
   LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
-  return train_recipe(loaded, request, context);
+  return run_within_memory(loaded.recipe, context.registries, communicator.world_size(),
+                           context.ranks_per_node,
+                           [&] { return train_recipe(loaded, request, context); });
 }
 
 }  // namespace paceline::app
