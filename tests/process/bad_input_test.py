@@ -49,6 +49,19 @@ class BadInput(RunTest):
         result = self.fails(CONFIG, "[rank 0] error:", "train.durtion", arguments=(recipe, "--nproc", 3, "train.durtion=3ba"))
         self.assertEqual(result.err.count("did you mean train.duration?"), 1, str(result))
 
+    def test_too_little_memory(self):
+        recipe = self.write_recipe("vit, img_size: 64, patch_size: 4, embed_dim: 256, depth: 4, num_heads: 4", "large.yaml",
+                                   RECIPE.replace("image_folder, path: DATA, image_size: 32, global_batch_size: 12",
+                                                  "synthetic, num_classes: 4, num_samples: 512, size: 64, global_batch_size: 256"))
+        limit = 3 << 30  # of address space, of which the libraries take a good part
+        result = subprocess.run([str(PACELINE), "train", str(recipe)], cwd=self.root, env=environment(), text=True,
+                                capture_output=True,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(result.returncode, CONFIG, result.stderr)
+        self.assertEqual(result.stderr.count("error: "), 1, result.stderr)
+        for text in ("out of memory with ", "by prediction: activations ", "These would fit: train.grad_accum_steps="):
+            self.assertIn(text, result.stderr)
+
     def test_two_batch_sizes(self):
         self.fails(CONFIG, "data.global_batch_size", "data.batch_size_per_rank", "not both",
                    arguments=(self.write_recipe(), "data.batch_size_per_rank=4"))

@@ -56,6 +56,18 @@ class Config(RunTest):
         self.assertNotIn("resnet50", self.ok("list", "optimizers"))
         self.assertIn("LibTorch 2.11", self.ok("info"))
 
+    def test_info_predicts_memory(self):
+        told = json.loads(self.ok("info", "memory", self.write_recipe(), "--nproc", 2, "--json"))["strategies"]
+        self.assertEqual([row["strategy"] for row in told], ["none", "ddp", "zero1", "zero2", "fsdp", "hsdp"])
+        self.assertEqual([row["ranks"] for row in told], [1, 2, 2, 2, 2, 2])
+        for row in told:
+            parts = ("parameters", "gradients", "optimizer", "activations", "transient", "input")
+            self.assertEqual(sum(row[part] for part in parts), row["total"])
+        self.assertLess(told[4]["parameters"], 0.55 * told[1]["parameters"])
+        table = self.ok("info", "memory", self.write_recipe(), "data.global_batch_size=4")
+        self.assertRegex(table.splitlines()[0], "strategy.*activations.*sum")
+        self.assertIn("measured", self.ok("info", "--help"))
+
     def test_every_verb_that_is_listed_works(self):
         verbs = re.findall(r"^  (\w+)", self.ok("--help"), re.MULTILINE)
         self.assertTrue({"train", "launch", "eval", "info"} <= set(verbs), verbs)

@@ -59,7 +59,7 @@ class MainJob(RunTest):
     def test_dry_run_trains_and_writes_nothing(self):
         before = set(self.root.iterdir())
         result = self.train(self.write_recipe(), "--dry-run", "run.dir=none")
-        for text in ("parameters", "GFLOP", "memory per rank", "12 images a step", "nothing was trained"):
+        for text in ("parameters", "GFLOP", "memory per rank", "activations", "fsdp ", "12 images a step", "nothing was trained"):
             self.assertIn(text, result.err)
         self.assertEqual(set(self.root.iterdir()) - before - {self.root / "recipe.yaml"}, set())
 

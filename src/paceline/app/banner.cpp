@@ -1,10 +1,9 @@
 #include "paceline/app/banner.h"
 
-#include "paceline/app/model_parts.h"
+#include "paceline/app/memory_report.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/parallel/replicated_strategy.h"
 
 namespace paceline::app {
 namespace {
@@ -15,20 +14,6 @@ std::int64_t num_parameters(const Session& session, bool trained_only) {
     if (!trained_only || named.tensor.requires_grad()) count += named.tensor.numel();
   }
   return count;
-}
-
-std::uint64_t bytes_of(const std::vector<tensor::StateShard>& shards) {
-  std::uint64_t bytes = 0;
-  for (const auto& shard : shards) bytes += shard.data.nbytes();
-  return bytes;
-}
-
-std::uint64_t gradient_bytes(parallel::Strategy& strategy) {
-  std::uint64_t bytes = 0;
-  for (const optim::ParamGroup& group : strategy.param_groups()) {
-    for (const optim::ParamSlot& slot : group.slots) bytes += slot.grad.nbytes();
-  }
-  return bytes;
 }
 
 std::string precision_text(const train::TrainerConfig& config) {
@@ -59,48 +44,28 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
       fmt::format("{} at learning rate {:g}, schedule {}; strategy {}; {} threads per rank",
                   recipe.optimizer.name, session.base_lr(), recipe.schedule.name,
                   session.state().strategy->name(), context.num_threads));
+  const MemoryEstimate memory = session.memory();
+  lines.push_back(fmt::format(
+      "memory per rank: {}; activations of a microbatch of {} come on top (--dry-run measures)",
+      describe_parts(memory), memory.batches.microbatch()));
   for (const std::string& note : session.notes()) lines.push_back("note: " + note);
   return lines;
 }
 
-std::vector<std::string> plan(const Recipe& recipe, const Session& session) {
-  const train::TrainState& state = session.state();
+std::vector<std::string> plan(const Recipe& recipe, const Session& session,
+                              const SessionContext& context) {
   const data::ImageSize size = session.image_size();
-  const double flops = state.model->network().flops_per_image(size.height, size.width);
-  const std::uint64_t model = bytes_of(state.strategy->model_state());
-  const std::uint64_t optimizer = bytes_of(state.strategy->optimizer_state(*state.optimizer));
-  const std::int64_t trained = num_parameters(session, true);
-  const std::uint64_t element = c10::elementSize(train::storage_dtype(recipe.train.precision));
-  const std::uint64_t gradients = gradient_bytes(*state.strategy);
-  const auto autocast = autocast_dtype(recipe.train.precision);
-  const std::string copies =
-      autocast ? fmt::format("up to {} of {} copies of weights, ",
-                             base::format_bytes(static_cast<std::uint64_t>(trained) *
-                                                c10::elementSize(*autocast)),
-                             config::enum_name(recipe.train.precision))
-               : "";
-
+  const double flops = session.state().model->network().flops_per_image(size.height, size.width);
   const BatchArithmetic& batches = session.batches();
-  const std::int64_t per_rank =
-      (batches.global_batch_size + batches.world_size - 1) / batches.world_size;
-  const std::int64_t microbatch =
-      (per_rank + batches.grad_accum_steps - 1) / batches.grad_accum_steps;
-  const std::uint64_t input = static_cast<std::uint64_t>(per_rank) * 3 * element *
-                              static_cast<std::uint64_t>(size.height) *
-                              static_cast<std::uint64_t>(size.width);
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("trained parameters: {}", base::format_count(trained)));
+  lines.push_back(
+      fmt::format("trained parameters: {}", base::format_count(num_parameters(session, true))));
   lines.push_back(
       fmt::format("operations: {:.2f} GFLOP forward per image, about {:.1f} TFLOP per step",
                   flops / 1e9, 3 * flops * static_cast<double>(batches.global_batch_size) / 1e12));
-  lines.push_back(fmt::format(
-      "memory per rank: parameters and buffers {}, gradients {}, optimizer {}, {}{} "
-      "batches of input {}; activations of a microbatch of {}{} come on top",
-      base::format_bytes(model), base::format_bytes(gradients), base::format_bytes(optimizer),
-      copies, recipe.data.prefetch_batches + 1,
-      base::format_bytes(input * static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1)),
-      microbatch,
-      gathers_blocks(recipe.parallel.strategy) ? " and the blocks gathered for it" : ""));
+  lines.emplace_back("memory per rank; activations are those measured on a few images, extended:");
+  const auto estimates = estimate_strategies(recipe, context.registries, session.memory_question());
+  for (std::string& line : memory_table(estimates)) lines.push_back("  " + std::move(line));
   return lines;
 }
 

@@ -12,7 +12,9 @@ namespace paceline::app {
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,
                                 const SessionContext& context);
 
-/// What `--dry-run` adds: parameters, floating-point operations, and memory per rank by formula.
-std::vector<std::string> plan(const Recipe& recipe, const Session& session);
+/// What `--dry-run` adds: parameters, floating-point operations, and the memory that a rank needs
+/// under each strategy. For one rank.
+std::vector<std::string> plan(const Recipe& recipe, const Session& session,
+                              const SessionContext& context);
 
 }  // namespace paceline::app

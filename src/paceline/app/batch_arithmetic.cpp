@@ -52,15 +52,21 @@ BatchArithmetic batch_arithmetic(const Recipe& recipe, std::int64_t train_sample
   return result;
 }
 
+std::int64_t BatchArithmetic::images_per_rank() const {
+  return (global_batch_size + world_size - 1) / world_size;
+}
+
+std::int64_t BatchArithmetic::microbatch() const {
+  return (images_per_rank() + grad_accum_steps - 1) / grad_accum_steps;
+}
+
 std::string BatchArithmetic::text() const {
   std::string text = fmt::format("{} images a step", global_batch_size);
   if (world_size > 1 || grad_accum_steps > 1) {
-    const std::int64_t per_rank = (global_batch_size + world_size - 1) / world_size;
-    text += fmt::format(" = {} ranks x {}", world_size, per_rank);
+    text += fmt::format(" = {} ranks x {}", world_size, images_per_rank());
     if (global_batch_size % world_size != 0) text += " (fewer on the last ranks)";
     if (grad_accum_steps > 1) {
-      text += fmt::format(", in {} microbatches of up to {}", grad_accum_steps,
-                          (per_rank + grad_accum_steps - 1) / grad_accum_steps);
+      text += fmt::format(", in {} microbatches of up to {}", grad_accum_steps, microbatch());
     }
   }
   text += fmt::format("; {} steps an epoch", lengths.steps_per_epoch);

@@ -14,6 +14,10 @@ struct BatchArithmetic {
   int grad_accum_steps = 1;
   config::StepLengths lengths;
 
+  /// The largest of all ranks' shares, and of their microbatches.
+  std::int64_t images_per_rank() const;
+  std::int64_t microbatch() const;
+
   /// For the banner: "64 images a step = 2 ranks x 16 x 2 microbatches".
   std::string text() const;
 };

@@ -1,5 +1,9 @@
 #include "paceline/app/data_parts.h"
 
+#include "paceline/tensor/aten.h"
+
+#include <c10/core/CPUAllocator.h>
+
 namespace paceline::app {
 namespace {
 
@@ -17,6 +21,12 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
     transforms.push_back(*registries.transforms.build(component));
   }
   return transforms;
+}
+
+/// By LibTorch's allocator, which counts what it gives out.
+std::shared_ptr<void> allocate_as_tensor(std::size_t size_bytes) {
+  auto memory = std::make_shared<at::DataPtr>(c10::GetCPUAllocator()->allocate(size_bytes));
+  return {memory, memory->get()};
 }
 
 }  // namespace
@@ -44,6 +54,7 @@ void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;
+  options.allocator = allocate_as_tensor;
   part.loader = data::make_data_loader(*part.dataset, *part.pipeline, options);
 }
 

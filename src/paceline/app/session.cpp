@@ -156,6 +156,11 @@ train::FitResult Session::fit() {
   return result;
 }
 
+MemoryQuestion Session::memory_question() const {
+  return {context_.communicator.world_size(), context_.ranks_per_node, image_size(),
+          train_set().size()};
+}
+
 std::vector<std::pair<std::string, std::string>> Session::hparams(
     const config::Node& resolved) const {
   std::vector<std::pair<std::string, std::string>> values;

@@ -3,6 +3,7 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/data_parts.h"
+#include "paceline/app/memory_estimate.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/app/recipe.h"
 #include "paceline/app/run_directory.h"
@@ -60,6 +61,9 @@ class Session {
   data::LoaderCounts loader_counts() const { return train_part_.loader->counts(); }
   data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
   const std::vector<std::string>& notes() const { return notes_; }
+  MemoryQuestion memory_question() const;
+  /// Without activations.
+  MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
   double base_lr() const { return optimizer_plan_->lr; }
 
  private:

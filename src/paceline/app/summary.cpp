@@ -33,29 +33,26 @@ std::uint64_t peak_resident_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-void write_summary(const std::filesystem::path& path, const Session& session,
-                   const train::FitResult& result, base::FileSystem& files) {
+nlohmann::json summary_of(const Session& session, const train::FitResult& result) {
   const train::TrainState& state = session.state();
   const checkpoint::Environment environment =
       checkpoint::current_environment(session.batches().world_size);
   const double elapsed_s = state.clock.elapsed_s;
   const auto samples = static_cast<double>(state.clock.samples);
-  const nlohmann::json summary = {
-      {"ended_by", reason_name(result.reason)},
-      {"ended_because", result.text},
-      {"steps", state.clock.step},
-      {"epochs", state.clock.epoch()},
-      {"samples", state.clock.samples},
-      {"elapsed_s", elapsed_s},
-      {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
-      {"metrics", state.last_eval},
-      {"peak_resident_bytes_rank0", peak_resident_bytes()},
-      {"skipped_samples_rank0", session.loader_counts().skipped_samples},
-      {"world_size", environment.world_size},
-      {"threads_per_rank", environment.threads_per_rank},
-      {"instruction_set", environment.instruction_set},
-      {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
-  write_file_atomically(files, path, summary.dump(2) + "\n");
+  return {{"ended_by", reason_name(result.reason)},
+          {"ended_because", result.text},
+          {"steps", state.clock.step},
+          {"epochs", state.clock.epoch()},
+          {"samples", state.clock.samples},
+          {"elapsed_s", elapsed_s},
+          {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
+          {"metrics", state.last_eval},
+          {"peak_resident_bytes_rank0", peak_resident_bytes()},
+          {"skipped_samples_rank0", session.loader_counts().skipped_samples},
+          {"world_size", environment.world_size},
+          {"threads_per_rank", environment.threads_per_rank},
+          {"instruction_set", environment.instruction_set},
+          {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
 }
 
 }  // namespace paceline::app

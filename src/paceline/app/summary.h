@@ -1,17 +1,17 @@
 #pragma once
 
 #include "paceline/app/session.h"
-#include "paceline/base/file.h"
 #include "paceline/train/trainer.h"
 
-#include <filesystem>
+#include <cstdint>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace paceline::app {
 
-/// Writes summary.json of a run: how it ended, its final metrics, time, throughput, peak memory and
-/// versions. For rank 0.
-void write_summary(const std::filesystem::path& path, const Session& session,
-                   const train::FitResult& result, base::FileSystem& files);
+/// summary.json of a run but for what it says of memory: how it ended, its final metrics, time,
+/// throughput and versions.
+nlohmann::json summary_of(const Session& session, const train::FitResult& result);
 
 /// Largest resident memory of this process so far, in bytes.
 std::uint64_t peak_resident_bytes();

@@ -1,9 +1,11 @@
 #include "paceline/app/train_run.h"
 
 #include "paceline/app/banner.h"
+#include "paceline/app/out_of_memory.h"
 #include "paceline/app/summary.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
@@ -11,6 +13,9 @@
 #include "paceline/config/merge.h"
 #include "paceline/config/resume.h"
 #include "paceline/config/write.h"
+#include "paceline/tensor/memory_count.h"
+
+#include <nlohmann/json.hpp>
 
 namespace paceline::app {
 namespace {
@@ -48,8 +53,16 @@ std::string checkpoint_to_resume(const std::string& resume, const RunDirectory& 
   return choice.path.string();
 }
 
-void report_end(const train::FitResult& result, const Session& session,
-                const RunDirectory& directory) {
+/// The largest of all ranks. Every rank must call it.
+std::uint64_t most_tensor_bytes(comm::Communicator& communicator) {
+  std::uint64_t most = 0;
+  const auto own = std::to_string(tensor::tensor_memory().peak);
+  for (const std::string& text : communicator.all_gather_text(own))
+    most = std::max<std::uint64_t>(most, std::stoull(text));
+  return most;
+}
+
+void report_end(const train::FitResult& result, const Session& session) {
   base::log_info("done after step {}: {}", session.state().clock.step, result.text);
   for (const auto& [name, value] : session.state().last_eval)
     base::log_info("  {} {:.4f}", name, value);
@@ -58,7 +71,86 @@ void report_end(const train::FitResult& result, const Session& session,
     base::log_warning("{} samples could not be read and were replaced; the last was {}",
                       counts.skipped_samples, counts.last_skipped);
   }
+}
+
+/// What a rank needs of memory by prediction, when training is over and its memory free again.
+/// Nothing after a signal, which wants the process gone, or where there is no memory to find out.
+std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimate memory,
+                                             const train::FitResult& result,
+                                             const Registries& registries, data::ImageSize size) {
+  if (result.reason == train::FitResult::Reason::kSignal) return std::nullopt;
+  try {
+    memory.activations =
+        measure_activations(recipe, registries, size).of(memory.batches.microbatch());
+    return memory.total();
+  } catch (const std::exception& error) {
+    base::log_warning("what memory the run needs could not be predicted: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+/// Tells how the run ended and writes summary.json; ends the session.
+void finish_run(std::unique_ptr<Session> session, const Recipe& recipe,
+                const train::FitResult& result, std::uint64_t peak_bytes,
+                const RunDirectory& directory, const SessionContext& context) {
+  report_end(result, *session);
+  nlohmann::json summary = summary_of(*session, result);
+  const MemoryEstimate memory = session->memory();
+  const data::ImageSize size = session->image_size();
+  session.reset();
+  const auto predicted = predicted_bytes(recipe, memory, result, context.registries, size);
+  summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
+  if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
+  write_file_atomically(context.files, directory.summary_file(), summary.dump(2) + "\n");
+  base::log_info("peak memory of a rank's tensors: {} measured{}", base::format_bytes(peak_bytes),
+                 predicted ? ", " + base::format_bytes(*predicted) + " predicted" : "");
   base::log_info("the run is in {}", directory.path().string());
+}
+
+/// What run_training() does once the recipe is read; takes the training set.
+int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
+  comm::Communicator& communicator = context.communicator;
+  const bool is_main_rank = communicator.rank() == 0;
+  auto session = std::make_unique<Session>(
+      loaded.recipe, context,
+      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,
+      std::move(loaded.train_set));
+  agree_with_peers(loaded.resolved, *session, communicator);
+  if (is_main_rank) {
+    for (const std::string& line : banner(loaded.recipe, *session, context)) base::log_info(line);
+    for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
+  }
+  if (request.is_dry_run) {
+    if (is_main_rank) {
+      for (const std::string& line : plan(loaded.recipe, *session, context)) base::log_info(line);
+      base::log_info("dry run: nothing was trained and nothing written");
+    }
+    return 0;
+  }
+
+  std::optional<base::TempDir> scratch;
+  if (request.is_fast_dev_run && is_main_rank) scratch.emplace("paceline-dev-run");
+  const auto wanted = scratch ? std::optional(scratch->path()) : request.run_directory;
+  const RunDirectory directory(wanted, loaded.recipe.run.dir, loaded.recipe.run.name,
+                               request.resume.has_value(), communicator);
+  session->attach(directory, loaded.resolved);
+  if (request.resume) {
+    const std::string path = first_rank_decides(communicator, [&] {
+      return checkpoint_to_resume(*request.resume, directory, loaded.recipe);
+    });
+    if (path.empty()) {
+      session->start_anew();
+    } else {
+      session->resume(path, loaded.resolved);
+    }
+  }
+  tensor::restart_peak();
+  const train::FitResult result = session->fit();
+  const std::uint64_t peak_bytes = most_tensor_bytes(communicator);
+  if (is_main_rank)
+    finish_run(std::move(session), loaded.recipe, result, peak_bytes, directory, context);
+  communicator.barrier();
+  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
 }
 
 }  // namespace
@@ -91,8 +183,8 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
 }
 
 int run_training(const TrainRequest& request, const SessionContext& context) {
+  tensor::count_tensor_memory();
   comm::Communicator& communicator = context.communicator;
-  const bool is_main_rank = communicator.rank() == 0;
   std::vector<std::string> overrides = request.overrides;
   if (request.is_fast_dev_run) {
     for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
@@ -100,46 +192,9 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   }
   LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
-  Session session(
-      loaded.recipe, context,
-      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,
-      std::move(loaded.train_set));
-  agree_with_peers(loaded.resolved, session, communicator);
-  if (is_main_rank) {
-    for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);
-    for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
-  }
-  if (request.is_dry_run) {
-    if (is_main_rank) {
-      for (const std::string& line : plan(loaded.recipe, session)) base::log_info(line);
-      base::log_info("dry run: nothing was trained and nothing written");
-    }
-    return 0;
-  }
-
-  std::optional<base::TempDir> scratch;
-  if (request.is_fast_dev_run && is_main_rank) scratch.emplace("paceline-dev-run");
-  const auto wanted = scratch ? std::optional(scratch->path()) : request.run_directory;
-  const RunDirectory directory(wanted, loaded.recipe.run.dir, loaded.recipe.run.name,
-                               request.resume.has_value(), communicator);
-  session.attach(directory, loaded.resolved);
-  if (request.resume) {
-    const std::string path = first_rank_decides(communicator, [&] {
-      return checkpoint_to_resume(*request.resume, directory, loaded.recipe);
-    });
-    if (path.empty()) {
-      session.start_anew();
-    } else {
-      session.resume(path, loaded.resolved);
-    }
-  }
-  const train::FitResult result = session.fit();
-  if (is_main_rank) {
-    write_summary(directory.summary_file(), session, result, context.files);
-    report_end(result, session, directory);
-  }
-  communicator.barrier();
-  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
+  return run_within_memory(loaded.recipe, context.registries, communicator.world_size(),
+                           context.ranks_per_node,
+                           [&] { return train_recipe(loaded, request, context); });
 }
 
 }  // namespace paceline::app

@@ -36,14 +36,19 @@ at::Tensor allocate(std::size_t bytes, bool is_pinned) {
 
 }  // namespace
 
-void Snapshot::get_memory(std::span<const StateShard> shards) {
+std::size_t Snapshot::size_bytes(std::span<const StateShard> shards) {
   std::size_t size = 0;
-  bool is_on_gpu = false;
   for (const StateShard& shard : shards) {
-    if (!shard.is_writer) continue;
-    size += aligned(shard.data.nbytes());
-    is_on_gpu = is_on_gpu || !shard.data.is_cpu();
+    if (shard.is_writer) size += aligned(shard.data.nbytes());
   }
+  return size;
+}
+
+void Snapshot::get_memory(std::span<const StateShard> shards) {
+  const std::size_t size = size_bytes(shards);
+  const bool is_on_gpu = std::any_of(shards.begin(), shards.end(), [](const StateShard& shard) {
+    return shard.is_writer && !shard.data.is_cpu();
+  });
   if (memory_.defined() && memory_.nbytes() >= size) return;
   memory_.reset();  // before there is other memory
   memory_ = allocate(size, is_on_gpu);

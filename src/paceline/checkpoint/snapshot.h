@@ -3,6 +3,7 @@
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/state_shard.h"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace paceline::checkpoint {
 /// For state on a GPU it is pinned.
 class Snapshot {
  public:
+  /// The memory that a copy of these shards takes.
+  static std::size_t size_bytes(std::span<const tensor::StateShard> shards);
+
   /// Gets the memory for such shards and touches it, which takes longer than to copy into it.
   void reserve(std::span<const tensor::StateShard> shards);
 

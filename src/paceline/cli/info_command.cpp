@@ -1,3 +1,5 @@
+#include "paceline/app/memory_report.h"
+#include "paceline/app/train_run.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/checkpoint/environment.h"
@@ -10,16 +12,73 @@
 #include <fmt/format.h>
 
 namespace paceline::cli {
+namespace {
 
-int run_info(const std::vector<std::string>& arguments) {
-  CLI::App app("Show versions and what this machine offers.", "info");
-  if (!parse_arguments(app, arguments)) return 0;
+struct MemoryArguments {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides;
+  int nproc = 1;
+  int nnodes = 1;
+  bool as_json = false;
+};
+
+CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
+  CLI::App* memory =
+      app.add_subcommand("memory", "Predict the memory of a recipe on rank 0, for every strategy");
+  memory->add_option("recipe", arguments.recipe, "The recipe")->required();
+  memory->add_option("overrides", arguments.overrides, "section.key=value changes");
+  memory->add_option("--nproc", arguments.nproc, "Ranks on each machine")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  memory->add_option("--nnodes", arguments.nnodes, "Machines")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  memory->add_flag("--json", arguments.as_json, "Print one JSON object, in bytes");
+  app.footer(
+      "info memory: state (parameters, gradients, optimizer) is exact, as each strategy lays the\n"
+      "model out among so many ranks. transient is the most that is gathered and on its way to\n"
+      "other ranks at once, by that layout, and the copy that a checkpoint is written from.\n"
+      "activations are measured: forward and backward of 2 and of 4 images in the recipe's\n"
+      "precision, with its activation checkpointing, extended to the microbatch. input are the\n"
+      "batches that the loaders hold. Libraries' scratch memory and code are none of it.");
+  return memory;
+}
+
+void print_memory(const MemoryArguments& arguments) {
+  const auto registries = app::make_registries();
+  const int world_size = arguments.nproc * arguments.nnodes;
+  const app::Recipe recipe =
+      app::load_recipe(arguments.recipe, arguments.overrides, *registries, world_size).recipe;
+  const auto estimates = app::estimate_strategies(
+      recipe, *registries, app::ask_about(recipe, *registries, world_size, arguments.nproc));
+  if (arguments.as_json) {
+    fmt::print("{}\n", app::memory_json(estimates));
+    return;
+  }
+  for (const std::string& line : app::memory_table(estimates)) fmt::print("{}\n", line);
+}
+
+void print_versions() {
   const checkpoint::Environment environment = checkpoint::current_environment(1);
   const launch::Machine machine = launch::this_machine(launch::Environment::of_process());
   const comm::CudaPlugin cuda = comm::load_cuda_plugin();
   fmt::print("paceline {}\nLibTorch {} ({})\nhost {}: {} cores, {} GPUs\nCUDA: {}\n",
              base::kVersion, environment.libtorch, environment.instruction_set, machine.host_name,
              machine.cores, machine.gpus, cuda.handle ? "plug-in loaded" : cuda.reason);
+}
+
+}  // namespace
+
+int run_info(const std::vector<std::string>& arguments) {
+  MemoryArguments memory;
+  CLI::App app("Show versions and what this machine offers.", "info");
+  const CLI::App* asks_memory = add_memory(app, memory);
+  if (!parse_arguments(app, arguments)) return 0;
+  if (*asks_memory) {
+    print_memory(memory);
+  } else {
+    print_versions();
+  }
   return 0;
 }
 

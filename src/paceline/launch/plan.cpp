@@ -188,6 +188,15 @@ bool is_one_rank(const LaunchOptions& options, const Environment& environment) {
       outer.world_size));
 }
 
+void set_library_defaults(Environment& environment) {
+  // Threads that spin while they wait would steal the other ranks' cores.
+  environment.set_default("OMP_WAIT_POLICY", "passive");
+  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
+  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
+  // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
+  environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
+}
+
 Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_port,
                              const std::optional<std::filesystem::path>& log_dir,
                              Environment environment) {
@@ -216,12 +225,7 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   environment.set("PACELINE_RUN_ID", plan.run_id);
   environment.set_default("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   environment.set_default("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
-  // Threads that spin while they wait would steal the other ranks' cores.
-  environment.set_default("OMP_WAIT_POLICY", "passive");
-  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
-  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
-  // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
-  environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
+  set_library_defaults(environment);
   return environment;
 }
 

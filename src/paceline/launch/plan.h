@@ -38,6 +38,10 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
 /// started one process per machine; anything else is a ConfigError.
 bool is_one_rank(const LaunchOptions& options, const Environment& environment);
 
+/// What every rank wants of its libraries, unless the user has set it; also of one that another
+/// launcher has started.
+void set_library_defaults(Environment& environment);
+
 /// The environment of one rank of this machine: `environment` with torchrun's variables,
 /// PACELINE_RUN_ID, and thread settings unless the user has set them.
 Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_port,

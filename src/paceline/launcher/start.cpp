@@ -57,11 +57,7 @@ void make_folder(const fs::path& folder) {
         options.detach ? "--detach" : "--log-dir"));
   if (options.master_addr) environment.set("MASTER_ADDR", *options.master_addr);
   if (options.master_port) environment.set("MASTER_PORT", std::to_string(*options.master_port));
-  environment.set_default("OMP_WAIT_POLICY", "passive");
-  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
-  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
-  // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
-  environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
+  launch::set_library_defaults(environment);
   launch::exec_program(command, environment);
 }
 

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+#include "paceline/launcher/bench.h"
 #include "paceline/launcher/run_control.h"
 #include "paceline/launcher/start.h"
 
@@ -28,7 +29,10 @@ constexpr std::array kVerbs{
          "show, check and explain recipes", nullptr},
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
     Verb{"data", "synth ...", "make data sets", nullptr},
-    Verb{"info", "", "show versions and what this machine offers", nullptr},
+    Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--steps N] [--json]",
+         "measure how training scales over the ranks of this machine", run_bench},
+    Verb{"info", "[memory RECIPE [key=value ...] [--nproc N] [--json]]",
+         "show versions and what this machine offers, or what memory a recipe needs", nullptr},
 };
 
 }  // namespace

@@ -41,6 +41,12 @@ std::vector<NamedTensor> module_buffers(const torch::nn::Module& module) {
   return select_once(module, [](const NamedTensor& named) { return !named.is_parameter; });
 }
 
+std::uint64_t bytes_of(std::span<const NamedTensor> tensors) {
+  std::uint64_t bytes = 0;
+  for (const NamedTensor& named : tensors) bytes += named.tensor.nbytes();
+  return bytes;
+}
+
 std::string list_names(std::span<const std::string> names) {
   constexpr std::size_t kShown = 10;
   std::string text;

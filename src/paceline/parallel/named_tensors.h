@@ -2,6 +2,7 @@
 
 #include "paceline/nn/module_tree.h"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
 /// What gradients do not change: frozen parameters, and buffers. Each once.
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module);
 std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
+
+/// Of all their elements.
+std::uint64_t bytes_of(std::span<const NamedTensor> tensors);
 
 /// For messages: "'a', 'b'", or the first ten and how many more.
 std::string list_names(std::span<const std::string> names);

@@ -221,6 +221,15 @@ void ReplicatedStrategy::state_was_loaded() {
   for (const at::Tensor& flat : values_->flats()) torch::autograd::impl::bump_version(flat);
 }
 
+// Buckets are slices of the gradients, reduced in place.
+StrategyMemory ReplicatedStrategy::memory(int /*num_microbatches*/) const {
+  StrategyMemory memory;
+  for (const at::Tensor& flat : values_->flats()) memory.parameters += flat.nbytes();
+  for (const at::Tensor& flat : gradients_->flats()) memory.gradients += flat.nbytes();
+  memory.parameters += bytes_of(frozen_) + bytes_of(buffers_);
+  return memory;
+}
+
 std::vector<std::string> ReplicatedStrategy::late_parameters() const {
   if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
   return parallel::late_parameters(layout(), reducer_->ready_order());

@@ -46,6 +46,14 @@ class ShardedFlat {
   std::int64_t shard_begin() const { return shard_begin_; }     ///< in elements of the full tensor
   std::int64_t shard_end() const { return shard_begin_ + shard_.numel(); }
 
+  // Bytes, whatever is allocated at the moment.
+  std::uint64_t parameter_bytes() const;  ///< held all the time
+  std::uint64_t gradient_bytes() const;   ///< likewise
+  std::uint64_t gathered_bytes()
+      const;  ///< from a gather to its release(); 0 if the full tensor is kept
+  std::uint64_t full_gradient_bytes() const;  ///< while a backward fills it, until it is reduced
+  std::uint64_t reduced_bytes() const;        ///< the sum on its way into the gradient shard
+
   /// Starts to fill the full tensor with the shards of all ranks; nullptr if there is nothing to
   /// wait for.
   std::unique_ptr<comm::Work> start_gather(std::string_view label);
@@ -73,6 +81,9 @@ class ShardedFlat {
   at::Tensor full_gradient();
   at::Tensor gradient_slot(std::size_t slot);
   bool is_alone() const { return group_.world_size() == 1; }
+  bool is_cast() const { return options_.param_dtype != shard_.scalar_type(); }
+  std::uint64_t world_size() const { return static_cast<std::uint64_t>(group_.world_size()); }
+  std::uint64_t full_bytes() const;
 
   comm::Communicator& group_;
   ShardedFlatOptions options_;

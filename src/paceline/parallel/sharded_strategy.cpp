@@ -14,9 +14,6 @@
 namespace paceline::parallel {
 namespace {
 
-// Sums that lie in memory unreduced while backward goes on.
-constexpr std::size_t kMostReductionsInFlight = 2;
-
 KeepFull keep_full_of(const ShardedConfig& config) {
   return config.reshard_after_forward ? KeepFull::kUntilForwardEnds : KeepFull::kUntilBackwardEnds;
 }

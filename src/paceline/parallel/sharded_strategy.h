@@ -71,12 +71,16 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   std::vector<StateShard> model_state() override;
   std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
   void state_was_loaded() override;
+  StrategyMemory memory(int num_microbatches) const override;
   double exposed_communication_s() const override { return exposed_s_; }
 
   /// Blocks in the order of forward, then what lies in none.
   const std::vector<std::unique_ptr<ShardUnit>>& units() const { return units_; }
 
  private:
+  /// Sums that lie in memory unreduced while backward goes on.
+  static constexpr std::size_t kMostReductionsInFlight = 2;
+
   /// Where a parameter lies.
   struct Place {
     std::size_t unit;
@@ -110,6 +114,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void end_pass();
   /// Whether this pass ends with a reduction.
   bool reduces_now() const { return !accumulates_full_gradients_ || is_last_microbatch_; }
+
+  std::uint64_t most_gathered(std::size_t block) const;
+  std::uint64_t most_unreduced(std::size_t block, bool holds_all) const;
 
   std::vector<at::Tensor> grad_shards() const;
   std::vector<Slice> optimizer_slices() const;

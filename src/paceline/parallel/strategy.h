@@ -24,6 +24,16 @@ using tensor::StateShard;
 /// Gives a parameter its first values, in place.
 using FillValues = std::function<void(const nn::NamedTensor& parameter)>;
 
+/// Bytes that a strategy needs on this rank, padding included.
+struct StrategyMemory {
+  std::uint64_t parameters = 0;  ///< and buffers: what is held all the time
+  std::uint64_t gradients = 0;   ///< likewise
+  /// The most that comes and goes at once in a step: gathered parameters, gradients on their way to
+  /// other ranks. A gradient that autograd has made and the strategy has not yet taken is none of
+  /// it.
+  std::uint64_t transient = 0;
+};
+
 /// Trains one model on many ranks: lays out its state, synchronises gradients, clips them, and says
 /// what each rank saves. Every rank must call every function in the same order.
 ///
@@ -88,6 +98,9 @@ class Strategy {
   virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
+
+  /// After prepare(), from the same layout that it made. `num_microbatches` are those of a step.
+  virtual StrategyMemory memory(int num_microbatches) const = 0;
 
   /// Seconds that this step has waited for the network so far, forward and backward; what work hid
   /// is not counted. begin_microbatch of a step's first microbatch starts again from 0.

@@ -19,6 +19,9 @@ TEST(FakeCommunicator, BehavesAsIfPeersHeldTheSame) {
   const at::Tensor gathered = at::empty({3000}, at::kLong);
   communicator->all_gather(gathered, tensor)->wait();
   EXPECT_TRUE(gathered.equal(at::arange(3).repeat({1000})));
+  gathered.fill_(-1).narrow(0, 6, 3).copy_(tensor);
+  communicator->all_gather(gathered, gathered.narrow(0, 6, 3))->wait();
+  EXPECT_TRUE(gathered.equal(at::arange(3).repeat({1000}))) << "in place";
   const at::Tensor slice = at::empty({2}, at::kLong);
   communicator->reduce_scatter(slice, at::arange(2000))->wait();
   EXPECT_TRUE(slice.equal(at::arange(4, 6)));

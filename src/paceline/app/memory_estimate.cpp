@@ -1,0 +1,208 @@
+#include "paceline/app/memory_estimate.h"
+
+#include "paceline/app/data_parts.h"
+#include "paceline/app/model_parts.h"
+#include "paceline/base/error.h"
+#include "paceline/checkpoint/snapshot.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/nn/init.h"
+#include "paceline/tensor/autocast.h"
+#include "paceline/tensor/memory_count.h"
+#include "paceline/train/run_state.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace paceline::app {
+namespace {
+
+constexpr std::array kStrategies{ParallelStrategy::kNone,  ParallelStrategy::kDdp,
+                                 ParallelStrategy::kZero1, ParallelStrategy::kZero2,
+                                 ParallelStrategy::kFsdp,  ParallelStrategy::kHsdp};
+
+// BatchNorm wants more than one value per channel.
+constexpr std::int64_t kFewImages = 2;
+constexpr std::int64_t kMoreImages = 4;
+
+/// A model of zeros under its strategy, as rank 0 of a world without peers has it.
+struct Prepared {
+  std::unique_ptr<comm::Communicator> communicator;
+  train::TrainState state;
+};
+
+Prepared prepare(const Recipe& recipe, const Registries& registries, int world_size,
+                 int ranks_per_node) {
+  Prepared made;
+  made.communicator = comm::make_fake_communicator(0, world_size);
+  made.state.model = make_model(recipe, registries);
+  const auto plan = registries.optimizers.build(recipe.optimizer);
+  made.state.strategy = make_strategy(recipe, *made.communicator, ranks_per_node);
+  const auto zeros = [](const nn::NamedTensor& parameter) { nn::constant(parameter.tensor, 0.0); };
+  made.state.strategy->prepare(made.state.model->network(), plan->rules, zeros);
+  made.state.optimizer = plan->make(made.state.strategy->param_groups());
+  return made;
+}
+
+train::Batch blank_batch(const Recipe& recipe, data::ImageSize size, std::int64_t images) {
+  train::Batch batch;
+  const auto order =
+      recipe.train.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+  batch.inputs = at::zeros({images, 3, size.height, size.width},
+                           at::dtype(train::storage_dtype(recipe.train.precision)))
+                     .contiguous(order);
+  batch.targets = at::zeros({images}, at::kLong);
+  batch.size = images;
+  batch.global_size = images;
+  return batch;
+}
+
+/// The most that forward and backward add while they last.
+std::int64_t peak_of_pass(train::TrainState& state, const Recipe& recipe, data::ImageSize size,
+                          std::int64_t images) {
+  const train::Batch batch = blank_batch(recipe, size, images);
+  const std::int64_t before = tensor::tensor_memory().current;
+  tensor::restart_peak();
+  state.strategy->begin_microbatch(true, true);
+  {
+    const tensor::AutocastGuard autocast(at::kCPU, autocast_dtype(recipe.train.precision));
+    state.outputs = state.model->forward(batch, {});
+    state.loss = state.model->loss(state.outputs, batch);
+  }
+  state.strategy->backward(state.loss, 1.0);
+  state.strategy->finish_gradients();
+  state.outputs.reset();
+  state.loss.reset();
+  return tensor::tensor_memory().peak - before;
+}
+
+/// Whether weights are gathered in a type of their own, so that autocast makes no copies of them.
+bool gathers_casts(const Recipe& recipe) {
+  const ParallelStrategy strategy = recipe.parallel.strategy;
+  if (strategy == ParallelStrategy::kAuto || strategy == ParallelStrategy::kNone ||
+      strategy == ParallelStrategy::kDdp)
+    return false;
+  return recipe.parallel.fsdp.param_dtype ||
+         (gathers_blocks(strategy) && autocast_dtype(recipe.train.precision));
+}
+
+Recipe with_strategy(const Recipe& recipe, ParallelStrategy strategy) {
+  Recipe changed = recipe;
+  changed.parallel.strategy = strategy;
+  if (strategy != ParallelStrategy::kHsdp) changed.parallel.fsdp.shard_group_size.reset();
+  return changed;
+}
+
+std::uint64_t input_bytes(const Recipe& recipe, const BatchArithmetic& batches,
+                          data::ImageSize size) {
+  const auto pixels = static_cast<std::uint64_t>(batches.images_per_rank()) * 3 *
+                      static_cast<std::uint64_t>(size.height) *
+                      static_cast<std::uint64_t>(size.width);
+  const auto held = static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1);
+  const auto dtype = train::storage_dtype(recipe.train.precision);
+  return 2 * held * pixels * sizeof(float) +
+         (dtype == at::kFloat ? 0 : pixels * c10::elementSize(dtype));
+}
+
+/// Groups of ranks that each hold the whole state count alone: the others hold the same.
+int ranks_that_share(const Recipe& recipe, const MemoryQuestion& question) {
+  switch (recipe.parallel.strategy) {
+    case ParallelStrategy::kNone:
+      return 1;
+    case ParallelStrategy::kHsdp:
+      return recipe.parallel.fsdp.shard_group_size.value_or(question.ranks_per_node);
+    default:
+      return question.world_size;
+  }
+}
+
+MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
+                        const MemoryQuestion& question, const ActivationBytes& activations) {
+  const int sharing = ranks_that_share(recipe, question);
+  if (question.world_size % sharing != 0) {
+    throw base::ConfigError(
+        fmt::format("parallel.fsdp.shard_group_size: {} does not divide {} ranks", sharing,
+                    question.world_size));
+  }
+  const bool is_alone = recipe.parallel.strategy == ParallelStrategy::kNone;
+  const BatchArithmetic batches =
+      batch_arithmetic(recipe, question.train_samples, is_alone ? 1 : question.world_size);
+  const Prepared made = prepare(recipe, registries, sharing, sharing);
+  MemoryEstimate result = state_memory(recipe, made.state, batches, question.image_size);
+  result.strategy = recipe.parallel.strategy;
+  result.activations = activations.of(batches.microbatch());
+  return result;
+}
+
+}  // namespace
+
+std::uint64_t ActivationBytes::of(std::int64_t images) const {
+  return static_cast<std::uint64_t>(
+      std::llround(std::max(0.0, fixed + per_image * static_cast<double>(images))));
+}
+
+MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
+                            const BatchArithmetic& batches, data::ImageSize size) {
+  const parallel::StrategyMemory memory = state.strategy->memory(batches.grad_accum_steps);
+  MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
+  result.parameters = memory.parameters;
+  result.gradients = memory.gradients;
+  for (const optim::SlotState& kind : state.optimizer->state()) {
+    for (const at::Tensor& tensor : kind.tensors) result.optimizer += tensor.nbytes();
+  }
+  result.transient = memory.transient;
+  if (recipe.checkpoint.async)
+    result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state));
+  result.input = input_bytes(recipe, batches, size);
+  return result;
+}
+
+ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
+                                    data::ImageSize size) {
+  tensor::count_tensor_memory();
+  // On one rank a strategy holds nothing for a while: what comes and goes is autograd's.
+  Recipe alone = with_strategy(
+      recipe, gathers_casts(recipe) ? recipe.parallel.strategy : ParallelStrategy::kNone);
+  if (alone.parallel.strategy == ParallelStrategy::kHsdp) alone.parallel.fsdp.shard_group_size = 1;
+  Prepared made = prepare(alone, registries, 1, 1);
+  made.state.model->set_training(true);
+  const auto few = static_cast<double>(peak_of_pass(made.state, alone, size, kFewImages));
+  const auto more = static_cast<double>(peak_of_pass(made.state, alone, size, kMoreImages));
+  ActivationBytes bytes;
+  bytes.per_image = (more - few) / static_cast<double>(kMoreImages - kFewImages);
+  bytes.fixed = few - bytes.per_image * static_cast<double>(kFewImages);
+  return bytes;
+}
+
+MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,
+                         int ranks_per_node) {
+  const DataPart part = open_data(recipe, registries, data::Split::kTrain);
+  return {world_size, ranks_per_node, part.pipeline->output_size(), part.dataset->size()};
+}
+
+MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registries,
+                               const MemoryQuestion& question) {
+  Recipe asked = recipe;
+  if (asked.parallel.strategy == ParallelStrategy::kAuto) {
+    asked.parallel.strategy =
+        question.world_size > 1 ? ParallelStrategy::kDdp : ParallelStrategy::kNone;
+  }
+  const ActivationBytes activations = measure_activations(asked, registries, question.image_size);
+  return estimate(asked, registries, question, activations);
+}
+
+std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Registries& registries,
+                                                const MemoryQuestion& question) {
+  std::array<std::optional<ActivationBytes>, 2> measured;  // without casts that are gathered, with
+  std::vector<MemoryEstimate> estimates;
+  for (const ParallelStrategy strategy : kStrategies) {
+    const Recipe asked = with_strategy(recipe, strategy);
+    auto& activations = measured[gathers_casts(asked) ? 1 : 0];
+    if (!activations) activations = measure_activations(asked, registries, question.image_size);
+    estimates.push_back(estimate(asked, registries, question, *activations));
+  }
+  return estimates;
+}
+
+}  // namespace paceline::app

@@ -1,0 +1,104 @@
+#include "paceline/launcher/scaling.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/launch/environment.h"
+#include "paceline/launch/rank_info.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::launcher {
+namespace {
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double speed_up(const ScalingRow& row, const ScalingRow& first) {
+  return row.rate.images_per_s / first.rate.images_per_s;
+}
+
+double efficiency(const ScalingRow& row, const ScalingRow& first) {
+  return speed_up(row, first) * first.ranks / row.ranks;
+}
+
+double of_ceiling(const ScalingRow& row) {
+  return row.rate.images_per_s / row.ceiling_images_per_s;
+}
+
+}  // namespace
+
+TrainingRate training_rate(std::string_view metrics, int warm_up) {
+  struct Step {
+    double wall_time;
+    double samples;
+  };
+  std::optional<Step> last;
+  std::vector<double> seconds;
+  std::vector<double> images;
+  int seen = 0;
+  for (const std::string& line : base::split(metrics, '\n')) {
+    if (line.empty()) continue;
+    const nlohmann::json values = nlohmann::json::parse(line);
+    if (!values.contains("train/loss")) continue;
+    const Step step{values.at("wall_time").get<double>(), values.at("samples").get<double>()};
+    if (++seen > warm_up && last) {
+      seconds.push_back(step.wall_time - last->wall_time);
+      images.push_back(step.samples - last->samples);
+    }
+    last = step;
+  }
+  if (seconds.empty()) {
+    throw base::ConfigError(fmt::format(
+        "the run ended after {} steps, of which {} are warm-up: give more --steps", seen, warm_up));
+  }
+  const double images_per_step = median(images);
+  return {images_per_step / median(seconds), images_per_step};
+}
+
+std::vector<int> parse_rank_counts(std::string_view text) {
+  std::vector<int> counts;
+  for (const std::string& part : base::split(text, ',')) {
+    counts.push_back(
+        launch::parse_int("--nproc (numbers of ranks, as in 1,2,4)", part, 1, launch::kMaxRanks));
+    if (counts.size() > 1 && counts.back() <= counts[counts.size() - 2]) {
+      throw base::ConfigError(fmt::format(
+          "--nproc wants numbers of ranks that grow, as in 1,2,4, but it is \"{}\"", text));
+    }
+  }
+  return counts;
+}
+
+std::vector<std::string> scaling_table(std::span<const ScalingRow> rows) {
+  std::vector<std::string> lines{fmt::format("{:>5}{:>13}{:>12}{:>10}{:>12}{:>21}{:>12}", "ranks",
+                                             "images/step", "images/s", "speed-up", "efficiency",
+                                             "independent images/s", "of that")};
+  for (const ScalingRow& row : rows) {
+    lines.push_back(fmt::format("{:>5}{:>13.0f}{:>12.1f}{:>10.2f}{:>12.2f}{:>21.1f}{:>12.2f}",
+                                row.ranks, row.rate.images_per_step, row.rate.images_per_s,
+                                speed_up(row, rows.front()), efficiency(row, rows.front()),
+                                row.ceiling_images_per_s, of_ceiling(row)));
+  }
+  return lines;
+}
+
+std::string scaling_json(std::span<const ScalingRow> rows, const std::string& threads_per_rank) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ScalingRow& row : rows) {
+    list.push_back({{"ranks", row.ranks},
+                    {"images_per_step", row.rate.images_per_step},
+                    {"images_per_s", row.rate.images_per_s},
+                    {"speed_up", speed_up(row, rows.front())},
+                    {"efficiency", efficiency(row, rows.front())},
+                    {"ceiling_images_per_s", row.ceiling_images_per_s},
+                    {"of_ceiling", of_ceiling(row)}});
+  }
+  return nlohmann::json{{"threads_per_rank", std::stoi(threads_per_rank)}, {"rows", list}}.dump(2);
+}
+
+}  // namespace paceline::launcher

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::launcher {
+
+/// How fast a run trains after its warm-up.
+struct TrainingRate {
+  double images_per_s = 0;
+  double images_per_step = 0;
+};
+
+/// By the median of the steps in metrics.jsonl after `warm_up` steps. Throws ConfigError if the run
+/// ended too soon for that.
+TrainingRate training_rate(std::string_view metrics, int warm_up);
+
+/// One number of ranks.
+struct ScalingRow {
+  int ranks = 1;
+  TrainingRate rate;
+  /// The sum of so many processes of one rank, each for itself, that run at the same time: what the
+  /// machine gives without any communication.
+  double ceiling_images_per_s = 0;
+};
+
+/// "1,2,4": growing. Throws ConfigError.
+std::vector<int> parse_rank_counts(std::string_view text);
+
+/// A table, a line each; speed-up and efficiency are relative to the first row.
+std::vector<std::string> scaling_table(std::span<const ScalingRow> rows);
+/// One JSON object with the same.
+std::string scaling_json(std::span<const ScalingRow> rows, const std::string& threads_per_rank);
+
+}  // namespace paceline::launcher

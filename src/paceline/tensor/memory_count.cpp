@@ -1,0 +1,66 @@
+#include "paceline/tensor/memory_count.h"
+
+#include "paceline/tensor/aten.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <c10/core/CPUAllocator.h>
+#include <malloc.h>
+
+namespace paceline::tensor {
+namespace {
+
+/// Stands before LibTorch's allocator. What it gives out lies as before, so that the raw interface
+/// stays.
+class CountingAllocator final : public c10::Allocator {
+ public:
+  /// LibTorch keeps a pointer to its allocator for ever, hence the one object per process.
+  static CountingAllocator& instance() {
+    static CountingAllocator allocator;
+    return allocator;
+  }
+
+  c10::DataPtr allocate(std::size_t size_bytes) override {
+    c10::DataPtr data = below_.allocate(size_bytes);
+    if (!data.compare_exchange_deleter(below_.raw_deleter(), &release)) return data;
+    const auto size = static_cast<std::int64_t>(malloc_usable_size(data.get()));
+    const std::int64_t now = current_.fetch_add(size, std::memory_order_relaxed) + size;
+    std::int64_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+    return data;
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, std::size_t count) const override {
+    default_copy_data(to, from, count);
+  }
+
+  TensorMemory memory() const { return {current_.load(), peak_.load()}; }
+  void restart_peak() { peak_ = current_.load(); }
+
+ private:
+  static void release(void* data) {
+    CountingAllocator& self = instance();
+    self.current_.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(data)),
+                            std::memory_order_relaxed);
+    self.below_.raw_deleter()(data);
+  }
+
+  c10::Allocator& below_ = *c10::GetDefaultCPUAllocator();
+  std::atomic<std::int64_t> current_{0};
+  std::atomic<std::int64_t> peak_{0};
+};
+
+}  // namespace
+
+void count_tensor_memory() {
+  if (c10::GetCPUAllocator() != &CountingAllocator::instance())
+    c10::SetCPUAllocator(&CountingAllocator::instance());
+}
+
+TensorMemory tensor_memory() { return CountingAllocator::instance().memory(); }
+
+void restart_peak() { CountingAllocator::instance().restart_peak(); }
+
+}  // namespace paceline::tensor

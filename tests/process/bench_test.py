@@ -1,0 +1,68 @@
+"""paceline bench scaling: what it measures, what it says, and that it leaves nothing behind."""
+
+import json
+import pathlib
+import signal
+import tempfile
+import unittest
+
+from paceline_process import RunTest, environment, paceline, start, wait_until
+
+
+class Scaling(RunTest):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="paceline-test-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+
+    def tearDown(self):
+        self.assertEqual(list(self.scratch.iterdir()), [], "it removes what it wrote")
+
+    def bench(self, *arguments):
+        return paceline("bench", "scaling", *arguments, cwd=self.root, env=environment(TMPDIR=self.scratch))
+
+    def test_each_number_of_ranks_beside_independent_processes(self):
+        result = self.bench(self.write_recipe(), "--nproc", "1,2", "--steps", 4, "--warm-up", 2, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.err.splitlines(), [
+            "paceline: 1 rank of 1 thread(s)", "paceline: 2 ranks of 1 thread(s)",
+            "paceline: 2 independent processes"], "plain lines in a pipe")
+        told = json.loads(result.out)
+        self.assertEqual(told["threads_per_rank"], 1)
+        one, two = told["rows"]
+        self.assertEqual([one["ranks"], two["ranks"]], [1, 2])
+        self.assertEqual([one["images_per_step"], two["images_per_step"]], [12, 12], "the recipe's global batch")
+        self.assertEqual(one["ceiling_images_per_s"], one["images_per_s"])
+        self.assertAlmostEqual(two["speed_up"], two["images_per_s"] / one["images_per_s"])
+        self.assertAlmostEqual(two["of_ceiling"], two["images_per_s"] / two["ceiling_images_per_s"])
+
+    def test_a_batch_per_rank_grows_with_the_ranks(self):
+        result = self.bench(self.write_recipe(), "data.global_batch_size=null", "data.batch_size_per_rank=3",
+                            "--nproc=2", "--steps=3", "--warm-up=1")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out.splitlines()[-1], r"^ +2 +6 ")
+
+    def test_bad_input_gets_one_clear_error(self):
+        recipe = self.write_recipe()
+        for code, text, arguments in (
+                (2, "numbers of ranks that grow", (recipe, "--nproc", "2,1")),
+                (2, "did you mean --nproc?", (recipe, "--nprc", "2")),
+                (2, "wants a recipe", ()),
+                (2, "did you mean optimizer.lr?", (recipe, "optimizer.lrr=1")),
+                (3, "nowhere", (recipe, "data.path=nowhere"))):
+            result = self.bench(*arguments)
+            self.assertEqual(result.code, code, str(result))
+            self.assertEqual(result.err.count("error: "), 1, str(result))
+            self.assertIn(text, result.err)
+
+    def test_a_signal_ends_all_of_it(self):
+        process = start("bench", "scaling", self.write_recipe(), "--nproc", 2, "--steps", 1_000_000, cwd=self.root,
+                        env=environment(TMPDIR=self.scratch))
+        wait_until(lambda: list(self.scratch.glob("*/ranks-2/metrics.jsonl")), "the first steps")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, output)
+
+
+if __name__ == "__main__":
+    unittest.main()

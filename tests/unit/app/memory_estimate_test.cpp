@@ -1,0 +1,171 @@
+#include "paceline/app/memory_estimate.h"
+
+#include "paceline/app/model_parts.h"
+#include "paceline/base/error.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/config/load.h"
+#include "paceline/tensor/autocast.h"
+#include "paceline/tensor/memory_count.h"
+#include "paceline/train/train_state.h"
+#include "support/one_thread.h"
+#include "support/temp_folder.h"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+/// Much state beside few activations, so that a part of either that is forgotten shows.
+constexpr const char* kWideVit = R"(
+model:      {name: vit, img_size: 32, patch_size: 8, embed_dim: 192, depth: 3, num_heads: 3}
+data:       {name: synthetic, num_samples: 64, num_val_samples: 4, num_classes: 5, size: 32,
+             batch_size_per_rank: 8, num_threads: 1}
+optimizer:  {name: adamw, lr: 0.01}
+checkpoint: {async: false}
+)";
+constexpr int kRanks = 4;
+
+class MemoryEstimateTest : public ::testing::Test {
+ protected:
+  Recipe load(const std::vector<std::string>& overrides = {}) const {
+    return config::load<Recipe>(folder_.write("recipe.yaml", kWideVit), overrides,
+                                {registries_->catalogs(), kRanks})
+        .value;
+  }
+  MemoryQuestion question(const Recipe& recipe) const {
+    return ask_about(recipe, *registries_, kRanks, kRanks);
+  }
+  MemoryEstimate estimate(const std::vector<std::string>& overrides) const {
+    const Recipe recipe = load(overrides);
+    return estimate_memory(recipe, *registries_, question(recipe));
+  }
+  /// The most that tensors take in a step of as many microbatches as the recipe says, on rank 0 of
+  /// a world without peers, with model and optimizer.
+  std::int64_t measure_step(const Recipe& recipe, int ranks) const;
+
+  test::TempFolder folder_;
+  std::unique_ptr<Registries> registries_ = make_registries();
+};
+
+std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) const {
+  tensor::count_tensor_memory();
+  const std::int64_t before = tensor::tensor_memory().current;
+  const auto communicator = comm::make_fake_communicator(0, ranks);
+  std::vector<std::string> notes;
+  const auto model = make_model(recipe, *registries_);
+  const auto values = initial_values(recipe, model->network(), notes);
+  const auto plan = registries_->optimizers.build(recipe.optimizer);
+  const auto strategy = make_strategy(recipe, *communicator, ranks);
+  strategy->prepare(model->network(), plan->rules, values);
+  const auto optimizer = plan->make(strategy->param_groups());
+  tensor::restart_peak();
+  for (int step = 0; step < 2; ++step) {
+    for (int i = 0; i < recipe.train.grad_accum_steps; ++i) {
+      const std::int64_t images = 8 / recipe.train.grad_accum_steps;
+      train::Batch batch;
+      batch.inputs = at::randn({images, 3, 32, 32});
+      batch.targets = at::zeros({images}, at::kLong);
+      strategy->begin_microbatch(i == 0, i + 1 == recipe.train.grad_accum_steps);
+      at::Tensor loss;
+      {
+        const tensor::AutocastGuard autocast(at::kCPU, autocast_dtype(recipe.train.precision));
+        loss = model->loss(model->forward(batch, {}), batch);
+      }
+      strategy->backward(loss, 1.0);
+    }
+    strategy->finish_gradients();
+    strategy->clip_grad_norm(1.0);
+    optimizer->step(0.01);
+  }
+  return tensor::tensor_memory().peak - before;
+}
+
+TEST_F(MemoryEstimateTest, AStepTakesWhatWasPredicted) {
+  const test::OneThread one_thread;
+  const std::string plain = "train.precision=fp32";
+  const std::string bf16 = "train.precision=bf16";
+  const std::string two_microbatches = "train.grad_accum_steps=2";
+  const std::string checkpointing = "train.activation_checkpointing={every: 1}";
+  const std::string narrow_sums = "parallel.fsdp.reduce_dtype=bf16";
+  const std::map<std::string, std::vector<std::string>> settings{
+      {"none", {plain, bf16, checkpointing}},
+      {"ddp", {plain}},
+      {"zero1", {plain, two_microbatches}},
+      {"zero2", {plain, narrow_sums}},
+      {"fsdp",
+       {plain, bf16, two_microbatches, checkpointing, "parallel.fsdp.reshard_after_forward=false"}},
+      {"hsdp", {plain}}};
+  for (const auto& [strategy, changes] : settings) {
+    for (const std::string& change : changes) {
+      const Recipe recipe = load({"parallel.strategy=" + strategy, change});
+      const MemoryEstimate predicted = estimate_memory(recipe, *registries_, question(recipe));
+      const auto expected = static_cast<double>(predicted.total() - predicted.input);
+      const auto measured =
+          static_cast<double>(measure_step(recipe, strategy == "none" ? 1 : kRanks));
+      EXPECT_LE(measured, 1.02 * expected) << strategy << ' ' << change;
+      // Nothing is on its way when most activations are there, so the sum is a little too much.
+      EXPECT_GE(measured, 0.75 * expected) << strategy << ' ' << change;
+    }
+  }
+}
+
+TEST_F(MemoryEstimateTest, ShardsAreAnEqualShareOfTheState) {
+  const MemoryEstimate whole = estimate({"parallel.strategy=ddp"});
+  const auto share = [](std::uint64_t bytes) { return static_cast<double>(bytes) / kRanks; };
+  for (const std::string strategy : {"fsdp", "hsdp"}) {
+    const MemoryEstimate sharded = estimate({"parallel.strategy=" + strategy});
+    EXPECT_GE(static_cast<double>(sharded.parameters), share(whole.parameters)) << strategy;
+    EXPECT_LE(static_cast<double>(sharded.parameters), 1.005 * share(whole.parameters)) << strategy;
+    EXPECT_LE(static_cast<double>(sharded.gradients), 1.005 * share(whole.gradients)) << strategy;
+    EXPECT_LE(static_cast<double>(sharded.optimizer), 1.005 * share(whole.optimizer)) << strategy;
+  }
+  const MemoryEstimate zero = estimate({"parallel.strategy=zero2"});
+  EXPECT_GE(zero.parameters, whole.parameters) << "only gradients and optimizer are cut";
+  EXPECT_LE(static_cast<double>(zero.gradients), 1.005 * share(whole.gradients));
+  EXPECT_LE(static_cast<double>(zero.optimizer), 1.005 * share(whole.optimizer));
+}
+
+TEST_F(MemoryEstimateTest, HsdpSharesWithinItsGroupOnly) {
+  const auto fsdp = estimate({"parallel.strategy=fsdp"});
+  const auto pairs = estimate({"parallel.strategy=hsdp", "parallel.fsdp.shard_group_size=2"});
+  EXPECT_NEAR(static_cast<double>(pairs.gradients), 2.0 * static_cast<double>(fsdp.gradients),
+              0.01 * static_cast<double>(fsdp.gradients));
+  EXPECT_THROW(estimate({"parallel.strategy=hsdp", "parallel.fsdp.shard_group_size=3"}),
+               base::ConfigError);
+}
+
+TEST_F(MemoryEstimateTest, ActivationsFollowThePrecisionAndTheMicrobatch) {
+  const std::string many = "data.batch_size_per_rank=64";
+  const MemoryEstimate plain = estimate({many});
+  EXPECT_EQ(plain.strategy, ParallelStrategy::kDdp) << "what auto is on several ranks";
+  EXPECT_LT(estimate({many, "train.precision=bf16"}).activations, 7 * plain.activations / 10);
+  EXPECT_LT(estimate({many, "train.activation_checkpointing={every: 1}"}).activations,
+            65 * plain.activations / 100);
+  EXPECT_LT(estimate({many, "train.grad_accum_steps=2"}).activations, 6 * plain.activations / 10);
+  EXPECT_EQ(estimate({many, "train.grad_accum_steps=2"}).input, plain.input);
+}
+
+TEST_F(MemoryEstimateTest, ACheckpointInTheBackgroundTakesACopyOfWhatARankWrites) {
+  const MemoryEstimate waits = estimate({});
+  const MemoryEstimate copies = estimate({"checkpoint.async=true"});
+  const std::uint64_t copy = copies.transient - waits.transient;
+  const auto written = static_cast<double>(waits.parameters + waits.optimizer);
+  EXPECT_NEAR(static_cast<double>(copy), written, 0.01 * written);
+}
+
+TEST_F(MemoryEstimateTest, EveryStrategyIsEstimatedAndNoneIsAlone) {
+  const Recipe recipe = load();
+  const auto estimates = estimate_strategies(recipe, *registries_, question(recipe));
+  ASSERT_EQ(estimates.size(), 6U);
+  EXPECT_EQ(estimates[0].strategy, ParallelStrategy::kNone);
+  EXPECT_EQ(estimates[0].batches.world_size, 1);
+  EXPECT_EQ(estimates[5].strategy, ParallelStrategy::kHsdp);
+  EXPECT_EQ(estimates[5].batches.world_size, kRanks);
+  EXPECT_EQ(estimates[0].batches.microbatch(), 8);
+}
+
+}  // namespace
+}  // namespace paceline::app
