@@ -5,6 +5,7 @@
 #include "paceline/data/transforms/schema.h"
 #include "paceline/loggers/console.h"
 #include "paceline/loggers/jsonl.h"
+#include "paceline/loggers/system.h"
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
 #include "paceline/optim/adamw.h"
@@ -100,6 +101,7 @@ void add_observers(Registries& registries) {
       });
   registries.loggers.add<loggers::ConsoleConfig>(loggers::make_console_sink);
   registries.loggers.add<loggers::JsonlConfig>(loggers::make_jsonl_sink);
+  registries.loggers.add<loggers::SystemConfig>(loggers::make_system_monitor);
   registries.loggers.add<loggers::TensorboardConfig>(loggers::make_tensorboard_sink);
 }
 

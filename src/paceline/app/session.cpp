@@ -1,5 +1,6 @@
 #include "paceline/app/session.h"
 
+#include "paceline/app/local_ranks.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -88,9 +89,10 @@ void Session::build_engine() {
 void Session::attach(const RunDirectory& directory, const config::Node& resolved) {
   run_directory_ = directory.path();
   const std::string text = config::to_yaml(resolved);
+  std::vector<metrics::LocalRank> local_ranks = ranks_beside_first(context_.communicator, "");
   if (context_.communicator.rank() == 0) {
     write_file_atomically(context_.files, directory.config_file(), text);
-    make_sinks(run_directory_);
+    make_sinks(run_directory_, std::move(local_ranks));
     const auto values = hparams(resolved);
     for (metrics::MetricSink* sink : sink_pointers_) sink->log_hparams(values);
   }
@@ -103,9 +105,11 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
       batches_.lengths, context_.files);
 }
 
-void Session::make_sinks(const std::filesystem::path& run_directory) {
+void Session::make_sinks(const std::filesystem::path& run_directory,
+                         std::vector<metrics::LocalRank> local_ranks) {
   const loggers::SinkContext sink_context{run_directory, batches_.lengths.total_steps,
-                                          &context_.files};
+                                          &context_.files, std::move(local_ranks),
+                                          context_.cores_per_node};
   for (const auto& [name, component] : recipe_.loggers) {
     sinks_.push_back(context_.registries.loggers.build(component, sink_context));
     sink_pointers_.push_back(sinks_.back().get());
@@ -153,6 +157,16 @@ train::FitResult Session::fit() {
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();
   return result;
+}
+
+std::map<std::string, std::map<std::string, double>> Session::summaries() const {
+  std::map<std::string, std::map<std::string, double>> summaries;
+  for (metrics::MetricSink* sink : sink_pointers_) {
+    for (const auto& [name, value] : sink->summarise()) {
+      summaries[std::string(sink->name())][name] = value;
+    }
+  }
+  return summaries;
 }
 
 std::vector<std::pair<std::string, std::string>> Session::hparams(

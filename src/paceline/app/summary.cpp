@@ -40,7 +40,7 @@ void write_summary(const std::filesystem::path& path, const Session& session,
       checkpoint::current_environment(session.batches().world_size);
   const double elapsed_s = state.clock.elapsed_s;
   const auto samples = static_cast<double>(state.clock.samples);
-  const nlohmann::json summary = {
+  nlohmann::json summary = {
       {"ended_by", reason_name(result.reason)},
       {"ended_because", result.text},
       {"steps", state.clock.step},
@@ -55,6 +55,7 @@ void write_summary(const std::filesystem::path& path, const Session& session,
       {"threads_per_rank", environment.threads_per_rank},
       {"instruction_set", environment.instruction_set},
       {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
+  for (const auto& [logger, values] : session.summaries()) summary[logger] = values;
   write_file_atomically(files, path, summary.dump(2) + "\n");
 }
 

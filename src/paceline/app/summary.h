@@ -8,8 +8,8 @@
 
 namespace paceline::app {
 
-/// Writes summary.json of a run: how it ended, its final metrics, time, throughput, peak memory and
-/// versions. For rank 0.
+/// Writes summary.json of a run: how it ended, its final metrics, time, throughput, use of the
+/// machine, peak memory and versions. Ends what loggers measure themselves. For rank 0.
 void write_summary(const std::filesystem::path& path, const Session& session,
                    const train::FitResult& result, base::FileSystem& files);
 

@@ -33,8 +33,8 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   const auto registries = app::make_registries();
   const std::unique_ptr<comm::Communicator> communicator = comm::connect(comm::group_options(info));
   base::RealFileSystem files;
-  const int exit_code = work(
-      {*registries, *communicator, files, signals.received(), num_threads, info.local_world_size});
+  const int exit_code = work({*registries, *communicator, files, signals.received(), num_threads,
+                              info.local_world_size, launch::available_cores()});
   communicator->shutdown();
   return exit_code;
 }
