@@ -29,7 +29,7 @@ ROOTS = [
     "optim/adamw.h", "optim/grad_scaler.h", "optim/schedules.h", "optim/sgd.h",
     "parallel/distributed_data_parallel.h", "parallel/replicated_strategy.h", "parallel/strategy.h",
     "parallel/sharded_strategy.h", "parallel/sync_batch_norm.h",
-    "tensor/autocast.h", "tensor/draws.h", "tensor/torch.h",
+    "tensor/autocast.h", "tensor/device.h", "tensor/draws.h", "tensor/torch.h",
     "train/algorithm.h", "train/checkpoint_saver.h", "train/classification.h", "train/evaluator.h",
     "train/trainer.h", "train/run_state.h",
 ]

@@ -10,6 +10,8 @@
 #include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
+#include <cstdlib>
+
 namespace paceline::app {
 namespace {
 
@@ -43,6 +45,16 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
 }
 
 }  // namespace
+
+void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
+  if (device.place().is_cpu()) return;
+  const bool is_deterministic = recipe.run.deterministic;
+  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::Context& torch = at::globalContext();
+  torch.setBenchmarkCuDNN(!is_deterministic);
+  torch.setDeterministicCuDNN(is_deterministic);
+  torch.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
+}
 
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries,
                                               std::vector<std::string>& notes) {

@@ -8,6 +8,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/resume.h"
+#include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
@@ -46,8 +47,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
     recipe_.train.duration.any_of.push_back(
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
   }
+  choose_kernels(recipe_, context.device);
   const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
-                        context.num_threads};
+                        context.num_threads, &context.device};
   make_loader(train_part_, recipe_, batches_.global_batch_size, data::Split::kTrain, place);
   make_loader(val_part_, recipe_, batches_.global_batch_size, data::Split::kVal, place);
   train_part_.loader->start();  // reads the first batches while the model is built
@@ -56,6 +58,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   if (recipe_.train.precision == train::Precision::kFloat16)
     state_.scaler.emplace(recipe_.train.grad_scaler);
   state_.model = make_model(recipe_, context.registries, notes_);
+  nn::set_device(state_.model->network(), context.device.place());
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   data::check_num_classes(*val_part_.dataset, num_classes);
@@ -64,7 +67,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
-      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};
+      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal, context_.device};
   engine_->fire(train::Event::kInit, state_, run);
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules);
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
@@ -89,7 +92,8 @@ void Session::build_engine() {
 void Session::attach(const RunDirectory& directory, const config::Node& resolved) {
   run_directory_ = directory.path();
   const std::string text = config::to_yaml(resolved);
-  std::vector<metrics::LocalRank> local_ranks = ranks_beside_first(context_.communicator, "");
+  std::vector<metrics::LocalRank> local_ranks =
+      ranks_beside_first(context_.communicator, context_.device.uuid());
   if (context_.communicator.rank() == 0) {
     write_file_atomically(context_.files, directory.config_file(), text);
     make_sinks(run_directory_, std::move(local_ranks));
@@ -142,8 +146,8 @@ void Session::start_anew() {
 }
 
 train::FitResult Session::fit() {
-  const train::RunContext run{context_.communicator, run_directory_, recipe_.run.seed,
-                              sink_pointers_, context_.received_signal};
+  const train::RunContext run{context_.communicator, run_directory_,           recipe_.run.seed,
+                              sink_pointers_,        context_.received_signal, context_.device};
   train::Trainer trainer({.state = state_,
                           .run = run,
                           .engine = *engine_,

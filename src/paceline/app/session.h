@@ -25,9 +25,10 @@ struct SessionContext {
   comm::Communicator& communicator;
   base::FileSystem& files;
   const std::atomic<int>& received_signal;
-  int num_threads = 1;     ///< of this rank
-  int ranks_per_node = 1;  ///< on this rank's node
-  int cores_per_node = 1;  ///< that the ranks of this node share
+  int num_threads = 1;                            ///< of this rank
+  int ranks_per_node = 1;                         ///< on this rank's node
+  int cores_per_node = 1;                         ///< that the ranks of this node share
+  tensor::Device& device = tensor::cpu_device();  ///< of this rank
 };
 
 /// All objects of one training run, built from a recipe and wired together.

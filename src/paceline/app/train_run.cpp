@@ -65,7 +65,7 @@ void report_end(const train::FitResult& result, const Session& session,
 
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size) {
+                         int world_size, at::DeviceType device) {
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
   std::unique_ptr<data::Dataset> train_set;
@@ -76,7 +76,7 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
     learnt.set("model", config::Node::map())
         .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
   }
-  const auto choice = train::choose_precision(loaded.value.train.precision, at::kCPU);
+  const auto choice = train::choose_precision(loaded.value.train.precision, device);
   if (choice.precision != loaded.value.train.precision) {
     const std::string name(config::enum_name(choice.precision));
     learnt.set("train", config::Node::map()).set("precision", config::Node::scalar(name));
@@ -98,8 +98,8 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
     for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
       overrides.push_back(std::move(text));
   }
-  LoadedRecipe loaded =
-      load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
+  LoadedRecipe loaded = load_recipe(request.recipe, overrides, context.registries,
+                                    communicator.world_size(), context.device.place().type());
   Session session(
       loaded.recipe, context,
       request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,

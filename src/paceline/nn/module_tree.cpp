@@ -39,6 +39,13 @@ void set_dtype(torch::nn::Module& module, at::ScalarType dtype) {
   }
 }
 
+void set_device(torch::nn::Module& module, at::Device device) {
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& item : state_dict(module)) {
+    if (item.tensor.device() != device) item.tensor.set_data(item.tensor.to(device));
+  }
+}
+
 void set_channels_last(torch::nn::Module& module) {
   const at::NoGradGuard no_grad;
   for (const NamedTensor& item : named_parameters(module)) {

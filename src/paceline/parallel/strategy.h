@@ -75,6 +75,10 @@ class Strategy {
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
 
+  /// Whether the work of a step, from begin_microbatch to finish_gradients, may be recorded once
+  /// and replayed: it uses the same memory in every step.
+  virtual bool can_be_recorded() const { return false; }
+
   /// Seconds spent waiting for the network in the last step that backward did not hide.
   virtual double exposed_communication_s() const = 0;
   /// Parameters whose gradients came later in the last step than the order of communication

@@ -5,6 +5,7 @@
 #include "paceline/train/condition.h"
 #include "paceline/train/precision.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct ActivationCheckpointing {
   int every = 1;
 };
 
+/// What is done to a step besides running its operations one by one.
+enum class Compile { kNone, kGraph };
+
 /// The `train` section of a recipe.
 struct TrainerConfig {
   config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
@@ -23,6 +27,7 @@ struct TrainerConfig {
   Precision precision = Precision::kFloat32;
   optim::GradScalerConfig grad_scaler;
   bool channels_last = true;
+  Compile compile = Compile::kNone;
   int grad_accum_steps = 1;
   std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
@@ -35,6 +40,12 @@ struct TrainerConfig {
 };
 
 }  // namespace paceline::train
+
+template <>
+struct paceline::config::EnumNames<paceline::train::Compile> {
+  static constexpr std::array names{EnumName{paceline::train::Compile::kNone, "none"},
+                                    EnumName{paceline::train::Compile::kGraph, "graph"}};
+};
 
 template <>
 struct paceline::config::Schema<paceline::train::ActivationCheckpointing> {
@@ -66,6 +77,11 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_scaler, "grad_scaler", "The factor on the loss of precision fp16."),
       field(&Config::channels_last, "channels_last",
             "Images and convolution weights in NHWC order in memory."),
+      field(&Config::compile, "compile",
+            "graph: record the kernels of a step's gradients once and replay them, which spares a "
+            "GPU the launching; where that cannot be done the log says why and the run goes on "
+            "without. none: launch each kernel.",
+            MayChangeOnResume{}),
       field(&Config::grad_accum_steps, "grad_accum_steps",
             "Microbatches per rank and optimizer step.", AtLeast{1}),
       field(&Config::activation_checkpointing, "activation_checkpointing",

@@ -97,7 +97,10 @@ class RecordingStrategy final : public parallel::Strategy {
   std::vector<tensor::StateShard> model_state() override { return {}; }
   std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
   void state_was_loaded() override {}
+  bool can_be_recorded() const override { return is_recordable; }
   double exposed_communication_s() const override { return 0; }
+
+  bool is_recordable = true;
 
  private:
   Calls& calls_;
@@ -278,7 +281,7 @@ struct ScriptedRun {
     callbacks.push_back(std::make_unique<Watcher>(watch));
     train::Engine engine({}, std::move(callbacks));
     metrics::MetricSink* const sinks[] = {&sink};
-    const train::RunContext run{communicator, {}, 1, sinks, signal};
+    const train::RunContext run{communicator, {}, 1, sinks, signal, *device};
     train::Evaluator evaluator(*val_loader, "val");
     return train::Trainer({.state = state,
                            .run = run,
@@ -295,6 +298,7 @@ struct ScriptedRun {
 
   comm::Communicator& communicator;
   std::atomic<int> signal{0};
+  tensor::Device* device = &tensor::cpu_device();
   OwnedLoader train_loader;
   OwnedLoader val_loader;
   train::TrainState state;
