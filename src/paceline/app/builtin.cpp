@@ -1,6 +1,7 @@
 #include "paceline/app/builtin.h"
 
 #include "paceline/callbacks/early_stop.h"
+#include "paceline/callbacks/memory_snapshot.h"
 #include "paceline/data/transforms/presets.h"
 #include "paceline/data/transforms/schema.h"
 #include "paceline/loggers/console.h"
@@ -95,6 +96,10 @@ void add_optimization(Registries& registries) {
 }
 
 void add_observers(Registries& registries) {
+  registries.callbacks.add<callbacks::MemorySnapshotConfig>(
+      [](const callbacks::MemorySnapshotConfig& config) {
+        return std::make_unique<callbacks::MemorySnapshot>(config);
+      });
   registries.callbacks.add<callbacks::EarlyStopConfig>(
       [](const callbacks::EarlyStopConfig& config) {
         return std::make_unique<callbacks::EarlyStop>(config);
