@@ -9,7 +9,8 @@ if(NOT toolkit_dir)
 endif()
 set(cuda_include_dirs "")
 set(missing_headers "")
-foreach(header cuda_runtime.h crt/host_config.h cublas_v2.h cusparse.h cusolverDn.h nccl.h)
+foreach(header cuda_runtime.h crt/host_config.h cublas_v2.h cusparse.h cusolverDn.h nccl.h
+        nvtx3/nvToolsExt.h)
   string(MAKE_C_IDENTIFIER PACELINE_CUDA_${header} variable)
   find_path(${variable} ${header} NO_DEFAULT_PATH PATHS
     ${toolkit_dir}/include ${nvidia_dir}/cu13/include ${nvidia_dir}/nccl/include /usr/include)
@@ -34,6 +35,6 @@ set_target_properties(paceline_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib UNITY_BUILD OFF CXX_VISIBILITY_PRESET hidden)
 target_compile_definitions(paceline_cuda PRIVATE USE_C10D_NCCL)
 target_include_directories(paceline_cuda SYSTEM PRIVATE ${cuda_include_dirs})
-target_link_libraries(paceline_cuda PRIVATE paceline_compile_options paceline::ext::torch
+target_link_libraries(paceline_cuda PRIVATE paceline_compile_options paceline::ext::fmt paceline::ext::torch
   -Wl,--no-as-needed ${PACELINE_TORCH_DIR}/lib/libtorch_cuda.so ${PACELINE_TORCH_DIR}/lib/libc10_cuda.so
   -Wl,--as-needed)

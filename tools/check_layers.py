@@ -5,7 +5,7 @@ import re
 from source_tree import ROOT, finish, module_of, read_layers, tracked_files
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
-CUDA_HEADER = re.compile(r"^(cuda|cublas|cudnn|nccl|nvml|nvToolsExt|c10/cuda|ATen/cuda|torch/csrc/cuda)")
+CUDA_HEADER = re.compile(r"^(cuda|cublas|cudnn|nccl|nvml|nvToolsExt|nvtx|c10/cuda|ATen/cuda|torch/csrc/cuda)")
 TORCH_HEADER = re.compile(r"^(ATen|c10|torch|caffe2)/")
 
 

@@ -53,6 +53,7 @@ cat <<TEXT
 The run lies in $run:
   config.yaml       the recipe with every value resolved
   metrics.jsonl     every step and evaluation; events.out.tfevents.* the same for TensorBoard
+  system.jsonl      what the ranks used of the machine meanwhile
   checkpoints/      the newest and the best; paceline eval and paceline export read them
   summary.json      how it ended
 TEXT

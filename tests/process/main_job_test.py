@@ -27,10 +27,23 @@ class MainJob(RunTest):
         self.assertEqual((summary["steps"], summary["samples"], summary["world_size"]), (15, 180, 2))
         self.assertEqual(summary["metrics"]["val/loss"], evals[-1]["val/loss"])
         self.assertTrue(list(run.glob("events.out.tfevents.*")))
+        self.machine_was_watched(run, summary["system"])
         self.assertIn("global_batch_size: 12", (run / "config.yaml").read_text())
 
         self.evaluation_equals_the_last_one(run, evals[-1])
         self.export_holds_the_models_tensors(run)
+
+    def machine_was_watched(self, run, summary):
+        lines = [json.loads(line) for line in (run / "system.jsonl").read_text().splitlines()]
+        self.assertIn(lines[-1]["step"], range(1, 16))
+        for line in lines:
+            self.assertEqual([rank["rank"] for rank in line["ranks"]], [0, 1])
+            for rank in line["ranks"]:
+                self.assertGreater(rank["cpu_cores"], 0)
+                self.assertGreater(rank["resident_bytes"], 50e6)  # LibTorch alone takes more
+        self.assertTrue(0 < summary["cpu_utilization_mean"] <= summary["cpu_utilization_p95"] * 1.01)
+        self.assertGreaterEqual(summary["peak_resident_bytes"],
+                                max(rank["resident_bytes"] for line in lines for rank in line["ranks"]))
 
     def evaluation_equals_the_last_one(self, run, last):
         for ranks in (1, 2, 3):

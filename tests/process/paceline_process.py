@@ -130,7 +130,7 @@ data:      {name: image_folder, path: DATA, image_size: 32, global_batch_size: 1
 train:     {duration: 3ep}
 optimizer: {name: sgd, lr: 0.05}
 schedule:  {name: cosine, warmup: 4ba}
-loggers:   {jsonl: , tensorboard: }
+loggers:   {jsonl: , system: , tensorboard: }
 """
 
 # A transformer that trains in milliseconds.

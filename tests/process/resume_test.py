@@ -1,5 +1,6 @@
 """A run that was stopped or killed anywhere ends with the same bits as one that was not."""
 
+import json
 import os
 import random
 import signal
@@ -54,6 +55,9 @@ class Resume(RunTest):
             self.assertIn("asked for it", output)
             self.finish(run)
             self.assert_same_run(run, reference)
+            times = [json.loads(line)["wall_time"] for line in (run / "system.jsonl").read_text().splitlines()]
+            self.assertGreaterEqual(len(times), 2)  # both starts ended with a line
+            self.assertEqual(times, sorted(times))
 
     def test_killed_again_and_again(self):
         reference = self.reference("resnet18")

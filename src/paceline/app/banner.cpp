@@ -31,6 +31,9 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
   const data::ImageSize size = session.image_size();
   std::vector<std::string> lines;
   lines.push_back(fmt::format("paceline {}: {}", base::kVersion, context.communicator.describe()));
+  if (context.device.is_queued()) {
+    lines.push_back("device of rank 0: " + context.device.describe());
+  }
   lines.push_back(fmt::format(
       "data: {} training and {} validation images, {} classes, {} x {} pixels",
       base::format_count(session.train_set().size()), base::format_count(session.val_set().size()),

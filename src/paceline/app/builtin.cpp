@@ -1,10 +1,12 @@
 #include "paceline/app/builtin.h"
 
 #include "paceline/callbacks/early_stop.h"
+#include "paceline/callbacks/memory_snapshot.h"
 #include "paceline/data/transforms/presets.h"
 #include "paceline/data/transforms/schema.h"
 #include "paceline/loggers/console.h"
 #include "paceline/loggers/jsonl.h"
+#include "paceline/loggers/system.h"
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
 #include "paceline/optim/adamw.h"
@@ -94,12 +96,17 @@ void add_optimization(Registries& registries) {
 }
 
 void add_observers(Registries& registries) {
+  registries.callbacks.add<callbacks::MemorySnapshotConfig>(
+      [](const callbacks::MemorySnapshotConfig& config) {
+        return std::make_unique<callbacks::MemorySnapshot>(config);
+      });
   registries.callbacks.add<callbacks::EarlyStopConfig>(
       [](const callbacks::EarlyStopConfig& config) {
         return std::make_unique<callbacks::EarlyStop>(config);
       });
   registries.loggers.add<loggers::ConsoleConfig>(loggers::make_console_sink);
   registries.loggers.add<loggers::JsonlConfig>(loggers::make_jsonl_sink);
+  registries.loggers.add<loggers::SystemConfig>(loggers::make_system_monitor);
   registries.loggers.add<loggers::TensorboardConfig>(loggers::make_tensorboard_sink);
 }
 

@@ -54,7 +54,13 @@ void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;
-  options.allocator = allocate_as_tensor;
+  if (place.device != nullptr && place.device->is_queued()) {
+    options.allocator = [device = place.device](std::size_t size_bytes) {
+      return device->allocate_host(size_bytes);
+    };
+  } else {
+    options.allocator = allocate_as_tensor;
+  }
   part.loader = data::make_data_loader(*part.dataset, *part.pipeline, options);
 }
 

@@ -5,6 +5,7 @@
 #include "paceline/app/recipe.h"
 #include "paceline/data/loader.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/tensor/device.h"
 
 #include <memory>
 
@@ -21,7 +22,8 @@ struct DataPart {
 struct DataPlace {
   int rank = 0;
   int world_size = 1;
-  int num_threads = 1;  ///< that this rank has for all its work
+  int num_threads = 1;               ///< that this rank has for all its work
+  tensor::Device* device = nullptr;  ///< that batches are copied to; nullptr: none
 };
 
 /// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,

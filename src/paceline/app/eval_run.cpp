@@ -6,6 +6,7 @@
 #include "paceline/config/bind.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
+#include "paceline/nn/module_tree.h"
 
 #include <array>
 
@@ -23,7 +24,8 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
   Recipe recipe = config::bind<Recipe>(
       node, {context.registries.catalogs(), context.communicator.world_size()});
   recipe.model.pretrained.reset();  // the checkpoint's weights take its place
-  recipe.train.precision = train::choose_precision(recipe.train.precision, at::kCPU).precision;
+  recipe.train.precision =
+      train::choose_precision(recipe.train.precision, context.device.place().type()).precision;
   return recipe;
 }
 
@@ -37,14 +39,17 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);
 
+  choose_kernels(recipe, context.device);
   DataPart part = open_data(recipe, context.registries, data::Split::kVal);
   const std::int64_t batch_size = recipe.data.batch_size_per_rank
                                       ? *recipe.data.batch_size_per_rank * communicator.world_size()
                                       : recipe.data.global_batch_size.value_or(256);
-  make_loader(part, recipe, batch_size, data::Split::kVal,
-              {communicator.rank(), communicator.world_size(), context.num_threads});
+  make_loader(
+      part, recipe, batch_size, data::Split::kVal,
+      {communicator.rank(), communicator.world_size(), context.num_threads, &context.device});
   part.loader->start();
   const auto model = make_model(recipe, context.registries);
+  nn::set_device(model->network(), context.device.place());
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
@@ -53,7 +58,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                   communicator);
   strategy->state_was_loaded();
 
-  const train::RunContext run{communicator, {}, recipe.run.seed, {}, context.received_signal};
+  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.received_signal,
+                              context.device};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
   const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);
   if (!result) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
+#include <cstdlib>
 #include <unordered_map>
 
 namespace paceline::app {
@@ -45,6 +46,16 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
 }
 
 }  // namespace
+
+void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
+  if (device.place().is_cpu()) return;
+  const bool is_deterministic = recipe.run.deterministic;
+  if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  at::Context& torch = at::globalContext();
+  torch.setBenchmarkCuDNN(!is_deterministic);
+  torch.setDeterministicCuDNN(is_deterministic);
+  torch.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
+}
 
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries) {
   std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
@@ -85,8 +96,9 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
   return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
     const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
     if (import && import->copy(origin.name, parameter.tensor)) return;
-    network.initialize_parameter({origin.name, parameter.tensor},
-                                 {.seed = seed, .index = origin.number});
+    const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
+    network.initialize_parameter({origin.name, host}, {.seed = seed, .index = origin.number});
+    if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);
   };
 }
 

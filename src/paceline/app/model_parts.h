@@ -12,6 +12,10 @@
 
 namespace paceline::app {
 
+/// Lets a GPU take the kernels that are fastest there or, with run.deterministic, none whose result
+/// depends on timing. To be called before the first tensor is there.
+void choose_kernels(const Recipe& recipe, const tensor::Device& device);
+
 /// The model of a recipe in its dtype and memory order. Its parameters have no memory before a
 /// strategy is prepared with their initial_values().
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries);

@@ -64,8 +64,10 @@ struct Recipe {
   config::ComponentMap algorithms;
   config::ComponentMap callbacks;
   train::CheckpointConfig checkpoint;
-  config::ComponentMap loggers{
-      {"console", {"console"}}, {"jsonl", {"jsonl"}}, {"tensorboard", {"tensorboard"}}};
+  config::ComponentMap loggers{{"console", {"console"}},
+                               {"jsonl", {"jsonl"}},
+                               {"system", {"system"}},
+                               {"tensorboard", {"tensorboard"}}};
 };
 
 }  // namespace paceline::app

@@ -1,5 +1,6 @@
 #include "paceline/app/session.h"
 
+#include "paceline/app/local_ranks.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -7,6 +8,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/resume.h"
+#include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
@@ -45,8 +47,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
     recipe_.train.duration.any_of.push_back(
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
   }
+  choose_kernels(recipe_, context.device);
   const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
-                        context.num_threads};
+                        context.num_threads, &context.device};
   make_loader(train_part_, recipe_, batches_.global_batch_size, data::Split::kTrain, place);
   make_loader(val_part_, recipe_, batches_.global_batch_size, data::Split::kVal, place);
   train_part_.loader->start();  // reads the first batches while the model is built
@@ -55,6 +58,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   if (recipe_.train.precision == train::Precision::kFloat16)
     state_.scaler.emplace(recipe_.train.grad_scaler);
   state_.model = make_model(recipe_, context.registries);
+  nn::set_device(state_.model->network(), context.device.place());
   const auto values = initial_values(recipe_, state_.model->network(), notes_);
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
@@ -64,7 +68,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
-      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal};
+      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal, context_.device};
   engine_->fire(train::Event::kInit, state_, run);
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
@@ -89,9 +93,11 @@ void Session::build_engine() {
 void Session::attach(const RunDirectory& directory, const config::Node& resolved) {
   run_directory_ = directory.path();
   const std::string text = config::to_yaml(resolved);
+  std::vector<metrics::LocalRank> local_ranks =
+      ranks_beside_first(context_.communicator, context_.device.uuid());
   if (context_.communicator.rank() == 0) {
     write_file_atomically(context_.files, directory.config_file(), text);
-    make_sinks(run_directory_);
+    make_sinks(run_directory_, std::move(local_ranks));
     const auto values = hparams(resolved);
     for (metrics::MetricSink* sink : sink_pointers_) sink->log_hparams(values);
   }
@@ -104,9 +110,11 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
       batches_.lengths, context_.files);
 }
 
-void Session::make_sinks(const std::filesystem::path& run_directory) {
+void Session::make_sinks(const std::filesystem::path& run_directory,
+                         std::vector<metrics::LocalRank> local_ranks) {
   const loggers::SinkContext sink_context{run_directory, batches_.lengths.total_steps,
-                                          &context_.files};
+                                          &context_.files, std::move(local_ranks),
+                                          context_.cores_per_node};
   for (const auto& [name, component] : recipe_.loggers) {
     sinks_.push_back(context_.registries.loggers.build(component, sink_context));
     sink_pointers_.push_back(sinks_.back().get());
@@ -139,8 +147,8 @@ void Session::start_anew() {
 }
 
 train::FitResult Session::fit() {
-  const train::RunContext run{context_.communicator, run_directory_, recipe_.run.seed,
-                              sink_pointers_, context_.received_signal};
+  const train::RunContext run{context_.communicator, run_directory_,           recipe_.run.seed,
+                              sink_pointers_,        context_.received_signal, context_.device};
   train::Trainer trainer({.state = state_,
                           .run = run,
                           .engine = *engine_,
@@ -159,6 +167,16 @@ train::FitResult Session::fit() {
 MemoryQuestion Session::memory_question() const {
   return {context_.communicator.world_size(), context_.ranks_per_node, image_size(),
           train_set().size()};
+}
+
+std::map<std::string, std::map<std::string, double>> Session::summaries() const {
+  std::map<std::string, std::map<std::string, double>> summaries;
+  for (metrics::MetricSink* sink : sink_pointers_) {
+    for (const auto& [name, value] : sink->summarise()) {
+      summaries[std::string(sink->name())][name] = value;
+    }
+  }
+  return summaries;
 }
 
 std::vector<std::pair<std::string, std::string>> Session::hparams(

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,8 +27,10 @@ struct SessionContext {
   comm::Communicator& communicator;
   base::FileSystem& files;
   const std::atomic<int>& received_signal;
-  int num_threads = 1;     ///< of this rank
-  int ranks_per_node = 1;  ///< on this rank's node
+  int num_threads = 1;                            ///< of this rank
+  int ranks_per_node = 1;                         ///< on this rank's node
+  int cores_per_node = 1;                         ///< that the ranks of this node share
+  tensor::Device& device = tensor::cpu_device();  ///< of this rank
 };
 
 /// All objects of one training run, built from a recipe and wired together.
@@ -65,10 +68,13 @@ class Session {
   /// Without activations.
   MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
   double base_lr() const { return optimizer_plan_->lr; }
+  /// Of each logger that measured something itself; ends that. For the end of the run.
+  std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
   void build_engine();
-  void make_sinks(const std::filesystem::path& run_directory);
+  void make_sinks(const std::filesystem::path& run_directory,
+                  std::vector<metrics::LocalRank> local_ranks);
   std::vector<std::pair<std::string, std::string>> hparams(const config::Node& resolved) const;
 
   Recipe recipe_;

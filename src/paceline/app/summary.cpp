@@ -39,20 +39,23 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       checkpoint::current_environment(session.batches().world_size);
   const double elapsed_s = state.clock.elapsed_s;
   const auto samples = static_cast<double>(state.clock.samples);
-  return {{"ended_by", reason_name(result.reason)},
-          {"ended_because", result.text},
-          {"steps", state.clock.step},
-          {"epochs", state.clock.epoch()},
-          {"samples", state.clock.samples},
-          {"elapsed_s", elapsed_s},
-          {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
-          {"metrics", state.last_eval},
-          {"peak_resident_bytes_rank0", peak_resident_bytes()},
-          {"skipped_samples_rank0", session.loader_counts().skipped_samples},
-          {"world_size", environment.world_size},
-          {"threads_per_rank", environment.threads_per_rank},
-          {"instruction_set", environment.instruction_set},
-          {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
+  nlohmann::json summary = {
+      {"ended_by", reason_name(result.reason)},
+      {"ended_because", result.text},
+      {"steps", state.clock.step},
+      {"epochs", state.clock.epoch()},
+      {"samples", state.clock.samples},
+      {"elapsed_s", elapsed_s},
+      {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
+      {"metrics", state.last_eval},
+      {"peak_resident_bytes_rank0", peak_resident_bytes()},
+      {"skipped_samples_rank0", session.loader_counts().skipped_samples},
+      {"world_size", environment.world_size},
+      {"threads_per_rank", environment.threads_per_rank},
+      {"instruction_set", environment.instruction_set},
+      {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
+  for (const auto& [logger, values] : session.summaries()) summary[logger] = values;
+  return summary;
 }
 
 }  // namespace paceline::app

@@ -10,7 +10,7 @@
 namespace paceline::app {
 
 /// summary.json of a run but for what it says of memory: how it ended, its final metrics, time,
-/// throughput and versions.
+/// throughput, use of the machine and versions. Ends what loggers measure themselves.
 nlohmann::json summary_of(const Session& session, const train::FitResult& result);
 
 /// Largest resident memory of this process so far, in bytes.

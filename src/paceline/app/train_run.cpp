@@ -53,11 +53,14 @@ std::string checkpoint_to_resume(const std::string& resume, const RunDirectory& 
   return choice.path.string();
 }
 
-/// The largest of all ranks. Every rank must call it.
-std::uint64_t most_tensor_bytes(comm::Communicator& communicator) {
+/// The most that a rank's tensors held, on the device where they train; the largest of all ranks.
+/// Every rank must call it.
+std::uint64_t most_tensor_bytes(const SessionContext& context) {
   std::uint64_t most = 0;
-  const auto own = std::to_string(tensor::tensor_memory().peak);
-  for (const std::string& text : communicator.all_gather_text(own))
+  const std::uint64_t own = context.device.is_queued()
+                                ? context.device.memory().peak_allocated_bytes
+                                : static_cast<std::uint64_t>(tensor::tensor_memory().peak);
+  for (const std::string& text : context.communicator.all_gather_text(std::to_string(own)))
     most = std::max<std::uint64_t>(most, std::stoull(text));
   return most;
 }
@@ -74,14 +77,16 @@ void report_end(const train::FitResult& result, const Session& session) {
 }
 
 /// What a rank needs of memory by prediction, when training is over and its memory free again.
-/// Nothing after a signal, which wants the process gone, or where there is no memory to find out.
+/// Nothing after a signal, which wants the process gone, on a GPU, for which activations measured
+/// here say little, or where there is no memory to find out.
 std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimate memory,
                                              const train::FitResult& result,
-                                             const Registries& registries, data::ImageSize size) {
-  if (result.reason == train::FitResult::Reason::kSignal) return std::nullopt;
+                                             const SessionContext& context, data::ImageSize size) {
+  if (result.reason == train::FitResult::Reason::kSignal || context.device.is_queued())
+    return std::nullopt;
   try {
     memory.activations =
-        measure_activations(recipe, registries, size).of(memory.batches.microbatch());
+        measure_activations(recipe, context.registries, size).of(memory.batches.microbatch());
     return memory.total();
   } catch (const std::exception& error) {
     base::log_warning("what memory the run needs could not be predicted: {}", error.what());
@@ -98,7 +103,7 @@ void finish_run(std::unique_ptr<Session> session, const Recipe& recipe,
   const MemoryEstimate memory = session->memory();
   const data::ImageSize size = session->image_size();
   session.reset();
-  const auto predicted = predicted_bytes(recipe, memory, result, context.registries, size);
+  const auto predicted = predicted_bytes(recipe, memory, result, context, size);
   summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
   if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
   write_file_atomically(context.files, directory.summary_file(), summary.dump(2) + "\n");
@@ -146,7 +151,7 @@ int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const Sessio
   }
   tensor::restart_peak();
   const train::FitResult result = session->fit();
-  const std::uint64_t peak_bytes = most_tensor_bytes(communicator);
+  const std::uint64_t peak_bytes = most_tensor_bytes(context);
   if (is_main_rank)
     finish_run(std::move(session), loaded.recipe, result, peak_bytes, directory, context);
   communicator.barrier();
@@ -157,7 +162,7 @@ int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const Sessio
 
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size) {
+                         int world_size, at::DeviceType device) {
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
   std::unique_ptr<data::Dataset> train_set;
@@ -168,7 +173,7 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
     learnt.set("model", config::Node::map())
         .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
   }
-  const auto choice = train::choose_precision(loaded.value.train.precision, at::kCPU);
+  const auto choice = train::choose_precision(loaded.value.train.precision, device);
   if (choice.precision != loaded.value.train.precision) {
     const std::string name(config::enum_name(choice.precision));
     learnt.set("train", config::Node::map()).set("precision", config::Node::scalar(name));
@@ -190,8 +195,8 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
     for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
       overrides.push_back(std::move(text));
   }
-  LoadedRecipe loaded =
-      load_recipe(request.recipe, overrides, context.registries, communicator.world_size());
+  LoadedRecipe loaded = load_recipe(request.recipe, overrides, context.registries,
+                                    communicator.world_size(), context.device.place().type());
   return run_within_memory(loaded.recipe, context.registries, communicator.world_size(),
                            context.ranks_per_node,
                            [&] { return train_recipe(loaded, request, context); });

@@ -35,6 +35,6 @@ struct LoadedRecipe {
 };
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size);
+                         int world_size, at::DeviceType device = at::kCPU);
 
 }  // namespace paceline::app

@@ -5,9 +5,9 @@
 #include "paceline/checkpoint/environment.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
-#include "paceline/comm/cuda_plugin.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/machine.h"
+#include "paceline/tensor/cuda_plugin.h"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ void print_memory(const MemoryArguments& arguments) {
 void print_versions() {
   const checkpoint::Environment environment = checkpoint::current_environment(1);
   const launch::Machine machine = launch::this_machine(launch::Environment::of_process());
-  const comm::CudaPlugin cuda = comm::load_cuda_plugin();
+  const tensor::CudaPlugin cuda = tensor::load_cuda_plugin();
   fmt::print("paceline {}\nLibTorch {} ({})\nhost {}: {} cores, {} GPUs\nCUDA: {}\n",
              base::kVersion, environment.libtorch, environment.instruction_set, machine.host_name,
              machine.cores, machine.gpus, cuda.handle ? "plug-in loaded" : cuda.reason);

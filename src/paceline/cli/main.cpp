@@ -1,7 +1,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/commands.h"
-#include "paceline/comm/cuda_plugin.h"
+#include "paceline/tensor/cuda_plugin.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -34,7 +34,7 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   using paceline::base::ExitCode;
   try {
-    paceline::comm::load_cuda_plugin();
+    paceline::tensor::load_cuda_plugin();
     return run({argv + 1, argv + argc});
   } catch (const paceline::base::Error& error) {
     if (error.exit_code() == ExitCode::kConfig) let_rank_0_speak_first();

@@ -82,24 +82,25 @@ bool are_on_one_node(std::span<const int> members, const GroupOptions& options) 
 
 bool wants_shared_memory(const GroupOptions& options) {
   const char* variable = std::getenv("PACELINE_SHARED_MEMORY");
-  return options.shared_memory && options.device == "cpu" &&
-         (variable == nullptr || std::string_view(variable) != "0");
+  return options.shared_memory && (variable == nullptr || std::string_view(variable) != "0");
 }
 
-c10::intrusive_ptr<c10d::Backend> make_backend(const GroupOptions& options,
-                                               const Endpoint& endpoint,
-                                               const c10::intrusive_ptr<c10d::Store>& store,
-                                               std::span<const int> members, int rank) {
+Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
+                       const c10::intrusive_ptr<c10d::Store>& store, std::span<const int> members,
+                       int rank) {
   const int world_size = static_cast<int>(members.size());
   try {
+    auto gloo =
+        make_gloo_backend(store, rank, world_size, endpoint.address, options.connect_timeout);
+    const bool share = wants_shared_memory(options) && are_on_one_node(members, options);
+    Backends backends{share ? with_shared_memory(gloo) : gloo};
     const int cuda_device = cuda_device_of(options);
-    if (cuda_device < 0) {
-      auto gloo =
-          make_gloo_backend(store, rank, world_size, endpoint.address, options.connect_timeout);
-      const bool share = wants_shared_memory(options) && are_on_one_node(members, options);
-      return share ? with_shared_memory(gloo) : gloo;
+    if (cuda_device >= 0) {
+      // A group of its own, not a split of the run's: parts may then have any sizes, also one.
+      backends.gpu = make_nccl_backend(c10::make_intrusive<c10d::PrefixStore>("gpu", store), rank,
+                                       members, cuda_device, options.timeout);
     }
-    return make_nccl_backend(store, rank, world_size, cuda_device, options.timeout);
+    return backends;
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -130,26 +131,27 @@ std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   if (options.world_size == 1) {
     return LocalGroup(1).join(0);
   }
-  const int cuda_device = cuda_device_of(options);
+  cuda_device_of(options);  // an unknown device is refused before peers are met
   const Endpoint endpoint =
       choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
   const Rendezvous meeting_point = meet(options);
   C10dGroupOptions group;
   group.members.resize(static_cast<std::size_t>(options.world_size));
   std::iota(group.members.begin(), group.members.end(), 0);
-  group.make_backend = [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
-                                           std::span<const int> members, int rank) {
-    return make_backend(options, endpoint, store, members, rank);
+  group.make_backends = [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
+                                            std::span<const int> members, int rank) {
+    return make_backends(options, endpoint, store, members, rank);
   };
-  auto backend =
-      group.make_backend(c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
-                         group.members, options.rank);
+  Backends backends =
+      group.make_backends(c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
+                          group.members, options.rank);
   group.timeout = options.timeout;
   group.failure_grace = options.failure_grace;
-  group.cuda_device = cuda_device;
-  group.description = fmt::format("{} over {} ({}), store {}", backend->getBackendName(),
-                                  endpoint.interface, endpoint.address, meeting_point.description);
-  auto communicator = make_c10d_communicator(std::move(backend), meeting_point.store, group);
+  group.description =
+      fmt::format("{}{} over {} ({}), store {}", backends.gpu ? "nccl, and on the host " : "",
+                  backends.host->getBackendName(), endpoint.interface, endpoint.address,
+                  meeting_point.description);
+  auto communicator = make_c10d_communicator(std::move(backends), meeting_point.store, group);
   communicator->set_timeout(options.timeout);
   return communicator;
 }

@@ -31,7 +31,9 @@ struct GroupOptions {
   /// Ranks of one host all-reduce through shared memory rather than Gloo's sockets.
   /// PACELINE_SHARED_MEMORY=0 switches it off.
   bool shared_memory = true;
-  std::string device = "cpu";  ///< "cpu" (Gloo), "cuda" (NCCL on GPU local_rank) or "cuda:N"
+  /// Where tensors may lie besides host memory: "cpu" (nowhere), "cuda" (on GPU local_rank, by
+  /// NCCL) or "cuda:N". Those in host memory go by Gloo or shared memory in any case.
+  std::string device = "cpu";
   std::chrono::milliseconds connect_timeout =
       std::chrono::minutes(5);                                   ///< until all ranks are there
   std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< of a collective

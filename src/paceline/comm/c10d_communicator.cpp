@@ -40,17 +40,19 @@ at::Tensor as_bytes(const at::Tensor& tensor) {
 
 class C10dCommunicator final : public Communicator {
  public:
-  C10dCommunicator(c10::intrusive_ptr<c10d::Backend> backend, c10::intrusive_ptr<c10d::Store> store,
+  C10dCommunicator(Backends backends, c10::intrusive_ptr<c10d::Store> store,
                    const C10dGroupOptions& options)
-      : backend_(std::move(backend)),
+      : backends_(std::move(backends)),
         store_(std::move(store)),
         options_(options),
         recorder_(std::make_shared<FlightRecorder>()),
-        watch_(store_, backend_->getRank(), backend_->getSize(), recorder_) {}
+        watch_(store_, backends_.host->getRank(), backends_.host->getSize(), recorder_) {}
 
-  int rank() const override { return backend_->getRank(); }
-  int world_size() const override { return backend_->getSize(); }
-  std::string backend() const override { return backend_->getBackendName(); }
+  int rank() const override { return backends_.host->getRank(); }
+  int world_size() const override { return backends_.host->getSize(); }
+  std::string backend() const override {
+    return (backends_.gpu ? backends_.gpu : backends_.host)->getBackendName();
+  }
   std::string describe() const override { return options_.description; }
 
   std::unique_ptr<Work> all_reduce(const at::Tensor& tensor, ReduceOp op,
@@ -63,7 +65,7 @@ class C10dCommunicator final : public Communicator {
       c10d::AllreduceOptions options;
       options.reduceOp = to_c10d(op, tensor.scalar_type());
       options.timeout = options_.timeout;
-      return backend_->allreduce(tensors, options);
+      return backend_of(tensor).allreduce(tensors, options);
     });
   }
 
@@ -76,7 +78,7 @@ class C10dCommunicator final : public Communicator {
       c10d::BroadcastOptions options;
       options.rootRank = source_rank;
       options.timeout = options_.timeout;
-      return backend_->broadcast(tensors, options);
+      return backend_of(tensor).broadcast(tensors, options);
     });
   }
 
@@ -92,13 +94,13 @@ class C10dCommunicator final : public Communicator {
     check_slices(input, output, world_size());
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
-    if (is_cuda() || adds_slices_in_shared_memory(*backend_, input.scalar_type())) {
+    if (input.is_cuda() || adds_slices_in_shared_memory(*backends_.host, input.scalar_type())) {
       return launch(sequence, [&] {
         at::Tensor target = output.variable_data();
         at::Tensor source = input.variable_data();
         c10d::ReduceScatterOptions options;
         options.timeout = options_.timeout;
-        return backend_->_reduce_scatter_base(target, source, options);
+        return backend_of(input)._reduce_scatter_base(target, source, options);
       });
     }
     // Gloo's own reduce-scatter is a whole all-reduce in the tensor's dtype. Exchanging slices
@@ -115,7 +117,7 @@ class C10dCommunicator final : public Communicator {
           std::vector<std::int64_t> equal_splits;
           c10d::AllToAllOptions options;
           options.timeout = options_.timeout;
-          return backend_->alltoall_base(received, sent, equal_splits, equal_splits, options);
+          return backends_.host->alltoall_base(received, sent, equal_splits, equal_splits, options);
         },
         std::move(finish));
   }
@@ -125,10 +127,7 @@ class C10dCommunicator final : public Communicator {
     launch(sequence, [&] {
       c10d::BarrierOptions options;
       options.timeout = options_.timeout;
-      if (is_cuda()) {
-        options.device_ids = {options_.cuda_device};
-      }
-      return backend_->barrier(options);
+      return backends_.host->barrier(options);
     })->wait();
   }
 
@@ -137,13 +136,15 @@ class C10dCommunicator final : public Communicator {
 
   void set_timeout(std::chrono::milliseconds timeout) override {
     options_.timeout = timeout;
-    backend_->setTimeout(timeout);
+    backends_.host->setTimeout(timeout);
+    if (backends_.gpu) backends_.gpu->setTimeout(timeout);
   }
 
   void shutdown() override {
     barrier();
     watch_.leave(options_.timeout);
-    backend_->shutdown();
+    if (backends_.gpu) backends_.gpu->shutdown();
+    backends_.host->shutdown();
   }
 
  private:
@@ -177,12 +178,10 @@ class C10dCommunicator final : public Communicator {
     Finish finish_;
   };
 
-  bool is_cuda() const { return options_.cuda_device >= 0; }
-
-  at::TensorOptions tensor_options(at::ScalarType dtype) const {
-    return at::TensorOptions(dtype).device(
-        is_cuda() ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.cuda_device))
-                  : at::Device(at::kCPU));
+  c10d::Backend& backend_of(const at::Tensor& tensor) const {
+    if (!tensor.is_cuda()) return *backends_.host;
+    PACELINE_CHECK(backends_.gpu, "a tensor on a GPU, and a group that was not connected for GPUs");
+    return *backends_.gpu;
   }
 
   c10::intrusive_ptr<c10d::Work> gather_bytes(const at::Tensor& output, const at::Tensor& input) {
@@ -190,7 +189,7 @@ class C10dCommunicator final : public Communicator {
     at::Tensor source = as_bytes(input);
     c10d::AllgatherOptions options;
     options.timeout = options_.timeout;
-    return backend_->_allgather_base(target, source, options);
+    return backend_of(input)._allgather_base(target, source, options);
   }
 
   std::uint64_t issue(const CollectiveSignature& signature, std::string_view label) {
@@ -199,7 +198,7 @@ class C10dCommunicator final : public Communicator {
           "the communicator is unusable: an earlier collective failed (see the first error)");
     }
     const std::uint64_t sequence = recorder_->issue(signature, label);
-    if (!is_cuda() && static_cast<std::int64_t>(sequence) <= options_.checked_collectives) {
+    if (static_cast<std::int64_t>(sequence) <= options_.checked_collectives) {
       compare_with_peers(sequence, signature);
     }
     return sequence;
@@ -236,7 +235,7 @@ class C10dCommunicator final : public Communicator {
     throw base::CommError(fmt::format("{}: {}", backend(), explain(failure)));
   }
 
-  c10::intrusive_ptr<c10d::Backend> backend_;
+  Backends backends_;
   c10::intrusive_ptr<c10d::Store> store_;
   C10dGroupOptions options_;
   int num_splits_ = 0;
@@ -246,21 +245,19 @@ class C10dCommunicator final : public Communicator {
 };
 
 std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& text) {
-  const at::Tensor length = at::full({1}, std::ssize(text), tensor_options(at::kLong));
-  const at::Tensor lengths = at::empty({world_size()}, tensor_options(at::kLong));
+  const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
+  const at::Tensor lengths = at::empty({world_size()}, at::kLong);
   all_gather(lengths, length, "lengths of texts")->wait();
-  const at::Tensor host_lengths = lengths.cpu();
-  const std::int64_t longest = std::max<std::int64_t>(1, host_lengths.max().item<std::int64_t>());
+  const std::int64_t longest = std::max<std::int64_t>(1, lengths.max().item<std::int64_t>());
   at::Tensor padded = at::zeros({longest}, at::kByte);
   text.copy(static_cast<char*>(padded.data_ptr()), text.size());
-  const at::Tensor gathered = at::empty({world_size() * longest}, tensor_options(at::kByte));
-  all_gather(gathered, padded.to(gathered.device()), "texts")->wait();
-  const at::Tensor host = gathered.cpu();
-  const char* bytes = static_cast<const char*>(host.const_data_ptr());
+  const at::Tensor gathered = at::empty({world_size() * longest}, at::kByte);
+  all_gather(gathered, padded, "texts")->wait();
+  const char* bytes = static_cast<const char*>(gathered.const_data_ptr());
   std::vector<std::string> texts;
   for (int rank = 0; rank < world_size(); ++rank) {
     texts.emplace_back(bytes + rank * longest,
-                       static_cast<std::size_t>(host_lengths[rank].item<std::int64_t>()));
+                       static_cast<std::size_t>(lengths[rank].item<std::int64_t>()));
   }
   return texts;
 }
@@ -279,9 +276,9 @@ std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
   const std::string prefix = fmt::format("split {} color {}", num_splits_++, color);
   if (part.members.size() == 1) return LocalGroup(1).join(0);
   const auto store = c10::make_intrusive<c10d::PrefixStore>(prefix, store_);
-  auto backend = options_.make_backend(c10::make_intrusive<c10d::PrefixStore>("backend", store),
-                                       part.members, part_rank);
-  auto group = std::make_unique<C10dCommunicator>(std::move(backend), store, part);
+  Backends backends = options_.make_backends(
+      c10::make_intrusive<c10d::PrefixStore>("backend", store), part.members, part_rank);
+  auto group = std::make_unique<C10dCommunicator>(std::move(backends), store, part);
   group->set_timeout(part.timeout);
   return group;
 }
@@ -295,10 +292,10 @@ std::string first_line(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-std::unique_ptr<Communicator> make_c10d_communicator(c10::intrusive_ptr<c10d::Backend> backend,
+std::unique_ptr<Communicator> make_c10d_communicator(Backends backends,
                                                      c10::intrusive_ptr<c10d::Store> store,
                                                      const C10dGroupOptions& options) {
-  return std::make_unique<C10dCommunicator>(std::move(backend), std::move(store), options);
+  return std::make_unique<C10dCommunicator>(std::move(backends), std::move(store), options);
 }
 
 }  // namespace paceline::comm

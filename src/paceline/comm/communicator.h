@@ -26,11 +26,11 @@ class Work {
 /// Collectives over a fixed group of ranks.
 ///
 /// Every rank must call the same functions in the same order with tensors of equal shape and dtype.
-/// Tensors must be contiguous, live on the communicator's device and stay alive and untouched until
-/// wait(). Calls may come from any thread, for instance from autograd's hooks, one at a time.
-/// `label` says what is moved ("bucket 3 (fc.weight)"); error messages show it.
-/// Throws CommError, naming the rank that is missing, on time-out, when a peer is lost or when the
-/// ranks' calls differ; the communicator is unusable after that.
+/// Tensors must be contiguous, lie in host memory or on the GPU that the group was connected for,
+/// and stay alive and untouched until wait(). Calls may come from any thread, for instance from
+/// autograd's hooks, one at a time. `label` says what is moved ("bucket 3 (fc.weight)"); error
+/// messages show it. Throws CommError, naming the rank that is missing, on time-out, when a peer is
+/// lost or when the ranks' calls differ; the communicator is unusable after that.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -51,8 +51,8 @@ class Communicator {
   virtual std::unique_ptr<Work> all_gather(const at::Tensor& output, const at::Tensor& input,
                                            std::string_view label = {}) = 0;
   /// input: world_size * n elements; output: n elements, the sum of this rank's slices, added in
-  /// rank order in float32 or the tensor's dtype if that is wider ("nccl" adds in its own order, in
-  /// the tensor's dtype).
+  /// rank order in float32 or the tensor's dtype if that is wider (on a GPU NCCL adds in its own
+  /// order, in the tensor's dtype).
   virtual std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
                                                std::string_view label = {}) = 0;
   virtual void barrier() = 0;

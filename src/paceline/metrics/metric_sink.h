@@ -40,6 +40,9 @@ class MetricSink {
   virtual void resume_at(std::int64_t step) = 0;
   /// Everything logged so far is on disk when this returns.
   virtual void flush() = 0;
+  /// Called once, after the last value: ends what the sink measures itself, and gives what
+  /// summary.json shall hold of that under the sink's name.
+  virtual std::vector<std::pair<std::string, double>> summarise() { return {}; }
 };
 
 }  // namespace paceline::metrics

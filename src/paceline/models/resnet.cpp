@@ -3,7 +3,6 @@
 #include "paceline/nn/init.h"
 #include "paceline/nn/module_tree.h"
 
-#include <algorithm>
 #include <string>
 
 namespace paceline::models {
@@ -69,7 +68,7 @@ double ResidualBlock::flops(nn::ImageSize& size) const {
 }
 
 ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config)
-    : config_(config), channels_(shape.width) {
+    : config_(config), is_bottleneck_(shape.bottleneck), channels_(shape.width) {
   const bool small = config.stem == ResNetStem::kSmall;
   conv1_ = register_module(
       "conv1", std::make_shared<nn::Conv2d>(
@@ -102,12 +101,6 @@ at::Tensor ResNet::forward(const at::Tensor& images, const nn::ForwardContext& /
   return fc_->forward(x.mean({2, 3}));
 }
 
-bool ResNet::begins_with_zero(const at::Tensor& weight) const {
-  return config_.zero_init_residual && std::ranges::any_of(blocks_, [&](const auto& block) {
-           return block->last_norm().weight.is_same(weight);
-         });
-}
-
 void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
                                   const tensor::DrawKey& key) const {
   const at::Tensor& tensor = parameter.tensor;
@@ -118,7 +111,10 @@ void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
   } else if (parameter.name == "fc.bias") {
     nn::default_bias(tensor, fc_->weight, key);
   } else {
-    const bool is_zero = parameter.name.ends_with(".bias") || begins_with_zero(tensor);
+    const bool ends_branch =
+        parameter.name.ends_with(is_bottleneck_ ? ".bn3.weight" : ".bn2.weight");
+    const bool is_zero =
+        parameter.name.ends_with(".bias") || (config_.zero_init_residual && ends_branch);
     nn::constant(tensor, is_zero ? 0.0 : 1.0);
   }
 }

@@ -51,7 +51,6 @@ class ResidualBlock : public nn::Unit {
   double flops(nn::ImageSize& size) const;
 
   std::int64_t out_channels() const { return out_channels_; }
-  const nn::BatchNorm2d& last_norm() const { return *branch_.back().norm; }
 
  private:
   struct ConvNorm {
@@ -82,11 +81,10 @@ class ResNet : public nn::Network {
   std::string head_name() const override { return "fc"; }
 
  private:
-  /// Whether a BatchNorm's weight begins with 0: the last of a branch, if the recipe says so.
-  bool begins_with_zero(const at::Tensor& weight) const;
   void add_layer(int number, std::int64_t width, std::int64_t blocks, bool bottleneck);
 
   ResNetConfig config_;
+  bool is_bottleneck_;
   std::int64_t channels_;  ///< of the last block added so far
   std::shared_ptr<nn::Conv2d> conv1_;
   std::shared_ptr<nn::BatchNorm2d> bn1_;

@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/tensor/draws.h"
 
+#include <algorithm>
+
 namespace paceline::nn {
 namespace {
 
@@ -48,6 +50,16 @@ at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
   const at::Tensor like = at::empty({num_samples, 1}, input.options());
   const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
   return (input.reshape({num_samples, -1}) * mask).view(input.sizes());
+}
+
+bool draws_in_training(const torch::nn::Module& module) {
+  const auto modules = module.modules();
+  return std::ranges::any_of(modules, [](const std::shared_ptr<torch::nn::Module>& below) {
+    const auto* dropout = below->as<Dropout>();
+    const auto* drop_path = below->as<DropPath>();
+    return (dropout != nullptr && dropout->rate() > 0) ||
+           (drop_path != nullptr && drop_path->rate() > 0);
+  });
 }
 
 }  // namespace paceline::nn

@@ -21,6 +21,7 @@ class Dropout : public torch::nn::Module {
                      const ForwardContext& context) const;
 
   bool is_active() const { return is_training() && rate_ > 0; }
+  double rate() const { return rate_; }
 
  private:
   double rate_;
@@ -39,10 +40,14 @@ class DropPath : public torch::nn::Module {
                      const ForwardContext& context) const;
 
   bool is_active() const { return is_training() && rate_ > 0; }
+  double rate() const { return rate_; }
 
  private:
   double rate_;
   std::uint64_t index_;
 };
+
+/// Whether a module below draws for each training step anew.
+bool draws_in_training(const torch::nn::Module& module);
 
 }  // namespace paceline::nn

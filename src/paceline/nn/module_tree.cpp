@@ -44,7 +44,18 @@ void set_dtype(torch::nn::Module& module, at::ScalarType dtype) {
     if (!item.tensor.is_floating_point()) continue;
     item.tensor.set_data(tensor::has_memory(item.tensor)
                              ? item.tensor.to(dtype)
-                             : tensor::without_memory(item.tensor, dtype));
+                             : tensor::without_memory(item.tensor, dtype, item.tensor.device()));
+  }
+}
+
+void set_device(torch::nn::Module& module, at::Device device) {
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& item : state_dict(module)) {
+    if (item.tensor.device() == device) continue;
+    item.tensor.set_data(
+        tensor::has_memory(item.tensor)
+            ? item.tensor.to(device)
+            : tensor::without_memory(item.tensor, item.tensor.scalar_type(), device));
   }
 }
 

@@ -33,6 +33,9 @@ void set_training(torch::nn::Module& module, bool training);
 /// so.
 void set_dtype(torch::nn::Module& module, at::ScalarType dtype);
 
+/// Moves parameters and buffers; strides stay. Breaks views, as set_dtype.
+void set_device(torch::nn::Module& module, at::Device device);
+
 /// Gives every four-dimensional parameter channels-last strides, which makes convolutions of
 /// channels-last images run in that layout. Breaks views, as set_dtype.
 void set_channels_last(torch::nn::Module& module);

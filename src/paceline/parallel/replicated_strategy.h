@@ -51,6 +51,7 @@ class ReplicatedStrategy final : public Strategy {
   std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
+  bool can_be_recorded() const override { return true; }
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
   std::vector<std::string> late_parameters() const override;
 

@@ -60,6 +60,8 @@ class ShardedFlat {
   /// To be called once the gather's wait() returned.
   void end_gather() { gather_input_.reset(); }
   /// Frees the full tensor's memory unless it is kept; returns whether it still holds the values.
+  /// On a GPU kernels that read it may still be queued: whoever gets the memory is queued behind
+  /// them (see tensor::Device).
   bool release();
   /// The values change: autograd shall notice where the old ones were saved.
   void bump_versions() const;

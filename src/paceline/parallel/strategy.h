@@ -99,6 +99,10 @@ class Strategy {
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
 
+  /// Whether the work of a step, from begin_microbatch to finish_gradients, may be recorded once
+  /// and replayed: it uses the same memory in every step.
+  virtual bool can_be_recorded() const { return false; }
+
   /// After prepare(), from the same layout that it made. `num_microbatches` are those of a step.
   virtual StrategyMemory memory(int num_microbatches) const = 0;
 

@@ -24,8 +24,8 @@ void allocate_memory(const at::Tensor& tensor) {
   storage.set_nbytes(bytes);
 }
 
-at::Tensor without_memory(const at::Tensor& like, at::ScalarType dtype) {
-  const at::Tensor tensor = at::empty({0}, like.options().dtype(dtype).requires_grad(false));
+at::Tensor without_memory(const at::Tensor& like, c10::ScalarType dtype, c10::Device device) {
+  const at::Tensor tensor = at::empty({0}, at::dtype(dtype).device(device));
   tensor.unsafeGetTensorImpl()->set_sizes_and_strides(like.sizes(), like.strides());
   return tensor;
 }

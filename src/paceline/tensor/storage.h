@@ -2,6 +2,9 @@
 
 #include "paceline/tensor/fwd.h"
 
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
 namespace paceline::tensor {
 
 // A tensor can be without the memory of its elements for a while: it keeps its sizes, its strides
@@ -16,7 +19,7 @@ void free_memory(const at::Tensor& tensor);
 /// Gives it memory again if it has none; the values are undefined.
 void allocate_memory(const at::Tensor& tensor);
 
-/// Like at::empty_strided with the sizes, strides and device of `like`, but without memory.
-at::Tensor without_memory(const at::Tensor& like, at::ScalarType dtype);
+/// Like at::empty_strided with the sizes and strides of `like`, but without memory.
+at::Tensor without_memory(const at::Tensor& like, c10::ScalarType dtype, c10::Device device);
 
 }  // namespace paceline::tensor

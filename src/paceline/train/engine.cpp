@@ -70,6 +70,15 @@ void Engine::fire(Event event, TrainState& state, const RunContext& run) {
   }
 }
 
+std::optional<std::string> Engine::acts_between(Event first, Event last) const {
+  for (auto index = static_cast<std::size_t>(first); index <= static_cast<std::size_t>(last);
+       ++index) {
+    for (const Algorithm* algorithm : algorithms_at_[index]) return std::string(algorithm->name());
+    for (const Callback* callback : callbacks_at_[index]) return std::string(callback->name());
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> Engine::take_stop_reason() { return std::exchange(stop_reason_, {}); }
 
 nlohmann::json Engine::state_dict() const {

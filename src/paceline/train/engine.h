@@ -21,6 +21,9 @@ class Engine {
 
   void fire(Event event, TrainState& state, const RunContext& run);
 
+  /// The name of an algorithm or callback with an event from `first` to `last`, if there is one.
+  std::optional<std::string> acts_between(Event first, Event last) const;
+
   /// Why a callback asked to stop since the last call, if one did.
   std::optional<std::string> take_stop_reason();
 

@@ -1,6 +1,7 @@
 #include "paceline/train/evaluator.h"
 
 #include "paceline/tensor/autocast.h"
+#include "paceline/train/batch_feed.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,12 +34,14 @@ bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
 
 bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
                             const RunContext& run, StepReduction& sums) {
-  loader_.seek(0);
+  BatchFeed feed(loader_, run.device);
+  feed.seek(0);
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
   for (std::int64_t number = 0; number < num_batches; ++number) {
     if (any_rank_is_interrupted(run)) return false;
-    Batch batch = wrap(loader_.next());
+    Batch batch = feed.next();
+    const bool is_last = number + 1 == num_batches;
     if (batch.size == 0) {
       strategy.forward_nothing();
       continue;
@@ -46,6 +49,7 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
     batch.inputs = batch.inputs.to(storage_dtype(precision));
     const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
     const at::Tensor outputs = model.forward(batch, {});
+    if (!is_last) feed.prefetch();
     const auto counts = sums.scratch_counts();
     model.count(outputs, batch, counts);
     sums.add(model.loss(outputs, batch).item<double>(), batch.size, counts);

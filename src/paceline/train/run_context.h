@@ -2,6 +2,7 @@
 
 #include "paceline/comm/communicator.h"
 #include "paceline/metrics/metric_sink.h"
+#include "paceline/tensor/device.h"
 
 #include <atomic>
 #include <cstdint>
@@ -18,6 +19,7 @@ struct RunContext {
   std::uint64_t seed = 0;
   std::span<metrics::MetricSink* const> sinks;  ///< empty on ranks other than 0
   const std::atomic<int>& received_signal;      ///< 0, or the signal that asks this rank to stop
+  tensor::Device& device = tensor::cpu_device();
 
   bool is_main_rank() const { return communicator.rank() == 0; }
 };

@@ -24,8 +24,8 @@ metrics::MetricStep step_of(const TrainState& state) {
 }  // namespace
 
 StepLog::StepLog(std::span<metrics::MetricSink* const> sinks,
-                 std::span<const std::string> count_names)
-    : sinks_(sinks) {
+                 std::span<const std::string> count_names, const tensor::Device& device)
+    : sinks_(sinks), device_(device) {
   for (const std::string& name : count_names) count_names_.push_back("train/" + name);
 }
 
@@ -88,7 +88,16 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   values_.push_back(
       {"time/exposed_communication_ms", milliseconds(metrics::Phase::kExposedCommunication)});
   values_.push_back({"time/optimizer_ms", milliseconds(metrics::Phase::kOptimizer)});
+  if (device_.is_queued()) add_memory();
   for (metrics::MetricSink* sink : sinks_) sink->log_step(step_of(state), values_);
+}
+
+void StepLog::add_memory() {
+  const tensor::DeviceMemory memory = device_.memory();
+  values_.push_back({"memory/allocated_bytes", static_cast<double>(memory.allocated_bytes)});
+  values_.push_back(
+      {"memory/peak_allocated_bytes", static_cast<double>(memory.peak_allocated_bytes)});
+  values_.push_back({"memory/reserved_bytes", static_cast<double>(memory.reserved_bytes)});
 }
 
 void StepLog::log_evaluation(const TrainState& state, const EvalResult& result) {

@@ -2,6 +2,7 @@
 
 #include "paceline/metrics/meters.h"
 #include "paceline/metrics/metric_sink.h"
+#include "paceline/tensor/device.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/train_state.h"
 
@@ -14,8 +15,10 @@ namespace paceline::train {
 /// Hands the values of steps and evaluations to the sinks of rank 0.
 class StepLog {
  public:
-  /// `count_names` are those that the step counts; "train/" is put before them.
-  StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names);
+  /// `count_names` are those that the step counts; "train/" is put before them. `device` must
+  /// outlive the log.
+  StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names,
+          const tensor::Device& device = tensor::cpu_device());
 
   /// Logs the mean and deviation of each channel of the first batch, and warns when they are not
   /// those of normalised images.
@@ -27,7 +30,10 @@ class StepLog {
   void log_evaluation(const TrainState& state, const EvalResult& result);
 
  private:
+  void add_memory();
+
   std::span<metrics::MetricSink* const> sinks_;
+  const tensor::Device& device_;
   std::vector<std::string> count_names_;
   std::vector<metrics::MetricValue> values_;  ///< of the step at hand; kept for its memory
   metrics::ThroughputMeter throughput_;

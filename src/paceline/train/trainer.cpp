@@ -1,6 +1,7 @@
 #include "paceline/train/trainer.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/tensor/autocast.h"
 
@@ -44,7 +45,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
     : state_(parts.state),
       run_(parts.run),
       engine_(parts.engine),
-      loader_(parts.loader),
+      feed_(parts.loader, run_.device),
       schedule_(parts.schedule),
       base_lr_(parts.base_lr),
       evaluator_(parts.evaluator),
@@ -59,16 +60,18 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       autocast_dtype_(autocast_dtype(config.precision)),
       reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0),
       log_(run_.sinks,
-           config.log_accuracy ? state_.model->count_names() : std::span<const std::string>()) {
+           config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
+           run_.device) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
   if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
+  if (config.compile == Compile::kGraph) start_recording();
 }
 
 FitResult Trainer::fit() try {
   elapsed_before_s_ = state_.clock.elapsed_s;
   fit_start_s_ = steady_now_s();
-  loader_.seek(state_.clock.step);
+  feed_.seek(state_.clock.step);
   state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
 
@@ -95,7 +98,8 @@ FitResult Trainer::fit() try {
 void Trainer::train_step() {
   state_.phases.reset();
   state_.phases.start();
-  state_.batch = wrap(loader_.next());
+  const tensor::DeviceRange range(run_.device, "step");
+  state_.batch = feed_.next();
   state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
   if (state_.clock.step == 0) log_.describe_input(state_);
@@ -114,6 +118,7 @@ void Trainer::train_step() {
 }
 
 void Trainer::accumulate_gradients() {
+  if (run_.device.is_queued()) return queue_step();
   const std::vector<Batch> microbatches =
       split(state_.batch, config_.grad_accum_steps, run_.communicator.world_size());
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
@@ -137,14 +142,64 @@ void Trainer::mark_phase(metrics::Phase phase) {
 }
 
 void Trainer::process_microbatch(bool is_last) {
-  // A ragged last batch may leave this rank nothing.
-  if (state_.batch.size == 0 && !is_forward_collective_) {
+  if (has_no_samples()) {  // as a ragged last batch may leave a rank
     state_.strategy->forward_nothing();
     if (is_last) reduction_.start(wants_stop());
     state_.strategy->backward_nothing();
     return;
   }
   compute_loss();
+  read_loss();
+  if (is_last) reduction_.start(wants_stop());
+  mark_phase(metrics::Phase::kForward);
+  start_backward();
+  mark_phase(metrics::Phase::kBackward);
+}
+
+void Trainer::queue_step() {
+  const Batch batch = state_.batch;
+  const std::vector<MicrobatchResult> results =
+      recording_ ? recording_->run(batch) : queue_gradients(batch);
+  state_.phases.mark(metrics::Phase::kForward);
+  feed_.prefetch();
+  state_.phases.mark(metrics::Phase::kDataWait);
+  const std::vector<Batch> microbatches =
+      split(batch, config_.grad_accum_steps, run_.communicator.world_size());
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    state_.batch = microbatches[i];
+    if (has_no_samples()) continue;
+    state_.outputs = results[i].outputs;
+    state_.loss = results[i].loss;
+    read_loss();
+  }
+  reduction_.start(wants_stop());
+  reduction_.finish();
+  state_.step_totals = reduction_.totals();
+  state_.phases.mark(metrics::Phase::kBackward);
+}
+
+std::vector<MicrobatchResult> Trainer::queue_gradients(const Batch& batch) {
+  std::vector<MicrobatchResult> results;
+  const std::vector<Batch> microbatches =
+      split(batch, config_.grad_accum_steps, run_.communicator.world_size());
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    state_.batch = microbatches[i];
+    state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());
+    if (has_no_samples()) {
+      state_.strategy->forward_nothing();
+      state_.strategy->backward_nothing();
+      results.emplace_back();
+      continue;
+    }
+    compute_loss();
+    results.push_back({state_.outputs.detach(), state_.loss.detach()});
+    start_backward();
+  }
+  state_.strategy->finish_gradients();
+  return results;
+}
+
+void Trainer::read_loss() {
   const auto counts = reduction_.scratch_counts();
   if (!counts.empty()) state_.model->count(state_.outputs, state_.batch, counts);
   const double loss = state_.loss.item<double>();
@@ -153,19 +208,20 @@ void Trainer::process_microbatch(bool is_last) {
     not_finite_samples_.insert(not_finite_samples_.end(), indices.begin(), indices.end());
   }
   reduction_.add(loss, state_.batch.size, counts);
-  if (is_last) reduction_.start(wants_stop());
-  mark_phase(metrics::Phase::kForward);
+}
 
+void Trainer::start_backward() {
+  const tensor::DeviceRange range(run_.device, "backward");
   engine_.fire(Event::kBeforeBackward, state_, run_);
   // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
   // batches.
   const double scale = state_.scaler ? state_.scaler->scale() : 1.0;
   state_.strategy->backward(state_.loss, scale / static_cast<double>(state_.batch.global_size));
   engine_.fire(Event::kAfterBackward, state_, run_);
-  mark_phase(metrics::Phase::kBackward);
 }
 
 void Trainer::compute_loss() {
+  const tensor::DeviceRange range(run_.device, "forward");
   const tensor::AutocastGuard autocast(state_.batch.inputs.device().type(), autocast_dtype_);
   const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
   engine_.fire(Event::kBeforeForward, state_, run_);
@@ -174,6 +230,19 @@ void Trainer::compute_loss() {
   engine_.fire(Event::kBeforeLoss, state_, run_);
   state_.loss = state_.model->loss(state_.outputs, state_.batch);
   engine_.fire(Event::kAfterLoss, state_, run_);
+}
+
+void Trainer::start_recording() {
+  std::unique_ptr<tensor::RecordedWork> work = run_.device.make_recorded_work();
+  const std::optional<std::string> obstacle =
+      work ? obstacle_to_recording(state_, engine_)
+           : std::optional(run_.device.describe() + " cannot record its work");
+  if (!obstacle) {
+    recording_.emplace(std::move(work), state_.clock.lengths.samples_per_step,
+                       [this](const Batch& batch) { return queue_gradients(batch); });
+  } else if (run_.is_main_rank()) {
+    base::log_warning("train.compile: graph has no effect: {}", *obstacle);
+  }
 }
 
 bool Trainer::unscale_gradients() {
@@ -190,6 +259,7 @@ bool Trainer::unscale_gradients() {
 }
 
 void Trainer::apply_gradients() {
+  const tensor::DeviceRange range(run_.device, "optimizer");
   engine_.fire(Event::kGradientsReady, state_, run_);
   limit_gradients();
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);

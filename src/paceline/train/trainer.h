@@ -2,12 +2,14 @@
 
 #include "paceline/data/loader.h"
 #include "paceline/optim/schedule.h"
+#include "paceline/train/batch_feed.h"
 #include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/condition.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/step_log.h"
+#include "paceline/train/step_recording.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
@@ -56,6 +58,15 @@ class Trainer {
   void accumulate_gradients();
   void process_microbatch(bool is_last);
   void mark_phase(metrics::Phase phase);
+  bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }
+  /// For devices that queue their work: all microbatches without a wait, so that the device never
+  /// runs dry, and then the results of all.
+  void queue_step();
+  std::vector<MicrobatchResult> queue_gradients(const Batch& batch);
+  /// Adds the loss and the counts of the microbatch at hand to the step's.
+  void read_loss();
+  void start_backward();
+  void start_recording();
   /// Forward and loss of the microbatch, in the run's precision.
   void compute_loss();
   /// Undoes the loss scale of fp16. False if gradients overflowed: the step is not applied then, on
@@ -78,7 +89,7 @@ class Trainer {
   TrainState& state_;
   const RunContext& run_;
   Engine& engine_;
-  data::DataLoader& loader_;
+  BatchFeed feed_;
   const optim::Schedule& schedule_;
   double base_lr_;
   Evaluator* evaluator_;
@@ -94,6 +105,7 @@ class Trainer {
   double fit_start_s_ = 0;
   at::ScalarType storage_dtype_;
   std::optional<at::ScalarType> autocast_dtype_;
+  std::optional<StepRecording> recording_;  ///< of compile: graph, where nothing stands against it
   StepReduction reduction_;
   StepLog log_;
   std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand

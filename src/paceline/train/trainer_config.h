@@ -19,6 +19,9 @@ struct ActivationCheckpointing {
   nn::KeptResults keep = nn::KeptResults::kNone;
 };
 
+/// What is done to a step besides running its operations one by one.
+enum class Compile { kNone, kGraph };
+
 /// The `train` section of a recipe.
 struct TrainerConfig {
   config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
@@ -26,6 +29,7 @@ struct TrainerConfig {
   Precision precision = Precision::kFloat32;
   optim::GradScalerConfig grad_scaler;
   bool channels_last = true;
+  Compile compile = Compile::kNone;
   int grad_accum_steps = 1;
   std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
@@ -43,6 +47,12 @@ template <>
 struct paceline::config::EnumNames<paceline::nn::KeptResults> {
   static constexpr std::array names{EnumName{paceline::nn::KeptResults::kNone, "none"},
                                     EnumName{paceline::nn::KeptResults::kMatmuls, "matmuls"}};
+};
+
+template <>
+struct paceline::config::EnumNames<paceline::train::Compile> {
+  static constexpr std::array names{EnumName{paceline::train::Compile::kNone, "none"},
+                                    EnumName{paceline::train::Compile::kGraph, "graph"}};
 };
 
 template <>
@@ -79,6 +89,11 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_scaler, "grad_scaler", "The factor on the loss of precision fp16."),
       field(&Config::channels_last, "channels_last",
             "Images and convolution weights in NHWC order in memory."),
+      field(&Config::compile, "compile",
+            "graph: record the kernels of a step's gradients once and replay them, which spares a "
+            "GPU the launching; where that cannot be done the log says why and the run goes on "
+            "without. none: launch each kernel.",
+            MayChangeOnResume{}),
       field(&Config::grad_accum_steps, "grad_accum_steps",
             "Microbatches per rank and optimizer step.", AtLeast{1}),
       field(&Config::activation_checkpointing, "activation_checkpointing",

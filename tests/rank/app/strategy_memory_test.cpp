@@ -3,6 +3,7 @@
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/config/load.h"
+#include "paceline/nn/init.h"
 #include "paceline/tensor/memory_count.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
@@ -45,13 +46,15 @@ TEST_P(StrategyMemoryTest, StateIsItsShareAndTheAllocatorAgrees) {
   const std::int64_t before = tensor::tensor_memory().current;
   std::atomic<std::uint64_t> told = 0;
   test::run_ranks(kTwoRanks, [&](comm::Communicator& communicator) {
-    const auto model = make_model_of_zeros(recipe, *registries_);
+    const auto model = make_model(recipe, *registries_);
     std::uint64_t elements = 0;
     for (const auto& named : nn::named_parameters(model->network()))
       elements += static_cast<std::uint64_t>(named.tensor.numel());
     const auto plan = registries_->optimizers.build(recipe.optimizer);
     const auto strategy = make_strategy(recipe, communicator, kTwoRanks);
-    strategy->prepare(model->network(), plan->rules);
+    strategy->prepare(model->network(), plan->rules, [](const nn::NamedTensor& parameter) {
+      nn::constant(parameter.tensor, 0.0);
+    });
     const auto optimizer = plan->make(strategy->param_groups());
 
     const parallel::StrategyMemory memory = strategy->memory(1);

@@ -57,7 +57,7 @@ const DdpConfig kBuckets{.first_bucket_mib = 0.0001, .bucket_mib = 0.002};
 
 std::unique_ptr<comm::Communicator> connect(const StorePtr& store, int rank, int world_size) {
   return comm::make_c10d_communicator(
-      comm::make_gloo_backend(store, rank, world_size, kAddress, kTimeout), store, {});
+      {comm::make_gloo_backend(store, rank, world_size, kAddress, kTimeout)}, store, {});
 }
 
 tensor::FlatLayout layout_of(const EvenNet& net) {

@@ -5,10 +5,12 @@
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/models/builtin.h"
+#include "support/queued_device.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -64,7 +66,8 @@ class TrainRunTest : public ::testing::Test {
     if (!request.run_directory) request.run_directory = run_;
     int exit_code = -1;
     paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-      exit_code = run_training(request, {*registries_, communicator, files_, signal_, 1});
+      exit_code =
+          run_training(request, {*registries_, communicator, files_, signal_, 1, 1, 1, *device_});
     });
     return exit_code;
   }
@@ -124,6 +127,7 @@ class TrainRunTest : public ::testing::Test {
   paceline::test::UnsyncedFileSystem files_;
   std::unique_ptr<Registries> registries_ = make_registries();
   std::atomic<int> signal_{0};
+  tensor::Device* device_ = &tensor::cpu_device();
   std::string log_;
   base::LogRedirection redirection_{[this](base::LogLevel, std::string_view line) {
     log_ += line;
@@ -185,6 +189,31 @@ TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
                           " +72.0 KiB +[0-9.]+ KiB\n"),
             ContainsRegex("\n *hsdp +1 +2 "), HasSubstr("nothing was trained")));
   EXPECT_FALSE(fs::exists(run_));
+}
+
+TEST_F(TrainRunTest, ADeviceThatQueuesAndReplaysItsWorkTrainsToTheSameBits) {
+  const std::vector<std::string> overrides{"train.duration=5ep", "train.grad_accum_steps=2",
+                                           "train.compile=graph"};
+  EXPECT_EQ(train(overrides), 0);
+  EXPECT_THAT(log_, HasSubstr("train.compile: graph has no effect: cpu cannot record its work"));
+  const fs::path on_cpu = std::exchange(run_, folder_.path() / "queued");
+
+  paceline::test::QueuedDevice device;
+  device_ = &device;
+  EXPECT_EQ(train(overrides), 0);
+  EXPECT_EQ(logged(run_), logged(on_cpu));
+  EXPECT_EQ(newest_weights(run_), newest_weights(on_cpu));
+  // Of five whole batches three warm up; five smaller ones are never replayed.
+  EXPECT_EQ(std::ranges::count(device.calls, "record"), 1);
+  EXPECT_EQ(std::ranges::count(device.calls, "replay"), 2);
+  EXPECT_THAT(log_, HasSubstr("device of rank 0: queued"));
+}
+
+TEST_F(TrainRunTest, SaysWhyAStepIsNotReplayed) {
+  paceline::test::QueuedDevice device;
+  device_ = &device;
+  train(std::vector<std::string>{"train.compile=graph", "model.drop_rate=0.1"});
+  EXPECT_THAT(log_, HasSubstr("graph has no effect: dropout and drop path draw anew"));
 }
 
 TEST_F(TrainRunTest, SaysWhatItComputesIn) {

@@ -39,6 +39,16 @@ TEST(Dropout, IsTheIdentityInEvaluationAndAtRateZero) {
   EXPECT_THROW(Dropout(1.5, 0), base::ConfigError);
 }
 
+TEST(Dropout, AModuleDrawsIfARateBelowItIsNotZero) {
+  torch::nn::Module module;
+  module.register_module("none", std::make_shared<Dropout>(0.0, 0));
+  module.register_module("never", std::make_shared<DropPath>(0.0, 1));
+  EXPECT_FALSE(draws_in_training(module));
+  module.eval();
+  module.register_module("path", std::make_shared<DropPath>(0.1, 2));
+  EXPECT_TRUE(draws_in_training(module));
+}
+
 TEST(DropPath, DropsWholeSamples) {
   DropPath path(0.5, 0);
   const at::Tensor y = path.forward(at::ones({400, 6}), 200, {.seed = 1});

@@ -62,6 +62,18 @@ TEST(ModuleTree, DeferredParametersHaveTypeAndOrderButNoMemory) {
   EXPECT_TRUE(conv->weight.requires_grad());
 }
 
+TEST(ModuleTree, MovingToADeviceKeepsStridesAndTheModulesOwnTensors) {
+  const auto conv = std::make_shared<Conv2d>(3, 4, 3, Conv2d::Options{});
+  set_channels_last(*conv);
+  const void* memory = conv->weight.const_data_ptr();
+  set_device(*conv, at::kCPU);
+  EXPECT_EQ(conv->weight.const_data_ptr(), memory);
+  set_device(*conv, at::kMeta);
+  EXPECT_TRUE(conv->weight.is_meta());
+  EXPECT_TRUE(conv->weight.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(conv->weight.requires_grad());
+}
+
 TEST(ModuleTree, TrainingModeReachesTheLeaves) {
   const auto norm = std::make_shared<BatchNorm2d>(2);
   auto root = std::make_shared<torch::nn::Module>();

@@ -25,7 +25,7 @@ TEST(Storage, MemoryComesAndGoesForAllViews) {
 
 TEST(Storage, ATensorWithoutMemoryKeepsTheShapeOfItsModel) {
   const at::Tensor like = at::ones({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
-  const at::Tensor tensor = without_memory(like, at::kDouble);
+  const at::Tensor tensor = without_memory(like, at::kDouble, at::kCPU);
   EXPECT_FALSE(has_memory(tensor));
   EXPECT_EQ(tensor.sizes(), like.sizes());
   EXPECT_EQ(tensor.strides(), like.strides());

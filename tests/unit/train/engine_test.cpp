@@ -85,6 +85,17 @@ TEST_F(EngineTest, AfterEventsRunInReverseOrder) {
   EXPECT_EQ(state_.lr, 6) << "algorithms change the state";
 }
 
+TEST_F(EngineTest, NamesWhoActsBetweenTwoEvents) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(algorithm("mixer", 0));
+  std::vector<std::unique_ptr<Callback>> callbacks;
+  callbacks.push_back(std::make_unique<StoppingCallback>());
+  const Engine engine(std::move(algorithms), std::move(callbacks));
+  EXPECT_EQ(engine.acts_between(Event::kAfterForward, Event::kAfterBackward), "mixer");
+  EXPECT_EQ(engine.acts_between(Event::kBeforeLoss, Event::kAfterBackward), std::nullopt);
+  EXPECT_EQ(engine.acts_between(Event::kEvalStart, Event::kEvalEnd), "stopping");
+}
+
 TEST_F(EngineTest, RefusesTwoLossesAndTwoOfAName) {
   std::vector<std::unique_ptr<Algorithm>> losses;
   losses.push_back(algorithm("a", 0, true));

@@ -102,10 +102,13 @@ class RecordingStrategy final : public parallel::Strategy {
   std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
   void state_was_loaded() override {}
   parallel::StrategyMemory memory(int) const override { return {}; }
+  bool can_be_recorded() const override { return is_recordable; }
   double exposed_communication_s() const override { return exposed_s_; }
 
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
+
+  bool is_recordable = true;
 
  private:
   double exposed_s_ = 0;
@@ -288,7 +291,7 @@ struct ScriptedRun {
     callbacks.push_back(std::make_unique<Watcher>(watch));
     train::Engine engine({}, std::move(callbacks));
     metrics::MetricSink* const sinks[] = {&sink};
-    const train::RunContext run{communicator, {}, 1, sinks, signal};
+    const train::RunContext run{communicator, {}, 1, sinks, signal, *device};
     train::Evaluator evaluator(*val_loader, "val");
     return train::Trainer({.state = state,
                            .run = run,
@@ -305,6 +308,7 @@ struct ScriptedRun {
 
   comm::Communicator& communicator;
   std::atomic<int> signal{0};
+  tensor::Device* device = &tensor::cpu_device();
   OwnedLoader train_loader;
   OwnedLoader val_loader;
   train::TrainState state;

@@ -1,6 +1,7 @@
 #include "paceline/train/step_log.h"
 
 #include "paceline/base/log.h"
+#include "support/queued_device.h"
 #include "unit/train/scripted_run.h"
 
 #include <cmath>
@@ -75,6 +76,17 @@ TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) 
   log_.describe_input(state_);
   EXPECT_THAT(sink_.text, HasSubstr("channel 0 mean 127.500 deviation 127.500"));
   EXPECT_THAT(warnings, AllOf(HasSubstr("data.train_transforms"), HasSubstr("normalize")));
+}
+
+TEST_F(StepLogTest, TellsOfTheMemoryOfADevice) {
+  paceline::test::QueuedDevice device;
+  StepLog log(sinks_, count_names_, device);
+  log.log_step(state_, 1.0);
+  EXPECT_THAT(sink_.steps.back().second, IsSupersetOf({Pair("memory/allocated_bytes", 1000.0),
+                                                       Pair("memory/peak_allocated_bytes", 3000.0),
+                                                       Pair("memory/reserved_bytes", 4000.0)}));
+  log_.log_step(state_, 2.0);
+  EXPECT_FALSE(sink_.steps.back().second.contains("memory/reserved_bytes"));
 }
 
 TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {

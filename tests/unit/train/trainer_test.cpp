@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "support/faulty_file_system.h"
+#include "support/queued_device.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "unit/train/scripted_run.h"
@@ -20,6 +21,7 @@ namespace {
 
 using paceline::test::Calls;
 using paceline::test::kEventNames;
+using paceline::test::QueuedDevice;
 using paceline::test::run_ranks;
 using paceline::test::ScriptedRun;
 using ::testing::AllOf;
@@ -27,6 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::ThrowsMessage;
 using Reason = FitResult::Reason;
 
 config::DurationList batches(double number) { return {{{number, config::TimeUnit::kBatch}}}; }
@@ -111,6 +114,34 @@ TEST_F(TrainerTest, RaggedBatchesWeighEachSampleTheSame) {
                           "backward 1.0000", "finish", "step at 0.1"));
   EXPECT_THAT(run.model().first_positions, ElementsAre(0, 3, 6, 7, 9, 0))
       << "the last is the evaluation's";
+}
+
+TEST_F(TrainerTest, ADeviceThatQueuesItsWorkIsAskedTheSameAndGivesTheSame) {
+  ScriptedRun now(*communicator_, 11, 7);
+  ScriptedRun queued(*communicator_, 11, 7);
+  QueuedDevice device;
+  queued.device = &device;
+  for (ScriptedRun* run : {&now, &queued}) {
+    run->config.grad_accum_steps = 3;
+    run->model().train_loss = [](const Batch& batch) {
+      return static_cast<double>(batch.indices.front() + batch.size);
+    };
+    run->fit();
+  }
+  EXPECT_EQ(queued.calls, now.calls);
+  EXPECT_EQ(queued.state.step_totals.loss_sum, now.state.step_totals.loss_sum);
+  EXPECT_EQ(queued.state.last_eval, now.state.last_eval);
+}
+
+TEST_F(TrainerTest, ADeviceThatQueuesItsWorkNamesSamplesWhoseLossIsNotFinite) {
+  QueuedDevice device;
+  run_.device = &device;
+  run_.model().train_loss = [](const Batch& batch) {
+    return batch.indices.front() == 3 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
+  };
+  run_.config.grad_accum_steps = 4;  // one sample each
+  EXPECT_THAT([&] { run_.fit(); },
+              ThrowsMessage<base::DivergedError>(HasSubstr("with samples 3 of the data set")));
 }
 
 TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 // What libpaceline_cuda.so exports for comm: plain C, so that the program can look it up by name.
 
@@ -10,11 +11,21 @@ class Backend;
 class Store;
 }  // namespace c10d
 
-/// Makes an NCCL backend on GPU `device`. The caller owns the reference that is returned. On
-/// failure returns nullptr and writes what went wrong to `error`, cut to `error_size` bytes with a
-/// zero at the end.
-using PacelineMakeNcclBackend = c10d::Backend*(c10d::Store* store, int rank, int world_size,
-                                               int device, std::int64_t timeout_ms, char* error,
-                                               std::size_t error_size);
+namespace paceline::comm {
 
-inline constexpr const char* kPacelineMakeNcclBackendName = "paceline_make_nccl_backend";
+/// A group of ranks that NCCL connects.
+struct NcclGroup {
+  c10d::Store* store = nullptr;  ///< of this group alone
+  int rank = 0;                  ///< of this process in the group
+  std::span<const int> members;  ///< their ranks in the run
+  int device = 0;                ///< the GPU of this process
+  std::int64_t timeout_ms = 0;
+};
+
+/// Makes an NCCL backend. The caller owns the reference that is returned. On failure returns
+/// nullptr and writes what went wrong to `error`, cut to `error_size` bytes with a zero at the end.
+using MakeNcclBackend = c10d::Backend*(const NcclGroup& group, char* error, std::size_t error_size);
+
+inline constexpr const char* kMakeNcclBackendName = "paceline_make_nccl_backend";
+
+}  // namespace paceline::comm

@@ -1,4 +1,6 @@
-#include "paceline/comm/cuda_plugin.h"
+#include "paceline/tensor/cuda_plugin.h"
+
+#include "paceline/base/error.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -6,7 +8,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace paceline::comm {
+namespace paceline::tensor {
 namespace {
 
 std::filesystem::path plugin_path() {
@@ -37,7 +39,24 @@ CudaPlugin load_cuda_plugin() {
   if (handle == nullptr) {
     return {nullptr, fmt::format("cannot load {}: {}", path.string(), dlerror())};
   }
+  auto* abi =
+      reinterpret_cast<int (*)()>(dlsym(handle, kCudaPluginAbiName));  // NOLINT: as dlsym is
+  if (abi == nullptr || abi() != kCudaPluginAbi) {
+    return {nullptr, fmt::format("{} is of another version: build it anew", path.string())};
+  }
   return {handle, {}};
 }
 
-}  // namespace paceline::comm
+void* cuda_plugin_symbol(const char* name) {
+  const CudaPlugin plugin = load_cuda_plugin();
+  if (plugin.handle == nullptr) {
+    throw base::ConfigError("device cuda is not available: " + plugin.reason);
+  }
+  void* symbol = dlsym(plugin.handle, name);
+  if (symbol == nullptr) {
+    throw base::ConfigError(fmt::format("libpaceline_cuda.so exports no {}: build it anew", name));
+  }
+  return symbol;
+}
+
+}  // namespace paceline::tensor

@@ -1,8 +1,8 @@
-#include "paceline/comm/cuda_plugin.h"
+#include "paceline/tensor/cuda_plugin.h"
 
 #include <gtest/gtest.h>
 
-namespace paceline::comm {
+namespace paceline::tensor {
 namespace {
 
 TEST(CudaPlugin, IsLoadedOrSaysWhyNot) {
@@ -12,4 +12,4 @@ TEST(CudaPlugin, IsLoadedOrSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace paceline::comm
+}  // namespace paceline::tensor

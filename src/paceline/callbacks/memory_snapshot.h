@@ -1,0 +1,46 @@
+#pragma once
+
+#include "paceline/config/schema.h"
+#include "paceline/train/algorithm.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace paceline::callbacks {
+
+struct MemorySnapshotConfig {
+  std::int64_t step = 5;
+};
+
+/// Writes memory_snapshot.pickle into the run's directory: what rank 0's GPU holds in memory after
+/// a step, and each allocation since the start. On the CPU it only says that there is nothing to
+/// show.
+class MemorySnapshot final : public train::Callback {
+ public:
+  explicit MemorySnapshot(const MemorySnapshotConfig& config) : config_(config) {}
+
+  std::string_view name() const override { return "memory_snapshot"; }
+  train::EventSet events() const override {
+    return {train::Event::kFitStart, train::Event::kStepEnd};
+  }
+  std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
+                                      const train::RunContext& run) override;
+  nlohmann::json state_dict() const override;
+  void load_state_dict(const nlohmann::json& /*state*/) override {}
+
+ private:
+  MemorySnapshotConfig config_;
+};
+
+}  // namespace paceline::callbacks
+
+template <>
+struct paceline::config::Schema<paceline::callbacks::MemorySnapshotConfig> {
+  using Config = paceline::callbacks::MemorySnapshotConfig;
+  static constexpr std::string_view name = "memory_snapshot";
+  static constexpr std::string_view summary =
+      "Writes what rank 0's GPU holds in memory, for pytorch.org/memory_viz.";
+  static constexpr auto fields =
+      std::tuple{field(&Config::step, "step", "After so many optimizer steps.", AtLeast{1})};
+};

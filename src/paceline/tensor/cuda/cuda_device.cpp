@@ -1,0 +1,196 @@
+#include "paceline/tensor/cuda/plugin_abi.h"
+#include "paceline/tensor/cuda_plugin.h"
+#include "paceline/tensor/device.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+#include <torch/csrc/cuda/memory_snapshot.h>
+
+namespace paceline::tensor {
+namespace {
+
+class CudaTransfer final : public Transfer {
+ public:
+  CudaTransfer(std::vector<at::Tensor> host, at::Device place, c10::cuda::CUDAStream stream)
+      : host_(std::move(host)), place_(place) {
+    const c10::cuda::CUDAStreamGuard guard(stream);
+    for (const at::Tensor& tensor : host_) {
+      device_.push_back(tensor.to(place_, tensor.scalar_type(), /*non_blocking=*/true));
+    }
+    done_.record(stream);
+  }
+
+  // The loader fills this memory anew once it is let go.
+  ~CudaTransfer() override { cudaEventSynchronize(done_.event()); }
+
+  CudaTransfer(const CudaTransfer&) = delete;
+  CudaTransfer& operator=(const CudaTransfer&) = delete;
+
+  std::vector<at::Tensor> take() override {
+    const auto stream = c10::cuda::getCurrentCUDAStream(place_.index());
+    done_.block(stream);
+    // Their memory belongs to the side stream, which must not have it back before this one is done.
+    for (const at::Tensor& tensor : device_) tensor.record_stream(stream);
+    return std::move(device_);
+  }
+
+ private:
+  std::vector<at::Tensor> host_;
+  std::vector<at::Tensor> device_;
+  at::Device place_;
+  at::cuda::CUDAEvent done_;
+};
+
+class CudaGraphWork final : public RecordedWork {
+ public:
+  void record(const std::function<void()>& work) override {
+    c10::cuda::device_synchronize();
+    // Other threads (the loader's, NCCL's) may call CUDA meanwhile.
+    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      end_failed_capture();
+      throw;
+    }
+    graph_.capture_end();
+  }
+
+  void replay() override { graph_.replay(); }
+
+ private:
+  void end_failed_capture() {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception&) {  // what broke the capture says more
+    }
+  }
+
+  at::cuda::CUDAGraph graph_;
+};
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(c10::DeviceIndex index)
+      : place_(at::kCUDA, index),
+        // Not the default stream: work cannot be recorded there.
+        compute_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)),
+        transfer_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)) {}
+
+  at::Device place() const override { return place_; }
+
+  std::string describe() const override {
+    const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(place_.index());
+    return fmt::format("{}, {} ({:.0f} GiB, compute capability {}.{})", place_.str(),
+                       properties.name, static_cast<double>(properties.totalGlobalMem) / (1 << 30),
+                       properties.major, properties.minor);
+  }
+
+  std::string uuid() const override {
+    return uuid_text(at::cuda::getDeviceProperties(place_.index())->uuid);
+  }
+
+  bool is_queued() const override { return true; }
+
+  void bind_thread() override {
+    c10::cuda::set_device(place_.index());
+    c10::cuda::setCurrentCUDAStream(compute_);
+  }
+
+  void synchronize() override {
+    const c10::cuda::CUDAGuard guard(place_);
+    c10::cuda::device_synchronize();
+  }
+
+  std::shared_ptr<void> allocate_host(std::size_t size_bytes) override {
+    auto memory = std::make_shared<at::Tensor>(at::empty(
+        {static_cast<std::int64_t>(size_bytes)}, at::TensorOptions(at::kByte).pinned_memory(true)));
+    return {memory, memory->mutable_data_ptr()};
+  }
+
+  std::unique_ptr<Transfer> start_transfer(std::vector<at::Tensor> host) override {
+    return std::make_unique<CudaTransfer>(std::move(host), place_, transfer_);
+  }
+
+  std::unique_ptr<RecordedWork> make_recorded_work() override {
+    return std::make_unique<CudaGraphWork>();
+  }
+
+  DeviceMemory memory() const override {
+    constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(place_.index());
+    const auto bytes = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    return {.allocated_bytes = bytes(stats.allocated_bytes[kAll].current),
+            .peak_allocated_bytes = bytes(stats.allocated_bytes[kAll].peak),
+            .reserved_bytes = bytes(stats.reserved_bytes[kAll].current)};
+  }
+
+  void record_memory_history() override {
+    constexpr std::size_t kMostEntries = 200000;
+    torch::cuda::_record_memory_history("all", "all", "all", kMostEntries);
+  }
+
+  void write_memory_snapshot(const std::filesystem::path& path) override {
+    const std::string pickled = torch::cuda::_memory_snapshot_pickled();
+    std::ofstream file(path, std::ios::binary);
+    file.write(pickled.data(), static_cast<std::streamsize>(pickled.size()));
+    file.close();
+    TORCH_CHECK(file.good(), "cannot write ", path.string());
+  }
+
+  void push_range(const char* name) override { nvtxRangePushA(name); }
+  void pop_range() override { nvtxRangePop(); }
+
+ private:
+  at::Device place_;
+  c10::cuda::CUDAStream compute_;
+  c10::cuda::CUDAStream transfer_;
+};
+
+Device* open_device(int index) {
+  const int count = c10::cuda::device_count();
+  TORCH_CHECK(index < count, "this process sees ", count, " GPUs, and rank ", index,
+              " of this machine wants one of its own: start fewer ranks, or look at "
+              "CUDA_VISIBLE_DEVICES");
+  return new CudaDevice(static_cast<c10::DeviceIndex>(index));
+}
+
+}  // namespace
+}  // namespace paceline::tensor
+
+extern "C" __attribute__((visibility("default"))) int paceline_cuda_abi() {
+  return paceline::tensor::kCudaPluginAbi;
+}
+
+extern "C" __attribute__((visibility("default"))) paceline::tensor::Device* paceline_open_device(
+    int index, char* error, std::size_t error_size) {
+  try {
+    return paceline::tensor::open_device(index);
+  } catch (const std::exception& exception) {
+    const std::string_view text = exception.what();
+    const std::size_t length = std::min(text.find('\n'), std::min(text.size(), error_size - 1));
+    error[text.copy(error, length)] = '\0';
+    return nullptr;
+  }
+}

@@ -1,0 +1,75 @@
+#include "paceline/train/step_recording.h"
+
+#include "paceline/base/error.h"
+#include "paceline/nn/dropout.h"
+#include "paceline/train/engine.h"
+#include "paceline/train/train_state.h"
+
+#include <utility>
+
+namespace paceline::train {
+namespace {
+
+// In the first steps kernels are chosen and libraries get their workspaces, which cannot be
+// recorded.
+constexpr int kWarmUps = 3;
+
+}  // namespace
+
+StepRecording::StepRecording(std::unique_ptr<tensor::RecordedWork> work,
+                             std::int64_t samples_per_step, Queue queue)
+    : work_(std::move(work)), samples_per_step_(samples_per_step), queue_(std::move(queue)) {}
+
+const std::vector<MicrobatchResult>& StepRecording::run(const Batch& batch) {
+  if (!fits(batch) || num_warm_ups_ < kWarmUps) {
+    num_warm_ups_ += fits(batch) ? 1 : 0;
+    direct_results_ = queue_(batch);
+    return direct_results_;
+  }
+  if (inputs_) {
+    inputs_->inputs.copy_(batch.inputs);
+    inputs_->targets.copy_(batch.targets);
+  } else {
+    record(batch);
+  }
+  work_->replay();
+  return recorded_results_;
+}
+
+// All ranks see the same size of the global batch and so come to the same answer.
+bool StepRecording::fits(const Batch& batch) const {
+  return batch.global_size == samples_per_step_;
+}
+
+void StepRecording::record(const Batch& batch) {
+  inputs_ = batch;
+  inputs_->inputs = batch.inputs.clone();
+  inputs_->targets = batch.targets.clone();
+  try {
+    work_->record([this] { recorded_results_ = queue_(*inputs_); });
+  } catch (const base::Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw base::ConfigError(
+        fmt::format("train.compile: graph: this step cannot be recorded: {}; use train.compile: "
+                    "none",
+                    error.what_without_backtrace()));
+  }
+}
+
+std::optional<std::string> obstacle_to_recording(const TrainState& state, const Engine& engine) {
+  if (!state.strategy->can_be_recorded()) {
+    return fmt::format("strategy {} frees and gathers weights within a step",
+                       state.strategy->name());
+  }
+  if (state.scaler) return "the loss scale of fp16 changes between steps";
+  if (nn::draws_in_training(state.model->network())) {
+    return "dropout and drop path draw anew in each step";
+  }
+  if (const auto name = engine.acts_between(Event::kBeforeForward, Event::kAfterBackward)) {
+    return fmt::format("{} acts within the step", *name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace paceline::train

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "paceline/tensor/device.h"
+#include "paceline/train/batch.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::train {
+
+class Engine;
+struct TrainState;
+
+/// What a microbatch left on the device; undefined tensors if it had no samples.
+struct MicrobatchResult {
+  at::Tensor outputs;
+  at::Tensor loss;  ///< a scalar
+};
+
+/// Computes the gradients of steps by replaying a recording of one: forward, loss and backward of
+/// all microbatches and the sums over the ranks, on whole batches of one size. Everything else
+/// (clipping, the optimizer with its learning rate, what is read and logged) stays outside, so the
+/// recording holds nothing that changes from step to step but the batch.
+class StepRecording {
+ public:
+  /// Queues that work for a batch without waiting for the device.
+  using Queue = std::function<std::vector<MicrobatchResult>(const Batch& batch)>;
+
+  /// `samples_per_step`: of the whole global batch. The first steps run by `queue` itself.
+  StepRecording(std::unique_ptr<tensor::RecordedWork> work, std::int64_t samples_per_step,
+                Queue queue);
+
+  /// A smaller batch than the others runs by `queue`. The results are valid until the next call.
+  /// Throws ConfigError when the device cannot record the work.
+  const std::vector<MicrobatchResult>& run(const Batch& batch);
+
+ private:
+  bool fits(const Batch& batch) const;
+  void record(const Batch& batch);
+
+  std::unique_ptr<tensor::RecordedWork> work_;
+  std::int64_t samples_per_step_;
+  Queue queue_;
+  int num_warm_ups_ = 0;
+  std::optional<Batch> inputs_;  ///< from which the recording reads
+  std::vector<MicrobatchResult> recorded_results_;
+  std::vector<MicrobatchResult> direct_results_;
+};
+
+/// What stands against recording the steps of this run, for people; nothing if they can be
+/// recorded.
+std::optional<std::string> obstacle_to_recording(const TrainState& state, const Engine& engine);
+
+}  // namespace paceline::train
