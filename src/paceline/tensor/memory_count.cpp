@@ -15,10 +15,11 @@ namespace {
 /// stays.
 class CountingAllocator final : public c10::Allocator {
  public:
-  /// LibTorch keeps a pointer to its allocator for ever, hence the one object per process.
+  /// LibTorch keeps a pointer to its allocator for ever, and tensors may outlive main(): hence the
+  /// one object per process, which is never destroyed.
   static CountingAllocator& instance() {
-    static CountingAllocator allocator;
-    return allocator;
+    static auto* const allocator = new CountingAllocator();
+    return *allocator;
   }
 
   c10::DataPtr allocate(std::size_t size_bytes) override {
@@ -55,8 +56,10 @@ class CountingAllocator final : public c10::Allocator {
 }  // namespace
 
 void count_tensor_memory() {
-  if (c10::GetCPUAllocator() != &CountingAllocator::instance())
+  [[maybe_unused]] static const bool is_counting = [] {
     c10::SetCPUAllocator(&CountingAllocator::instance());
+    return true;
+  }();
 }
 
 TensorMemory tensor_memory() { return CountingAllocator::instance().memory(); }
