@@ -24,6 +24,10 @@ endforeach()
 install(TARGETS paceline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS paceline-rank RUNTIME DESTINATION libexec)
 set_target_properties(paceline-rank PROPERTIES INSTALL_RPATH ${PACELINE_TORCH_DIR}/lib)
+if(PACELINE_CUDA)
+  install(TARGETS paceline_cuda LIBRARY DESTINATION lib)  # where paceline-rank looks for it
+  set_target_properties(paceline_cuda PROPERTIES INSTALL_RPATH ${PACELINE_TORCH_DIR}/lib)
+endif()
 
 # The installed config reads the same layers.txt, so that the edges are stated once.
 install(FILES ${CMAKE_SOURCE_DIR}/src/paceline/layers.txt ${CMAKE_SOURCE_DIR}/cmake/Externals.cmake

@@ -108,8 +108,8 @@ constexpr ForeignName kNames[] = {
     {"target_accuracy", "train.stop_when", "'val/top1 >= {}'", kWithoutPercent},
     {"early_stopping_patience", "callbacks.early_stop.patience", "", ""},
     {"patience", "callbacks.early_stop.patience", "", ""},
-    {"compile", "", "", "there is nothing to compile: leave it out"},
-    {"compile_model", "", "", "there is nothing to compile: leave it out"},
+    {"compile", "train.compile", "graph", "on GPUs; nothing is fused, kernels are replayed"},
+    {"compile_model", "train.compile", "graph", "on GPUs; nothing is fused, kernels are replayed"},
     // Model.
     {"arch", "model.name", "", ""},
     {"a", "model.name", "", ""},
