@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/collective.h"
+#include "paceline/parallel/missing_gradients.h"
 
 #include <algorithm>
 #include <limits>
@@ -49,9 +50,18 @@ void BucketReducer::start(std::size_t bucket) {
   }
 }
 
-void BucketReducer::finish() {
+void BucketReducer::finish(std::span<const std::string> refused, std::string_view section) {
+  if (!refused.empty()) mark_missing_gradient(last_element());
   while (next_bucket_ < buckets_.size()) start(next_bucket_++);
   exposed_s_ = comm::wait_for_all(in_flight_);
+  refuse_missing_gradients(last_element(), refused, section, communicator_);
+}
+
+/// Of the last bucket to be reduced.
+at::Tensor BucketReducer::last_element() const {
+  const tensor::FlatSlot& slot = gradients_.layout().slots.back();
+  const std::size_t flat = gradients_.flat_of(static_cast<std::size_t>(slot.bucket));
+  return gradients_.flats()[flat].select(0, slot.offset + slot.numel - 1);
 }
 
 std::vector<std::string> late_parameters(const tensor::FlatLayout& layout,

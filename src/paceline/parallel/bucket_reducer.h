@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::parallel {
@@ -30,8 +31,10 @@ class BucketReducer {
   /// ran twice in one reduction.
   void mark_ready(std::size_t slot);
   bool is_ready(std::size_t slot) const { return is_ready_[slot] != 0; }
-  /// Starts what is left, ready or not, and waits for the sums. Throws CommError.
-  void finish();
+  /// Starts what is left, ready or not, and waits for the sums. Throws CommError. `refused` are
+  /// parameters that should have got a gradient on this rank: if there are any on any rank, all
+  /// ranks throw refuse_missing_gradients()' ConfigError.
+  void finish(std::span<const std::string> refused = {}, std::string_view section = {});
 
   /// Seconds that the last finish() waited.
   double exposed_s() const { return exposed_s_; }
@@ -40,6 +43,7 @@ class BucketReducer {
 
  private:
   void start(std::size_t bucket);
+  at::Tensor last_element() const;
 
   const tensor::Arena& gradients_;
   comm::Communicator* communicator_;

@@ -57,17 +57,11 @@ class DistributedDataParallel::State {
       if (grad.defined()) {
         take_gradient(slot, grad);  // from a backward inside no_sync()
       } else {
-        missing.push_back(parameters_[slot].name);
-        if (allow_unused_) grad = slots_[slot].zero_();
+        grad = slots_[slot].zero_();
+        if (!allow_unused_) missing.push_back(parameters_[slot].name);
       }
     }
-    if (!missing.empty() && !allow_unused_) {
-      throw base::InternalError(
-          fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                      "allow_unused_parameters",
-                      list_names(missing)));
-    }
-    reducer_.finish();
+    reducer_.finish(missing, "ddp");
     last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();
   }

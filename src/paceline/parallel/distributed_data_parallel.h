@@ -48,8 +48,9 @@ class DistributedDataParallel {
   ~DistributedDataParallel();
   DistributedDataParallel(DistributedDataParallel&&) noexcept;
 
-  /// Blocks until all gradients are reduced. Collective. Throws CommError; throws InternalError
-  /// that names the parameters without a gradient, unless they are allowed.
+  /// Blocks until all gradients are reduced. Collective. Throws CommError. Unless unused parameters
+  /// are allowed, all ranks throw the same ConfigError if any of them has a parameter without a
+  /// gradient; it names parameters and ranks.
   void finish_gradients();
 
   /// While it lives, backward only accumulates into this rank's .grad; the next backward outside

@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace paceline::parallel {
@@ -21,9 +20,5 @@ std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
 
 /// For messages: "'a', 'b'", or the first ten and how many more.
 std::string list_names(std::span<const std::string> names);
-
-/// Throws InternalError that names the parameters which got no gradient, unless there are none.
-/// `section` of the recipe allows them.
-void refuse_missing_gradients(std::span<const std::string> names, std::string_view section);
 
 }  // namespace paceline::parallel

@@ -117,18 +117,14 @@ void ReplicatedStrategy::finish_gradients() {
   PACELINE_CHECK(is_in_microbatch_ && is_last_microbatch_,
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
-  settle_missing_gradients();
-  reducer_->finish();
-}
-
-void ReplicatedStrategy::settle_missing_gradients() {
   std::vector<std::string> missing;
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
     if (has_gradient_[slot] != 0) continue;
     missing.push_back(parameters_[slot].name);
-    if (options_.allow_unused_parameters) grad_slots_[slot].zero_();
+    grad_slots_[slot].zero_();
   }
-  if (!options_.allow_unused_parameters) refuse_missing_gradients(missing, name_);
+  if (options_.allow_unused_parameters) missing.clear();
+  reducer_->finish(missing, name_);
 }
 
 void ReplicatedStrategy::check_views() const {

@@ -58,7 +58,6 @@ class ReplicatedStrategy final : public Strategy {
   void lay_out(std::span<const GroupRule> rules);
   void start_from_first_rank();
   void take_gradient(std::size_t slot, at::Tensor& grad);
-  void settle_missing_gradients();
   void check_views() const;
   StateShard whole_shard(std::string name, const at::Tensor& data) const;
 

@@ -45,8 +45,9 @@ class Strategy {
   /// Instead of backward on a rank that a ragged batch left without samples, after
   /// forward_nothing().
   virtual void backward_nothing() = 0;
-  /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that
-  /// names the parameters which got no gradient, unless unused parameters are allowed.
+  /// Blocks until all gradients are the global sums. Throws CommError. Unless unused parameters are
+  /// allowed, all ranks throw the same ConfigError if any of them got no gradient for a parameter;
+  /// it names parameters and ranks.
   virtual void finish_gradients() = 0;
   /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns
   /// whether any of them, on any rank, was infinite or NaN: the same on all ranks.

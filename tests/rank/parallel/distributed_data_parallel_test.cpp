@@ -120,7 +120,7 @@ TEST(DistributedDataParallel, UnusedParametersAreNamedOrZero) {
       DistributedDataParallel strict(net, communicator, {Reduction::kMean, kSmallBuckets});
       net.head_bias.sum().backward();
       EXPECT_THAT([&] { strict.finish_gradients(); },
-                  testing::ThrowsMessage<base::InternalError>(testing::HasSubstr("'conv_weight'")));
+                  testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr("'conv_weight'")));
     }
     net.zero_grad();
     Options options{Reduction::kMean, kSmallBuckets};
