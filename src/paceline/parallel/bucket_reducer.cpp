@@ -9,10 +9,12 @@
 
 namespace paceline::parallel {
 
-BucketReducer::BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator)
+BucketReducer::BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator,
+                             GradientCompression* compression)
     : gradients_(gradients),
       communicator_(communicator != nullptr && communicator->world_size() > 1 ? communicator
-                                                                              : nullptr) {
+                                                                              : nullptr),
+      compression_(compression) {
   const tensor::FlatLayout& layout = gradients.layout();
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) buckets_.push_back(gradients.bucket(i));
   bucket_sizes_.resize(layout.buckets.size(), 0);
@@ -45,7 +47,9 @@ void BucketReducer::mark_ready(std::size_t slot) {
 }
 
 void BucketReducer::start(std::size_t bucket) {
-  if (communicator_ != nullptr) {
+  if (compression_ != nullptr) {
+    in_flight_.push_back(compression_->all_reduce(bucket));
+  } else if (communicator_ != nullptr) {
     in_flight_.push_back(communicator_->all_reduce(buckets_[bucket], comm::ReduceOp::kSum));
   }
 }

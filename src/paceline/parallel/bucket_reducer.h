@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/parallel/gradient_compression.h"
 #include "paceline/tensor/arena.h"
 #include "paceline/tensor/aten.h"
 
@@ -21,9 +22,10 @@ namespace paceline::parallel {
 /// thus fixed by the layout alone.
 class BucketReducer {
  public:
-  /// Without a communicator, or in a world of one, only the bookkeeping is done. Both must outlive
-  /// this.
-  BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator);
+  /// Without a communicator, or in a world of one, only the bookkeeping is done, unless there is a
+  /// `compression`. All must outlive this.
+  BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator,
+                GradientCompression* compression = nullptr);
 
   /// A new reduction: no gradient is ready.
   void begin();
@@ -47,6 +49,7 @@ class BucketReducer {
 
   const tensor::Arena& gradients_;
   comm::Communicator* communicator_;
+  GradientCompression* compression_;
   std::vector<at::Tensor> buckets_;
   std::vector<std::int64_t> bucket_sizes_;  // slots of each bucket
   std::vector<std::int64_t> num_missing_;   // of each bucket

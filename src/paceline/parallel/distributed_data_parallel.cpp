@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/bucket_reducer.h"
+#include "paceline/parallel/gradient_compression.h"
 #include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/same_start.h"
@@ -70,6 +71,9 @@ class DistributedDataParallel::State {
   std::vector<std::string> late_parameters() const {
     return parallel::late_parameters(gradients_.layout(), last_ready_order_);
   }
+  std::vector<tensor::StateShard> compression_state() {
+    return compression_ ? compression_->state() : std::vector<tensor::StateShard>();
+  }
   double exposed_s() const { return reducer_.exposed_s(); }
 
   bool is_reducing = true;
@@ -85,7 +89,8 @@ class DistributedDataParallel::State {
                    parameters.front().tensor),
         parameters_(in_layout_order(parameters, gradients_.layout())),
         buffers_(module_buffers(module)),
-        reducer_(gradients_, &communicator) {
+        compression_(make_compression(options.buckets, gradients_, communicator)),
+        reducer_(gradients_, &communicator, compression_.get()) {
     {
       // No views in autograd's sense: optimizers that zero gradients detach them in place.
       const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -124,6 +129,7 @@ class DistributedDataParallel::State {
   std::vector<NamedTensor> parameters_;  // in layout order
   std::vector<NamedTensor> buffers_;
   std::vector<at::Tensor> slots_;
+  std::unique_ptr<GradientCompression> compression_;  // may be null
   BucketReducer reducer_;
   std::vector<std::size_t> last_ready_order_;
   std::unique_ptr<GradientHooks> hooks_;
@@ -140,6 +146,9 @@ void DistributedDataParallel::synchronise_buffers() { state_->synchronise_buffer
 DistributedDataParallel::NoSync DistributedDataParallel::no_sync() { return NoSync(*state_); }
 std::vector<std::string> DistributedDataParallel::late_parameters() const {
   return state_->late_parameters();
+}
+std::vector<tensor::StateShard> DistributedDataParallel::compression_state() {
+  return state_->compression_state();
 }
 double DistributedDataParallel::exposed_communication_s() const { return state_->exposed_s(); }
 

@@ -3,6 +3,7 @@
 #include "paceline/comm/communicator.h"
 #include "paceline/parallel/ddp_config.h"
 #include "paceline/tensor/fwd.h"
+#include "paceline/tensor/state_shard.h"
 
 #include <memory>
 #include <string>
@@ -61,6 +62,9 @@ class DistributedDataParallel {
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, whatever
   /// Options::buckets.buffers says: before an evaluation or a save. Collective.
   void synchronise_buffers();
+
+  /// What a resumed run needs of compressed gradients; none without. Views, to be saved and loaded.
+  std::vector<tensor::StateShard> compression_state();
 
   /// Parameters whose gradients came later in the last backward than the buckets expect.
   std::vector<std::string> late_parameters() const;

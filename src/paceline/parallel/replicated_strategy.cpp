@@ -6,14 +6,16 @@
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
 namespace paceline::parallel {
 
 ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
-                                       Options options)
-    : name_(name), communicator_(communicator), options_(std::move(options)) {}
+                                       DdpConfig config)
+    : name_(name), communicator_(communicator), config_(std::move(config)) {}
 
 void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
   PACELINE_CHECK(!gradients_, "a strategy is prepared once");
@@ -25,7 +27,10 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
   std::erase_if(state_, [](const NamedTensor& named) { return !named.tensor.defined(); });
   lay_out(rules);
   start_from_first_rank();
-  reducer_.emplace(*gradients_, communicator_);
+  if (communicator_ != nullptr) {
+    compression_ = make_compression(config_, *gradients_, *communicator_);
+  }
+  reducer_.emplace(*gradients_, communicator_, compression_.get());
   has_gradient_.assign(parameters_.size(), 0);
   hooks_.emplace(parameters_,
                  [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
@@ -45,7 +50,7 @@ void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules) {
     by_name.emplace(parameter.name, parameter.tensor);
   }
   if (communicator_ != nullptr) check_ranks_agree(specs, *communicator_);
-  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, options_.layout);
+  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, layout_options(config_));
   const at::Tensor first = parameters_.front().tensor;
   parameters_.clear();
   values_.emplace(layout, first);
@@ -123,7 +128,7 @@ void ReplicatedStrategy::finish_gradients() {
     missing.push_back(parameters_[slot].name);
     grad_slots_[slot].zero_();
   }
-  if (options_.allow_unused_parameters) missing.clear();
+  if (config_.allow_unused_parameters) missing.clear();
   reducer_->finish(missing, name_);
 }
 
@@ -155,7 +160,7 @@ void ReplicatedStrategy::clip_grad_value(double max_value) {
 // torch broadcasts buffers before every forward pass. In training no forward pass reads running
 // statistics, so rank 0's values are the same when they are broadcast only before they are used.
 void ReplicatedStrategy::synchronise_buffers() {
-  if (communicator_ != nullptr && options_.buffers == BufferPolicy::kBroadcast) {
+  if (communicator_ != nullptr && config_.buffers == BufferPolicy::kBroadcast) {
     broadcast_from_first_rank(buffers_, *communicator_);
   }
 }
@@ -173,7 +178,7 @@ std::vector<StateShard> ReplicatedStrategy::model_state() {
   std::vector<StateShard> shards;
   for (const NamedTensor& named : state_) {
     shards.push_back(whole_shard(named.name, named.tensor));
-    shards.back().is_replicated = named.is_parameter || options_.buffers != BufferPolicy::kKeep;
+    shards.back().is_replicated = named.is_parameter || config_.buffers != BufferPolicy::kKeep;
   }
   return shards;
 }
@@ -201,6 +206,7 @@ std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& op
       }
     }
   }
+  if (compression_) std::ranges::move(compression_->state(), std::back_inserter(shards));
   return shards;
 }
 
@@ -216,16 +222,12 @@ std::vector<std::string> ReplicatedStrategy::late_parameters() const {
 std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config) {
   return std::make_unique<ReplicatedStrategy>(
       "none", nullptr,
-      ReplicatedStrategy::Options{.allow_unused_parameters = config.allow_unused_parameters});
+      DdpConfig{.last_bucket_mib = 0, .allow_unused_parameters = config.allow_unused_parameters});
 }
 
 std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
                                              comm::Communicator& communicator) {
-  return std::make_unique<ReplicatedStrategy>(
-      "ddp", &communicator,
-      ReplicatedStrategy::Options{.layout = layout_options(config),
-                                  .allow_unused_parameters = config.allow_unused_parameters,
-                                  .buffers = config.buffers});
+  return std::make_unique<ReplicatedStrategy>("ddp", &communicator, config);
 }
 
 }  // namespace paceline::parallel

@@ -2,6 +2,7 @@
 
 #include "paceline/parallel/bucket_reducer.h"
 #include "paceline/parallel/ddp_config.h"
+#include "paceline/parallel/gradient_compression.h"
 #include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/strategy.h"
@@ -24,14 +25,8 @@ namespace paceline::parallel {
 /// and names the parameter.
 class ReplicatedStrategy final : public Strategy {
  public:
-  struct Options {
-    tensor::FlatLayoutOptions layout = {};
-    bool allow_unused_parameters = false;
-    BufferPolicy buffers = BufferPolicy::kBroadcast;
-  };
-
   /// `communicator` may be null ("none"); it must outlive the strategy.
-  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, Options options);
+  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, DdpConfig config);
 
   std::string_view name() const override { return name_; }
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) override;
@@ -63,7 +58,7 @@ class ReplicatedStrategy final : public Strategy {
 
   std::string_view name_;  // of a literal
   comm::Communicator* communicator_;
-  Options options_;
+  DdpConfig config_;
 
   std::vector<NamedTensor> parameters_;  // trained ones, in layout order
   std::vector<NamedTensor> buffers_;
@@ -73,6 +68,7 @@ class ReplicatedStrategy final : public Strategy {
   std::optional<tensor::Arena> values_;
   std::optional<tensor::Arena> gradients_;
   std::vector<at::Tensor> grad_slots_;
+  std::unique_ptr<GradientCompression> compression_;
   std::optional<BucketReducer> reducer_;
   std::optional<GradientHooks> hooks_;
 

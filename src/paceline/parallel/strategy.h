@@ -70,7 +70,8 @@ class Strategy {
   /// samples.
   virtual void forward_nothing() {}
 
-  /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.
+  /// Parameters and buffers, then the state of the optimizer and of what else changes gradients.
+  /// Collective under strategies that gather.
   virtual std::vector<StateShard> model_state() = 0;
   virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;
   /// To be called after values were copied into the shards.
