@@ -28,6 +28,7 @@ struct DdpConfig {
   double last_bucket_mib = 1.0;
   std::vector<std::string> bucket_order = {};
   bool allow_unused_parameters = false;
+  bool static_graph = false;
   BufferPolicy buffers = BufferPolicy::kBroadcast;
   std::optional<Compression> compression = {};
   int powersgd_rank = 1;
@@ -74,8 +75,13 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
             AtLeast{0.0}),
       field(&Config::bucket_order, "bucket_order",
             "Names of parameters that are reduced first, in this order."),
-      field(&Config::allow_unused_parameters, "allow_unused_parameters",
-            "Take zeros for parameters that got no gradient, where it is an error otherwise."),
+      field(
+          &Config::allow_unused_parameters, "allow_unused_parameters",
+          "A rank may have no gradient for a parameter, where it is an error otherwise; its share "
+          "is then zeros, and a parameter that no rank has one for is not updated."),
+      field(&Config::static_graph, "static_graph",
+            "Every step uses the same parameters: those that got no gradient in the first step are "
+            "not waited for, and a step that differs is an error."),
       field(&Config::buffers, "buffers",
             "Running statistics: broadcast rank 0's before evaluations and checkpoints, or let "
             "each rank keep its own."),
@@ -95,5 +101,5 @@ struct paceline::config::Schema<paceline::parallel::NoneConfig> {
   static constexpr std::string_view summary = "One rank, nothing to synchronise.";
   static constexpr auto fields = std::tuple{
       field(&Config::allow_unused_parameters, "allow_unused_parameters",
-            "Take zeros for parameters that got no gradient, where it is an error otherwise.")};
+            "Parameters without a gradient are not updated, where they are an error otherwise.")};
 };

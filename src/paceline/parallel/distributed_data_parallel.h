@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/parallel/bucket_reducer.h"
 #include "paceline/parallel/ddp_config.h"
 #include "paceline/tensor/fwd.h"
 #include "paceline/tensor/state_shard.h"
@@ -34,8 +35,9 @@ class DistributedDataParallel {
  public:
   struct Options {
     Reduction reduction = Reduction::kMean;
-    /// With allow_unused_parameters a parameter without a gradient counts as zeros, also in the
-    /// result.
+    /// With allow_unused_parameters a parameter for which only other ranks have a gradient gets the
+    /// result too; one for which no rank has one keeps its .grad undefined, so that optimizers
+    /// leave it out.
     DdpConfig buckets;
   };
 
@@ -68,6 +70,8 @@ class DistributedDataParallel {
 
   /// Parameters whose gradients came later in the last backward than the buckets expect.
   std::vector<std::string> late_parameters() const;
+  /// How the sums of the last finish_gradients() went.
+  const CommunicationReport& communication_report() const;
   /// Seconds that the last finish_gradients() waited for the network.
   double exposed_communication_s() const;
 

@@ -44,7 +44,7 @@ void mark_missing_gradient(const at::Tensor& elements) {
 }
 
 void refuse_missing_gradients(const at::Tensor& element, std::span<const std::string> names,
-                              std::string_view section, comm::Communicator* communicator) {
+                              const GradientDemand& demand, comm::Communicator* communicator) {
   if (!std::isnan(element.item<double>())) return;
   const std::string own = fmt::format("{}", fmt::join(names, "\n"));
   const std::vector<std::string> lists =
@@ -54,10 +54,18 @@ void refuse_missing_gradients(const at::Tensor& element, std::span<const std::st
     parts.push_back(list_names(missing) + to_text(ranks, lists.size()));
   }
   if (parts.empty()) return;
+  const std::string broken = fmt::format("{}", fmt::join(parts, ", "));
+  if (demand.as_in_first_step) {
+    throw base::ConfigError(
+        fmt::format("unlike in the first step, a gradient reached, or none reached, {}; "
+                    "parallel.{}.static_graph is for models whose every step uses the same "
+                    "parameters: switch it off",
+                    broken, demand.section));
+  }
   throw base::ConfigError(
       fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
                   "parallel.{}.allow_unused_parameters",
-                  fmt::join(parts, ", "), section));
+                  broken, demand.section));
 }
 
 }  // namespace paceline::parallel

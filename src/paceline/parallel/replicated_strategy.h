@@ -6,8 +6,10 @@
 #include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/strategy.h"
+#include "paceline/parallel/used_parameters.h"
 #include "paceline/tensor/arena.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +37,7 @@ class ReplicatedStrategy final : public Strategy {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  void update(optim::Optimizer& optimizer, double lr) override;
   bool unscale_gradients(double factor) override;
   double grad_norm() override;
   double clip_grad_norm(double max_norm) override;
@@ -45,6 +48,7 @@ class ReplicatedStrategy final : public Strategy {
   void state_was_loaded() override;
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
   std::vector<std::string> late_parameters() const override;
+  CommunicationReport communication_report() const override;
 
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
@@ -53,6 +57,10 @@ class ReplicatedStrategy final : public Strategy {
   void lay_out(std::span<const GroupRule> rules);
   void start_from_first_rank();
   void take_gradient(std::size_t slot, at::Tensor& grad);
+  void settle(std::size_t slot);
+  void for_each_state_part(optim::Optimizer& optimizer,
+                           const std::function<void(const std::string& kind, std::size_t slot,
+                                                    const at::Tensor&)>& visit) const;
   void check_views() const;
   StateShard whole_shard(std::string name, const at::Tensor& data) const;
 
@@ -72,7 +80,12 @@ class ReplicatedStrategy final : public Strategy {
   std::optional<BucketReducer> reducer_;
   std::optional<GradientHooks> hooks_;
 
-  std::vector<char> has_gradient_;  // of each slot, in this step
+  enum class Gradient : char { kNone, kZeros, kOfBackward };
+  std::vector<Gradient> gradient_of_;   // of each slot, in this step
+  std::vector<std::string> surprises_;  // parameters whose gradients should not have come
+  std::vector<std::size_t> unused_;     // slots that no rank had a gradient for
+  std::optional<UsedParameters> used_;
+  bool had_backward_ = false;  // in this step
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;
 };

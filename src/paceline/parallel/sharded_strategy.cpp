@@ -173,7 +173,7 @@ void ShardedStrategy::finish_gradients() {
   exposed_s_ += comm::wait_for_all(replica_sums_);
   root().release();
   state_was_loaded();  // the optimizer is about to change the shards
-  refuse_missing_gradients(last_reduced().grad_shard()[0], refused_parameters(), "fsdp", &world_);
+  refuse_missing_gradients(last_reduced().grad_shard()[0], refused_parameters(), {"fsdp"}, &world_);
 }
 
 /// What got no gradient on this rank in this step but should have.

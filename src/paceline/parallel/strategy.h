@@ -2,6 +2,7 @@
 
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
+#include "paceline/parallel/bucket_reducer.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstdint>
@@ -59,6 +60,10 @@ class Strategy {
   virtual double clip_grad_norm(double max_norm) = 0;
   virtual void clip_grad_value(double max_value) = 0;
 
+  /// One step of the optimizer. Parameters that no rank had a gradient for stay as they are, and so
+  /// does their state; strategies that shard take a gradient of zeros for them.
+  virtual void update(optim::Optimizer& optimizer, double lr) { optimizer.step(lr); }
+
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
   /// them.
   virtual void synchronise_buffers() = 0;
@@ -82,6 +87,8 @@ class Strategy {
   /// Parameters whose gradients came later in the last step than the order of communication
   /// expects, so that what was ready had to wait for them.
   virtual std::vector<std::string> late_parameters() const { return {}; }
+  /// How the sums of the last step went; empty where there are no buckets.
+  virtual CommunicationReport communication_report() const { return {}; }
 };
 
 }  // namespace paceline::parallel

@@ -105,10 +105,10 @@ TEST(MissingGradients, OfAllRanksAreNamedWithoutThem) {
   const at::Tensor element = at::full({}, std::numeric_limits<double>::quiet_NaN());
   const std::vector<std::string> names{"a", "b"};
   run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THAT([&] { refuse_missing_gradients(element, names, "ddp", &communicator); },
+    EXPECT_THAT([&] { refuse_missing_gradients(element, names, {"ddp"}, &communicator); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("'a', 'b' on any rank; ")));
   });
-  EXPECT_THAT([&] { refuse_missing_gradients(element, names, "none", nullptr); },
+  EXPECT_THAT([&] { refuse_missing_gradients(element, names, {"none"}, nullptr); },
               ThrowsMessage<base::ConfigError>(HasSubstr("reached 'a', 'b'; ")));
 }
 

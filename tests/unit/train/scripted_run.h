@@ -98,6 +98,9 @@ class RecordingStrategy final : public parallel::Strategy {
   std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
   void state_was_loaded() override {}
   double exposed_communication_s() const override { return 0; }
+  parallel::CommunicationReport communication_report() const override { return report; }
+
+  parallel::CommunicationReport report;
 
  private:
   Calls& calls_;
