@@ -45,6 +45,17 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
   return config;
 }
 
+parallel::DdpConfig ddp_config(const Recipe& recipe) {
+  const parallel::DdpConfig& config = recipe.parallel.ddp;
+  if (config.compression == parallel::Compression::kPowerSgd &&
+      recipe.train.precision == train::Precision::kFloat16) {
+    throw base::ConfigError(
+        "parallel.ddp.compression: powersgd adds what it left out to the next step's gradients, "
+        "which train.precision: fp16 may have scaled by another factor; choose bf16 or fp32");
+  }
+  return config;
+}
+
 }  // namespace
 
 void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
@@ -173,7 +184,7 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                     communicator.world_size()));
   }
   if (section.strategy == ParallelStrategy::kDdp || has_peers) {
-    return parallel::make_ddp(section.ddp, communicator);
+    return parallel::make_ddp(ddp_config(recipe), communicator);
   }
   return parallel::make_none(section.none);
 }

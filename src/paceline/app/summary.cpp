@@ -25,6 +25,19 @@ std::string_view reason_name(train::FitResult::Reason reason) {
   return "unknown";
 }
 
+/// Of the last step.
+nlohmann::json communication_of(const parallel::Strategy& strategy) {
+  const parallel::CommunicationReport report = strategy.communication_report();
+  nlohmann::json buckets = nlohmann::json::array();
+  for (const parallel::BucketReport& bucket : report.buckets) {
+    buckets.push_back({{"bytes", bucket.bytes},
+                       {"filled_by", bucket.filled_by},
+                       {"start_ms", 1e3 * bucket.start_s},
+                       {"exposed_ms", 1e3 * bucket.exposed_s}});
+  }
+  return {{"backward_ms", 1e3 * report.backward_s}, {"buckets", std::move(buckets)}};
+}
+
 }  // namespace
 
 std::uint64_t peak_resident_bytes() {
@@ -50,6 +63,7 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       {"metrics", state.last_eval},
       {"peak_resident_bytes_rank0", peak_resident_bytes()},
       {"skipped_samples_rank0", session.loader_counts().skipped_samples},
+      {"communication_rank0", communication_of(*state.strategy)},
       {"world_size", environment.world_size},
       {"threads_per_rank", environment.threads_per_rank},
       {"instruction_set", environment.instruction_set},

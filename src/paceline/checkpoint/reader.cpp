@@ -264,9 +264,15 @@ std::unique_ptr<CheckpointReader> open_checkpoint(const fs::path& directory,
   return reader;
 }
 
-void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> shards,
+void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_shards,
                      ExtraTensors extra, comm::Communicator& communicator) {
-  const std::set<std::string> wanted = names_on_all_ranks(shards, communicator);
+  const std::set<std::string> wanted = names_on_all_ranks(all_shards, communicator);
+  std::vector<StateShard> shards(all_shards.begin(), all_shards.end());
+  std::erase_if(shards, [&](const StateShard& shard) {
+    const TensorRecord* record = reader.find(shard.name);
+    return shard.is_per_rank && record != nullptr && record->shape.size() == shard.shape.size() &&
+           record->shape.front() != shard.shape.front();
+  });
   on_all_ranks(communicator, "cannot load the checkpoint", [&] {
     const std::vector<std::string> lines = all_mismatches(reader, shards, wanted, extra);
     if (!lines.empty()) {

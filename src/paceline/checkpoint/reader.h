@@ -68,10 +68,10 @@ std::unique_ptr<CheckpointReader> open_checkpoint(const std::filesystem::path& d
 /// evaluation.
 enum class ExtraTensors { kRefuse, kIgnore };
 
-/// Fills the shards of all ranks, with whatever number of ranks the checkpoint was saved. All of it
-/// is verified before the first shard changes. Every rank must call it. Throws the same
-/// CheckpointError on all ranks; for a checkpoint of another model it lists every tensor that is
-/// missing, extra or of another shape or dtype.
+/// Fills the shards of all ranks, with whatever number of ranks the checkpoint was saved, but for
+/// those that are per rank if it was another. All of it is verified before the first shard changes.
+/// Every rank must call it. Throws the same CheckpointError on all ranks; for a checkpoint of
+/// another model it lists every tensor that is missing, extra or of another shape or dtype.
 void load_checkpoint(CheckpointReader& reader, std::span<const tensor::StateShard> shards,
                      ExtraTensors extra, comm::Communicator& communicator);
 

@@ -1,17 +1,26 @@
 #include "paceline/parallel/bucket_reducer.h"
 
 #include "paceline/base/error.h"
-#include "paceline/comm/collective.h"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace paceline::parallel {
+namespace {
 
-BucketReducer::BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator)
+using Time = std::chrono::steady_clock::time_point;
+
+double seconds(Time begin, Time end) { return std::chrono::duration<double>(end - begin).count(); }
+
+}  // namespace
+
+BucketReducer::BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator,
+                             GradientCompression* compression)
     : gradients_(gradients),
       communicator_(communicator != nullptr && communicator->world_size() > 1 ? communicator
-                                                                              : nullptr) {
+                                                                              : nullptr),
+      compression_(compression) {
   const tensor::FlatLayout& layout = gradients.layout();
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) buckets_.push_back(gradients.bucket(i));
   bucket_sizes_.resize(layout.buckets.size(), 0);
@@ -19,6 +28,9 @@ BucketReducer::BucketReducer(const tensor::Arena& gradients, comm::Communicator*
     ++bucket_sizes_[static_cast<std::size_t>(slot.bucket)];
   }
   ready_order_.reserve(layout.slots.size());
+  filled_by_.resize(layout.buckets.size());
+  start_times_.resize(layout.buckets.size());
+  exposed_of_.resize(layout.buckets.size());
   begin();
 }
 
@@ -29,7 +41,11 @@ void BucketReducer::begin() {
   in_flight_.clear();
   exposed_s_ = 0;
   next_bucket_ = 0;
+  filled_by_.assign(filled_by_.size(), kNoSlot);
+  backward_start_.reset();
 }
+
+void BucketReducer::begin_backward() { backward_start_ = std::chrono::steady_clock::now(); }
 
 void BucketReducer::mark_ready(std::size_t slot) {
   const tensor::FlatSlot& info = gradients_.layout().slots[slot];
@@ -38,21 +54,64 @@ void BucketReducer::mark_ready(std::size_t slot) {
       "parameter '{}' got a second gradient in one reduction: call finish_gradients() after "
       "every backward that is reduced, and mark the others as microbatches (or no_sync)",
       info.spec.name);
+  if (!backward_start_) begin_backward();
+  const auto bucket = static_cast<std::size_t>(info.bucket);
   is_ready_[slot] = 1;
   ready_order_.push_back(slot);
-  --num_missing_[static_cast<std::size_t>(info.bucket)];
-  while (next_bucket_ < buckets_.size() && num_missing_[next_bucket_] == 0) start(next_bucket_++);
+  filled_by_[bucket] = slot;
+  --num_missing_[bucket];
+  const std::size_t end = buckets_.size() - (holds_last_bucket_ ? 1 : 0);
+  while (next_bucket_ < end && num_missing_[next_bucket_] == 0) start(next_bucket_++);
 }
 
 void BucketReducer::start(std::size_t bucket) {
-  if (communicator_ != nullptr) {
+  start_times_[bucket] = std::chrono::steady_clock::now();
+  if (compression_ != nullptr) {
+    in_flight_.push_back(compression_->all_reduce(bucket));
+  } else if (communicator_ != nullptr) {
     in_flight_.push_back(communicator_->all_reduce(buckets_[bucket], comm::ReduceOp::kSum));
   }
 }
 
-void BucketReducer::finish() {
+void BucketReducer::start_rest(std::span<const std::string> refused) {
+  if (!refused.empty()) mark_missing_gradient(last_element());
   while (next_bucket_ < buckets_.size()) start(next_bucket_++);
-  exposed_s_ = comm::wait_for_all(in_flight_);
+}
+
+void BucketReducer::finish(std::span<const std::string> refused, const GradientDemand& demand) {
+  backward_end_ = std::chrono::steady_clock::now();
+  exposed_s_ = 0;
+  Time before = backward_end_;
+  std::size_t bucket = 0;
+  for (const auto& work : std::exchange(in_flight_, {})) {
+    work->wait();
+    const Time after = std::chrono::steady_clock::now();
+    exposed_of_[bucket++] = seconds(std::exchange(before, after), after);
+  }
+  exposed_s_ = seconds(backward_end_, before);
+  refuse_missing_gradients(last_element(), refused, demand, communicator_);
+}
+
+CommunicationReport BucketReducer::report() const {
+  CommunicationReport report;
+  const Time start = backward_start_.value_or(backward_end_);
+  report.backward_s = seconds(start, backward_end_);
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    const std::size_t slot = filled_by_[bucket];
+    report.buckets.push_back(
+        {.bytes = static_cast<std::int64_t>(buckets_[bucket].nbytes()),
+         .filled_by = slot == kNoSlot ? "" : gradients_.layout().slots[slot].spec.name,
+         .start_s = seconds(start, start_times_[bucket]),
+         .exposed_s = exposed_of_[bucket]});
+  }
+  return report;
+}
+
+/// Of the last bucket to be reduced.
+at::Tensor BucketReducer::last_element() const {
+  const tensor::FlatSlot& slot = gradients_.layout().slots.back();
+  const std::size_t flat = gradients_.flat_of(static_cast<std::size_t>(slot.bucket));
+  return gradients_.flats()[flat].select(0, slot.offset + slot.numel - 1);
 }
 
 std::vector<std::string> late_parameters(const tensor::FlatLayout& layout,

@@ -1,17 +1,36 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/parallel/gradient_compression.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/tensor/arena.h"
 #include "paceline/tensor/aten.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace paceline::parallel {
+
+/// How the sum of one bucket of gradients went.
+struct BucketReport {
+  std::int64_t bytes = 0;  ///< of gradients; compression sends fewer
+  std::string filled_by;   ///< the parameter whose gradient came last; empty: none came
+  double start_s = 0;      ///< when the sum started, from the start of backward
+  double exposed_s = 0;    ///< how long the step waited for it after backward
+};
+
+/// How the sums of one step went, of its last backward.
+struct CommunicationReport {
+  double backward_s = 0;  ///< from the start of backward until the step began to wait
+  std::vector<BucketReport> buckets;
+};
 
 /// Sums the buckets of a gradient arena over the ranks while backward still runs.
 ///
@@ -20,29 +39,45 @@ namespace paceline::parallel {
 /// thus fixed by the layout alone.
 class BucketReducer {
  public:
-  /// Without a communicator, or in a world of one, only the bookkeeping is done. Both must outlive
-  /// this.
-  BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator);
+  /// Without a communicator, or in a world of one, only the bookkeeping is done, unless there is a
+  /// `compression`. All must outlive this.
+  BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator,
+                GradientCompression* compression = nullptr);
 
   /// A new reduction: no gradient is ready.
   void begin();
+  /// Backward begins: what the report's times count from. Not called: from the first gradient.
+  void begin_backward();
   /// The slot's gradient is final on this rank. Throws InternalError if it was so already: backward
   /// ran twice in one reduction.
   void mark_ready(std::size_t slot);
   bool is_ready(std::size_t slot) const { return is_ready_[slot] != 0; }
-  /// Starts what is left, ready or not, and waits for the sums. Throws CommError.
-  void finish();
+  /// Backward is over: starts what is left, ready or not. `refused` are parameters that break
+  /// `demand` on this rank.
+  void start_rest(std::span<const std::string> refused = {});
+  /// Waits for the sums, after start_rest(). Throws CommError; if any rank has `refused`
+  /// parameters, all throw refuse_missing_gradients()' ConfigError.
+  void finish(std::span<const std::string> refused = {}, const GradientDemand& demand = {});
+  /// From now on the last bucket waits for start_rest(): until then a gradient may come that breaks
+  /// the demand.
+  void hold_last_bucket() { holds_last_bucket_ = true; }
 
   /// Seconds that the last finish() waited.
   double exposed_s() const { return exposed_s_; }
+  /// Of the last reduction that was finished.
+  CommunicationReport report() const;
   /// Slots in the order in which they became ready since begin().
   std::span<const std::size_t> ready_order() const { return ready_order_; }
 
  private:
+  using Time = std::chrono::steady_clock::time_point;
+
   void start(std::size_t bucket);
+  at::Tensor last_element() const;
 
   const tensor::Arena& gradients_;
   comm::Communicator* communicator_;
+  GradientCompression* compression_;
   std::vector<at::Tensor> buckets_;
   std::vector<std::int64_t> bucket_sizes_;  // slots of each bucket
   std::vector<std::int64_t> num_missing_;   // of each bucket
@@ -50,7 +85,16 @@ class BucketReducer {
   std::vector<std::size_t> ready_order_;
   std::vector<std::unique_ptr<comm::Work>> in_flight_;
   std::size_t next_bucket_ = 0;
+  bool holds_last_bucket_ = false;
   double exposed_s_ = 0;
+
+  // For the report, of each bucket.
+  static constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> filled_by_;
+  std::vector<Time> start_times_;
+  std::vector<double> exposed_of_;
+  std::optional<Time> backward_start_;
+  Time backward_end_;
 };
 
 /// The parameters that hold up communication: those that became ready after a bucket behind their

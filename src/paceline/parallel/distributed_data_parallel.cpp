@@ -2,11 +2,14 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/bucket_reducer.h"
+#include "paceline/parallel/gradient_compression.h"
 #include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/same_start.h"
+#include "paceline/parallel/used_parameters.h"
 #include "paceline/tensor/torch.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -50,24 +53,26 @@ class DistributedDataParallel::State {
       : State(module, trainable_or_throw(module), communicator, options) {}
 
   void finish_gradients() {
-    std::vector<std::string> missing;
+    if (reducer_.ready_order().empty()) settle();
+    std::vector<std::string> refused = std::exchange(surprises_, {});
+    std::vector<std::size_t> untouched = used_.settled();
     for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-      if (reducer_.is_ready(slot)) continue;
+      if (reducer_.is_ready(slot) || used_.is_settled(slot)) continue;
       at::Tensor& grad = parameters_[slot].tensor.mutable_grad();
       if (grad.defined()) {
         take_gradient(slot, grad);  // from a backward inside no_sync()
       } else {
-        missing.push_back(parameters_[slot].name);
-        if (allow_unused_) grad = slots_[slot].zero_();
+        slots_[slot].zero_();
+        untouched.push_back(slot);
+        if (!used_.allows_missing()) refused.push_back(parameters_[slot].name);
       }
     }
-    if (!missing.empty() && !allow_unused_) {
-      throw base::InternalError(
-          fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                      "allow_unused_parameters",
-                      list_names(missing)));
-    }
-    reducer_.finish();
+    reducer_.start_rest(refused);
+    used_.start_exchange(untouched, /*had_backward=*/true);
+    reducer_.finish(refused, used_.demand());
+    give_gradients(untouched, used_.finish_exchange());
+    if (!used_.settled().empty()) reducer_.hold_last_bucket();
+    report_ = reducer_.report();
     last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();
   }
@@ -76,6 +81,10 @@ class DistributedDataParallel::State {
   std::vector<std::string> late_parameters() const {
     return parallel::late_parameters(gradients_.layout(), last_ready_order_);
   }
+  std::vector<tensor::StateShard> compression_state() {
+    return compression_ ? compression_->state() : std::vector<tensor::StateShard>();
+  }
+  const CommunicationReport& report() const { return report_; }
   double exposed_s() const { return reducer_.exposed_s(); }
 
   bool is_reducing = true;
@@ -86,12 +95,14 @@ class DistributedDataParallel::State {
       : communicator_(communicator),
         scale_(options.reduction == Reduction::kMean ? 1.0 / communicator.world_size() : 1.0),
         scale_tensor_(at::scalar_tensor(scale_, at::kDouble)),
-        allow_unused_(options.buckets.allow_unused_parameters),
         gradients_(make_layout(parameters, options.buckets, communicator),
                    parameters.front().tensor),
         parameters_(in_layout_order(parameters, gradients_.layout())),
         buffers_(module_buffers(module)),
-        reducer_(gradients_, &communicator) {
+        compression_(make_compression(options.buckets, gradients_, communicator)),
+        reducer_(gradients_, &communicator, compression_.get()),
+        used_(options.buckets, "ddp", parameters_.size(), gradients_.flats().front().device(),
+              &communicator) {
     {
       // No views in autograd's sense: optimizers that zero gradients detach them in place.
       const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -112,6 +123,11 @@ class DistributedDataParallel::State {
   /// .grad that was zeroed, not dropped, is the slot already, and backward has added to it there.
   void take_gradient(std::size_t slot, at::Tensor& grad) {
     const at::AutoDispatchBelowADInplaceOrView no_autograd;
+    if (used_.is_settled(slot)) {
+      surprises_.push_back(parameters_[slot].name);
+      return;
+    }
+    if (reducer_.ready_order().empty()) settle();
     at::Tensor& target = slots_[slot];
     if (!grad.is_alias_of(target)) {
       at::mul_out(target, grad, scale_tensor_);
@@ -122,15 +138,35 @@ class DistributedDataParallel::State {
     reducer_.mark_ready(slot);
   }
 
+  /// What is known to get no gradient need not be waited for.
+  void settle() {
+    for (const std::size_t slot : used_.settled()) {
+      slots_[slot].zero_();
+      reducer_.mark_ready(slot);
+    }
+  }
+
+  /// To the parameters for which other ranks had gradients; those for which none had one keep none.
+  void give_gradients(std::span<const std::size_t> untouched, std::span<const std::size_t> unused) {
+    for (const std::size_t slot : untouched) {
+      if (!std::ranges::binary_search(unused, slot)) {
+        parameters_[slot].tensor.mutable_grad() = slots_[slot];
+      }
+    }
+  }
+
   comm::Communicator& communicator_;
   double scale_;
   at::Tensor scale_tensor_;  // on the CPU, as a number for kernels
-  bool allow_unused_;
   tensor::Arena gradients_;
   std::vector<NamedTensor> parameters_;  // in layout order
   std::vector<NamedTensor> buffers_;
   std::vector<at::Tensor> slots_;
+  std::unique_ptr<GradientCompression> compression_;  // may be null
   BucketReducer reducer_;
+  UsedParameters used_;
+  std::vector<std::string> surprises_;  // parameters whose gradients should not have come
+  CommunicationReport report_;
   std::vector<std::size_t> last_ready_order_;
   std::unique_ptr<GradientHooks> hooks_;
 };
@@ -146,6 +182,12 @@ void DistributedDataParallel::synchronise_buffers() { state_->synchronise_buffer
 DistributedDataParallel::NoSync DistributedDataParallel::no_sync() { return NoSync(*state_); }
 std::vector<std::string> DistributedDataParallel::late_parameters() const {
   return state_->late_parameters();
+}
+const CommunicationReport& DistributedDataParallel::communication_report() const {
+  return state_->report();
+}
+std::vector<tensor::StateShard> DistributedDataParallel::compression_state() {
+  return state_->compression_state();
 }
 double DistributedDataParallel::exposed_communication_s() const { return state_->exposed_s(); }
 

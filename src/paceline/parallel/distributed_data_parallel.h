@@ -1,8 +1,10 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/parallel/bucket_reducer.h"
 #include "paceline/parallel/ddp_config.h"
 #include "paceline/tensor/fwd.h"
+#include "paceline/tensor/state_shard.h"
 
 #include <memory>
 #include <string>
@@ -33,8 +35,9 @@ class DistributedDataParallel {
  public:
   struct Options {
     Reduction reduction = Reduction::kMean;
-    /// With allow_unused_parameters a parameter without a gradient counts as zeros, also in the
-    /// result.
+    /// With allow_unused_parameters a parameter for which only other ranks have a gradient gets the
+    /// result too; one for which no rank has one keeps its .grad undefined, so that optimizers
+    /// leave it out.
     DdpConfig buckets;
   };
 
@@ -48,8 +51,9 @@ class DistributedDataParallel {
   ~DistributedDataParallel();
   DistributedDataParallel(DistributedDataParallel&&) noexcept;
 
-  /// Blocks until all gradients are reduced. Collective. Throws CommError; throws InternalError
-  /// that names the parameters without a gradient, unless they are allowed.
+  /// Blocks until all gradients are reduced. Collective. Throws CommError. Unless unused parameters
+  /// are allowed, all ranks throw the same ConfigError if any of them has a parameter without a
+  /// gradient; it names parameters and ranks.
   void finish_gradients();
 
   /// While it lives, backward only accumulates into this rank's .grad; the next backward outside
@@ -61,8 +65,13 @@ class DistributedDataParallel {
   /// Options::buckets.buffers says: before an evaluation or a save. Collective.
   void synchronise_buffers();
 
+  /// What a resumed run needs of compressed gradients; none without. Views, to be saved and loaded.
+  std::vector<tensor::StateShard> compression_state();
+
   /// Parameters whose gradients came later in the last backward than the buckets expect.
   std::vector<std::string> late_parameters() const;
+  /// How the sums of the last finish_gradients() went.
+  const CommunicationReport& communication_report() const;
   /// Seconds that the last finish_gradients() waited for the network.
   double exposed_communication_s() const;
 

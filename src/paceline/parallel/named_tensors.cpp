@@ -1,7 +1,5 @@
 #include "paceline/parallel/named_tensors.h"
 
-#include "paceline/base/error.h"
-
 #include <unordered_set>
 #include <utility>
 
@@ -55,14 +53,6 @@ std::string list_names(std::span<const std::string> names) {
   }
   if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
   return text;
-}
-
-void refuse_missing_gradients(std::span<const std::string> names, std::string_view section) {
-  if (names.empty()) return;
-  throw base::InternalError(
-      fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
-                  "parallel.{}.allow_unused_parameters",
-                  list_names(names), section));
 }
 
 }  // namespace paceline::parallel

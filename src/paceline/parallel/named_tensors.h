@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace paceline::parallel {
@@ -25,9 +24,5 @@ std::uint64_t bytes_of(std::span<const NamedTensor> tensors);
 
 /// For messages: "'a', 'b'", or the first ten and how many more.
 std::string list_names(std::span<const std::string> names);
-
-/// Throws InternalError that names the parameters which got no gradient, unless there are none.
-/// `section` of the recipe allows them.
-void refuse_missing_gradients(std::span<const std::string> names, std::string_view section);
 
 }  // namespace paceline::parallel

@@ -7,14 +7,16 @@
 #include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
 namespace paceline::parallel {
 
 ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator* communicator,
-                                       Options options)
-    : name_(name), communicator_(communicator), options_(std::move(options)) {}
+                                       DdpConfig config)
+    : name_(name), communicator_(communicator), config_(std::move(config)) {}
 
 void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                                  const FillValues& fill) {
@@ -32,8 +34,13 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
     if (is_first_rank()) fill(named);
   }
   start_from_first_rank();
-  reducer_.emplace(*gradients_, communicator_);
-  has_gradient_.assign(parameters_.size(), 0);
+  if (communicator_ != nullptr) {
+    compression_ = make_compression(config_, *gradients_, *communicator_);
+  }
+  reducer_.emplace(*gradients_, communicator_, compression_.get());
+  gradient_of_.assign(parameters_.size(), Gradient::kNone);
+  used_.emplace(config_, name_, parameters_.size(), values_->flats().front().device(),
+                communicator_);
   hooks_.emplace(parameters_,
                  [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
 }
@@ -52,7 +59,7 @@ void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules, const FillVal
     by_name.emplace(parameter.name, parameter.tensor);
   }
   if (communicator_ != nullptr) check_ranks_agree(specs, *communicator_);
-  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, options_.layout);
+  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, layout_options(config_));
   const at::Tensor first = parameters_.front().tensor;
   parameters_.clear();
   values_.emplace(layout, first);
@@ -87,38 +94,59 @@ std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
 void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
   if (is_first) {
     check_views();
-    has_gradient_.assign(parameters_.size(), 0);
+    gradient_of_.assign(parameters_.size(), Gradient::kNone);
+    surprises_.clear();
+    had_backward_ = false;
     reducer_->begin();
   }
   is_in_microbatch_ = true;
   is_last_microbatch_ = is_last;
 }
 
+/// The rank's share of this gradient is zeros, if it has none.
+void ReplicatedStrategy::settle(std::size_t slot) {
+  if (gradient_of_[slot] != Gradient::kNone) return;
+  grad_slots_[slot].zero_();
+  gradient_of_[slot] = Gradient::kZeros;
+}
+
 void ReplicatedStrategy::backward(const at::Tensor& loss, double weight) {
+  if (is_last_microbatch_) {
+    reducer_->begin_backward();
+    for (const std::size_t slot : used_->settled()) {
+      settle(slot);
+      reducer_->mark_ready(slot);
+    }
+  }
+  had_backward_ = true;
   loss.backward(at::full_like(loss.detach(), weight));
 }
 
 void ReplicatedStrategy::backward_nothing() {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    if (has_gradient_[slot] == 0) grad_slots_[slot].zero_();
-    has_gradient_[slot] = 1;
+    settle(slot);
     if (is_last_microbatch_) reducer_->mark_ready(slot);
   }
 }
 
 void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
+  if (used_->is_settled(slot)) {
+    surprises_.push_back(parameters_[slot].name);
+    grad.reset();
+    return;
+  }
   {
     const at::AutoDispatchBelowADInplaceOrView no_autograd;  // nobody differentiates this
-    if (has_gradient_[slot] != 0) {
+    if (gradient_of_[slot] != Gradient::kNone) {
       grad_slots_[slot].add_(grad);
     } else {
       grad_slots_[slot].copy_(grad);
     }
   }
   grad.reset();
-  has_gradient_[slot] = 1;
+  gradient_of_[slot] = Gradient::kOfBackward;
   if (is_last_microbatch_) reducer_->mark_ready(slot);
 }
 
@@ -126,18 +154,40 @@ void ReplicatedStrategy::finish_gradients() {
   PACELINE_CHECK(is_in_microbatch_ && is_last_microbatch_,
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
-  settle_missing_gradients();
-  reducer_->finish();
+  std::vector<std::string> refused = std::exchange(surprises_, {});
+  std::vector<std::size_t> untouched;
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (gradient_of_[slot] == Gradient::kOfBackward) continue;
+    untouched.push_back(slot);
+    if (gradient_of_[slot] == Gradient::kZeros) continue;
+    settle(slot);
+    if (!used_->allows_missing()) refused.push_back(parameters_[slot].name);
+  }
+  reducer_->start_rest(refused);
+  used_->start_exchange(untouched, had_backward_);
+  reducer_->finish(refused, used_->demand());
+  unused_ = used_->finish_exchange();
+  if (!used_->settled().empty()) reducer_->hold_last_bucket();
 }
 
-void ReplicatedStrategy::settle_missing_gradients() {
-  std::vector<std::string> missing;
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    if (has_gradient_[slot] != 0) continue;
-    missing.push_back(parameters_[slot].name);
-    if (options_.allow_unused_parameters) grad_slots_[slot].zero_();
+// As in PyTorch, whose optimizers leave out what has no .grad.
+void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr) {
+  std::vector<std::pair<at::Tensor, at::Tensor>> kept;  // views, and what they hold
+  for (const std::size_t slot : unused_) {
+    const at::Tensor value = values_->slot(slot);
+    kept.emplace_back(value, value.clone());
   }
-  if (!options_.allow_unused_parameters) refuse_missing_gradients(missing, name_);
+  if (!unused_.empty()) {
+    for_each_state_part(optimizer,
+                        [&](const std::string&, std::size_t slot, const at::Tensor& part) {
+                          if (std::ranges::binary_search(unused_, slot)) {
+                            kept.emplace_back(part, part.clone());
+                          }
+                        });
+  }
+  optimizer.step(lr);
+  const at::NoGradGuard no_grad;
+  for (const auto& [view, value] : kept) view.copy_(value);
 }
 
 void ReplicatedStrategy::check_views() const {
@@ -168,7 +218,7 @@ void ReplicatedStrategy::clip_grad_value(double max_value) {
 // torch broadcasts buffers before every forward pass. In training no forward pass reads running
 // statistics, so rank 0's values are the same when they are broadcast only before they are used.
 void ReplicatedStrategy::synchronise_buffers() {
-  if (communicator_ != nullptr && options_.buffers == BufferPolicy::kBroadcast) {
+  if (communicator_ != nullptr && config_.buffers == BufferPolicy::kBroadcast) {
     broadcast_from_first_rank(buffers_, *communicator_);
   }
 }
@@ -186,12 +236,15 @@ std::vector<StateShard> ReplicatedStrategy::model_state() {
   std::vector<StateShard> shards;
   for (const NamedTensor& named : state_) {
     shards.push_back(whole_shard(named.name, named.tensor));
-    shards.back().is_replicated = named.is_parameter || options_.buffers != BufferPolicy::kKeep;
+    shards.back().is_replicated = named.is_parameter || config_.buffers != BufferPolicy::kKeep;
   }
   return shards;
 }
 
-std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& optimizer) {
+void ReplicatedStrategy::for_each_state_part(
+    optim::Optimizer& optimizer,
+    const std::function<void(const std::string& kind, std::size_t slot, const at::Tensor&)>& visit)
+    const {
   // The optimizer numbers its slots group by group; param_groups() gave it one slot for each range.
   std::vector<const tensor::FlatRange*> ranges;
   for (std::size_t group = 0; group < group_settings_.size(); ++group) {
@@ -199,7 +252,6 @@ std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& op
       if (range.group == static_cast<std::int64_t>(group)) ranges.push_back(&range);
     }
   }
-  std::vector<StateShard> shards;
   for (const optim::SlotState& state : optimizer.state()) {
     PACELINE_CHECK(state.tensors.size() == ranges.size(),
                    "the optimizer was not built from this strategy's param_groups()");
@@ -209,11 +261,20 @@ std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& op
         const at::Tensor part = state.tensors[i].as_strided(
             place.spec.sizes, place.spec.strides,
             state.tensors[i].storage_offset() + place.offset - ranges[i]->begin);
-        shards.push_back(
-            whole_shard(fmt::format("optimizer.{}/{}", state.name, place.spec.name), part));
+        visit(state.name, static_cast<std::size_t>(slot), part);
       }
     }
   }
+}
+
+std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& optimizer) {
+  std::vector<StateShard> shards;
+  for_each_state_part(
+      optimizer, [&](const std::string& kind, std::size_t slot, const at::Tensor& part) {
+        shards.push_back(
+            whole_shard(fmt::format("optimizer.{}/{}", kind, parameters_[slot].name), part));
+      });
+  if (compression_) std::ranges::move(compression_->state(), std::back_inserter(shards));
   return shards;
 }
 
@@ -235,19 +296,20 @@ std::vector<std::string> ReplicatedStrategy::late_parameters() const {
   return parallel::late_parameters(layout(), reducer_->ready_order());
 }
 
+CommunicationReport ReplicatedStrategy::communication_report() const {
+  if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
+  return reducer_->report();
+}
+
 std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config) {
   return std::make_unique<ReplicatedStrategy>(
       "none", nullptr,
-      ReplicatedStrategy::Options{.allow_unused_parameters = config.allow_unused_parameters});
+      DdpConfig{.last_bucket_mib = 0, .allow_unused_parameters = config.allow_unused_parameters});
 }
 
 std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
                                              comm::Communicator& communicator) {
-  return std::make_unique<ReplicatedStrategy>(
-      "ddp", &communicator,
-      ReplicatedStrategy::Options{.layout = layout_options(config),
-                                  .allow_unused_parameters = config.allow_unused_parameters,
-                                  .buffers = config.buffers});
+  return std::make_unique<ReplicatedStrategy>("ddp", &communicator, config);
 }
 
 }  // namespace paceline::parallel

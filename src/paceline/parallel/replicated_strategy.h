@@ -2,11 +2,14 @@
 
 #include "paceline/parallel/bucket_reducer.h"
 #include "paceline/parallel/ddp_config.h"
+#include "paceline/parallel/gradient_compression.h"
 #include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/strategy.h"
+#include "paceline/parallel/used_parameters.h"
 #include "paceline/tensor/arena.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,14 +27,8 @@ namespace paceline::parallel {
 /// and names the parameter.
 class ReplicatedStrategy final : public Strategy {
  public:
-  struct Options {
-    tensor::FlatLayoutOptions layout = {};
-    bool allow_unused_parameters = false;
-    BufferPolicy buffers = BufferPolicy::kBroadcast;
-  };
-
   /// `communicator` may be null ("none"); it must outlive the strategy.
-  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, Options options);
+  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, DdpConfig config);
 
   std::string_view name() const override { return name_; }
   using Strategy::prepare;
@@ -42,6 +39,7 @@ class ReplicatedStrategy final : public Strategy {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  void update(optim::Optimizer& optimizer, double lr) override;
   bool unscale_gradients(double factor) override;
   double grad_norm() override;
   double clip_grad_norm(double max_norm) override;
@@ -54,6 +52,7 @@ class ReplicatedStrategy final : public Strategy {
   bool can_be_recorded() const override { return true; }
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
   std::vector<std::string> late_parameters() const override;
+  CommunicationReport communication_report() const override;
 
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
@@ -63,13 +62,16 @@ class ReplicatedStrategy final : public Strategy {
   void start_from_first_rank();
   bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
   void take_gradient(std::size_t slot, at::Tensor& grad);
-  void settle_missing_gradients();
+  void settle(std::size_t slot);
+  void for_each_state_part(optim::Optimizer& optimizer,
+                           const std::function<void(const std::string& kind, std::size_t slot,
+                                                    const at::Tensor&)>& visit) const;
   void check_views() const;
   StateShard whole_shard(std::string name, const at::Tensor& data) const;
 
   std::string_view name_;  // of a literal
   comm::Communicator* communicator_;
-  Options options_;
+  DdpConfig config_;
 
   std::vector<NamedTensor> parameters_;  // trained ones, in layout order
   std::vector<NamedTensor> buffers_;
@@ -79,10 +81,16 @@ class ReplicatedStrategy final : public Strategy {
   std::optional<tensor::Arena> values_;
   std::optional<tensor::Arena> gradients_;
   std::vector<at::Tensor> grad_slots_;
+  std::unique_ptr<GradientCompression> compression_;
   std::optional<BucketReducer> reducer_;
   std::optional<GradientHooks> hooks_;
 
-  std::vector<char> has_gradient_;  // of each slot, in this step
+  enum class Gradient : char { kNone, kZeros, kOfBackward };
+  std::vector<Gradient> gradient_of_;   // of each slot, in this step
+  std::vector<std::string> surprises_;  // parameters whose gradients should not have come
+  std::vector<std::size_t> unused_;     // slots that no rank had a gradient for
+  std::optional<UsedParameters> used_;
+  bool had_backward_ = false;  // in this step
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;
 };

@@ -4,6 +4,7 @@
 #include "paceline/comm/collective.h"
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
 
@@ -160,6 +161,8 @@ void ShardedStrategy::finish_oldest_reduction() {
 void ShardedStrategy::end_pass() {
   if (reduces_now()) {
     for (ShardUnit* unit : reductions_) unit->settle_missing_gradients();
+    if (is_last_microbatch_ && !refused_parameters().empty())
+      last_reduced().mark_missing_gradient();
     start_complete_reductions();
     while (!in_flight_.empty() && !is_last_microbatch_) finish_oldest_reduction();
   }
@@ -174,12 +177,17 @@ void ShardedStrategy::finish_gradients() {
   exposed_s_ += comm::wait_for_all(replica_sums_);
   root().release();
   state_was_loaded();  // the optimizer is about to change the shards
+  refuse_missing_gradients(last_reduced().grad_shard()[0], refused_parameters(), {"fsdp"}, &world_);
+}
 
+/// What got no gradient on this rank in this step but should have.
+std::vector<std::string> ShardedStrategy::refused_parameters() const {
   std::vector<std::string> missing;
+  if (config_.allow_unused_parameters) return missing;
   for (std::size_t i = 0; i < trained_.size(); ++i) {
     if (had_gradient_[i] == 0) missing.push_back(trained_[i].name);
   }
-  if (!config_.allow_unused_parameters) refuse_missing_gradients(missing, "fsdp");
+  return missing;
 }
 
 std::vector<at::Tensor> ShardedStrategy::grad_shards() const {

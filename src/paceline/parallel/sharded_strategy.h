@@ -112,6 +112,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void start_complete_reductions();
   void finish_oldest_reduction();
   void end_pass();
+  /// Of the last sum of a step.
+  ShardedFlat& last_reduced() { return *reductions_.back()->last_trainable(); }
+  std::vector<std::string> refused_parameters() const;
   /// Whether this pass ends with a reduction.
   bool reduces_now() const { return !accumulates_full_gradients_ || is_last_microbatch_; }
 

@@ -2,6 +2,7 @@
 
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
+#include "paceline/parallel/bucket_reducer.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstdint>
@@ -69,8 +70,9 @@ class Strategy {
   /// Instead of backward on a rank that a ragged batch left without samples, after
   /// forward_nothing().
   virtual void backward_nothing() = 0;
-  /// Blocks until all gradients are the global sums. Throws CommError; throws InternalError that
-  /// names the parameters which got no gradient, unless unused parameters are allowed.
+  /// Blocks until all gradients are the global sums. Throws CommError. Unless unused parameters are
+  /// allowed, all ranks throw the same ConfigError if any of them got no gradient for a parameter;
+  /// it names parameters and ranks.
   virtual void finish_gradients() = 0;
   /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns
   /// whether any of them, on any rank, was infinite or NaN: the same on all ranks.
@@ -81,6 +83,10 @@ class Strategy {
   /// Scales the gradients so that their norm is at most max_norm; returns the norm before.
   virtual double clip_grad_norm(double max_norm) = 0;
   virtual void clip_grad_value(double max_value) = 0;
+
+  /// One step of the optimizer. Parameters that no rank had a gradient for stay as they are, and so
+  /// does their state; strategies that shard take a gradient of zeros for them.
+  virtual void update(optim::Optimizer& optimizer, double lr) { optimizer.step(lr); }
 
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
   /// them.
@@ -93,7 +99,8 @@ class Strategy {
   /// samples.
   virtual void forward_nothing() {}
 
-  /// Parameters and buffers, then the optimizer's state. Collective under strategies that gather.
+  /// Parameters and buffers, then the state of the optimizer and of what else changes gradients.
+  /// Collective under strategies that gather.
   virtual std::vector<StateShard> model_state() = 0;
   virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;
   /// To be called after values were copied into the shards.
@@ -112,6 +119,8 @@ class Strategy {
   /// Parameters whose gradients came later in the last step than the order of communication
   /// expects, so that what was ready had to wait for them.
   virtual std::vector<std::string> late_parameters() const { return {}; }
+  /// How the sums of the last step went; empty where there are no buckets.
+  virtual CommunicationReport communication_report() const { return {}; }
 };
 
 }  // namespace paceline::parallel

@@ -26,6 +26,8 @@ std::int64_t numel_of(const TensorSpec& spec) {
   return numel;
 }
 
+std::int64_t bytes_of(const TensorSpec& spec) { return numel_of(spec) * item_size(spec.dtype); }
+
 /// Positions in `specs` in the order in which tensors are laid out.
 std::vector<std::size_t> layout_order(std::span<const TensorSpec> specs,
                                       std::span<const std::string> names_first) {
@@ -54,6 +56,23 @@ std::vector<std::size_t> layout_order(std::span<const TensorSpec> specs,
   return order;
 }
 
+/// Gives the last tensors, as many as `bytes` hold but at least one, a bucket of their own.
+void split_last_bucket(std::vector<std::vector<std::size_t>>& buckets,
+                       std::span<const TensorSpec> specs, std::int64_t bytes) {
+  if (bytes == 0 || buckets.empty()) return;
+  std::vector<std::size_t>& last = buckets.back();
+  std::size_t begin = last.size();
+  for (std::int64_t held = 0; begin > 0; --begin) {
+    held += bytes_of(specs[last[begin - 1]]);
+    if (held > bytes && begin < last.size()) break;
+  }
+  if (begin == 0) return;
+  const auto first_moved = last.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::vector<std::size_t> moved(first_moved, last.end());
+  last.erase(first_moved, last.end());
+  buckets.push_back(std::move(moved));
+}
+
 /// Positions in `specs`, bucket by bucket, buckets in the order in which their last tensor comes.
 std::vector<std::vector<std::size_t>> assign_buckets(std::span<const TensorSpec> specs,
                                                      const FlatLayoutOptions& options) {
@@ -69,7 +88,7 @@ std::vector<std::vector<std::size_t>> assign_buckets(std::span<const TensorSpec>
     const TensorSpec& spec = specs[order[position]];
     Open& bucket = open[spec.dtype];
     bucket.members.push_back(order[position]);
-    bucket.bytes += numel_of(spec) * item_size(spec.dtype);
+    bucket.bytes += bytes_of(spec);
     last_position[spec.dtype] = position;
     const std::int64_t limit = closed.empty() ? options.first_bucket_bytes : options.bucket_bytes;
     if (bucket.bytes >= limit) closed.emplace_back(position, std::exchange(bucket, {}).members);
@@ -82,6 +101,7 @@ std::vector<std::vector<std::size_t>> assign_buckets(std::span<const TensorSpec>
   std::ranges::sort(closed);
   std::vector<std::vector<std::size_t>> buckets;
   for (auto& [position, members] : closed) buckets.push_back(std::move(members));
+  split_last_bucket(buckets, specs, options.last_bucket_bytes);
   return buckets;
 }
 

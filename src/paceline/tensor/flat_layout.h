@@ -55,7 +55,9 @@ struct FlatBucket {
 struct FlatLayoutOptions {
   std::int64_t first_bucket_bytes = 1 << 20;  ///< small, so that the network is busy early
   std::int64_t bucket_bytes = 25 << 20;       ///< a bucket is closed once it holds this many
-  std::int64_t alignment_bytes = 64;          ///< of every slot; the item size leaves no padding
+  std::int64_t last_bucket_bytes =
+      0;  ///< the last tensors, up to so many, are a bucket of their own; 0: they are not
+  std::int64_t alignment_bytes = 64;  ///< of every slot; the item size leaves no padding
   /// These names come first, in this order; all others follow in reverse registration order.
   std::vector<std::string> order = {};
 };

@@ -22,6 +22,9 @@ struct StateShard {
   /// Whether all ranks that hold this range hold the same bits; running statistics may be a rank's
   /// own.
   bool is_replicated = true;
+  /// Whether the first dimension counts the ranks, and each holds its own part: a checkpoint of
+  /// another number of ranks leaves it as it is.
+  bool is_per_rank = false;
   /// The dimensions from the slowest to the fastest in which begin and end count, {0, 2, 3, 1} for
   /// channels-last; empty: row-major.
   std::vector<std::int64_t> order = {};

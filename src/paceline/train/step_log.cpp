@@ -54,12 +54,23 @@ void StepLog::describe_input(const TrainState& state) {
 }
 
 void StepLog::describe_communication(const TrainState& state) {
-  const std::vector<std::string> late = state.strategy->late_parameters();
-  if (sinks_.empty() || late.empty()) return;
-  const std::string text = fmt::format(
-      "full buckets of gradients waited for {}: put the names of what comes first into "
-      "parallel.ddp.bucket_order",
-      parallel::list_names(late));
+  const parallel::CommunicationReport report = state.strategy->communication_report();
+  if (sinks_.empty() || report.buckets.empty()) return;
+  std::string text =
+      fmt::format("step {}, backward {:.1f} ms:", state.clock.step + 1, 1e3 * report.backward_s);
+  for (const parallel::BucketReport& bucket : report.buckets) {
+    text += fmt::format(" {:.2f} MiB from {:.1f} ms ({}), {:.1f} ms exposed;",
+                        static_cast<double>(bucket.bytes) / (1 << 20), 1e3 * bucket.start_s,
+                        bucket.filled_by.empty() ? "no gradient" : bucket.filled_by,
+                        1e3 * bucket.exposed_s);
+  }
+  text.pop_back();
+  if (const auto late = state.strategy->late_parameters(); !late.empty()) {
+    text += fmt::format(
+        ". Full buckets of gradients waited for {}: put the names of what comes first into "
+        "parallel.ddp.bucket_order",
+        parallel::list_names(late));
+  }
   for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "communication", text);
 }
 

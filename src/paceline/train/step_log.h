@@ -23,7 +23,8 @@ class StepLog {
   /// Logs the mean and deviation of each channel of the first batch, and warns when they are not
   /// those of normalised images.
   void describe_input(const TrainState& state);
-  /// Tells which gradients hold up communication, as the first step showed, and what mends it.
+  /// Tells how the sums of the step's gradients went, which gradients hold them up, and what mends
+  /// it.
   void describe_communication(const TrainState& state);
   /// `now_s` comes from a steady clock.
   void log_step(const TrainState& state, double now_s);

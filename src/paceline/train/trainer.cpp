@@ -16,6 +16,9 @@ namespace {
 // torch's scaler would go on to 0, and every step would be skipped in silence.
 constexpr double kLeastLossScale = 1.0 / 1024;
 
+// Whose communication is reported: the first ones also pay for memory and connections.
+constexpr std::int64_t kReportedStep = 10;
+
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -108,7 +111,9 @@ void Trainer::train_step() {
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
   state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   accumulate_gradients();
-  if (state_.clock.step == 0) log_.describe_communication(state_);
+  if (state_.clock.step == std::min(kReportedStep, last_step_ - 1)) {
+    log_.describe_communication(state_);
+  }
   if (reduction_.any_not_finite()) fail_not_finite();
   if (unscale_gradients()) apply_gradients();  // else fp16 overflowed and the step is skipped
   state_.phases.mark(metrics::Phase::kOptimizer);
@@ -263,7 +268,7 @@ void Trainer::apply_gradients() {
   engine_.fire(Event::kGradientsReady, state_, run_);
   limit_gradients();
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
-  state_.optimizer->step(state_.lr);
+  state_.strategy->update(*state_.optimizer, state_.lr);
   engine_.fire(Event::kAfterOptimizerStep, state_, run_);
 }
 

@@ -112,5 +112,34 @@ TEST(StrategyMatrix, WhatOneLayoutSavesEveryLayoutLoads) {
   }
 }
 
+TEST(StrategyMatrix, WhatEachRankHasOfItsOwnLoadsOnAsManyRanksOnly) {
+  const base::TempDir folder("paceline-per-rank");
+  Layout layout{"ddp with powersgd", 2, [](comm::Communicator& communicator) {
+                  return parallel::make_ddp(
+                      {.compression = parallel::Compression::kPowerSgd, .powersgd_start = 0},
+                      communicator);
+                }};
+  const fs::path path = save(layout, folder.path(), 1);
+  expect_loads(layout, path);
+  layout.world_size = 4;
+  test::run_ranks(4, [&](comm::Communicator& communicator) {
+    Replica replica(layout, communicator, 77);
+    std::map<std::string, at::Tensor> before;
+    for (const tensor::StateShard& shard : replica.shards()) {
+      before.emplace(shard.name, shard.data.clone());
+    }
+    const auto reader = checkpoint::open_checkpoint(path, communicator);
+    load_checkpoint(*reader, replica.shards(), checkpoint::ExtraTensors::kRefuse, communicator);
+    int num_per_rank = 0;
+    for (const tensor::StateShard& shard : replica.shards()) {
+      if (!shard.is_per_rank) continue;
+      EXPECT_TRUE(shard.data.equal(before.at(shard.name))) << shard.name;
+      EXPECT_GT(shard.data.count_nonzero().item<std::int64_t>(), 0) << shard.name;
+      ++num_per_rank;
+    }
+    EXPECT_GT(num_per_rank, 0);
+  });
+}
+
 }  // namespace
 }  // namespace paceline::app

@@ -214,7 +214,7 @@ TEST(Fsdp, NamesParametersWithoutGradient) {
     const at::Tensor x = test::wave({4, 6}, 1);
     strategy->backward(net.blocks[0]->forward(x).sum(), 1.0);
     EXPECT_THAT([&] { strategy->finish_gradients(); },
-                ThrowsMessage<base::InternalError>(HasSubstr("'block1.up'")));
+                ThrowsMessage<base::ConfigError>(HasSubstr("'block1.up'")));
   });
 }
 

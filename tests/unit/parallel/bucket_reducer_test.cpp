@@ -87,12 +87,43 @@ TEST_F(BucketReducerTest, BucketsStartInOrderOfTheLayout) {
 
 TEST_F(BucketReducerTest, FinishStartsTheRestAndBeginForgets) {
   reducer_.mark_ready(0);
+  reducer_.start_rest();
   reducer_.finish();
   EXPECT_THAT(communicator_.started, ElementsAre(0, 1, 2));
   EXPECT_GE(reducer_.exposed_s(), 0.0);
   reducer_.begin();
   EXPECT_FALSE(reducer_.is_ready(0));
   reducer_.mark_ready(0);
+}
+
+TEST_F(BucketReducerTest, AHeldLastBucketWaitsForTheEndOfBackward) {
+  reducer_.hold_last_bucket();
+  for (const std::size_t slot : {0U, 1U, 2U, 3U, 4U, 5U}) reducer_.mark_ready(slot);
+  EXPECT_THAT(communicator_.started, ElementsAre(0, 1));
+  reducer_.start_rest();
+  EXPECT_THAT(communicator_.started, ElementsAre(0, 1, 2));
+}
+
+TEST_F(BucketReducerTest, ReportsWhatFilledEachBucketAndWhenItsSumStarted) {
+  reducer_.begin_backward();
+  for (const std::size_t slot : {1U, 0U, 3U, 2U}) reducer_.mark_ready(slot);
+  reducer_.start_rest();
+  reducer_.finish();
+  const CommunicationReport report = reducer_.report();
+  ASSERT_EQ(report.buckets.size(), 3U);
+  EXPECT_EQ(report.buckets[0].filled_by, "f");
+  EXPECT_EQ(report.buckets[1].filled_by, "d");
+  EXPECT_EQ(report.buckets[2].filled_by, "");
+  double exposed_s = 0;
+  double last_start_s = 0;
+  for (const BucketReport& bucket : report.buckets) {
+    EXPECT_EQ(bucket.bytes, 128);
+    EXPECT_GE(bucket.start_s, last_start_s);
+    EXPECT_LE(bucket.start_s, report.backward_s);
+    last_start_s = bucket.start_s;
+    exposed_s += bucket.exposed_s;
+  }
+  EXPECT_NEAR(exposed_s, reducer_.exposed_s(), 1e-6);
 }
 
 TEST_F(BucketReducerTest, ASecondGradientIsAnErrorThatNamesTheParameter) {
@@ -104,6 +135,7 @@ TEST_F(BucketReducerTest, ASecondGradientIsAnErrorThatNamesTheParameter) {
 TEST_F(BucketReducerTest, AWorldOfOneReducesNothing) {
   RecordingCommunicator alone{1};
   BucketReducer reducer(arena_, &alone);
+  reducer.start_rest();
   reducer.finish();
   EXPECT_TRUE(alone.started.empty());
 }

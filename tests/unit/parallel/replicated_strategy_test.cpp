@@ -148,8 +148,8 @@ TEST(ReplicatedStrategy, AnUnusedParameterIsNamedOrZero) {
   strict->begin_microbatch(true, true);
   strict->backward(net.head_weight.sum() + net.conv_bias.sum(), 1.0);
   EXPECT_THAT([&] { strict->finish_gradients(); },
-              ThrowsMessage<base::InternalError>(
-                  HasSubstr("'head_bias', 'hidden_bias', 'hidden_weight', 'conv_weight'")));
+              ThrowsMessage<base::ConfigError>(
+                  HasSubstr("'conv_weight', 'head_bias', 'hidden_bias', 'hidden_weight'")));
 
   SmallNet other;
   const auto lenient = make_none({.allow_unused_parameters = true});

@@ -43,6 +43,27 @@ TEST(FlatLayout, ReverseOrderClosedWhenFull) {
   EXPECT_EQ(layout.buckets[1].begin, 32);
 }
 
+TEST(FlatLayout, TheLastTensorsAreABucketOfTheirOwn) {
+  const std::vector<TensorSpec> specs{floats("a", 5), floats("b", 2), floats("c", 8),
+                                      floats("d", 9), floats("e", 20)};
+  const auto names_with = [&](std::int64_t last_bytes) {
+    const FlatLayout layout = FlatLayout::build(
+        specs,
+        {.first_bucket_bytes = kOther, .bucket_bytes = 4096, .last_bucket_bytes = last_bytes});
+    std::vector<std::vector<std::string>> found;
+    for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
+      found.push_back(names(layout, static_cast<std::int64_t>(i)));
+    }
+    return found;
+  };
+  const auto first = ElementsAre("e");
+  EXPECT_THAT(names_with(0), ElementsAre(first, ElementsAre("d", "c", "b", "a")));
+  EXPECT_THAT(names_with(28), ElementsAre(first, ElementsAre("d", "c"), ElementsAre("b", "a")));
+  EXPECT_THAT(names_with(27), ElementsAre(first, ElementsAre("d", "c", "b"), ElementsAre("a")));
+  EXPECT_THAT(names_with(1), ElementsAre(first, ElementsAre("d", "c", "b"), ElementsAre("a")));
+  EXPECT_THAT(names_with(4096), ElementsAre(first, ElementsAre("d", "c", "b", "a")));
+}
+
 TEST(FlatLayout, NoPaddingAtItemAlignment) {
   const std::vector<TensorSpec> specs{floats("a", 5), floats("b", 3)};
   const FlatLayout layout = FlatLayout::build(specs, {.alignment_bytes = 4});

@@ -104,11 +104,12 @@ class RecordingStrategy final : public parallel::Strategy {
   parallel::StrategyMemory memory(int) const override { return {}; }
   bool can_be_recorded() const override { return is_recordable; }
   double exposed_communication_s() const override { return exposed_s_; }
+  parallel::CommunicationReport communication_report() const override { return report; }
 
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
-
   bool is_recordable = true;
+  parallel::CommunicationReport report;
 
  private:
   double exposed_s_ = 0;

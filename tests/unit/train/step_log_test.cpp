@@ -89,6 +89,22 @@ TEST_F(StepLogTest, TellsOfTheMemoryOfADevice) {
   EXPECT_FALSE(sink_.steps.back().second.contains("memory/reserved_bytes"));
 }
 
+TEST_F(StepLogTest, DescribesTheSumsOfGradients) {
+  paceline::test::Calls calls;
+  auto strategy = std::make_unique<paceline::test::RecordingStrategy>(calls);
+  paceline::test::RecordingStrategy& recording = *strategy;
+  state_.strategy = std::move(strategy);
+  log_.describe_communication(state_);
+  EXPECT_THAT(sink_.text, IsEmpty()) << "there are no buckets";
+
+  recording.report = {.backward_s = 0.5,
+                      .buckets = {{3 << 20, "fc.weight", 0.125, 0}, {1 << 19, "", 0.5, 0.0625}}};
+  log_.describe_communication(state_);
+  EXPECT_THAT(sink_.text,
+              HasSubstr("step 7, backward 500.0 ms: 3.00 MiB from 125.0 ms (fc.weight), 0.0 ms "
+                        "exposed; 0.50 MiB from 500.0 ms (no gradient), 62.5 ms exposed"));
+}
+
 TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {
   StepLog log({}, count_names_);
   log.log_step(state_, 1.0);

@@ -1,0 +1,71 @@
+#include "paceline/parallel/missing_gradients.h"
+
+#include "paceline/base/error.h"
+#include "paceline/parallel/named_tensors.h"
+#include "paceline/tensor/aten.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+namespace paceline::parallel {
+namespace {
+
+using Ranks = std::vector<int>;
+
+/// The names that each set of ranks misses.
+std::map<Ranks, std::vector<std::string>> by_ranks(std::span<const std::string> lists) {
+  std::map<std::string, Ranks> ranks_of;
+  for (std::size_t rank = 0; rank < lists.size(); ++rank) {
+    std::istringstream lines(lists[rank]);
+    for (std::string name; std::getline(lines, name);) {
+      ranks_of[name].push_back(static_cast<int>(rank));
+    }
+  }
+  std::map<Ranks, std::vector<std::string>> names_of;
+  for (const auto& [name, ranks] : ranks_of) names_of[ranks].push_back(name);
+  return names_of;
+}
+
+std::string to_text(const Ranks& ranks, std::size_t world_size) {
+  if (ranks.size() == world_size) return world_size == 1 ? "" : " on any rank";
+  return fmt::format(" on rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+}
+
+}  // namespace
+
+void mark_missing_gradient(const at::Tensor& elements) {
+  const at::NoGradGuard no_grad;
+  elements.fill_(std::numeric_limits<double>::quiet_NaN());
+}
+
+void refuse_missing_gradients(const at::Tensor& element, std::span<const std::string> names,
+                              const GradientDemand& demand, comm::Communicator* communicator) {
+  if (!std::isnan(element.item<double>())) return;
+  const std::string own = fmt::format("{}", fmt::join(names, "\n"));
+  const std::vector<std::string> lists =
+      communicator == nullptr ? std::vector{own} : communicator->all_gather_text(own);
+  std::vector<std::string> parts;
+  for (const auto& [ranks, missing] : by_ranks(lists)) {
+    parts.push_back(list_names(missing) + to_text(ranks, lists.size()));
+  }
+  if (parts.empty()) return;
+  const std::string broken = fmt::format("{}", fmt::join(parts, ", "));
+  if (demand.as_in_first_step) {
+    throw base::ConfigError(
+        fmt::format("unlike in the first step, a gradient reached, or none reached, {}; "
+                    "parallel.{}.static_graph is for models whose every step uses the same "
+                    "parameters: switch it off",
+                    broken, demand.section));
+  }
+  throw base::ConfigError(
+      fmt::format("no gradient reached {}; freeze what the loss does not depend on, or set "
+                  "parallel.{}.allow_unused_parameters",
+                  broken, demand.section));
+}
+
+}  // namespace paceline::parallel
