@@ -53,7 +53,7 @@ at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
 }
 
 bool draws_in_training(const torch::nn::Module& module) {
-  const auto modules = module.modules();
+  const auto modules = module.modules(/*include_self=*/false);
   return std::ranges::any_of(modules, [](const std::shared_ptr<torch::nn::Module>& below) {
     const auto* dropout = below->as<Dropout>();
     const auto* drop_path = below->as<DropPath>();
