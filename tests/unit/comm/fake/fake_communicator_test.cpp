@@ -22,6 +22,9 @@ TEST(FakeCommunicator, BehavesAsIfPeersHeldTheSame) {
   gathered.fill_(-1).narrow(0, 6, 3).copy_(tensor);
   communicator->all_gather(gathered, gathered.narrow(0, 6, 3))->wait();
   EXPECT_TRUE(gathered.equal(at::arange(3).repeat({1000}))) << "in place";
+  const at::Tensor rows = at::empty({1000, 3}, at::kLong);
+  communicator->all_gather(rows, tensor.view({1, 3}))->wait();
+  EXPECT_TRUE(rows.equal(at::arange(3).repeat({1000, 1})));
   const at::Tensor slice = at::empty({2}, at::kLong);
   communicator->reduce_scatter(slice, at::arange(2000))->wait();
   EXPECT_TRUE(slice.equal(at::arange(4, 6)));
