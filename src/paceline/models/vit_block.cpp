@@ -62,14 +62,17 @@ bool VitBlock::drops() const {
 bool VitBlock::runs_fused(const at::Tensor& x) const {
   if (config_.fused == FusedMode::kOff) return false;
   const bool fits = !drops() && can_fuse_vit_block(x, weights_);
-  // A block of one node keeps nothing of what lies inside it.
-  if (config_.fused == FusedMode::kAuto && nn::Rerun::keeps_matmuls()) return false;
+  const bool keeps_matmuls = nn::Rerun::keeps_matmuls();  // which a block of one node cannot
+  if (config_.fused == FusedMode::kOn && keeps_matmuls) {
+    throw base::ConfigError(
+        "fused: on does not go with train.activation_checkpointing.keep: matmuls: use fused: auto");
+  }
   if (!fits && config_.fused == FusedMode::kOn) {
     throw base::ConfigError(
         "fused: on needs tensors on the CPU in float32 or float64, no dropout or drop path and no "
         "autocast: use fused: auto");
   }
-  return fits;
+  return fits && !keeps_matmuls;
 }
 
 at::Tensor VitBlock::attention(const at::Tensor& x, const TokenShape& shape,

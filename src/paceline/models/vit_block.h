@@ -14,7 +14,7 @@ namespace paceline::models {
 /// When a ViT block runs as one autograd node instead of one per operation.
 enum class FusedMode {
   kAuto,  ///< where it applies: CPU, float32 or float64, no active dropout or drop path, no
-          ///< autocast
+          ///< autocast, no activation checkpoint that keeps matmuls
   kOn,    ///< always; ConfigError where it does not apply
   kOff,
 };

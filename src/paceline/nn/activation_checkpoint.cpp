@@ -63,6 +63,7 @@ struct Checkpoint : torch::autograd::Function<Checkpoint> {
       output = segment->run(input);
     }
     torch::autograd::backward({output}, {grad_outputs[0]});
+    context->saved_data.erase("segment");  // with what it kept; the graph may live on
     return {input.grad(), at::Tensor(), at::Tensor()};
   }
 };

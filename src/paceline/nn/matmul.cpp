@@ -18,19 +18,21 @@ using torch::autograd::variable_list;
 /// Gradients as autograd computes them for at::linear of matrices.
 struct KnownLinear : torch::autograd::Function<KnownLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
-                            const at::Tensor& weight, const at::Tensor& /*bias*/,
+                            const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                             const at::Tensor& result) {
     context->save_for_backward({input, weight});
+    context->saved_data["has_bias"] = bias.has_value();
     return result.detach();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& grad = grad_outputs[0];
+    const bool has_bias = context->saved_data["has_bias"].toBool();
     variable_list grads(4);
     if (context->needs_input_grad(0)) grads[0] = grad.mm(saved[1]);
     if (context->needs_input_grad(1)) grads[1] = grad.t().mm(saved[0]);
-    if (context->needs_input_grad(2)) grads[2] = grad.sum(0);
+    if (has_bias && context->needs_input_grad(2)) grads[2] = grad.sum(0);
     return grads;
   }
 };
@@ -86,8 +88,13 @@ struct KnownAttention : torch::autograd::Function<KnownAttention> {
 /// As autocast would hand it to an operation; the cast has a gradient, as there.
 at::Tensor cast(const at::Tensor& tensor) {
   const at::DeviceType device = tensor.device().type();
-  if (!at::autocast::is_autocast_enabled(device)) return tensor;
+  const bool is_eligible = tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
+  if (!is_eligible || !at::autocast::is_autocast_enabled(device)) return tensor;
   return tensor.to(at::autocast::get_autocast_dtype(device));
+}
+
+std::optional<at::Tensor> cast_if_defined(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(cast(tensor)) : std::nullopt;
 }
 
 bool is_as_autocast_wants(const at::Tensor& tensor) {
@@ -110,7 +117,7 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::T
   const at::Tensor result =
       Rerun::once([&] { return Rerun::Tensors{at::linear(input, weight, bias)}; })[0];
   if (!Rerun::is_repeating()) return result;
-  return KnownLinear::apply(cast(input), cast(weight), cast(bias), result);
+  return KnownLinear::apply(cast(input), cast(weight), cast_if_defined(bias), result);
 }
 
 at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
@@ -122,8 +129,8 @@ at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::T
   if (!Rerun::keeps_matmuls()) return compute();
   const at::Tensor result = Rerun::once([&] { return Rerun::Tensors{compute()}; })[0];
   if (!Rerun::is_repeating()) return result;
-  const auto cast_bias = bias.defined() ? std::optional(cast(bias)) : std::nullopt;
-  return KnownConv2d::apply(cast(input), cast(weight), cast_bias, result, stride, padding);
+  return KnownConv2d::apply(cast(input), cast(weight), cast_if_defined(bias), result, stride,
+                            padding);
 }
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {

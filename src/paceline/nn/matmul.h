@@ -7,7 +7,8 @@ namespace paceline::nn {
 // The operations that cost the most. Under an activation checkpoint that keeps their results, the
 // first run computes them and the recomputation goes on from what it found; elsewhere they are
 // LibTorch's. The numbers and gradients are the same bits either way, also under autocast. The
-// results must not be changed in place.
+// results must not be changed in place. Of linear() the results for matrices are kept, of
+// attention() those of the CPU's flash kernel.
 
 /// at::linear: [..., in] to [..., out].
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias);

@@ -5,6 +5,7 @@
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
+#include <unordered_set>
 
 namespace paceline::nn {
 
@@ -31,11 +32,13 @@ class Network : public torch::nn::Module {
                                     const tensor::DrawKey& key) const = 0;
 
   /// Initialises all parameters, each with its own key: the seed and its number in
-  /// named_parameters().
+  /// named_parameters(), for a tied one the first.
   void initialize(std::uint64_t seed) const {
     tensor::DrawKey key{.seed = seed};
+    std::unordered_set<const void*> seen;
     for (const NamedTensor& parameter : nn::named_parameters(*this)) {
-      initialize_parameter(parameter, key);
+      if (seen.insert(parameter.tensor.unsafeGetTensorImpl()).second)
+        initialize_parameter(parameter, key);
       ++key.index;
     }
   }

@@ -18,7 +18,13 @@ bool Rerun::keeps_matmuls() { return current != nullptr && current->keeps_matmul
 
 Rerun::Tensors Rerun::once(const std::function<Tensors()>& compute) {
   if (current == nullptr) return compute();
-  if (!current->has_run_) return current->results_.emplace_back(compute());
+  if (!current->has_run_) {
+    Tensors found = compute();
+    // What is returned may become part of a graph, which then must not be kept by what it keeps.
+    Tensors& kept = current->results_.emplace_back();
+    for (const at::Tensor& tensor : found) kept.push_back(tensor.detach());
+    return found;
+  }
   PACELINE_CHECK(current->num_taken_ < current->results_.size(),
                  "what is computed again does more than it did at first");
   return current->results_[current->num_taken_++];

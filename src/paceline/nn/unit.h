@@ -22,7 +22,8 @@ class UnitWrapper {
 
 /// A part of a network with one input and one output, such as a transformer or a residual block:
 /// what a strategy gathers at once and what activation checkpointing recomputes. It must not change
-/// its input in place. Units do not lie inside units.
+/// its input in place. It runs at most once in a forward pass. Units do not
+/// lie inside units.
 class Unit : public torch::nn::Module {
  public:
   /// A later wrapper encloses the earlier ones.

@@ -1,5 +1,6 @@
 #include "paceline/nn/activation_checkpoint.h"
 
+#include "paceline/base/error.h"
 #include "paceline/models/resnet.h"
 #include "paceline/models/vit.h"
 #include "paceline/nn/module_tree.h"
@@ -76,13 +77,14 @@ std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicato
   return found;
 }
 
-void expect_no_bit_differs(const MakeNetwork& make) {
+void expect_no_bit_differs(const MakeNetwork& make, bool keeps_matmuls = true) {
   for (const int world_size : {1, 2}) {
     run_ranks(world_size, [&](comm::Communicator& ranks) {
       const std::vector<at::Tensor> wanted = train_network(make, ranks, 0);
       for (const auto& [every, kept] : {std::pair(1, nn::KeptResults::kNone),
                                         {2, nn::KeptResults::kNone},
                                         {1, nn::KeptResults::kMatmuls}}) {
+        if (kept == nn::KeptResults::kMatmuls && !keeps_matmuls) continue;
         const std::vector<at::Tensor> actual = train_network(make, ranks, every, kept);
         ASSERT_EQ(actual.size(), wanted.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -98,7 +100,20 @@ void expect_no_bit_differs(const MakeNetwork& make) {
 TEST(ActivationCheckpointOfModels, TransformerWithDrops) { expect_no_bit_differs(vit_with_drops); }
 
 TEST(ActivationCheckpointOfModels, TransformerOfFusedBlocks) {
-  expect_no_bit_differs([] { return vit(models::FusedMode::kOn); });
+  const MakeNetwork make = [] { return vit(models::FusedMode::kOn); };
+  expect_no_bit_differs(make, /*keeps_matmuls=*/false);
+  run_ranks(1, [&](comm::Communicator& ranks) {
+    EXPECT_THROW(train_network(make, ranks, 1, nn::KeptResults::kMatmuls), base::ConfigError);
+  });
+}
+
+TEST(ActivationCheckpointOfModels, ATransformerThatKeepsMatmulsComputesAsThePlainOne) {
+  run_ranks(1, [](comm::Communicator& ranks) {
+    const auto wanted = train_network([] { return vit(models::FusedMode::kOff); }, ranks, 0);
+    const auto actual = train_network([] { return vit(models::FusedMode::kAuto); }, ranks, 1,
+                                      nn::KeptResults::kMatmuls);
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(at::equal(actual[i], wanted[i]));
+  });
 }
 
 TEST(ActivationCheckpointOfModels, TransformerOfPlainBlocks) {

@@ -161,6 +161,43 @@ class HeldBytes final : public c10::MemoryReportingInfoBase {
   std::int64_t peak = 0;
 };
 
+/// Two linear layers; the result of the second is the unit's.
+class Perceptron final : public Unit {
+ public:
+  Perceptron() {
+    weight = register_parameter("weight", at::linspace(-1, 1, 16 * 16).view({16, 16}));
+    bias = register_parameter("bias", at::zeros({16}));
+  }
+  at::Tensor forward(const at::Tensor& x) const {
+    return run(x, [this](const at::Tensor& input) {
+      return linear(at::gelu(at::layer_norm(linear(input, weight, bias), {16})), weight, bias);
+    });
+  }
+  at::Tensor weight, bias;
+};
+
+TEST(ActivationCheckpoint, AUnitThatEndsInAKeptResultHasItsGradientsAndIsFreed) {
+  const auto train_units = [](std::optional<KeptResults> kept) {
+    torch::nn::Module root;
+    const auto first = root.register_module("first", std::make_shared<Perceptron>());
+    const auto second = root.register_module("second", std::make_shared<Perceptron>());
+    if (kept) set_activation_checkpointing(root, 1, *kept);
+    const at::Tensor input = at::linspace(-2, 2, 64 * 16).view({64, 16});
+    const auto held = std::make_shared<HeldBytes>();
+    const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, held);
+    { const at::Tensor dropped = second->forward(first->forward(input)); }
+    EXPECT_EQ(held->now, 0);
+    const at::Tensor loss = second->forward(first->forward(input)).square().sum();
+    loss.backward();
+    std::vector<at::Tensor> found{loss.detach()};
+    for (const at::Tensor& parameter : root.parameters()) found.push_back(parameter.grad());
+    // The loss holds the graph, which holds what was kept no longer.
+    EXPECT_LT(held->now, 2 * static_cast<std::int64_t>(input.nbytes())) << kept.has_value();
+    return found;
+  };
+  expect_same_bits(train_units(KeptResults::kMatmuls), train_units(std::nullopt));
+}
+
 TEST(ActivationCheckpoint, HoldsFewerBytes) {
   const auto measure = [](int every) {
     Chain chain(8);

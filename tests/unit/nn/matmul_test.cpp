@@ -87,10 +87,19 @@ TEST(MatmulLinear, OfMoreDimensionsIsComputedAgain) {
   Rerun rerun(/*keeps_matmuls=*/true);
   const at::Tensor x = at::ones({2, 3, 4});
   const at::Tensor weight = at::ones({5, 4});
-  for (int run = 0; run < 2; ++run) {
+  for (const double value : {1.0, 2.0}) {
+    weight.fill_(value);
     const Rerun::Scope scope(rerun);
-    EXPECT_TRUE(at::equal(linear(x, weight, at::ones({5})), at::full({2, 3, 5}, 5.0)));
+    EXPECT_TRUE(at::equal(linear(x, weight, at::ones({5})), at::full({2, 3, 5}, 4 * value + 1)));
   }
+}
+
+TEST(MatmulLinear, WithoutBiasAndInFloat64UnderAutocastIsLibTorchs) {
+  expect_kept([](const Inputs& in) { return linear(in[0], in[1], at::Tensor()); },
+              [](const Inputs& in) { return at::linear(in[0], in[1]); },
+              {at::linspace(-1, 1, 6 * 5, at::kDouble).view({6, 5}),
+               at::linspace(-2, 1, 7 * 5, at::kDouble).view({7, 5})},
+              at::kBFloat16);
 }
 
 }  // namespace
