@@ -45,6 +45,11 @@ std::uint64_t bytes_of(std::span<const NamedTensor> tensors) {
   return bytes;
 }
 
+void check_fill(const std::function<void(const NamedTensor&)>& fill, const std::string& name) {
+  PACELINE_CHECK(
+      fill, "parameter '{}' has no memory, and prepare() got nothing that gives it values", name);
+}
+
 std::string list_names(std::span<const std::string> names) {
   constexpr std::size_t kShown = 10;
   std::string text;

@@ -3,6 +3,7 @@
 #include "paceline/nn/module_tree.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@ std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
 
 /// Of all their elements.
 std::uint64_t bytes_of(std::span<const NamedTensor> tensors);
+
+/// Throws InternalError that names a parameter without memory to which nothing gives values. Every
+/// rank must call it.
+void check_fill(const std::function<void(const NamedTensor&)>& fill, const std::string& name);
 
 /// For messages: "'a', 'b'", or the first ten and how many more.
 std::string list_names(std::span<const std::string> names);

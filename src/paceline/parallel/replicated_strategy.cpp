@@ -30,6 +30,7 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
   lay_out(rules, fill);
   for (const NamedTensor& named : frozen_) {
     if (tensor::has_memory(named.tensor)) continue;
+    check_fill(fill, named.name);
     tensor::allocate_memory(named.tensor);
     if (is_first_rank()) fill(named);
   }
@@ -68,6 +69,7 @@ void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules, const FillVal
     const std::string& name = layout.slots[slot].spec.name;
     parameters_.push_back({name, by_name.at(name)});
     const bool has_values = tensor::has_memory(parameters_.back().tensor);
+    if (!has_values) check_fill(fill, name);
     tensor::move_into(parameters_.back().tensor, values_->slot(slot));
     if (!has_values && is_first_rank()) fill(parameters_.back());
     grad_slots_.push_back(gradients_->slot(slot));

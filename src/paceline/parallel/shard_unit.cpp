@@ -54,13 +54,16 @@ void ShardUnit::expire() {
 
 void ShardUnit::begin_gradients(bool starts_sum) {
   num_missing_ = num_trainable_;
+  was_reduced_ = false;
   for (std::vector<char>& flat : has_gradient_) std::ranges::fill(flat, 0);
   if (!starts_sum) return;
   for (std::vector<char>& flat : has_sum_) std::ranges::fill(flat, 0);
 }
 
 void ShardUnit::take_gradient(std::size_t flat, std::size_t slot, const at::Tensor& grad) {
-  PACELINE_CHECK(!is_reducing_, "parameter '{}' got a gradient after those of {} were reduced",
+  PACELINE_CHECK(!was_reduced_,
+                 "parameter '{}' got a gradient after those of {} were reduced: a block runs once "
+                 "in a forward pass, and only it uses its weights",
                  flats_[flat]->parameters()[slot].name, name_);
   char& has_sum = has_sum_[flat][slot];
   flats_[flat]->take_gradient(slot, grad, /*add=*/has_sum != 0);
@@ -80,7 +83,7 @@ void ShardUnit::settle_missing_gradients() {
 }
 
 void ShardUnit::start_reduce() {
-  is_reducing_ = true;
+  was_reduced_ = true;
   for (const auto& flat : flats_) {
     if (!flat->is_trainable()) continue;
     if (auto work = flat->start_reduce(name_)) reductions_.push_back(std::move(work));
@@ -89,7 +92,6 @@ void ShardUnit::start_reduce() {
 
 double ShardUnit::finish_reduce(bool add) {
   const double waited = comm::wait_for_all(reductions_);
-  is_reducing_ = false;
   for (const auto& flat : flats_) {
     if (flat->is_trainable()) flat->end_reduce(add);
   }

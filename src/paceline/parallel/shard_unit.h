@@ -54,7 +54,7 @@ class ShardUnit {
   std::size_t num_missing_ = 0;  // in this pass
   std::vector<std::unique_ptr<comm::Work>> gathers_;
   std::vector<std::unique_ptr<comm::Work>> reductions_;
-  bool is_reducing_ = false;
+  bool was_reduced_ = false;  // in this pass
   bool is_gathering_ = false;
   bool is_gathered_ = false;
 };

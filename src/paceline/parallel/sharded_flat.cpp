@@ -66,7 +66,11 @@ void ShardedFlat::take_values(std::span<const NamedTensor> parameters, const Fil
     const at::Tensor view = full_.as_strided(slot.spec.sizes, slot.spec.strides, slot.offset);
     const at::Tensor& parameter = by_name.at(slot.spec.name);
     const bool has_values = tensor::has_memory(parameter);
-    if (has_values) view.copy_(parameter);
+    if (has_values) {
+      view.copy_(parameter);
+    } else {
+      check_fill(fill, slot.spec.name);
+    }
     // Its version counter stays its own: a gather of the same values is no change.
     parameter.set_data(view);
     parameters_.push_back({slot.spec.name, parameter});

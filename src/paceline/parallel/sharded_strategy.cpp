@@ -59,6 +59,7 @@ void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
     unit->begin_gradients(/*starts_sum=*/is_first || !accumulates_full_gradients_);
   }
   next_reduction_ = 0;
+  holds_last_reduction_ = false;
   exposed_s_ += gather_root();
 }
 
@@ -96,11 +97,13 @@ void ShardedStrategy::begin_backward(std::size_t block) {
 // A block without some of its gradients is reduced here, so that all ranks gather and reduce in the
 // same order, whatever each of them uses.
 void ShardedStrategy::end_backward(std::size_t block) {
+  ShardUnit& unit = *units_[block];
   if (reduces_now()) {
-    units_[block]->settle_missing_gradients();
+    holds_last_reduction_ = holds_last_reduction_ || !unit.has_all_gradients();
+    unit.settle_missing_gradients();
     start_complete_reductions();
   }
-  units_[block]->release();
+  unit.release();
 }
 
 void ShardedStrategy::backward(const at::Tensor& loss, double weight) {
@@ -139,6 +142,7 @@ void ShardedStrategy::take_gradient(std::size_t parameter, at::Tensor& grad) {
 void ShardedStrategy::start_complete_reductions() {
   while (next_reduction_ < reductions_.size() &&
          reductions_[next_reduction_]->has_all_gradients()) {
+    if (holds_last_reduction_ && next_reduction_ + 1 == reductions_.size()) break;
     ShardUnit* const unit = reductions_[next_reduction_++];
     unit->start_reduce();
     in_flight_.push_back(unit);
@@ -163,6 +167,7 @@ void ShardedStrategy::end_pass() {
     for (ShardUnit* unit : reductions_) unit->settle_missing_gradients();
     if (is_last_microbatch_ && !refused_parameters().empty())
       last_reduced().mark_missing_gradient();
+    holds_last_reduction_ = false;
     start_complete_reductions();
     while (!in_flight_.empty() && !is_last_microbatch_) finish_oldest_reduction();
   }

@@ -153,6 +153,8 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   std::vector<char> is_reached_;        // of each block, in this backward
   std::vector<ShardUnit*> reductions_;  // trained units in the order in which they are reduced
   std::size_t next_reduction_ = 0;
+  /// Until the pass ends, because something is missing that the last sum may have to tell of.
+  bool holds_last_reduction_ = false;
   std::deque<ShardUnit*> in_flight_;
   std::vector<std::unique_ptr<comm::Work>> replica_sums_;
   double exposed_s_ = 0;

@@ -62,6 +62,22 @@ TEST(MissingGradients, OfSomeRanksAreTheSameErrorOnAll) {
   }
 }
 
+TEST(MissingGradients, InsideABlockAreTheSameErrorOnAll) {
+  for (const MakeStrategy& make : strategies()) {
+    run_ranks(4, [&](comm::Communicator& communicator) {
+      BlockNet net;
+      const auto strategy = make(communicator);
+      strategy->prepare(net, kOneGroup);
+      net.blocks[2]->bias.requires_grad_(communicator.rank() != 1);
+      strategy->begin_microbatch(true, true);
+      strategy->backward(partial_loss(net, /*rank=*/0), 1.0);
+      EXPECT_THAT([&] { strategy->finish_gradients(); },
+                  ThrowsMessage<base::ConfigError>(HasSubstr("'block2.bias' on rank 1")))
+          << strategy->name();
+    });
+  }
+}
+
 TEST(MissingGradients, OfOneMicrobatchAreNone) {
   for (const MakeStrategy& make : strategies()) {
     run_ranks(4, [&](comm::Communicator& communicator) {
