@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/parallel/replicated_strategy.h"
 #include "paceline/parallel/sharded_strategy.h"
 
 #include <functional>
@@ -35,6 +36,15 @@ inline const std::map<std::string, MakeStrategy>& sharded_strategies() {
        [](Communicator& c) { return make_hsdp({}, c.world_size() == 4 ? 2 : c.world_size(), c); }},
       {"hsdp of one rank each", [](Communicator& c) { return make_hsdp({}, 1, c); }},
   };
+  return strategies;
+}
+
+/// DDP and the plain ways to shard.
+inline std::map<std::string, MakeStrategy> main_strategies() {
+  std::map<std::string, MakeStrategy> strategies;
+  for (const auto* name : {"zero1", "zero2", "fsdp", "hsdp"})
+    strategies[name] = sharded_strategies().at(name);
+  strategies["ddp"] = [](comm::Communicator& c) { return parallel::make_ddp({}, c); };
   return strategies;
 }
 

@@ -4,6 +4,7 @@
 #include "paceline/app/recipe.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/parallel/strategy.h"
+#include "paceline/tensor/device.h"
 #include "paceline/train/train_model.h"
 
 #include <memory>

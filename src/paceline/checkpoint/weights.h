@@ -34,10 +34,11 @@ void export_weights(base::FileSystem& files, const std::filesystem::path& path,
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 
-/// A file of weights for a model with these tensors, of which only shapes and dtypes are read. Both
-/// must be as import_weights() wants them, which says what is thrown.
+/// A file of weights for a model, of which one tensor after the other is copied.
 class WeightImport {
  public:
+  /// Compares the names and shapes of the file with those of `tensors`, whose values are not read;
+  /// throws as import_weights() does.
   WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                std::string_view head_name);
 

@@ -16,6 +16,7 @@ struct AutocastSettings {
   bool is_enabled;
   c10::ScalarType dtype;
 
+  /// Those of the calling thread now.
   static AutocastSettings current(c10::DeviceType device);
 };
 

@@ -11,6 +11,7 @@ namespace paceline::tensor {
 // and its place in the autograd graph, and so do its views, which share the storage. Reading it
 // then reads address 0.
 
+/// True also for a tensor without elements, which needs none.
 bool has_memory(const at::Tensor& tensor);
 
 /// Frees the elements of `tensor` and of all that share its storage.

@@ -8,7 +8,9 @@ namespace paceline::train {
 
 /// The training loop as a list of the points at which algorithms and callbacks act, in order:
 ///
-///     kInit                              model surgery, before the strategy takes the parameters
+///     kInit                              model surgery, before the strategy takes the parameters:
+///                                        they have shapes and dtypes, but no memory and no values
+///                                        yet; what replaces one holds its tensor or brings values
 ///     kFitStart
 ///       kEpochStart
 ///         kStepStart                     the whole batch of this rank is there

@@ -41,12 +41,8 @@ void expect_golden(std::span<const StateShard> shards, const nlohmann::json& exp
 
 TEST(GoldenStrategies, WeightsAreThoseOfTorchsDdpAndFullyShard) {
   const nlohmann::json golden = golden_strategies();
-  std::map<std::string, test::MakeStrategy> strategies;
-  for (const auto* name : {"zero1", "zero2", "fsdp", "hsdp"})
-    strategies[name] = test::sharded_strategies().at(name);
-  strategies["ddp"] = [](comm::Communicator& c) { return make_ddp({}, c); };
   for (const auto& [variant, training] : kVariants) {
-    for (const auto& [name, make] : strategies) {
+    for (const auto& [name, make] : test::main_strategies()) {
       for (const int world_size : {2, 4}) {
         SCOPED_TRACE(variant + ", " + name + " on " + std::to_string(world_size));
         test::run_ranks(world_size, [&](comm::Communicator& communicator) {

@@ -85,11 +85,7 @@ class StrategyNumbers : public testing::TestWithParam<std::string> {};
 TEST_P(StrategyNumbers, AreThoseOfOneRank) {
   const Training& training = kTrainings.at(GetParam());
   const auto expected = weights_of_one_rank(training);
-  std::map<std::string, test::MakeStrategy> strategies;
-  for (const auto* name : {"zero1", "zero2", "fsdp", "hsdp"})
-    strategies[name] = test::sharded_strategies().at(name);
-  strategies["ddp"] = [](comm::Communicator& c) { return parallel::make_ddp({}, c); };
-  for (const auto& [name, make] : strategies) {
+  for (const auto& [name, make] : test::main_strategies()) {
     for (const int world_size : {1, 2, 4}) {
       SCOPED_TRACE(name + " on " + std::to_string(world_size));
       test::run_ranks(world_size, [&, &make = make](comm::Communicator& ranks) {

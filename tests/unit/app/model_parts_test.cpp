@@ -7,6 +7,7 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/tensor/storage.h"
+#include "support/run_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,6 +109,35 @@ TEST(ModelParts, BatchNormIsSynchronisedWhereThereIsSomethingToSynchronise) {
   EXPECT_THAT([&] { forward_is_collective(vit, 4, notes); },
               ::testing::ThrowsMessage<base::ConfigError>(
                   ::testing::HasSubstr("parallel.sync_batch_norm: vit has no BatchNorm")));
+}
+
+TEST(ModelParts, GroupsOfNeighboursShareBatchNormStatistics) {
+  const auto registries = make_registries();
+  const auto group_of = [&](const std::string& parallel, comm::Communicator& ranks) {
+    const auto recipe = config::bind<Recipe>(
+        config::parse_yaml("model: {name: resnet18, num_classes: 2}\nparallel: {" + parallel + "}",
+                           "test.yaml"),
+        {registries->catalogs(), 1});
+    const auto built = make_model(recipe, *registries);
+    std::vector<std::string> notes;
+    return synchronise_batch_norm(recipe, built->network(), ranks, notes);
+  };
+  test::run_ranks(4, [&](comm::Communicator& ranks) {
+    const BatchNormGroup group =
+        group_of("sync_batch_norm: true, sync_batch_norm_group_size: 2", ranks);
+    ASSERT_NE(group.ranks, nullptr);
+    EXPECT_TRUE(group.is_forward_collective);
+    EXPECT_EQ(group.ranks->world_size(), 2);
+    const auto members = group.ranks->all_gather_text(std::to_string(ranks.rank()));
+    EXPECT_THAT(members, ranks.rank() < 2 ? ::testing::ElementsAre("0", "1")
+                                          : ::testing::ElementsAre("2", "3"));
+    EXPECT_THAT([&] { group_of("sync_batch_norm: true, sync_batch_norm_group_size: 3", ranks); },
+                ::testing::ThrowsMessage<base::ConfigError>(
+                    ::testing::HasSubstr("does not divide the 4 ranks")));
+    EXPECT_THAT([&] { group_of("sync_batch_norm_group_size: 2", ranks); },
+                ::testing::ThrowsMessage<base::ConfigError>(
+                    ::testing::HasSubstr("needs parallel.sync_batch_norm: true")));
+  });
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ class FakeCommunicator final : public Communicator {
     check_slices(output, input, world_size_);
     const at::NoGradGuard no_grad;
     // One by one: the input may be this rank's slice of the output.
-    for (int rank = 0; rank < world_size_; ++rank)
-      output.narrow(0, rank * input.numel(), input.numel()).copy_(input);
+    const at::Tensor slices = output.view({world_size_, input.numel()});
+    for (int rank = 0; rank < world_size_; ++rank) slices[rank].copy_(input.view({input.numel()}));
     return std::make_unique<CompletedWork>();
   }
   std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
