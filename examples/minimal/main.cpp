@@ -50,12 +50,9 @@ class Net final : public pl::nn::Network {
   at::Tensor forward(const at::Tensor& images, const pl::nn::ForwardContext&) override {
     return fc_->forward(conv_->forward(images).relu().mean({2, 3}));
   }
-  void initialize(std::uint64_t seed) override {
-    const at::NoGradGuard no_grad;
-    std::uint64_t index = 0;
-    for (at::Tensor& parameter : parameters()) {
-      pl::tensor::fill_uniform(parameter, -0.3, 0.3, {.seed = seed, .index = index++});
-    }
+  void initialize_parameter(const pl::nn::NamedTensor& parameter,
+                            const pl::tensor::DrawKey& key) const override {
+    pl::tensor::fill_uniform(parameter.tensor, -0.3, 0.3, key);
   }
   double flops_per_image(std::int64_t height, std::int64_t width) const override {
     return 2.0 * 27 * 4 * static_cast<double>(height * width);
