@@ -82,9 +82,10 @@ def read_metrics(run, timed=False):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     if timed:
         return lines
-    def is_timed(key):
-        return key == "wall_time" or key.startswith(("time/", "throughput/"))
-    return [{key: value for key, value in line.items() if not is_timed(key)} for line in lines]
+    def is_timed(key, line):
+        return (key == "wall_time" or key.startswith(("time/", "throughput/"))
+                or (key == "value" and line.get("text") == "communication"))
+    return [{key: value for key, value in line.items() if not is_timed(key, line)} for line in lines]
 
 
 def read_safetensors(path):
