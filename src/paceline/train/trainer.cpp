@@ -124,8 +124,7 @@ void Trainer::train_step() {
 
 void Trainer::accumulate_gradients() {
   if (run_.device.is_queued()) return queue_step();
-  const std::vector<Batch> microbatches =
-      split(state_.batch, config_.grad_accum_steps, run_.communicator.world_size());
+  const std::vector<Batch> microbatches = microbatches_of(state_.batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     const bool is_last = i + 1 == microbatches.size();
     state_.batch = microbatches[i];
@@ -136,6 +135,10 @@ void Trainer::accumulate_gradients() {
   reduction_.finish();
   state_.step_totals = reduction_.totals();
   mark_phase(metrics::Phase::kBackward);
+}
+
+std::vector<Batch> Trainer::microbatches_of(const Batch& batch) const {
+  return split(batch, config_.grad_accum_steps, run_.communicator.world_size());
 }
 
 // What the strategy waited since the last mark is not counted as the phase's.
@@ -168,8 +171,7 @@ void Trainer::queue_step() {
   state_.phases.mark(metrics::Phase::kForward);
   feed_.prefetch();
   state_.phases.mark(metrics::Phase::kDataWait);
-  const std::vector<Batch> microbatches =
-      split(batch, config_.grad_accum_steps, run_.communicator.world_size());
+  const std::vector<Batch> microbatches = microbatches_of(batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     state_.batch = microbatches[i];
     if (has_no_samples()) continue;
@@ -185,8 +187,7 @@ void Trainer::queue_step() {
 
 std::vector<MicrobatchResult> Trainer::queue_gradients(const Batch& batch) {
   std::vector<MicrobatchResult> results;
-  const std::vector<Batch> microbatches =
-      split(batch, config_.grad_accum_steps, run_.communicator.world_size());
+  const std::vector<Batch> microbatches = microbatches_of(batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     state_.batch = microbatches[i];
     state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());

@@ -57,6 +57,7 @@ class Trainer {
   void train_step();
   void accumulate_gradients();
   void process_microbatch(bool is_last);
+  std::vector<Batch> microbatches_of(const Batch& batch) const;
   void mark_phase(metrics::Phase phase);
   bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }
   /// For devices that queue their work: all microbatches without a wait, so that the device never
