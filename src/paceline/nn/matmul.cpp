@@ -1,12 +1,12 @@
 #include "paceline/nn/matmul.h"
 
 #include "paceline/nn/rerun.h"
+#include "paceline/tensor/autocast.h"
 
 #include <array>
 #include <optional>
 #include <tuple>
 
-#include <ATen/autocast_mode.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 
 namespace paceline::nn {
@@ -87,10 +87,9 @@ struct KnownAttention : torch::autograd::Function<KnownAttention> {
 
 /// As autocast would hand it to an operation; the cast has a gradient, as there.
 at::Tensor cast(const at::Tensor& tensor) {
-  const at::DeviceType device = tensor.device().type();
+  const auto autocast = tensor::AutocastSettings::current(tensor.device().type());
   const bool is_eligible = tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
-  if (!is_eligible || !at::autocast::is_autocast_enabled(device)) return tensor;
-  return tensor.to(at::autocast::get_autocast_dtype(device));
+  return is_eligible && autocast.is_enabled ? tensor.to(autocast.dtype) : tensor;
 }
 
 std::optional<at::Tensor> cast_if_defined(const at::Tensor& tensor) {
@@ -98,9 +97,8 @@ std::optional<at::Tensor> cast_if_defined(const at::Tensor& tensor) {
 }
 
 bool is_as_autocast_wants(const at::Tensor& tensor) {
-  const at::DeviceType device = tensor.device().type();
-  return !at::autocast::is_autocast_enabled(device) ||
-         tensor.scalar_type() == at::autocast::get_autocast_dtype(device);
+  const auto autocast = tensor::AutocastSettings::current(tensor.device().type());
+  return !autocast.is_enabled || tensor.scalar_type() == autocast.dtype;
 }
 
 /// Whether at::scaled_dot_product_attention takes the kernel whose parts we know.
