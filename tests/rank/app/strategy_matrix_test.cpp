@@ -2,15 +2,12 @@
 
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/writer.h"
-#include "paceline/parallel/replicated_strategy.h"
-#include "paceline/parallel/sharded_strategy.h"
 #include "support/run_ranks.h"
+#include "support/strategies.h"
 #include "support/train_block_net.h"
 #include "support/unsynced_file_system.h"
 
 #include <array>
-#include <functional>
-#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -24,21 +21,15 @@ using test::BlockNet;
 struct Layout {
   std::string name;
   int world_size;
-  std::function<std::unique_ptr<parallel::Strategy>(comm::Communicator&)> make;
+  test::MakeStrategy make;
 };
 
 std::vector<Layout> layouts() {
-  std::vector<Layout> all{
-      {"none", 1, [](comm::Communicator&) { return parallel::make_none({}); }},
-      {"hsdp", 4, [](comm::Communicator& c) { return parallel::make_hsdp({}, 2, c); }}};
-  for (const int ranks : {1, 2, 4}) {
-    all.push_back({"ddp", ranks, [](comm::Communicator& c) { return parallel::make_ddp({}, c); }});
-    all.push_back(
-        {"zero1", ranks, [](comm::Communicator& c) { return parallel::make_zero1({}, c); }});
-    all.push_back(
-        {"zero2", ranks, [](comm::Communicator& c) { return parallel::make_zero2({}, c); }});
-    all.push_back(
-        {"fsdp", ranks, [](comm::Communicator& c) { return parallel::make_fsdp({}, c); }});
+  std::vector<Layout> all{{"none", 1, [](comm::Communicator&) { return parallel::make_none({}); }}};
+  for (const auto& [name, make] : test::main_strategies()) {
+    for (const int ranks : {1, 2, 4}) {
+      if (name != "hsdp" || ranks == 4) all.push_back({name, ranks, make});
+    }
   }
   return all;
 }

@@ -2,10 +2,9 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/distributed_data_parallel.h"
-#include "paceline/parallel/replicated_strategy.h"
-#include "paceline/parallel/sharded_strategy.h"
 #include "support/block_net.h"
 #include "support/run_ranks.h"
+#include "support/strategies.h"
 
 #include <functional>
 #include <limits>
@@ -23,8 +22,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-using MakeStrategy = std::function<std::unique_ptr<Strategy>(comm::Communicator&)>;
-
 const std::vector<GroupRule> kOneGroup = optim::weight_decay_rules(0.0, true, {});
 
 /// The loss of a net that leaves out the head on ranks 1 and 2, and the stem on rank 2.
@@ -39,73 +36,60 @@ at::Tensor partial_loss(const BlockNet& net, int rank) {
 const auto kNamesParametersAndRanks = ThrowsMessage<base::ConfigError>(AllOf(
     HasSubstr("'head' on ranks 1, 2, 'stem' on rank 2;"), HasSubstr("allow_unused_parameters")));
 
-std::vector<MakeStrategy> strategies() {
+/// Calls `check` on every rank of four with a net that a strategy has taken, for each strategy.
+void with_every_strategy(
+    const std::function<void(Strategy&, const BlockNet&, const comm::Communicator&)>& check) {
+  std::map<std::string, test::MakeStrategy> strategies = test::main_strategies();
   const DdpConfig buckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};
-  return {[=](comm::Communicator& communicator) { return make_ddp(buckets, communicator); },
-          [](comm::Communicator& communicator) { return make_zero1({}, communicator); },
-          [](comm::Communicator& communicator) { return make_zero2({}, communicator); },
-          [](comm::Communicator& communicator) { return make_fsdp({}, communicator); },
-          [](comm::Communicator& communicator) { return make_hsdp({}, 2, communicator); }};
+  strategies["ddp"] = [=](comm::Communicator& ranks) { return make_ddp(buckets, ranks); };
+  for (const auto& [name, make] : strategies) {
+    SCOPED_TRACE(name);
+    run_ranks(4, [&, &make = make](comm::Communicator& ranks) {
+      BlockNet net;
+      const auto strategy = make(ranks);
+      strategy->prepare(net, kOneGroup);
+      check(*strategy, net, ranks);
+    });
+  }
 }
 
 TEST(MissingGradients, OfSomeRanksAreTheSameErrorOnAll) {
-  for (const MakeStrategy& make : strategies()) {
-    run_ranks(4, [&](comm::Communicator& communicator) {
-      BlockNet net;
-      const auto strategy = make(communicator);
-      strategy->prepare(net, kOneGroup);
-      strategy->begin_microbatch(true, true);
-      strategy->backward(partial_loss(net, communicator.rank()), 1.0);
-      EXPECT_THAT([&] { strategy->finish_gradients(); }, kNamesParametersAndRanks)
-          << strategy->name();
-    });
-  }
+  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+    strategy.begin_microbatch(true, true);
+    strategy.backward(partial_loss(net, ranks.rank()), 1.0);
+    EXPECT_THAT([&] { strategy.finish_gradients(); }, kNamesParametersAndRanks) << strategy.name();
+  });
 }
 
 TEST(MissingGradients, InsideABlockAreTheSameErrorOnAll) {
-  for (const MakeStrategy& make : strategies()) {
-    run_ranks(4, [&](comm::Communicator& communicator) {
-      BlockNet net;
-      const auto strategy = make(communicator);
-      strategy->prepare(net, kOneGroup);
-      net.blocks[2]->bias.requires_grad_(communicator.rank() != 1);
-      strategy->begin_microbatch(true, true);
-      strategy->backward(partial_loss(net, /*rank=*/0), 1.0);
-      EXPECT_THAT([&] { strategy->finish_gradients(); },
-                  ThrowsMessage<base::ConfigError>(HasSubstr("'block2.bias' on rank 1")))
-          << strategy->name();
-    });
-  }
+  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+    net.blocks[2]->bias.requires_grad_(ranks.rank() != 1);
+    strategy.begin_microbatch(true, true);
+    strategy.backward(partial_loss(net, /*rank=*/0), 1.0);
+    EXPECT_THAT([&] { strategy.finish_gradients(); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("'block2.bias' on rank 1")))
+        << strategy.name();
+  });
 }
 
 TEST(MissingGradients, OfOneMicrobatchAreNone) {
-  for (const MakeStrategy& make : strategies()) {
-    run_ranks(4, [&](comm::Communicator& communicator) {
-      BlockNet net;
-      const auto strategy = make(communicator);
-      strategy->prepare(net, kOneGroup);
-      strategy->begin_microbatch(true, false);
-      strategy->backward(partial_loss(net, /*rank=*/0), 1.0);
-      strategy->begin_microbatch(false, true);
-      strategy->backward(partial_loss(net, communicator.rank()), 1.0);
-      EXPECT_NO_THROW(strategy->finish_gradients()) << strategy->name();
-    });
-  }
+  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+    strategy.begin_microbatch(true, false);
+    strategy.backward(partial_loss(net, /*rank=*/0), 1.0);
+    strategy.begin_microbatch(false, true);
+    strategy.backward(partial_loss(net, ranks.rank()), 1.0);
+    EXPECT_NO_THROW(strategy.finish_gradients()) << strategy.name();
+  });
 }
 
 TEST(MissingGradients, AreNotGradientsThatAreNotANumber) {
-  for (const MakeStrategy& make : strategies()) {
-    run_ranks(4, [&](comm::Communicator& communicator) {
-      BlockNet net;
-      const auto strategy = make(communicator);
-      strategy->prepare(net, kOneGroup);
-      strategy->begin_microbatch(true, true);
-      const double factor = std::numeric_limits<double>::quiet_NaN();
-      strategy->backward(partial_loss(net, /*rank=*/0), factor);
-      EXPECT_NO_THROW(strategy->finish_gradients()) << strategy->name();
-      EXPECT_TRUE(std::isnan(strategy->grad_norm())) << strategy->name();
-    });
-  }
+  with_every_strategy([](auto& strategy, const auto& net, const auto&) {
+    strategy.begin_microbatch(true, true);
+    const double factor = std::numeric_limits<double>::quiet_NaN();
+    strategy.backward(partial_loss(net, /*rank=*/0), factor);
+    EXPECT_NO_THROW(strategy.finish_gradients()) << strategy.name();
+    EXPECT_TRUE(std::isnan(strategy.grad_norm())) << strategy.name();
+  });
 }
 
 TEST(MissingGradients, AreTheSameErrorUnderAnOwnLoopToo) {
