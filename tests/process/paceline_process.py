@@ -78,14 +78,17 @@ def wait_until(condition, what, timeout=TIMEOUT_S):
 
 
 def read_metrics(run, timed=False):
-    """The lines of metrics.jsonl; without the fields that tell time unless asked for."""
+    """The lines of metrics.jsonl; without what tells time unless asked for.
+
+    The report of communication is such a line: every start of a run measures and logs it once.
+    """
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     if timed:
         return lines
-    def is_timed(key, line):
-        return (key == "wall_time" or key.startswith(("time/", "throughput/"))
-                or (key == "value" and line.get("text") == "communication"))
-    return [{key: value for key, value in line.items() if not is_timed(key, line)} for line in lines]
+    def is_timed(key):
+        return key == "wall_time" or key.startswith(("time/", "throughput/"))
+    return [{key: value for key, value in line.items() if not is_timed(key)} for line in lines
+            if line.get("text") != "communication"]
 
 
 def read_safetensors(path):
