@@ -3,6 +3,7 @@
 #include "paceline/app/model_parts.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
@@ -34,7 +35,7 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
 std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                          const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
-  const std::filesystem::path path = first_rank_decides(
+  const std::filesystem::path path = comm::first_rank_decides(
       communicator, [&] { return find_checkpoint(request.run_or_checkpoint).path.string(); });
   const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);

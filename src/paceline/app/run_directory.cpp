@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/manifest.h"
+#include "paceline/comm/agreement.h"
 
 #include <ctime>
 
@@ -26,25 +27,10 @@ std::filesystem::path default_path(const std::string& parent, const std::string&
 
 }  // namespace
 
-std::string first_rank_decides(comm::Communicator& communicator,
-                               const std::function<std::string()>& decide) {
-  std::string answer;  // "ok TEXT" or "error TEXT", so that no rank waits for one that failed
-  if (communicator.rank() == 0) {
-    try {
-      answer = "ok " + decide();
-    } catch (const base::Error& error) {
-      answer = std::string("error ") + error.what();
-    }
-  }
-  answer = communicator.all_gather_text(answer).front();
-  if (!answer.starts_with("ok ")) throw base::CheckpointError(answer.substr(6));
-  return answer.substr(3);
-}
-
 RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
                            const std::string& parent, const std::string& name, bool is_resuming,
                            comm::Communicator& communicator) {
-  path_ = first_rank_decides(communicator, [&] {
+  path_ = comm::first_rank_decides(communicator, [&] {
     path_ =
         std::filesystem::absolute(wanted ? *wanted : default_path(parent, name)).lexically_normal();
     lock_ = std::make_unique<checkpoint::RunLock>(path_);

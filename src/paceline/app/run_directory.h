@@ -5,17 +5,11 @@
 #include "paceline/comm/communicator.h"
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace paceline::app {
-
-/// What `decide` returns on rank 0, on every rank: for what ranks would read from disks that may
-/// differ. Every rank must call it. Throws CheckpointError on all of them when rank 0 threw.
-std::string first_rank_decides(comm::Communicator& communicator,
-                               const std::function<std::string()>& decide);
 
 /// Where a run writes. Rank 0 makes and locks the directory; the other ranks learn its path.
 class RunDirectory {

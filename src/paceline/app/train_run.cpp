@@ -56,13 +56,11 @@ std::string checkpoint_to_resume(const std::string& resume, const RunDirectory& 
 /// The most that a rank's tensors held, on the device where they train; the largest of all ranks.
 /// Every rank must call it.
 std::uint64_t most_tensor_bytes(const SessionContext& context) {
-  std::uint64_t most = 0;
-  const std::uint64_t own = context.device.is_queued()
-                                ? context.device.memory().peak_allocated_bytes
-                                : static_cast<std::uint64_t>(tensor::tensor_memory().peak);
-  for (const std::string& text : context.communicator.all_gather_text(std::to_string(own)))
-    most = std::max<std::uint64_t>(most, std::stoull(text));
-  return most;
+  const std::int64_t own =
+      context.device.is_queued()
+          ? static_cast<std::int64_t>(context.device.memory().peak_allocated_bytes)
+          : tensor::tensor_memory().peak;
+  return static_cast<std::uint64_t>(comm::max_over_ranks(context.communicator, own));
 }
 
 void report_end(const train::FitResult& result, const Session& session) {
@@ -140,7 +138,7 @@ int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const Sessio
                                request.resume.has_value(), communicator);
   session->attach(directory, loaded.resolved);
   if (request.resume) {
-    const std::string path = first_rank_decides(communicator, [&] {
+    const std::string path = comm::first_rank_decides(communicator, [&] {
       return checkpoint_to_resume(*request.resume, directory, loaded.recipe);
     });
     if (path.empty()) {

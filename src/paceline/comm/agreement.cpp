@@ -64,4 +64,29 @@ void agree(Communicator& communicator, const Facts& facts) {
   throw base::ConfigError(message);
 }
 
+std::string first_rank_decides(Communicator& communicator,
+                               const std::function<std::string()>& decide) {
+  std::string answer;  // "EXIT-CODE TEXT", so that no rank waits for one that failed
+  if (communicator.rank() == 0) {
+    try {
+      answer = "0 " + decide();
+    } catch (const base::Error& error) {
+      answer = fmt::format("{} {}", static_cast<int>(error.exit_code()), error.what());
+    }
+  }
+  answer = communicator.all_gather_text(answer).front();
+  const std::size_t space = answer.find(' ');
+  const auto code = static_cast<base::ExitCode>(std::stoi(answer.substr(0, space)));
+  const std::string text = answer.substr(space + 1);
+  if (code != base::ExitCode::kOk) throw base::Error(code, text);
+  return text;
+}
+
+std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value) {
+  std::int64_t largest = value;
+  for (const std::string& text : communicator.all_gather_text(std::to_string(value)))
+    largest = std::max<std::int64_t>(largest, std::stoll(text));
+  return largest;
+}
+
 }  // namespace paceline::comm

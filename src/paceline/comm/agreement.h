@@ -2,6 +2,8 @@
 
 #include "paceline/comm/communicator.h"
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -11,5 +13,14 @@ namespace paceline::comm {
 /// data fingerprint, ...); the message names the ranks and keys that differ from rank 0 and both
 /// values. Every rank must call it. Never pass secrets.
 void agree(Communicator& communicator, const std::map<std::string, std::string>& facts);
+
+/// What `decide` returns on rank 0, on every rank: for what ranks would read from disks that may
+/// differ. Every rank must call it. When rank 0 throws an Error, all ranks throw one with its text
+/// and exit code.
+std::string first_rank_decides(Communicator& communicator,
+                               const std::function<std::string()>& decide);
+
+/// The largest that any rank brings. Every rank must call it.
+std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value);
 
 }  // namespace paceline::comm

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>
@@ -330,11 +331,8 @@ std::optional<FitResult> Trainer::reason_to_stop() {
 
 FitResult Trainer::agree_on_interruption() {
   if (saver_) saver_->throw_if_failed(run_);
-  const int own = run_.received_signal.load(std::memory_order_relaxed);
-  int signal = 0;
-  for (const std::string& text : run_.communicator.all_gather_text(std::to_string(own))) {
-    signal = std::max(signal, std::stoi(text));
-  }
+  const int signal = static_cast<int>(comm::max_over_ranks(
+      run_.communicator, run_.received_signal.load(std::memory_order_relaxed)));
   if (signal == 0)
     return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
   return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};

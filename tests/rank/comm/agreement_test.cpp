@@ -41,5 +41,36 @@ TEST(Agree, NamesRankKeyAndBothValuesOnEveryRank) {
   EXPECT_EQ(failures, 3);
 }
 
+TEST(FirstRankDecides, AllRanksHearRankZero) {
+  test::run_ranks(3, [](Communicator& communicator) {
+    const std::string own = fmt::format("from rank {}", communicator.rank());
+    EXPECT_EQ(first_rank_decides(communicator, [&] { return own; }), "from rank 0");
+  });
+}
+
+TEST(FirstRankDecides, ItsErrorIsEveryRanksError) {
+  std::atomic<int> failures = 0;
+  test::run_ranks(3, [&](Communicator& communicator) {
+    try {
+      first_rank_decides(communicator, [&]() -> std::string {
+        throw base::DataError(fmt::format("rank {} found nothing", communicator.rank()));
+      });
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.exit_code(), base::ExitCode::kData);
+      EXPECT_STREQ(error.what(), "rank 0 found nothing");
+      ++failures;
+    }
+  });
+  EXPECT_EQ(failures, 3);
+}
+
+TEST(MaxOverRanks, IsTheLargestOnAllRanks) {
+  test::run_ranks(3, [](Communicator& communicator) {
+    EXPECT_EQ(max_over_ranks(communicator, -5 - communicator.rank() % 2), -5);
+    EXPECT_EQ(max_over_ranks(communicator, std::int64_t{1} << (40 + communicator.rank())),
+              std::int64_t{1} << 42);
+  });
+}
+
 }  // namespace
 }  // namespace paceline::comm

@@ -26,8 +26,9 @@ TEST(RunDirectory, EveryRankThrowsWhenTheFirstCannotMakeIt) {
   const base::TempDir folder;
   std::ofstream(folder.path() / "file") << "in the way";
   paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THROW(RunDirectory(folder.path() / "file" / "run", "", "", false, communicator),
-                 base::CheckpointError);
+    EXPECT_THAT([&] { RunDirectory(folder.path() / "file" / "run", "", "", false, communicator); },
+                ::testing::Throws<base::Error>(
+                    ::testing::Property(&base::Error::exit_code, base::ExitCode::kCheckpoint)));
   });
 }
 
