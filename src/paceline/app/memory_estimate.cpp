@@ -152,7 +152,7 @@ MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state
     for (const at::Tensor& tensor : kind.tensors) result.optimizer += tensor.nbytes();
   }
   result.transient = memory.transient;
-  if (recipe.checkpoint.async)
+  if (recipe.checkpoint.async && recipe.checkpoint.every)
     result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state));
   result.input = input_bytes(recipe, batches, size);
   return result;

@@ -13,7 +13,7 @@ using checkpoint::MonitorMode;
 
 /// The `checkpoint` section of a recipe.
 struct CheckpointConfig {
-  config::Duration every{1, config::TimeUnit::kEpoch};
+  std::optional<config::Duration> every = config::Duration{1, config::TimeUnit::kEpoch};
   int keep_last = 3;
   int keep_best = 1;
   std::string monitor = "val/top1";
@@ -38,7 +38,9 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
   static constexpr std::string_view summary =
       "When to save the run, and which checkpoints to keep.";
   static constexpr auto fields = std::tuple{
-      field(&Config::every, "every", "How often to save; also at the end and when stopped.",
+      field(&Config::every, "every",
+            "How often to save; also at the end and when stopped. null: never, so that the run "
+            "cannot be resumed.",
             MayChangeOnResume{}),
       field(&Config::keep_last, "keep_last", "How many of the newest checkpoints to keep.",
             AtLeast{1}, MayChangeOnResume{}),

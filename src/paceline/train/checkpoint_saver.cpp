@@ -6,6 +6,7 @@
 #include "paceline/checkpoint/replica_check.h"
 #include "paceline/checkpoint/retention.h"
 #include "paceline/checkpoint/writer.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
                                  const config::StepLengths& lengths, base::FileSystem& files)
     : config_(config),
       facts_(std::move(facts)),
-      interval_(steps_of(config.every, lengths)),
+      interval_(config.every ? steps_of(*config.every, lengths) : 0),
       check_interval_(config.check_replicas ? steps_of(*config.check_replicas, lengths) : 0),
       files_(files) {
   for (const checkpoint::Listed& best :
@@ -50,7 +51,7 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
                            config_.mode, 1)) {
     best_ = best.monitored->value;
   }
-  if (config_.async) {
+  if (config_.async && interval_ > 0) {
     writer_.emplace(files_, [config, folder = facts_.folder, &files](const auto& path) {
       finish_save(config, folder, path, files);
     });
@@ -63,14 +64,16 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
     state.strategy->synchronise_buffers();
     checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
   }
+  if (interval_ == 0) return;
   if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
     writer_->reserve(state_shards(state));
   }
   const std::optional<double> value = monitored_value(state);
   // Rank 0 knows what the disk holds; all save, or none.
   const bool is_new_best =
-      config_.keep_best > 0 && value &&
-      run.communicator.all_gather_text(is_best(*value) ? "best" : "").front() == "best";
+      config_.keep_best > 0 && value && comm::first_rank_decides(run.communicator, [&] {
+                                          return is_best(*value) ? "best" : "";
+                                        }) == "best";
   if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
     save(state, engine, run);
 }

@@ -50,7 +50,7 @@ class CheckpointSaver {
 
   CheckpointConfig config_;
   CheckpointFacts facts_;
-  std::int64_t interval_;        ///< in steps
+  std::int64_t interval_;        ///< in steps; 0: nothing is saved
   std::int64_t check_interval_;  ///< in steps; 0: replicas are not compared
   base::FileSystem& files_;
   std::optional<double> best_;

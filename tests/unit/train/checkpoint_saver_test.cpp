@@ -27,7 +27,8 @@ using paceline::test::ScriptedModel;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const CheckpointConfig kEveryThirdStep{.every = {3, config::TimeUnit::kBatch}, .dir = {}};
+const CheckpointConfig kEveryThirdStep{.every = config::Duration{3, config::TimeUnit::kBatch},
+                                       .dir = {}};
 
 const std::array kAllParameters{
     optim::GroupRule{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }}};
@@ -84,6 +85,16 @@ TEST_F(CheckpointSaverTest, SavesWhenDueAndWhenTheRunStops) {
   state_.is_stopping = true;
   step(saver);
   EXPECT_THAT(listed_steps(), ElementsAre(3, 6, 8)) << "what stops waits for the disk";
+}
+
+TEST_F(CheckpointSaverTest, NeverSavesWhenToldSo) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.every.reset();
+  CheckpointSaver saver = make_saver(config);
+  for (int i = 0; i < 7; ++i) step(saver, 0.1 * i);
+  state_.is_stopping = true;
+  step(saver, 0.9);
+  EXPECT_THAT(saved_steps(saver), IsEmpty());
 }
 
 TEST_F(CheckpointSaverTest, SavesTheSameInTheBackgroundAndNot) {
@@ -143,7 +154,7 @@ TEST_F(CheckpointSaverTest, ComparesReplicasWhenTheyAreDue) {
 
 TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
   CheckpointConfig config = kEveryThirdStep;
-  config.every = {1, config::TimeUnit::kBatch};
+  config.every = config::Duration{1, config::TimeUnit::kBatch};
   config.keep_last = 2;
   CheckpointSaver saver = make_saver(config);
   for (const double top1 : {0.1, 0.6, 0.3, 0.2, 0.4}) step(saver, top1);
@@ -157,7 +168,7 @@ TEST_F(CheckpointSaverTest, KeepsTheLastAndTheBest) {
 
 TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
   CheckpointConfig config = kEveryThirdStep;
-  config.every = {100, config::TimeUnit::kBatch};
+  config.every = config::Duration{100, config::TimeUnit::kBatch};
   config.keep_last = 100;
   config.mode = MonitorMode::kMin;
   {
@@ -175,7 +186,7 @@ TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
 
 TEST_F(CheckpointSaverTest, NotANumberIsNeverTheBest) {
   CheckpointConfig config = kEveryThirdStep;
-  config.every = {100, config::TimeUnit::kBatch};
+  config.every = config::Duration{100, config::TimeUnit::kBatch};
   CheckpointSaver saver = make_saver(config);
   step(saver, std::numeric_limits<double>::quiet_NaN());
   EXPECT_THAT(saved_steps(saver), IsEmpty());

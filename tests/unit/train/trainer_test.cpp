@@ -397,8 +397,9 @@ TEST_F(TrainerTest, ASaveThatFailsInTheBackgroundEndsAllRanksAtTheNextStep) {
   });
   run_ranks(2, [&](comm::Communicator& communicator) {
     ScriptedRun run(communicator);
-    CheckpointSaver saver({.every = {2, config::TimeUnit::kBatch}, .keep_best = 0, .dir = {}},
-                          {folder.path(), {}, {}}, run.state.clock.lengths, files);
+    CheckpointSaver saver(
+        {.every = config::Duration{2, config::TimeUnit::kBatch}, .keep_best = 0, .dir = {}},
+        {folder.path(), {}, {}}, run.state.clock.lengths, files);
     run.config.duration = batches(8);
     run.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
       const bool is_after_save = event == Event::kStepStart && state.clock.step == 2;
