@@ -25,7 +25,7 @@ class Scaling(RunTest):
         result = self.bench(self.write_recipe(), "--nproc", "1,2", "--steps", 4, "--warm-up", 2, "--json")
         self.assertEqual(result.code, 0, str(result))
         self.assertEqual(result.err.splitlines(), [
-            "paceline: 1 rank of 1 thread(s)", "paceline: 2 ranks of 1 thread(s)",
+            "paceline: 2 ranks of 1 thread(s)", "paceline: 1 rank of 1 thread(s)",
             "paceline: 2 independent processes"], "plain lines in a pipe")
         told = json.loads(result.out)
         self.assertEqual(told["threads_per_rank"], 1)
@@ -40,14 +40,17 @@ class Scaling(RunTest):
         result = self.bench(self.write_recipe(), "data.global_batch_size=null", "data.batch_size_per_rank=3",
                             "--nproc=2", "--steps=3", "--warm-up=1")
         self.assertEqual(result.code, 0, str(result))
-        self.assertRegex(result.out.splitlines()[-1], r"^ +2 +6 ")
+        self.assertRegex(result.out.splitlines()[-1], r"^ +1 +2 +6 ")
 
     def test_bad_input_gets_one_clear_error(self):
         recipe = self.write_recipe()
         for code, text, arguments in (
-                (2, "numbers of ranks that grow", (recipe, "--nproc", "2,1")),
+                (2, "--nproc wants numbers that grow", (recipe, "--nproc", "2,1")),
                 (2, "did you mean --nproc?", (recipe, "--nprc", "2")),
                 (2, "wants a recipe", ()),
+                (2, "wants --rdzv HOST:PORT", (recipe, "--nnodes", "1,2")),
+                (2, "machines count from 0", (recipe, "--nnodes", "2", "--node-rank", "2", "--rdzv", "127.0.0.1:29541")),
+                (2, "none of the other launch options", (recipe, "--detach")),
                 (2, "did you mean optimizer.lr?", (recipe, "optimizer.lrr=1")),
                 (3, "nowhere", (recipe, "data.path=nowhere"))):
             result = self.bench(*arguments)
@@ -58,7 +61,7 @@ class Scaling(RunTest):
     def test_a_signal_ends_all_of_it(self):
         process = start("bench", "scaling", self.write_recipe(), "--nproc", 2, "--steps", 1_000_000, cwd=self.root,
                         env=environment(TMPDIR=self.scratch))
-        wait_until(lambda: list(self.scratch.glob("*/ranks-2/metrics.jsonl")), "the first steps")
+        wait_until(lambda: list(self.scratch.glob("*/ranks-1x2/metrics.jsonl")), "the first steps")
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 128 + signal.SIGINT, output)

@@ -1,5 +1,6 @@
 """Two nodes: network namespaces with a link of 1 Gbit/s between them, real processes in each."""
 
+import json
 import unittest
 
 from paceline_process import (PACELINE, TIMEOUT_S, RunTest, checkpoints, environment, largest_difference, paceline,
@@ -91,6 +92,24 @@ class MultiNode(RunTest):
         self.expect_numbers_of_one_rank(run)
         saved = sorted(path.name for path in checkpoints(run)[-1].glob("rank-*.safetensors"))
         self.assertEqual(saved, ["rank-0.safetensors", "rank-1.safetensors"])  # one node's replica
+
+    def test_how_training_scales_over_machines(self):
+        started = [self.nodes.start(node, [PACELINE, "bench", "scaling", self.recipe, "parallel.strategy=fsdp", "--nproc",
+                                           "1,2", "--nnodes", "1,2", "--node-rank", node, "--rdzv",
+                                           f"{ADDRESSES[0]}:{PORT + 6}", "--steps", 3, "--warm-up", 2, "--json"],
+                                    environment(TMPDIR=self.scratch_of(node))) for node in range(2)]
+        words = [process.communicate(timeout=TIMEOUT_S)[0] for process in started]
+        self.assertEqual([process.returncode for process in started], [0, 0], "\n---\n".join(words))
+        self.assertIn("node 0 prints the table", words[1])
+        rows = json.loads(words[0][words[0].index("{"):])["rows"]
+        self.assertEqual([(row["nodes"], row["ranks"]) for row in rows], [(1, 1), (1, 2), (2, 4)])
+        self.assertTrue(all(row["images_per_s"] > 0 and row["ceiling_images_per_s"] > 0 for row in rows), rows)
+
+    def scratch_of(self, node):
+        """A folder that the other node does not see as its own."""
+        folder = self.root / f"scratch-{node}"
+        folder.mkdir()
+        return folder
 
 
 if __name__ == "__main__":

@@ -2,19 +2,18 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
-#include "paceline/base/text.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/launcher/quiet_runs.h"
-#include "paceline/launcher/rank_program.h"
 #include "paceline/launcher/scaling.h"
+#include "paceline/launcher/scaling_options.h"
 #include "paceline/launcher/verbs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <ranges>
 
 #include <unistd.h>
 
@@ -22,67 +21,6 @@ namespace paceline::launcher {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMostSteps = 1'000'000;
-
-constexpr const char* kHelp = R"(
-Trains the recipe on each number of ranks of this machine and measures images/s after
-a warm-up: the median step. Beside each row: so many processes of one rank, each with
-one rank's share of the batch, at the same time and for themselves, which is what the
-machine gives without any communication. The recipe decides what grows: with
-data.batch_size_per_rank the work, with data.global_batch_size only the ranks. Learning
-rates, evaluation and checkpoints do not count. Every rank of every row has the same
-number of threads: OMP_NUM_THREADS, else the cores by the largest number of ranks.
-
-  --nproc N,N,...   numbers of ranks, growing; default 1,2
-  --steps N         steps that are measured; default 20
-  --warm-up N       steps before; default 5
-  --json            print one JSON object
-
-Of several machines each can be measured so; what a run over them reaches is the
-throughput/images_per_s in metrics.jsonl of `paceline train RECIPE --nnodes ...`.
-)";
-
-struct ScalingOptions {
-  std::vector<std::string> recipe;  ///< and overrides
-  std::vector<int> nproc{1, 2};
-  int steps = 20;
-  int warm_up = 5;
-  bool as_json = false;
-};
-
-ScalingOptions parse(const std::vector<std::string>& arguments) {
-  ScalingOptions options;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    const std::string name = argument.substr(0, argument.find('='));
-    const auto value = [&] {
-      if (name.size() < argument.size()) return argument.substr(name.size() + 1);
-      if (++i == arguments.size()) throw base::ConfigError(name + " wants a value");
-      return arguments[i];
-    };
-    if (name == "--nproc") {
-      options.nproc = parse_rank_counts(value());
-    } else if (name == "--steps") {
-      options.steps = launch::parse_int(name, value(), 1, kMostSteps);
-    } else if (name == "--warm-up") {
-      options.warm_up = launch::parse_int(name, value(), 1, kMostSteps);
-    } else if (argument == "--json") {
-      options.as_json = true;
-    } else if (argument.starts_with('-')) {
-      const std::array<std::string, 4> names{"--nproc", "--steps", "--warm-up", "--json"};
-      const std::string nearest = base::nearest_name(name, names);
-      throw base::ConfigError(fmt::format("there is no option {}{}", name,
-                                          nearest.empty() ? "; `paceline bench --help` lists them"
-                                                          : "; did you mean " + nearest + "?"));
-    } else {
-      options.recipe.push_back(argument);
-    }
-  }
-  if (options.recipe.empty())
-    throw base::ConfigError("bench scaling wants a recipe; `paceline bench --help` tells more");
-  return options;
-}
 
 /// What is going on: one line that changes on a terminal, a line each in a pipe.
 class Progress {
@@ -113,39 +51,54 @@ class ScalingBench {
 
   std::string threads() const { return environment_.get_or("OMP_NUM_THREADS", ""); }
 
+  /// Empty on other nodes than the first. The most machines come first: a node that leaves is never
+  /// waited for, and one that waits never does so for long.
   std::vector<ScalingRow> run() const {
     std::vector<ScalingRow> rows;
-    for (const int ranks : options_.nproc) {
-      progress_.say(
-          fmt::format("{} rank{} of {} thread(s)", ranks, ranks == 1 ? "" : "s", threads()));
-      ScalingRow row{.ranks = ranks, .rate = train_together(ranks)};
-      row.ceiling_images_per_s = row.rate.images_per_s;  // one rank has nobody to wait for
-      if (ranks > 1) {
-        progress_.say(fmt::format("{} independent processes", ranks));
-        row.ceiling_images_per_s = train_apart(ranks, row.rate.images_per_step / ranks);
-      }
-      rows.push_back(row);
+    int port = options_.master_port;
+    const std::vector<ScalingShape> shapes = scaling_shapes(options_.nnodes, options_.nproc);
+    for (const ScalingShape& shape : shapes | std::views::reverse) {
+      const int own_port = shape.nodes > 1 ? port++ : 0;
+      if (options_.node_rank >= shape.nodes) continue;
+      progress_.say(describe(shape));
+      const fs::path folder =
+          scratch_.path() / fmt::format("ranks-{}x{}", shape.nodes, shape.ranks_per_node);
+      run_quietly({run_of(folder, shape, own_port, {})}, environment_);
+      if (options_.node_rank == 0) rows.push_back({.shape = shape, .rate = rate_of(folder)});
     }
+    std::ranges::reverse(rows);
+    for (ScalingRow& row : rows) measure_ceiling(row);
     return rows;
   }
 
  private:
-  TrainingRate train_together(int ranks) const {
-    const fs::path folder = scratch_.path() / fmt::format("ranks-{}", ranks);
-    run_quietly({run_of(folder, ranks, {})}, environment_);
-    return rate_of(folder);
+  std::string describe(const ScalingShape& shape) const {
+    std::string text = fmt::format("{} rank{} of {} thread(s)", shape.ranks_per_node,
+                                   shape.ranks_per_node == 1 ? "" : "s", threads());
+    if (shape.nodes > 1) text += fmt::format(" on each of {} machines", shape.nodes);
+    return text;
   }
 
-  /// The images/s of all together.
-  double train_apart(int count, double images_per_step) const {
-    const auto images = static_cast<long>(std::ceil(images_per_step));
+  void measure_ceiling(ScalingRow& row) const {
+    row.ceiling_images_per_s = row.rate.images_per_s;  // one rank has nobody to wait for
+    if (row.shape.ranks() == 1) return;
+    const int count = row.shape.ranks_per_node;
+    progress_.say(fmt::format("{} independent process{}", count, count == 1 ? "" : "es"));
+    const double images_per_s = train_apart(row.shape, row.rate.images_per_step);
+    row.ceiling_images_per_s = row.shape.nodes * images_per_s;
+  }
+
+  /// The images/s of all processes of this machine.
+  double train_apart(const ScalingShape& shape, double images_per_step) const {
+    const auto images = static_cast<long>(std::ceil(images_per_step / shape.ranks()));
     const std::vector<std::string> overrides{"++data.global_batch_size=null",
                                              fmt::format("++data.batch_size_per_rank={}", images)};
     std::vector<QuietRun> runs;
     std::vector<fs::path> folders;
-    for (int i = 0; i < count; ++i) {
-      folders.push_back(scratch_.path() / fmt::format("alone-{}-{}", count, i));
-      runs.push_back(run_of(folders.back(), 1, overrides));
+    for (int i = 0; i < shape.ranks_per_node; ++i) {
+      folders.push_back(scratch_.path() /
+                        fmt::format("alone-{}x{}-{}", shape.nodes, shape.ranks_per_node, i));
+      runs.push_back(run_of(folders.back(), {1, 1}, 0, overrides));
     }
     run_quietly(runs, environment_);
     double images_per_s = 0;
@@ -153,7 +106,7 @@ class ScalingBench {
     return images_per_s;
   }
 
-  QuietRun run_of(const fs::path& folder, int ranks,
+  QuietRun run_of(const fs::path& folder, const ScalingShape& shape, int port,
                   const std::vector<std::string>& overrides) const {
     const std::string steps = fmt::format("{}ba", options_.warm_up + options_.steps);
     std::vector<std::string> command{fs::read_symlink("/proc/self/exe"), "train"};
@@ -162,11 +115,15 @@ class ScalingBench {
     };
     add(options_.recipe);
     add({"++train.duration=" + steps, "++train.min_duration=null", "++train.stop_when=null",
-         "++train.eval_every=" + steps, "++train.eval_batches=1", "++checkpoint.every=" + steps,
-         "++checkpoint.keep_best=0", "++checkpoint.async=false", "++schedule=constant",
-         "++loggers={jsonl: }"});
+         "++train.eval_every=" + steps, "++train.eval_batches=1", "++checkpoint.every=null",
+         "++schedule=constant", "++loggers={jsonl: }"});
     add(overrides);
-    add({"--run-dir", folder, "--nproc", std::to_string(ranks)});
+    add({"--run-dir", folder, "--nproc", std::to_string(shape.ranks_per_node)});
+    if (shape.nodes > 1) {
+      add({"--nnodes", std::to_string(shape.nodes), "--node-rank",
+           std::to_string(options_.node_rank), "--master-addr", options_.master_addr,
+           "--master-port", std::to_string(port)});
+    }
     return {command, folder.string() + ".log"};
   }
 
@@ -184,18 +141,22 @@ class ScalingBench {
 
 int run_bench(const std::string& name, const std::vector<std::string>& arguments) {
   if (asks_for_help(arguments)) {
-    std::fputs((usage_text(name) + kHelp).c_str(), stdout);
+    std::fputs((usage_text(name) + kScalingHelp).c_str(), stdout);
     return 0;
   }
   if (arguments.empty() || arguments[0] != "scaling")
     throw base::ConfigError("bench wants the word scaling: paceline bench scaling RECIPE ...");
-  const ScalingOptions options = parse(arguments);
+  const ScalingOptions options = parse_scaling_options({arguments.begin() + 1, arguments.end()});
   std::string threads;
   const std::vector<ScalingRow> rows = [&] {
     const ScalingBench bench(options);
     threads = bench.threads();
     return bench.run();
   }();
+  if (rows.empty()) {
+    std::fputs("node 0 prints the table\n", stdout);
+    return 0;
+  }
   if (options.as_json) {
     std::fputs((scaling_json(rows, threads) + "\n").c_str(), stdout);
     return 0;

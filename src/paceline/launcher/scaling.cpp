@@ -24,7 +24,7 @@ double speed_up(const ScalingRow& row, const ScalingRow& first) {
 }
 
 double efficiency(const ScalingRow& row, const ScalingRow& first) {
-  return speed_up(row, first) * first.ranks / row.ranks;
+  return speed_up(row, first) * first.shape.ranks() / row.shape.ranks();
 }
 
 double of_ceiling(const ScalingRow& row) {
@@ -61,28 +61,42 @@ TrainingRate training_rate(std::string_view metrics, int warm_up) {
   return {images_per_step / median(seconds), images_per_step};
 }
 
-std::vector<int> parse_rank_counts(std::string_view text) {
+std::vector<int> parse_counts(std::string_view option, std::string_view text, int most) {
   std::vector<int> counts;
   for (const std::string& part : base::split(text, ',')) {
     counts.push_back(
-        launch::parse_int("--nproc (numbers of ranks, as in 1,2,4)", part, 1, launch::kMaxRanks));
+        launch::parse_int(fmt::format("{} (numbers, as in 1,2,4)", option), part, 1, most));
     if (counts.size() > 1 && counts.back() <= counts[counts.size() - 2]) {
-      throw base::ConfigError(fmt::format(
-          "--nproc wants numbers of ranks that grow, as in 1,2,4, but it is \"{}\"", text));
+      throw base::ConfigError(
+          fmt::format("{} wants numbers that grow, as in 1,2,4, but it is \"{}\"", option, text));
     }
   }
   return counts;
 }
 
+std::vector<ScalingShape> scaling_shapes(std::span<const int> node_counts,
+                                         std::span<const int> rank_counts) {
+  std::vector<ScalingShape> shapes;
+  for (const int nodes : node_counts) {
+    if (nodes > 1) {
+      shapes.push_back({nodes, rank_counts.back()});
+      continue;
+    }
+    for (const int ranks : rank_counts) shapes.push_back({1, ranks});
+  }
+  return shapes;
+}
+
 std::vector<std::string> scaling_table(std::span<const ScalingRow> rows) {
-  std::vector<std::string> lines{fmt::format("{:>5}{:>13}{:>12}{:>10}{:>12}{:>21}{:>12}", "ranks",
-                                             "images/step", "images/s", "speed-up", "efficiency",
-                                             "independent images/s", "of that")};
+  std::vector<std::string> lines{
+      fmt::format("{:>5}{:>6}{:>13}{:>12}{:>10}{:>12}{:>21}{:>12}", "nodes", "ranks", "images/step",
+                  "images/s", "speed-up", "efficiency", "independent images/s", "of that")};
   for (const ScalingRow& row : rows) {
-    lines.push_back(fmt::format("{:>5}{:>13.0f}{:>12.1f}{:>10.2f}{:>12.2f}{:>21.1f}{:>12.2f}",
-                                row.ranks, row.rate.images_per_step, row.rate.images_per_s,
-                                speed_up(row, rows.front()), efficiency(row, rows.front()),
-                                row.ceiling_images_per_s, of_ceiling(row)));
+    lines.push_back(fmt::format("{:>5}{:>6}{:>13.0f}{:>12.1f}{:>10.2f}{:>12.2f}{:>21.1f}{:>12.2f}",
+                                row.shape.nodes, row.shape.ranks(), row.rate.images_per_step,
+                                row.rate.images_per_s, speed_up(row, rows.front()),
+                                efficiency(row, rows.front()), row.ceiling_images_per_s,
+                                of_ceiling(row)));
   }
   return lines;
 }
@@ -90,7 +104,8 @@ std::vector<std::string> scaling_table(std::span<const ScalingRow> rows) {
 std::string scaling_json(std::span<const ScalingRow> rows, const std::string& threads_per_rank) {
   nlohmann::json list = nlohmann::json::array();
   for (const ScalingRow& row : rows) {
-    list.push_back({{"ranks", row.ranks},
+    list.push_back({{"nodes", row.shape.nodes},
+                    {"ranks", row.shape.ranks()},
                     {"images_per_step", row.rate.images_per_step},
                     {"images_per_s", row.rate.images_per_s},
                     {"speed_up", speed_up(row, rows.front())},

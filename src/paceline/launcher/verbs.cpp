@@ -29,8 +29,8 @@ constexpr std::array kVerbs{
          "show, check and explain recipes", nullptr},
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
     Verb{"data", "synth ...", "make data sets", nullptr},
-    Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--steps N] [--json]",
-         "measure how training scales over the ranks of this machine", run_bench},
+    Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--nnodes 1,2] [--json]",
+         "measure how training scales over the ranks of this machine, or of several", run_bench},
     Verb{"info", "[memory RECIPE [key=value ...] [--nproc N] [--json]]",
          "show versions and what this machine offers, or what memory a recipe needs", nullptr},
 };

@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -36,18 +38,26 @@ TEST(Scaling, ARunThatEndsInItsWarmUpIsAnError) {
 }
 
 TEST(Scaling, NumbersOfRanksGrow) {
-  EXPECT_THAT(parse_rank_counts("1,2,4"), ElementsAre(1, 2, 4));
-  EXPECT_THAT(parse_rank_counts("3"), ElementsAre(3));
-  for (const char* wrong : {"", "1,", "2,1", "2,2", "0,1", "1,two", "1 2"})
-    EXPECT_THROW(parse_rank_counts(wrong), base::ConfigError) << wrong;
+  EXPECT_THAT(parse_counts("--nproc", "1,2,4", 8), ElementsAre(1, 2, 4));
+  EXPECT_THAT(parse_counts("--nproc", "3", 8), ElementsAre(3));
+  for (const char* wrong : {"", "1,", "2,1", "2,2", "0,1", "1,two", "1 2", "1,9"})
+    EXPECT_THROW(parse_counts("--nproc", wrong, 8), base::ConfigError) << wrong;
 }
 
-std::vector<ScalingRow> two_rows() { return {{1, {10, 16}, 10}, {4, {30, 64}, 32}}; }
+TEST(Scaling, OneMachineFillsUpBeforeOthersAreAdded) {
+  EXPECT_THAT(
+      scaling_shapes(std::array{1, 2, 4}, std::array{1, 8}),
+      ElementsAre(ScalingShape{1, 1}, ScalingShape{1, 8}, ScalingShape{2, 8}, ScalingShape{4, 8}));
+  EXPECT_THAT(scaling_shapes(std::array{2}, std::array{1, 8}), ElementsAre(ScalingShape{2, 8}));
+}
+
+std::vector<ScalingRow> two_rows() { return {{{1, 1}, {10, 16}, 10}, {{2, 2}, {30, 64}, 32}}; }
 
 TEST(Scaling, SpeedUpAndEfficiencyAreRelativeToTheFirstRow) {
   const auto json = nlohmann::json::parse(scaling_json(two_rows(), "2"));
   EXPECT_EQ(json.at("threads_per_rank"), 2);
   const auto& row = json.at("rows").at(1);
+  EXPECT_EQ(row.at("nodes"), 2);
   EXPECT_EQ(row.at("ranks"), 4);
   EXPECT_EQ(row.at("speed_up"), 3.0);
   EXPECT_EQ(row.at("efficiency"), 0.75);
@@ -60,9 +70,12 @@ TEST(Scaling, TheTableSaysTheSame) {
   EXPECT_THAT(
       scaling_table(two_rows()),
       ElementsAre(
-          "ranks  images/step    images/s  speed-up  efficiency independent images/s     of that",
-          "    1           16        10.0      1.00        1.00                 10.0        1.00",
-          "    4           64        30.0      3.00        0.75                 32.0        0.94"));
+          "nodes ranks  images/step    images/s  speed-up  efficiency independent images/s     of "
+          "that",
+          "    1     1           16        10.0      1.00        1.00                 10.0        "
+          "1.00",
+          "    2     4           64        30.0      3.00        0.75                 32.0        "
+          "0.94"));
 }
 
 }  // namespace
