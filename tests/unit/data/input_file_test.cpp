@@ -1,0 +1,47 @@
+#include "paceline/data/input_file.h"
+
+#include "paceline/base/error.h"
+#include "support/temp_folder.h"
+
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using paceline::test::TempFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(InputFile, ReadsAtAnyPlace) {
+  const TempFolder folder;
+  InputFile opened(folder.write("a", "0123456789"));
+  const InputFile file = std::move(opened);
+  EXPECT_EQ(file.size(), 10u);
+  std::vector<std::uint8_t> bytes(3);
+  file.read(7, bytes);
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "789");
+  file.read(0, bytes);
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "012");
+}
+
+TEST(InputFile, NamesTheFileAndThePlace) {
+  const TempFolder folder;
+  const InputFile file(folder.write("short", "0123456789"));
+  std::vector<std::uint8_t> bytes(4);
+  EXPECT_THAT([&] { file.read(8, bytes); },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr("short"), HasSubstr("byte 10"), HasSubstr("2 bytes before"))));
+  EXPECT_THAT(
+      [&] { InputFile(folder.path() / "absent"); },
+      ThrowsMessage<base::DataError>(AllOf(HasSubstr("absent"), HasSubstr("No such file"))));
+  EXPECT_THAT([&] { InputFile(folder.path()); },
+              ThrowsMessage<base::DataError>(HasSubstr("not a regular file")));
+}
+
+}  // namespace
+}  // namespace paceline::data
