@@ -14,9 +14,8 @@ namespace paceline::data {
 /// ImageFolder's order and labels (see ImageIndex). Samples are the files' bytes.
 ///
 /// Labels follow the class folders of `label_split`, usually the training split, so that a
-/// validation split which lacks a class keeps the others' labels. The list of files is kept as
-/// `path`/.paceline-<split>.index or, where that cannot be written, in $XDG_CACHE_HOME/paceline (by
-/// default ~/.cache/paceline), and made anew when a folder has changed.
+/// validation split which lacks a class keeps the others' labels. The list of files is kept (see
+/// index_files()) and made anew when a folder has changed.
 class ImageFolder final : public Dataset {
  public:
   /// Throws DataError that names the folder and what was expected there.
@@ -28,6 +27,7 @@ class ImageFolder final : public Dataset {
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override;
+  std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override { return index_.fingerprint(); }
 

@@ -45,6 +45,7 @@ TEST(ImageFolder, GivesTheFilesBytesAndLabels) {
   EXPECT_TRUE(sample.bytes.empty());
   EXPECT_EQ(sample.label, 1);
   EXPECT_EQ(images.describe(1), (folder.path() / "train/dog/1.png").string());
+  EXPECT_EQ(images.name(0), "1.jpg");
 }
 
 TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
