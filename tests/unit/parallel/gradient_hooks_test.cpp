@@ -52,6 +52,7 @@ TEST(GradientHooks, RefuseASecondOwnerAndSecondDerivatives) {
               testing::ThrowsMessage<base::InternalError>(testing::HasSubstr("'used'")));
   EXPECT_THROW(counted.used.square().sum().backward({}, true, /*create_graph=*/true),
                base::InternalError);
+  counted.used.mutable_grad().reset();  // its graph holds the parameter, which holds it
 }
 
 }  // namespace
