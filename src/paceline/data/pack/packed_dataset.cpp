@@ -1,0 +1,84 @@
+#include "paceline/data/pack/packed_dataset.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace paceline::data {
+namespace {
+
+void check_label(const ShardReader& shard, std::int64_t index, std::size_t num_classes) {
+  const std::uint32_t label = shard.record(index).label;
+  if (label < num_classes) return;
+  throw base::DataError(fmt::format("{}: its label is {}, but the manifest has {} classes",
+                                    shard.describe(index), label, num_classes));
+}
+
+ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Shard& expected,
+                       std::size_t num_classes) {
+  ShardReader shard(path);
+  if (shard.hash() != expected.hash || shard.num_samples() != expected.num_samples ||
+      shard.size_bytes() != expected.size_bytes) {
+    throw base::DataError(fmt::format("{}: not the shard that {} lists; copy or pack it again",
+                                      path.string(), kPackManifestName));
+  }
+  for (std::int64_t i = 0; i < shard.num_samples(); ++i) check_label(shard, i, num_classes);
+  return shard;
+}
+
+}  // namespace
+
+PackedDataset::PackedDataset(const std::filesystem::path& folder)
+    : manifest_(read_pack_manifest(folder)) {
+  const auto count = std::ssize(manifest_.shards);
+  std::vector<std::optional<ShardReader>> opened(manifest_.shards.size());
+  base::parallel_for(count, 0, [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    opened[at].emplace(
+        open_shard(folder / shard_name(i), manifest_.shards[at], manifest_.classes.size()));
+  });
+  begins_.push_back(0);
+  for (std::optional<ShardReader>& shard : opened) {
+    begins_.push_back(begins_.back() + shard->num_samples());
+    shards_.push_back(*std::move(shard));
+  }
+}
+
+PackedDataset::Place PackedDataset::place_of(std::int64_t index) const {
+  const auto shard = std::upper_bound(begins_.begin(), begins_.end(), index) - begins_.begin() - 1;
+  const auto at = static_cast<std::size_t>(shard);
+  return {shards_[at], index - begins_[at]};
+}
+
+std::int64_t PackedDataset::label(std::int64_t index) const {
+  const Place place = place_of(index);
+  return place.shard.record(place.index).label;
+}
+
+void PackedDataset::get(std::int64_t index, StoredSample& sample) const {
+  const Place place = place_of(index);
+  place.shard.read(place.index, sample);
+}
+
+std::string PackedDataset::name(std::int64_t index) const {
+  const Place place = place_of(index);
+  return std::string(place.shard.name(place.index));
+}
+
+std::string PackedDataset::describe(std::int64_t index) const {
+  const Place place = place_of(index);
+  return place.shard.describe(place.index);
+}
+
+std::string PackedDataset::fingerprint() const {
+  std::string text;
+  for (const std::string& name : manifest_.classes) text += name + '\n';
+  for (const PackManifest::Shard& shard : manifest_.shards)
+    text += fmt::format("{:016x}\n", shard.hash);
+  return base::xxh3_128_hex(text);
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "paceline/data/dataset.h"
+#include "paceline/data/pack/manifest.h"
+#include "paceline/data/pack/shard_reader.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace paceline::data {
+
+/// A packed data set: the samples, labels, names and order of the one that it was packed from.
+class PackedDataset final : public Dataset {
+ public:
+  /// `folder` holds manifest.json. Verifies all indexes. Throws DataError.
+  explicit PackedDataset(const std::filesystem::path& folder);
+
+  std::int64_t size() const override { return begins_.back(); }
+  int num_classes() const override { return static_cast<int>(manifest_.classes.size()); }
+  std::vector<std::string> class_names() const override { return manifest_.classes; }
+  std::int64_t label(std::int64_t index) const override;
+  void get(std::int64_t index, StoredSample& sample) const override;
+  std::string name(std::int64_t index) const override;
+  std::string describe(std::int64_t index) const override;
+  std::string fingerprint() const override;
+
+  const PackManifest& manifest() const { return manifest_; }
+
+ private:
+  struct Place {
+    const ShardReader& shard;
+    std::int64_t index;
+  };
+  Place place_of(std::int64_t index) const;
+
+  PackManifest manifest_;
+  std::vector<ShardReader> shards_;
+  std::vector<std::int64_t> begins_;  ///< each shard's first sample, and the number of all
+};
+
+}  // namespace paceline::data

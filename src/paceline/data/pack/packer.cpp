@@ -1,0 +1,204 @@
+#include "paceline/data/pack/packer.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/pack/manifest.h"
+#include "paceline/data/pack/shard_reader.h"
+#include "paceline/data/pack/shard_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kWantedShards = 64;
+constexpr std::int64_t kMostSamplesPerShard = 2048;
+
+void check(const PackOptions& options) {
+  if (options.num_parts < 1 || options.part < 0 || options.part >= options.num_parts) {
+    throw base::ConfigError(
+        fmt::format("part {} of {}: parts count from 0 to one below their number", options.part,
+                    options.num_parts));
+  }
+  if (options.samples_per_shard < 0) {
+    throw base::ConfigError(
+        fmt::format("{} samples per shard: expected 0 or more", options.samples_per_shard));
+  }
+}
+
+/// Turns stored samples into what a shard holds; one per thread.
+class SampleEncoder {
+ public:
+  explicit SampleEncoder(const PackOptions& options) : options_(options) {}
+
+  /// Valid until the next call. Throws DataError.
+  PackedSample encode(const StoredSample& stored, std::string_view name) {
+    PackedSample packed;
+    packed.payload = stored.bytes;
+    packed.label = stored.label;
+    packed.name = name;
+    if (stored.width != 0) {  // pixels already
+      packed.kind = PayloadKind::kPixels;
+      packed.size = {stored.height, stored.width};
+      return packed;
+    }
+    packed.size = decoder_.open(stored.bytes);
+    const bool as_pixels = options_.mode == PackMode::kPixels;
+    if (!as_pixels && !options_.checks_files) return packed;
+    const PixelView image = decoder_.decode(whole(packed.size), pixels_);
+    if (!as_pixels) return packed;
+    packed.kind = PayloadKind::kPixels;
+    packed.payload = tightly(image);
+    return packed;
+  }
+
+ private:
+  /// Rows without gaps.
+  std::span<const std::uint8_t> tightly(const PixelView& image) {
+    const auto row_bytes = std::size_t{3} * static_cast<std::size_t>(image.size.width);
+    rows_.resize(row_bytes * static_cast<std::size_t>(image.size.height));
+    for (int y = 0; y < image.size.height; ++y)
+      std::memcpy(rows_.data() + static_cast<std::size_t>(y) * row_bytes, image.row(y), row_bytes);
+    return rows_;
+  }
+
+  const PackOptions& options_;
+  ImageDecoder decoder_;
+  PixelBuffer pixels_;
+  std::vector<std::uint8_t> rows_;
+};
+
+class Packer {
+ public:
+  Packer(const Dataset& source, const PackOptions& options, base::FileSystem& files,
+         const PackProgress& progress)
+      : source_(source),
+        options_(options),
+        files_(files),
+        progress_(progress),
+        per_shard_(
+            options.samples_per_shard > 0
+                ? options.samples_per_shard
+                : std::clamp<std::int64_t>(source.size() / kWantedShards, 1, kMostSamplesPerShard)),
+        num_shards_((source.size() + per_shard_ - 1) / per_shard_),
+        plan_(base::xxh3(fmt::format("{}\n{}\n{}\n{}", source.fingerprint(), source.size(),
+                                     name_of(options.mode), per_shard_))) {}
+
+  PackResult run() {
+    files_.create_directories(options_.folder);
+    std::vector<std::int64_t> own;
+    for (std::int64_t shard = 0; shard < num_shards_; ++shard) {
+      if (open_if_there(shard)) {
+        ++result_.found_shards;
+      } else if (shard % options_.num_parts == options_.part) {
+        own.push_back(shard);
+        total_ += end_of(shard) - shard * per_shard_;
+      }
+    }
+    base::parallel_for(std::ssize(own), options_.num_threads,
+                       [&](std::int64_t i) { write_shard(own[static_cast<std::size_t>(i)]); });
+    result_.written_shards = std::ssize(own);
+    write_manifest_if_complete();
+    return std::move(result_);
+  }
+
+ private:
+  fs::path path_of(std::int64_t shard) const { return options_.folder / shard_name(shard); }
+  std::int64_t end_of(std::int64_t shard) const {
+    return std::min(source_.size(), (shard + 1) * per_shard_);
+  }
+
+  /// A damaged shard counts as none: it is written anew.
+  std::optional<ShardReader> open_if_there(std::int64_t shard) const {
+    const fs::path path = path_of(shard);
+    if (!fs::exists(path)) return std::nullopt;
+    std::optional<ShardReader> reader;
+    try {
+      reader.emplace(path);
+    } catch (const base::DataError&) {
+      return std::nullopt;
+    }
+    if (reader->plan() == plan_) return reader;
+    throw base::ConfigError(fmt::format(
+        "{} is a shard of another data set, or was packed with other options; name another folder "
+        "or remove it",
+        path.string()));
+  }
+
+  void write_shard(std::int64_t shard) {
+    ShardWriter writer(files_, path_of(shard), static_cast<std::uint32_t>(shard), plan_);
+    SampleEncoder encoder(options_);
+    StoredSample sample;
+    for (std::int64_t i = shard * per_shard_; i < end_of(shard); ++i) {
+      add(i, sample, encoder, writer);
+      if (!progress_) continue;
+      const std::lock_guard lock(mutex_);
+      progress_(++done_, total_);
+    }
+    writer.finish();
+  }
+
+  void add(std::int64_t index, StoredSample& sample, SampleEncoder& encoder, ShardWriter& writer) {
+    try {
+      source_.get(index, sample);
+      writer.add(encoder.encode(sample, source_.name(index)));
+    } catch (const base::DataError& error) {
+      const std::string place = source_.describe(index);
+      std::string message = error.what();
+      if (message.find(place) == std::string::npos) message = fmt::format("{}: {}", place, message);
+      if (!options_.skips_damaged) throw base::DataError(message);
+      const std::lock_guard lock(mutex_);
+      result_.left_out.push_back(message);
+    }
+  }
+
+  void write_manifest_if_complete() {
+    PackManifest manifest;
+    manifest.classes = source_.class_names();
+    manifest.source_fingerprint = source_.fingerprint();
+    manifest.num_source_samples = source_.size();
+    manifest.mode = name_of(options_.mode);
+    for (std::int64_t shard = 0; shard < num_shards_; ++shard) {
+      const std::optional<ShardReader> reader = open_if_there(shard);
+      if (!reader) {
+        ++result_.missing_shards;
+        continue;
+      }
+      manifest.shards.push_back({reader->num_samples(), reader->size_bytes(), reader->hash()});
+    }
+    if (!result_.is_complete()) return;
+    base::write_file_atomically(files_, options_.folder / kPackManifestName, to_json(manifest));
+  }
+
+  const Dataset& source_;
+  const PackOptions& options_;
+  base::FileSystem& files_;
+  const PackProgress& progress_;
+  const std::int64_t per_shard_;
+  const std::int64_t num_shards_;
+  const std::uint64_t plan_;
+
+  std::mutex mutex_;  ///< guards what follows
+  std::int64_t done_ = 0;
+  std::int64_t total_ = 0;
+  PackResult result_;
+};
+
+}  // namespace
+
+PackResult pack(const Dataset& source, const PackOptions& options, base::FileSystem& files,
+                const PackProgress& progress) {
+  check(options);
+  return Packer(source, options, files, progress).run();
+}
+
+std::string_view name_of(PackMode mode) { return mode == PackMode::kPixels ? "pixels" : "files"; }
+
+}  // namespace paceline::data

@@ -1,0 +1,95 @@
+#include "paceline/data/pack/shard_reader.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/hash.h"
+
+#include <cstring>
+
+namespace paceline::data {
+
+ShardReader::ShardReader(const std::filesystem::path& path) : file_(path) {
+  if (file_.size() < sizeof(ShardHeader) + sizeof(ShardFooter)) fail("it is too small for a shard");
+  mapped_ = base::MappedFile(path);
+  read_footer();
+  check_tail();
+}
+
+void ShardReader::fail(std::string_view problem) const {
+  throw base::DataError(fmt::format("{}: damaged or incomplete shard: {}; copy or pack it again",
+                                    file_.path(), problem));
+}
+
+void ShardReader::read_footer() {
+  const std::string_view bytes = mapped_.bytes();
+  if (bytes.size() != file_.size()) fail("its size changes");
+  std::memcpy(&footer_, bytes.data() + bytes.size() - sizeof footer_, sizeof footer_);
+  ShardHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kShardMagic || footer_.magic != kShardMagic)
+    fail("its first or last bytes are not a shard's");
+  if (header.version != kShardVersion || footer_.version != kShardVersion) {
+    throw base::DataError(fmt::format("{}: version {} of the packed format; this paceline reads {}",
+                                      file_.path(), header.version, kShardVersion));
+  }
+  if (header.plan != footer_.plan || header.number != footer_.number)
+    fail("its first and last bytes are of two shards");
+}
+
+void ShardReader::check_tail() {
+  const std::uint64_t end = file_.size() - sizeof footer_;
+  const std::uint64_t offset = footer_.records_offset;
+  // Bounds first, one by one: none of these sums may wrap around.
+  if (offset > end || offset % alignof(ShardRecord) != 0 ||
+      footer_.num_samples > (end - offset) / sizeof(ShardRecord) ||
+      footer_.names_size != end - offset - footer_.num_samples * sizeof(ShardRecord)) {
+    fail("its index has a wrong size");
+  }
+  const std::string_view tail = mapped_.bytes().substr(offset, end - offset);
+  if (base::xxh3(tail) != footer_.tail_hash) fail("its index has another checksum than noted");
+  records_ = {reinterpret_cast<const ShardRecord*>(tail.data()),
+              static_cast<std::size_t>(footer_.num_samples)};
+  names_ = tail.substr(records_.size_bytes());
+  check_records();
+}
+
+/// So that nothing has to be checked again when a sample is read.
+void ShardReader::check_records() const {
+  std::uint32_t name_begin = 0;
+  for (const ShardRecord& record : records_) {
+    const bool is_inside = record.offset >= sizeof(ShardHeader) &&
+                           record.offset <= footer_.records_offset &&
+                           record.size <= footer_.records_offset - record.offset;
+    const bool has_name = record.name_end >= name_begin && record.name_end <= names_.size();
+    if (!is_inside || !has_name || record.kind > PayloadKind::kPixels)
+      fail("its index contradicts itself");
+    name_begin = record.name_end;
+  }
+}
+
+std::string_view ShardReader::name(std::int64_t index) const {
+  const std::size_t begin = index == 0 ? 0 : record(index - 1).name_end;
+  return names_.substr(begin, record(index).name_end - begin);
+}
+
+std::string ShardReader::describe(std::int64_t index) const {
+  return fmt::format("{}, sample {}", file_.path(), name(index));
+}
+
+void ShardReader::read(std::int64_t index, StoredSample& sample) const {
+  const ShardRecord& record = this->record(index);
+  sample.bytes.resize(record.size);
+  file_.read(record.offset, sample.bytes);
+  const std::string_view payload(reinterpret_cast<const char*>(sample.bytes.data()), record.size);
+  if (base::xxh3(payload) != record.hash) {
+    throw base::DataError(
+        fmt::format("{}: damaged: its {} bytes at {} have another checksum than noted; copy or "
+                    "pack the shard again",
+                    describe(index), record.size, record.offset));
+  }
+  const bool is_pixels = record.kind == PayloadKind::kPixels;
+  sample.width = is_pixels ? record.width : 0;
+  sample.height = is_pixels ? record.height : 0;
+  sample.label = record.label;
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/data/dataset.h"
+#include "paceline/data/input_file.h"
+#include "paceline/data/pack/shard_format.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace paceline::data {
+
+/// A shard open for reading. Reads are pure and may come from any thread.
+class ShardReader {
+ public:
+  /// Maps the index and verifies it; payloads are verified as they are read. Throws DataError that
+  /// names the file and what is wrong with it.
+  explicit ShardReader(const std::filesystem::path& path);
+
+  std::int64_t num_samples() const { return std::ssize(records_); }
+  std::uint32_t number() const { return footer_.number; }
+  std::uint64_t plan() const { return footer_.plan; }
+  /// Of all that the shard holds: its records hold their payloads' hashes.
+  std::uint64_t hash() const { return footer_.tail_hash; }
+  std::uint64_t size_bytes() const { return file_.size(); }
+
+  const ShardRecord& record(std::int64_t index) const {
+    return records_[static_cast<std::size_t>(index)];
+  }
+  std::string_view name(std::int64_t index) const;
+  /// Throws DataError that names shard and sample if the payload is damaged.
+  void read(std::int64_t index, StoredSample& sample) const;
+  /// "FILE, sample NAME".
+  std::string describe(std::int64_t index) const;
+
+ private:
+  [[noreturn]] void fail(std::string_view problem) const;
+  void read_footer();
+  void check_tail();
+  void check_records() const;
+
+  InputFile file_;
+  base::MappedFile mapped_;
+  ShardFooter footer_;
+  std::span<const ShardRecord> records_;
+  std::string_view names_;
+};
+
+}  // namespace paceline::data

@@ -1,0 +1,82 @@
+#include "paceline/data/pack/packed_dataset.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/pack/packer.h"
+#include "paceline/data/synthetic.h"
+#include "support/temp_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+using paceline::test::TempFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// Ten samples of three classes in shards of four.
+fs::path pack_ten(const TempFolder& folder) {
+  base::RealFileSystem files;
+  const SyntheticDataset source(10, 3, 8, 0);
+  const fs::path path = folder.path() / "packed";
+  pack(source, {.folder = path, .samples_per_shard = 4}, files);
+  return path;
+}
+
+TEST(PackedDataset, FindsSamplesAcrossShards) {
+  const TempFolder folder;
+  const PackedDataset packed(pack_ten(folder));
+  const SyntheticDataset source(10, 3, 8, 0);
+  ASSERT_EQ(packed.size(), 10);
+  EXPECT_EQ(packed.num_classes(), 3);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    StoredSample expected;
+    StoredSample got;
+    source.get(i, expected);
+    packed.get(i, got);
+    EXPECT_EQ(got.bytes, expected.bytes);
+    EXPECT_EQ(got.label, expected.label);
+    EXPECT_EQ(packed.label(i), expected.label);
+    EXPECT_EQ(got.width, 8);
+  }
+}
+
+TEST(PackedDataset, TheFingerprintIsThatOfTheContent) {
+  const TempFolder folder;
+  const TempFolder other;
+  base::RealFileSystem files;
+  EXPECT_EQ(PackedDataset(pack_ten(folder)).fingerprint(),
+            PackedDataset(pack_ten(other)).fingerprint());
+  const fs::path path = folder.path() / "later samples";
+  pack(SyntheticDataset(10, 3, 8, 1), {.folder = path, .samples_per_shard = 4}, files);
+  EXPECT_NE(PackedDataset(path).fingerprint(), PackedDataset(pack_ten(other)).fingerprint());
+}
+
+TEST(PackedDataset, RefusesAShardThatTheManifestDoesNotList) {
+  const TempFolder folder;
+  const fs::path path = pack_ten(folder);
+  fs::copy_file(path / "shard-00000.pack", path / "shard-00001.pack",
+                fs::copy_options::overwrite_existing);
+  EXPECT_THAT([&] { PackedDataset{path}; },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr("shard-00001.pack"), HasSubstr("not the shard that"))));
+  fs::remove(path / "shard-00001.pack");
+  EXPECT_THAT([&] { PackedDataset{path}; },
+              ThrowsMessage<base::DataError>(HasSubstr("shard-00001.pack")));
+}
+
+TEST(PackedDataset, RefusesLabelsWithoutAClass) {
+  const TempFolder folder;
+  const fs::path path = pack_ten(folder);
+  PackManifest manifest = read_pack_manifest(path);
+  manifest.classes.pop_back();
+  folder.write("packed/manifest.json", to_json(manifest));
+  EXPECT_THAT([&] { PackedDataset{path}; },
+              ThrowsMessage<base::DataError>(HasSubstr("the manifest has 2 classes")));
+}
+
+}  // namespace
+}  // namespace paceline::data
