@@ -6,8 +6,6 @@
 #include "support/data/mutations.h"
 #include "support/temp_folder.h"
 
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,12 +32,6 @@ void write_two_samples(base::FileSystem& files, const std::filesystem::path& pat
               .label = 8,
               .name = "b"});
   writer.finish();
-}
-
-/// A file of another inode: truncating one in place makes some file systems write it to disk.
-void replace_file(const std::filesystem::path& path, const std::string& bytes) {
-  std::filesystem::remove(path);
-  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 /// What a reader of the whole shard comes upon: the first error's text, or "".
@@ -96,10 +88,10 @@ TEST(ShardReader, EveryFlippedBitIsFoundAndTheFileNamed) {
     if (means_nothing(bit / 8)) continue;
     std::string damaged = whole;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    replace_file(path, damaged);
+    folder.write("one.pack", damaged);
     EXPECT_THAT(error_in(path), HasSubstr("one.pack")) << "byte " << bit / 8;
   }
-  replace_file(path, whole);
+  folder.write("one.pack", whole);
   EXPECT_EQ(error_in(path), "");
 }
 
@@ -110,7 +102,7 @@ TEST(ShardReader, ADamagedPayloadIsNamedBySample) {
   write_two_samples(files, path);
   std::string damaged = base::read_file(path);
   damaged[damaged.find("RGBRGB")] = 'B';
-  replace_file(path, damaged);
+  folder.write("one.pack", damaged);
   EXPECT_THAT(error_in(path), AllOf(HasSubstr("sample b"), HasSubstr("another checksum")));
 }
 
@@ -121,7 +113,7 @@ TEST(ShardReader, EveryTruncationIsFound) {
   write_two_samples(files, path);
   const std::string whole = base::read_file(path);
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    replace_file(path, whole.substr(0, size));
+    folder.write("one.pack", whole.substr(0, size));
     EXPECT_THAT(error_in(path), HasSubstr("one.pack")) << size << " bytes";
   }
 }
@@ -136,7 +128,7 @@ TEST(ShardReader, DamageOfAllKindsIsAnErrorOrHarmless) {
   const int count = repeat_fuzzing([&](std::mt19937& random) {
     std::string damaged = whole;
     mutate(damaged, random);
-    replace_file(path, damaged);
+    folder.write("one.pack", damaged);
     errors += error_in(path).empty() ? 0 : 1;
   });
   EXPECT_GT(errors, count / 2);
