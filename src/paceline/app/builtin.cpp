@@ -76,6 +76,22 @@ void add_datasets(Registries& registries) {
 }
 
 template <typename Config>
+void add_sampler(Registries& registries) {
+  registries.samplers.add<Config>(
+      [](const Config& config, const data::Dataset& dataset, std::uint64_t seed) {
+        return data::make_sampler(config, dataset, seed);
+      });
+}
+
+void add_samplers(Registries& registries) {
+  add_sampler<data::ShuffleConfig>(registries);
+  add_sampler<data::BlockShuffleConfig>(registries);
+  add_sampler<data::RepeatedAugmentationConfig>(registries);
+  add_sampler<data::ClassBalancedConfig>(registries);
+  add_sampler<data::WeightedConfig>(registries);
+}
+
+template <typename Config>
 void add_schedule(Registries& registries) {
   registries.schedules.add<Config>([](const Config& config, const optim::RunLength& length) {
     return optim::make_schedule(config, length);
@@ -115,9 +131,9 @@ void add_observers(Registries& registries) {
 config::Catalogs Registries::catalogs() const {
   config::Catalogs catalogs;
   for (const config::ComponentCatalog* catalog :
-       std::initializer_list<const config::ComponentCatalog*>{&models, &datasets, &transforms,
-                                                              &optimizers, &schedules, &losses,
-                                                              &algorithms, &callbacks, &loggers}) {
+       std::initializer_list<const config::ComponentCatalog*>{
+           &models, &datasets, &transforms, &samplers, &optimizers, &schedules, &losses,
+           &algorithms, &callbacks, &loggers}) {
     catalogs.emplace(catalog->kind(), catalog);
   }
   return catalogs;
@@ -128,6 +144,7 @@ std::unique_ptr<Registries> make_registries() {
   models::add_builtin(registries->models);
   add_datasets(*registries);
   data::register_transforms(registries->transforms);
+  add_samplers(*registries);
   add_optimization(*registries);
   add_observers(*registries);
   return registries;

@@ -3,6 +3,7 @@
 #include "paceline/config/registry.h"
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset.h"
+#include "paceline/data/sampler.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/loggers/sink_context.h"
 #include "paceline/metrics/metric_sink.h"
@@ -40,6 +41,7 @@ struct Registries {
   config::Registry<nn::Network> models{"model"};
   config::Registry<DatasetPlan> datasets{"dataset"};
   config::Registry<data::TransformConfig> transforms{"transform"};
+  config::Registry<data::Sampler, const data::Dataset&, std::uint64_t> samplers{"sampler"};
   config::Registry<OptimizerPlan> optimizers{"optimizer"};
   config::Registry<optim::Schedule, const optim::RunLength&> schedules{"schedule"};
   config::Registry<nn::Loss> losses{"loss"};

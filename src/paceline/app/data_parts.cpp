@@ -41,11 +41,14 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
   return part;
 }
 
-void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch_size,
-                 data::Split split, const DataPlace& place) {
+void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
+                 std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;
+  if (options.is_training)
+    options.sampler =
+        registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
   options.global_batch_size = global_batch_size;
   options.drop_last = recipe.data.drop_last;
   options.rank = place.rank;

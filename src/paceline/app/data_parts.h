@@ -31,7 +31,7 @@ struct DataPlace {
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 
-void make_loader(DataPart& part, const Recipe& recipe, std::int64_t global_batch_size,
-                 data::Split split, const DataPlace& place);
+void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
+                 std::int64_t global_batch_size, data::Split split, const DataPlace& place);
 
 }  // namespace paceline::app

@@ -46,7 +46,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                       ? *recipe.data.batch_size_per_rank * communicator.world_size()
                                       : recipe.data.global_batch_size.value_or(256);
   make_loader(
-      part, recipe, batch_size, data::Split::kVal,
+      part, recipe, context.registries, batch_size, data::Split::kVal,
       {communicator.rank(), communicator.world_size(), context.num_threads, &context.device});
   part.loader->start();
   const auto model = make_model(recipe, context.registries);

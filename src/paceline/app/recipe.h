@@ -32,6 +32,7 @@ struct DataSection {
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> batch_size_per_rank;
   bool drop_last = false;
+  config::Component sampler{"shuffle"};
   std::optional<int> image_size;
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
@@ -126,6 +127,7 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::drop_last, "drop_last",
             "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
             "others."),
+      component(&Section::sampler, "sampler", "Which training sample comes when."),
       field(
           &Section::image_size, "image_size",
           "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",

@@ -50,8 +50,10 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   choose_kernels(recipe_, context.device);
   const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
                         context.num_threads, &context.device};
-  make_loader(train_part_, recipe_, batches_.global_batch_size, data::Split::kTrain, place);
-  make_loader(val_part_, recipe_, batches_.global_batch_size, data::Split::kVal, place);
+  make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
+              data::Split::kTrain, place);
+  make_loader(val_part_, recipe_, context_.registries, batches_.global_batch_size,
+              data::Split::kVal, place);
   train_part_.loader->start();  // reads the first batches while the model is built
 
   state_.clock.lengths = batches_.lengths;

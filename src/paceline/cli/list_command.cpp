@@ -22,10 +22,10 @@ int run_list(const std::vector<std::string>& arguments) {
   const auto registries = app::make_registries();
   const std::vector<std::pair<std::string, const config::ComponentCatalog*>> kinds{
       {"models", &registries->models},         {"datasets", &registries->datasets},
-      {"transforms", &registries->transforms}, {"optimizers", &registries->optimizers},
-      {"schedules", &registries->schedules},   {"losses", &registries->losses},
-      {"algorithms", &registries->algorithms}, {"callbacks", &registries->callbacks},
-      {"loggers", &registries->loggers}};
+      {"transforms", &registries->transforms}, {"samplers", &registries->samplers},
+      {"optimizers", &registries->optimizers}, {"schedules", &registries->schedules},
+      {"losses", &registries->losses},         {"algorithms", &registries->algorithms},
+      {"callbacks", &registries->callbacks},   {"loggers", &registries->loggers}};
   std::vector<std::string> names;
   for (const auto& [name, catalog] : kinds) names.push_back(name);
   std::string kind;

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/buffer_pool.h"
 #include "paceline/data/sample_order.h"
+#include "paceline/data/sample_reader.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <algorithm>
@@ -22,19 +23,14 @@
 namespace paceline::data {
 namespace {
 
-/// Bad samples in a row after which skipping gives up: the data set is broken, not a file of it.
-constexpr int kMaxBadInARow = 8;
-
 /// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
 /// each sample's place belongs to the thread that claimed it.
 struct BatchInWork {
-  BatchInWork(const BatchSlice& its_slice, const SampleOrder& its_order)
-      : slice(its_slice), order(its_order) {}
+  explicit BatchInWork(const BatchSlice& its_slice) : slice(its_slice) {}
 
   bool is_done() const { return num_claimed == slice.count && num_running == 0; }
 
   const BatchSlice slice;
-  const SampleOrder order;
   std::unique_ptr<HostBatch> batch;
   std::int64_t num_claimed = 0;  ///< samples given to threads, in order
   int num_running = 0;           ///< threads at work on this batch
@@ -49,12 +45,6 @@ struct Claim {
   std::shared_ptr<BatchInWork> work;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-};
-
-/// What a thread reuses from sample to sample.
-struct ThreadScratch {
-  StoredSample sample;
-  TransformScratch transform;
 };
 
 /// Closes the gaps that samples left out of an evaluation batch leave.
@@ -116,14 +106,13 @@ class ThreadedLoader final : public DataLoader {
 
   // These are called without.
   void run_thread();
-  void read_samples(const Claim& claim, ThreadScratch& scratch);
-  void read_sample(BatchInWork& work, std::int64_t i, ThreadScratch& scratch);
-  void decode(BatchInWork& work, std::int64_t i, std::int64_t index, ThreadScratch& scratch) const;
+  void read_samples(const Claim& claim, ReaderScratch& scratch);
+  void read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch);
   std::unique_ptr<HostBatch> make_batch(const BatchSlice& slice) const;
 
-  const Dataset& dataset_;
   const TransformPipeline& pipeline_;
   const LoaderOptions options_;
+  const SampleReader reader_;
   const BatchPlan plan_;
   const std::int64_t image_floats_;
   const std::int64_t max_ahead_;  ///< batches of the window
@@ -154,11 +143,11 @@ std::int64_t tiny_batches_ahead(std::int64_t count, std::int64_t image_floats) {
 
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
                                const LoaderOptions& options)
-    : dataset_(dataset),
-      pipeline_(pipeline),
+    : pipeline_(pipeline),
       options_(options),
-      plan_(dataset.size(), options.global_batch_size, options.is_training && options.drop_last,
-            options.rank, options.world_size),
+      reader_(dataset, pipeline, options),
+      plan_(reader_.places_per_epoch(), options.global_batch_size,
+            options.is_training && options.drop_last, options.rank, options.world_size),
       image_floats_(std::int64_t{3} * pipeline.output_size().height * pipeline.output_size().width),
       max_ahead_(std::max<std::int64_t>(options.prefetch_batches,
                                         tiny_batches_ahead(plan_.max_count(), image_floats_))),
@@ -255,8 +244,7 @@ bool ThreadedLoader::may_open() const {
 
 void ThreadedLoader::open_batch() {
   const BatchSlice slice = plan_.slice(position_ + static_cast<std::int64_t>(window_.size()));
-  const SampleOrder order(options_.seed, static_cast<std::uint64_t>(slice.epoch), dataset_.size());
-  auto work = std::make_shared<BatchInWork>(slice, order);
+  auto work = std::make_shared<BatchInWork>(slice);
   try {
     work->batch = make_batch(slice);
   } catch (...) {  // out of memory; next() throws it
@@ -306,7 +294,7 @@ void ThreadedLoader::run_thread() {
   sigset_t all_signals;
   sigfillset(&all_signals);
   pthread_sigmask(SIG_BLOCK, &all_signals, nullptr);  // signals are the main thread's
-  ThreadScratch scratch;
+  ReaderScratch scratch;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Claim claim = claim_samples();
@@ -325,7 +313,7 @@ void ThreadedLoader::run_thread() {
   }
 }
 
-void ThreadedLoader::read_samples(const Claim& claim, ThreadScratch& scratch) {
+void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
   for (std::int64_t i = claim.begin; i < claim.end && !work.abandoned; ++i) {
     try {
@@ -345,45 +333,18 @@ void ThreadedLoader::read_samples(const Claim& claim, ThreadScratch& scratch) {
   }
 }
 
-void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ThreadScratch& scratch) {
-  const std::int64_t place = work.slice.first + i;
-  std::int64_t index = options_.is_training ? work.order.at(place) : place;
-  for (int bad_samples = 1;; ++bad_samples) {
-    try {
-      decode(work, i, index, scratch);
-      return;
-    } catch (const base::DataError& error) {
-      const std::string name = dataset_.describe(index);
-      std::string message = error.what();
-      if (message.find(name) == std::string::npos) message = fmt::format("{}: {}", name, message);
-      if (options_.on_error == OnError::kFail) {
-        throw base::DataError(message + "; mend or remove the file, or set data.on_error to skip");
-      }
-      if (bad_samples == kMaxBadInARow) {
-        throw base::DataError(fmt::format(
-            "data.on_error is skip, but {} samples in a row could not be read; the last one: {}",
-            bad_samples, message));
-      }
-      const std::lock_guard lock(mutex_);
-      work.skipped.emplace_back(i, message);
-    }
-    if (!options_.is_training) return;
-    index = work.order.replacement(place, bad_samples);
-  }
-}
-
-void ThreadedLoader::decode(BatchInWork& work, std::int64_t i, std::int64_t index,
-                            ThreadScratch& scratch) const {
+void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch) {
   HostBatch& batch = *work.batch;
-  dataset_.get(index, scratch.sample);
-  const DrawKey key{options_.seed, static_cast<std::uint64_t>(work.slice.epoch),
-                    static_cast<std::uint64_t>(work.slice.first + i)};
   const PixelLayout layout =
       options_.channels_last ? PixelLayout::kChannelsLast : PixelLayout::kPlanar;
-  pipeline_.run(scratch.sample, key, scratch.transform,
-                {batch.pixels.get() + i * image_floats_, layout});
-  batch.labels.get()[i] = scratch.sample.label;
-  batch.indices[static_cast<std::size_t>(i)] = index;
+  const SamplePlace place{static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
+  const ReadSample read =
+      reader_.read(place, scratch, {batch.pixels.get() + i * image_floats_, layout});
+  batch.labels.get()[i] = read.label;
+  batch.indices[static_cast<std::size_t>(i)] = read.index;
+  if (read.skipped.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const std::string& message : read.skipped) work.skipped.emplace_back(i, message);
 }
 
 }  // namespace

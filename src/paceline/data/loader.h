@@ -10,6 +10,7 @@
 
 namespace paceline::data {
 
+class Sampler;            // data/sampler.h
 class TransformPipeline;  // data/transforms/pipeline.h
 
 /// One rank's share of a batch in host memory. Pixels are float32, normalised, [count, 3, height,
@@ -42,6 +43,7 @@ enum class OnError { kFail, kSkip };
 struct LoaderOptions {
   std::uint64_t seed = 0;
   bool is_training = true;  ///< shuffled, without end; else one pass in file order
+  std::shared_ptr<const Sampler> sampler = {};  ///< of training; empty: ShuffleConfig's
   std::int64_t global_batch_size = 0;
   bool drop_last = false;  ///< of training; evaluation never drops
   int rank = 0;
@@ -60,8 +62,9 @@ struct LoaderCounts {
   double wait_seconds = 0;           ///< that next() waited for data
 };
 
-/// Batches of one rank, in an order that is a function of (seed, epoch, position) alone: the number
-/// of ranks, of threads and what was read before do not enter. Its position is one integer.
+/// Batches of one rank, in an order that is a function of (seed, epoch, position) alone, as the
+/// sampler draws it: the number of ranks, of threads and what was read before do not enter. Its
+/// position is one integer.
 class DataLoader {
  public:
   virtual ~DataLoader() = default;

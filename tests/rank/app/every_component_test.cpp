@@ -89,7 +89,7 @@ std::string transforms_with(const config::ComponentEntry& entry) {
 std::vector<std::string> overrides_for(const std::string& kind,
                                        const config::ComponentEntry& entry) {
   if (kind == "transform") return {transforms_with(entry)};
-  std::string section = kind == "dataset" ? "data" : kind;
+  std::string section = kind == "dataset" ? "data" : kind == "sampler" ? "data.sampler" : kind;
   std::vector<std::string> overrides;
   if (is_map(kind)) {
     section += "." + entry.name;
@@ -181,6 +181,10 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
     if (kind == "dataset" && entry.info->find("path")) {
       write_dataset(name, folder_);
       overrides.push_back("data.path=" + (folder_.path() / "data").string());
+    }
+    if (kind == "sampler" && entry.info->find("file")) {
+      const fs::path weights = folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
+      overrides.push_back("data.sampler.file=" + weights.string());
     }
     overrides.insert(overrides.end(), more.begin(), more.end());
     return load_recipe(folder_.write("recipe.yaml", kRecipe), overrides, *registries_, 1);

@@ -1,0 +1,66 @@
+#include "paceline/data/sample_reader.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/sample_order.h"
+
+#include <utility>
+
+namespace paceline::data {
+namespace {
+
+/// Bad samples in a row after which skipping gives up: the data set is broken, not a file of it.
+constexpr int kMaxBadInARow = 8;
+
+std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOptions& options) {
+  if (!options.is_training || dataset.size() == 0) return nullptr;
+  if (options.sampler) return options.sampler;
+  return make_sampler(ShuffleConfig{}, dataset, options.seed);
+}
+
+}  // namespace
+
+SampleReader::SampleReader(const Dataset& dataset, const TransformPipeline& pipeline,
+                           const LoaderOptions& options)
+    : dataset_(dataset),
+      pipeline_(pipeline),
+      seed_(options.seed),
+      on_error_(options.on_error),
+      sampler_(sampler_of(dataset, options)) {}
+
+std::int64_t SampleReader::places_per_epoch() const {
+  return sampler_ ? sampler_->places_per_epoch() : dataset_.size();
+}
+
+std::string SampleReader::bad_sample(std::int64_t index, const std::string& problem) const {
+  const std::string name = dataset_.describe(index);
+  return problem.find(name) == std::string::npos ? fmt::format("{}: {}", name, problem) : problem;
+}
+
+ReadSample SampleReader::read(const SamplePlace& place, ReaderScratch& scratch,
+                              PixelSink sink) const {
+  ReadSample result;
+  result.index = sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
+  for (int bad_samples = 1;; ++bad_samples) {
+    try {
+      dataset_.get(result.index, scratch.sample);
+      pipeline_.run(scratch.sample, {seed_, place.epoch, static_cast<std::uint64_t>(place.place)},
+                    scratch.transform, sink);
+      result.label = scratch.sample.label;
+      return result;
+    } catch (const base::DataError& error) {
+      result.skipped.push_back(bad_sample(result.index, error.what()));
+    }
+    const std::string& message = result.skipped.back();
+    if (on_error_ == OnError::kFail)
+      throw base::DataError(message + "; mend or remove the file, or set data.on_error to skip");
+    if (bad_samples == kMaxBadInARow)
+      throw base::DataError(fmt::format(
+          "data.on_error is skip, but {} samples in a row could not be read; the last one: {}",
+          bad_samples, message));
+    if (!sampler_) return result;
+    result.index =
+        SampleOrder(seed_, place.epoch, dataset_.size()).replacement(place.place, bad_samples);
+  }
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "paceline/data/dataset.h"
+#include "paceline/data/loader.h"
+#include "paceline/data/sampler.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace paceline::data {
+
+/// A place in the order of all epochs.
+struct SamplePlace {
+  std::uint64_t epoch = 0;
+  std::int64_t place = 0;
+};
+
+/// What a thread reuses from sample to sample.
+struct ReaderScratch {
+  StoredSample sample;
+  TransformScratch transform;
+};
+
+/// The sample that was read for a place.
+struct ReadSample {
+  std::int64_t index = 0;  ///< in the data set
+  std::int64_t label = 0;
+  std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
+};
+
+/// Reads, decodes and transforms the sample of one place, and deals with samples that are bad.
+/// Immutable; any number of threads may use it, each with a scratch of its own.
+class SampleReader {
+ public:
+  /// The data set and the pipeline must outlive it. Uses of the options the seed, is_training, the
+  /// sampler and on_error.
+  SampleReader(const Dataset& dataset, const TransformPipeline& pipeline,
+               const LoaderOptions& options);
+
+  std::int64_t places_per_epoch() const;
+
+  /// Writes the pixels to `sink`. In evaluation a skipped sample leaves nothing there. Throws
+  /// DataError by OnError's rules.
+  ReadSample read(const SamplePlace& place, ReaderScratch& scratch, PixelSink sink) const;
+
+ private:
+  std::string bad_sample(std::int64_t index, const std::string& problem) const;
+
+  const Dataset& dataset_;
+  const TransformPipeline& pipeline_;
+  std::uint64_t seed_;
+  OnError on_error_;
+  std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation
+};
+
+}  // namespace paceline::data
