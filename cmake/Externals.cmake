@@ -28,6 +28,7 @@ paceline_external(xxhash xxhash)
 paceline_external(turbojpeg turbojpeg)
 paceline_external(jpeg jpeg)
 paceline_external(png png)
+paceline_external(zlib z)
 paceline_external(archive archive)
 paceline_external(highway hwy)
 paceline_external(cli11)       # headers only
