@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/cifar.h"
 #include "paceline/data/image_folder.h"
+#include "paceline/data/imagenet/ilsvrc2012.h"
 #include "paceline/data/synthetic.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,11 @@ std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split) {
   require_path(config.path, "image_folder");
   const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
   return std::make_unique<ImageFolder>(config.path, folder, config.train_folder);
+}
+
+std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split) {
+  require_path(config.path, "ilsvrc2012");
+  return open_ilsvrc2012(config.path, config.val_labels, split == Split::kTrain);
 }
 
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {

@@ -18,6 +18,11 @@ struct ImageFolderConfig {
   std::string val_folder = "val";
 };
 
+struct Ilsvrc2012Config {
+  std::string path;
+  std::string val_labels;
+};
+
 struct Cifar10Config {
   std::string path;
 };
@@ -36,6 +41,7 @@ struct SyntheticConfig {
 /// Open one split. Throw DataError if files are missing or wrong, ConfigError if a needed setting
 /// is.
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
+std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
 std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split);
@@ -57,6 +63,25 @@ struct paceline::config::Schema<paceline::data::ImageFolderConfig> {
       field(&Config::path, "path", "The folder that holds the training and validation folders."),
       field(&Config::train_folder, "train_folder", "Name of the training folder."),
       field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::Ilsvrc2012Config> {
+  using Config = data::Ilsvrc2012Config;
+  static constexpr std::string_view name = "ilsvrc2012";
+  static constexpr std::string_view summary =
+      "ImageNet-1k as published: the train and validation tars, read in place, or Kaggle's "
+      "folders.";
+  static constexpr std::string_view paper =
+      "Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path",
+            "The folder of ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar, of a folder train/ "
+            "of class tars, or of Kaggle's ILSVRC/."),
+      field(&Config::val_labels, "val_labels",
+            "Where the classes of the validation images stand: the development kit (folder or "
+            ".tar.gz), LOC_val_solution.csv or a text file of names and classes; empty: what of "
+            "these is in path.")};
 };
 
 template <>

@@ -4,6 +4,8 @@
 #include "paceline/data/index_cache.h"
 #include "paceline/data/input_file.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace paceline::data {
@@ -47,8 +49,12 @@ std::vector<std::string> open_classes(const fs::path& path, const std::string& s
 
 ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
                          const std::string& label_split)
+    : ImageFolder(path, split, open_classes(path, split, label_split)) {}
+
+ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
+                         std::vector<std::string> classes)
     : root_(path / split),
-      classes_(open_classes(path, split, label_split)),
+      classes_(std::move(classes)),
       index_(open_index(path, split, classes_)) {}
 
 void ImageFolder::get(std::int64_t index, StoredSample& sample) const {

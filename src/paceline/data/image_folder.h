@@ -21,6 +21,9 @@ class ImageFolder final : public Dataset {
   /// Throws DataError that names the folder and what was expected there.
   ImageFolder(const std::filesystem::path& path, const std::string& split,
               const std::string& label_split);
+  /// The same with given classes, in sorted order.
+  ImageFolder(const std::filesystem::path& path, const std::string& split,
+              std::vector<std::string> classes);
 
   std::int64_t size() const override { return index_.size(); }
   int num_classes() const override { return static_cast<int>(classes_.size()); }

@@ -66,13 +66,6 @@ std::int64_t time_of_change(const fs::path& folder) {
   return fs::last_write_time(folder).time_since_epoch().count();
 }
 
-bool is_image_name(std::string name) {
-  for (char& letter : name) {
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
-  return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png");
-}
-
 void list_folder(const fs::path& root, const std::string& relative, int depth,
                  std::vector<ListedFolder>& folders) {
   if (depth > kMaxDepth) {
@@ -318,6 +311,13 @@ std::string ImageIndex::path(std::int64_t index) const {
 
 std::string ImageIndex::fingerprint() const {
   return fmt::format("image_folder:{}:{:016x}", size(), header().fingerprint);
+}
+
+bool is_image_name(std::string name) {
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png");
 }
 
 std::vector<std::string> list_classes(const fs::path& root) {

@@ -17,8 +17,8 @@ namespace paceline::data {
 /// byte by byte.
 class ImageIndex {
  public:
-  /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files whose name ends in
-  /// .jpg, .jpeg or .png in upper or lower case are samples; others are ignored. A class of
+  /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files with an image's name
+  /// (see is_image_name()) are samples; others are ignored. A class of
   /// `classes` without a folder has no samples; a folder that is not in `classes`, or holds no
   /// samples, is a DataError that names it. Symbolic links are followed.
   static ImageIndex list(const std::filesystem::path& root, const std::vector<std::string>& classes,
@@ -63,6 +63,10 @@ class ImageIndex {
   std::span<const Sample> samples_;
   std::string_view text_;
 };
+
+/// Whether a file is taken for an image: its name ends in .jpg, .jpeg or .png in upper or lower
+/// case.
+bool is_image_name(std::string name);
 
 /// The names of the folders in `root`, sorted: the classes. Throws DataError that says what was
 /// expected if there are none.

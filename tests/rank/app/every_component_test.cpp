@@ -6,6 +6,7 @@
 #include "paceline/data/synth.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
+#include "support/data/tar_files.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
@@ -146,6 +147,20 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
     options.train_per_class = options.val_per_class = 5;
     options.min_size = options.max_size = 24;
     data::synthesize_image_folder(options);
+  } else if (name == "ilsvrc2012") {
+    data::SynthOptions options{.path = (folder.path() / "synth").string(), .classes = 3};
+    options.train_per_class = options.val_per_class = 5;
+    options.min_size = options.max_size = 24;
+    data::synthesize_image_folder(options);
+    int number = 10000000;
+    for (const auto& entry : fs::directory_iterator(folder.path() / "synth/train")) {
+      fs::create_directories(folder.path() / "data/val");
+      const std::string wnid = fmt::format("n{}", ++number);
+      const std::string class_name = entry.path().filename().string();
+      data::write_tar(folder.path() / fmt::format("data/train/{}.tar", wnid),
+                      data::folder_content(entry.path()));
+      fs::rename(folder.path() / "synth/val" / class_name, folder.path() / "data/val" / wnid);
+    }
   } else if (name == "cifar10") {
     for (int i = 1; i <= 5; ++i)
       folder.write(fmt::format("data/data_batch_{}.bin", i), cifar_records(3, 1));

@@ -46,6 +46,15 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// The files of a folder, to be written as a tar.
+inline TarContent folder_content(const std::filesystem::path& folder) {
+  TarContent content;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    content.emplace_back(entry.path().filename().string(), read_text(entry.path()));
+  }
+  return content;
+}
+
 /// The bytes of a tar with these members.
 inline std::string tar_bytes(const std::filesystem::path& scratch, const TarContent& members,
                              const std::string& format = "ustar") {

@@ -1,6 +1,7 @@
 #include "paceline/data/builtin_datasets.h"
 
 #include "paceline/base/error.h"
+#include "support/data/tar_files.h"
 #include "support/temp_folder.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@ using ::testing::HasSubstr;
 
 TEST(BuiltinDatasets, NeedAPath) {
   EXPECT_THROW(open(ImageFolderConfig{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(Ilsvrc2012Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Cifar10Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Cifar100Config{}, Split::kVal), base::ConfigError);
 }
@@ -28,6 +30,18 @@ TEST(BuiltinDatasets, OpenTheSplitThatIsAskedFor) {
   EXPECT_EQ(open(config, Split::kTrain)->size(), 2);
   EXPECT_EQ(open(config, Split::kVal)->size(), 1);
   EXPECT_EQ(open(config, Split::kVal)->label(0), 1);
+}
+
+TEST(BuiltinDatasets, Ilsvrc2012TakesItsSettings) {
+  const paceline::test::TempFolder folder;
+  write_tar(folder.path() / "n00000001.tar", {{"n00000001_1.JPEG", "x"}});
+  write_tar(folder.path() / "ILSVRC2012_img_val.tar", {{"val_1.JPEG", "x"}, {"val_2.JPEG", "y"}});
+  folder.write("labels.txt", "val_1.JPEG 0\nval_2.JPEG n00000001\n");
+  Ilsvrc2012Config config;
+  config.path = folder.path().string();
+  config.val_labels = "labels.txt";
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 1);
+  EXPECT_EQ(open(config, Split::kVal)->size(), 2);
 }
 
 TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
@@ -49,6 +63,7 @@ TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
 
 TEST(BuiltinDatasets, EachHasASchema) {
   EXPECT_EQ(config::describe<ImageFolderConfig>().name, "image_folder");
+  EXPECT_EQ(config::describe<Ilsvrc2012Config>().name, "ilsvrc2012");
   EXPECT_EQ(config::describe<Cifar10Config>().name, "cifar10");
   EXPECT_EQ(config::describe<Cifar100Config>().name, "cifar100");
   EXPECT_EQ(config::describe<SyntheticConfig>().name, "synthetic");
