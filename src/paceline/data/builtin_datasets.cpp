@@ -5,6 +5,7 @@
 #include "paceline/data/image_folder.h"
 #include "paceline/data/imagenet/ilsvrc2012.h"
 #include "paceline/data/synthetic.h"
+#include "paceline/data/webdataset.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,14 @@ std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split) {
 std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split) {
   require_path(config.path, "ilsvrc2012");
   return open_ilsvrc2012(config.path, config.val_labels, split == Split::kTrain);
+}
+
+std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split) {
+  require_path(config.path, "webdataset");
+  const bool is_training = split == Split::kTrain;
+  return open_webdataset({config.path, is_training ? config.train_shards : config.val_shards,
+                          config.label_key, config.classes,
+                          is_training ? "webdataset-train" : "webdataset-val"});
 }
 
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {

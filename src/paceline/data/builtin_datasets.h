@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace paceline::data {
@@ -21,6 +22,14 @@ struct ImageFolderConfig {
 struct Ilsvrc2012Config {
   std::string path;
   std::string val_labels;
+};
+
+struct WebDatasetConfig {
+  std::string path;
+  std::string train_shards = "*train*.tar";
+  std::string val_shards = "*val*.tar";
+  std::string label_key;
+  std::optional<int> classes;
 };
 
 struct Cifar10Config {
@@ -42,6 +51,7 @@ struct SyntheticConfig {
 /// is.
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
+std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
 std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split);
@@ -82,6 +92,29 @@ struct paceline::config::Schema<paceline::data::Ilsvrc2012Config> {
             "Where the classes of the validation images stand: the development kit (folder or "
             ".tar.gz), LOC_val_solution.csv or a text file of names and classes; empty: what of "
             "these is in path.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
+  using Config = data::WebDatasetConfig;
+  static constexpr std::string_view name = "webdataset";
+  static constexpr std::string_view summary =
+      "Tars in WebDataset's form, x.jpg beside x.cls or x.json, read at random places.";
+  static constexpr std::string_view paper =
+      "Aizman et al., High Performance I/O For Large Scale Deep Learning, 2019";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder of the shards."),
+      field(
+          &Config::train_shards, "train_shards",
+          "The training shards: braces as in 'train-{000000..000063}.tar', wildcards, or a folder "
+          "of tars; quote braces in YAML.",
+          NotEmpty{}),
+      field(&Config::val_shards, "val_shards", "The validation shards, named in the same way.",
+            NotEmpty{}),
+      field(&Config::label_key, "label_key",
+            "Key of the class's number in the samples' .json; empty: their .cls holds it."),
+      field(&Config::classes, "classes",
+            "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
 };
 
 template <>

@@ -161,6 +161,21 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
                       data::folder_content(entry.path()));
       fs::rename(folder.path() / "synth/val" / class_name, folder.path() / "data/val" / wnid);
     }
+  } else if (name == "webdataset") {
+    data::SynthOptions options{.path = (folder.path() / "synth").string(), .classes = 1};
+    options.train_per_class = options.val_per_class = 5;
+    options.min_size = options.max_size = 24;
+    data::synthesize_image_folder(options);
+    for (const std::string split : {"train", "val"}) {
+      data::TarContent members;
+      for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "synth" / split)) {
+        if (!entry.is_regular_file()) continue;
+        const std::string key = fmt::format("{:04}", members.size());
+        members.emplace_back(key + ".jpg", data::read_text(entry.path()));
+        members.emplace_back(key + ".cls", std::to_string(members.size() % 3));
+      }
+      data::write_tar(folder.path() / fmt::format("data/{}-0000.tar", split), members);
+    }
   } else if (name == "cifar10") {
     for (int i = 1; i <= 5; ++i)
       folder.write(fmt::format("data/data_batch_{}.bin", i), cifar_records(3, 1));

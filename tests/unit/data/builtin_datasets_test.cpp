@@ -15,6 +15,7 @@ using ::testing::HasSubstr;
 TEST(BuiltinDatasets, NeedAPath) {
   EXPECT_THROW(open(ImageFolderConfig{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Ilsvrc2012Config{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(WebDatasetConfig{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Cifar10Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Cifar100Config{}, Split::kVal), base::ConfigError);
 }
@@ -44,6 +45,27 @@ TEST(BuiltinDatasets, Ilsvrc2012TakesItsSettings) {
   EXPECT_EQ(open(config, Split::kVal)->size(), 2);
 }
 
+TEST(BuiltinDatasets, WebDatasetTakesItsSettings) {
+  const paceline::test::TempFolder folder;
+  write_tar(folder.path() / "a-train-0.tar", {{"1.jpg", "x"}, {"1.cls", "2"}, {"1.json", "{}"}});
+  write_tar(folder.path() / "a-val-0.tar", {{"1.jpg", "x"},
+                                            {"1.cls", "0"},
+                                            {"2.jpg", "x"},
+                                            {"2.cls", "1"},
+                                            {"2.json", "{\"class\": 3}"}});
+  write_tar(folder.path() / "more/b.tar", {{"1.jpg", "x"}, {"1.json", "{\"class\": 3}"}});
+  WebDatasetConfig config;
+  config.path = folder.path().string();
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 3);
+  EXPECT_EQ(open(config, Split::kVal)->size(), 2);
+  config.train_shards = "more/{b,b}.tar";
+  config.label_key = "class";
+  config.classes = 10;
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 2);
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 10);
+  EXPECT_EQ(open(config, Split::kTrain)->label(1), 3);
+}
+
 TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
   SyntheticConfig config;
   config.num_samples = 30;
@@ -64,6 +86,7 @@ TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
 TEST(BuiltinDatasets, EachHasASchema) {
   EXPECT_EQ(config::describe<ImageFolderConfig>().name, "image_folder");
   EXPECT_EQ(config::describe<Ilsvrc2012Config>().name, "ilsvrc2012");
+  EXPECT_EQ(config::describe<WebDatasetConfig>().name, "webdataset");
   EXPECT_EQ(config::describe<Cifar10Config>().name, "cifar10");
   EXPECT_EQ(config::describe<Cifar100Config>().name, "cifar100");
   EXPECT_EQ(config::describe<SyntheticConfig>().name, "synthetic");

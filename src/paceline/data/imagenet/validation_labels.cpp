@@ -154,9 +154,9 @@ std::vector<fs::path> validation_label_files(const fs::path& source) {
 
 ValidationLabels read_validation_labels(const fs::path& source) {
   std::error_code error;
-  const ValidationLabels labels = fs::is_directory(source, error) || is_archive(source)
-                                      ? read_kit_labels(source)
-                                      : read_columns(source);
+  ValidationLabels labels = fs::is_directory(source, error) || is_archive(source)
+                                ? read_kit_labels(source)
+                                : read_columns(source);
   if (labels.empty()) {
     throw base::DataError(fmt::format("{}: holds no labels", source.string()));
   }

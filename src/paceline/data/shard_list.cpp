@@ -1,0 +1,146 @@
+#include "paceline/data/shard_list.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include <glob.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxTexts = 1'000'000;
+
+void check_count(std::uint64_t count, std::string_view text) {
+  if (count > kMaxTexts) {
+    throw base::DataError(
+        fmt::format("{}: the braces stand for more than {} files", text, kMaxTexts));
+  }
+}
+
+/// Where the brace that opens at `open` is closed; npos if it is not.
+std::size_t closing_brace(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '{') ++depth;
+    if (text[i] == '}' && --depth == 0) return i;
+  }
+  return std::string_view::npos;
+}
+
+/// "000..011" as its numbers, with the first one's width; nothing if it is no range.
+std::optional<std::vector<std::string>> expand_range(std::string_view inner) {
+  const std::size_t dots = inner.find("..");
+  if (dots == std::string_view::npos) return std::nullopt;
+  const std::string_view first_text = inner.substr(0, dots);
+  const std::string_view last_text = inner.substr(dots + 2);
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  const auto is_read = [](std::string_view digits, std::uint32_t& value) {
+    const char* const end = digits.data() + digits.size();
+    const auto [behind, error] = std::from_chars(digits.data(), end, value);
+    return error == std::errc() && behind == end && !digits.empty();
+  };
+  if (!is_read(first_text, first) || !is_read(last_text, last) || last < first) return std::nullopt;
+  check_count(std::uint64_t{last} - first + 1, inner);
+  std::vector<std::string> texts;
+  for (std::uint64_t number = first; number <= last; ++number) {
+    texts.push_back(fmt::format("{:0{}}", number, first_text.size()));
+  }
+  return texts;
+}
+
+/// What stands between a pair of braces, parted by its outermost commas.
+std::vector<std::string> expand_list(std::string_view inner) {
+  std::vector<std::string> texts;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= inner.size(); ++i) {
+    if (i < inner.size() && inner[i] == '{') ++depth;
+    if (i < inner.size() && inner[i] == '}') --depth;
+    if (i < inner.size() && (inner[i] != ',' || depth > 0)) continue;
+    for (std::string& text : expand_braces(inner.substr(start, i - start))) {
+      texts.push_back(std::move(text));
+    }
+    start = i + 1;
+  }
+  return texts;
+}
+
+std::vector<fs::path> tars_in(const fs::path& folder) {
+  std::vector<fs::path> tars;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".tar") tars.push_back(entry.path());
+  }
+  std::sort(tars.begin(), tars.end());
+  return tars;
+}
+
+std::vector<fs::path> match_wildcards(const fs::path& pattern) {
+  glob_t found{};
+  std::vector<fs::path> files;
+  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  ::globfree(&found);
+  return files;
+}
+
+std::vector<fs::path> files_of(const fs::path& path) {
+  if (fs::is_directory(path)) return tars_in(path);
+  if (path.string().find_first_of("*?[") != std::string::npos && !fs::exists(path)) {
+    return match_wildcards(path);
+  }
+  if (!fs::exists(path)) throw base::DataError(fmt::format("{}: no such shard", path.string()));
+  return {path};
+}
+
+}  // namespace
+
+std::vector<std::string> expand_braces(std::string_view text) {
+  const std::size_t open = text.find('{');
+  if (open == std::string_view::npos) return {std::string(text)};
+  const std::size_t close = closing_brace(text, open);
+  if (close == std::string_view::npos) {
+    throw base::DataError(fmt::format("{}: a brace is not closed", text));
+  }
+  const std::string_view inner = text.substr(open + 1, close - open - 1);
+  const auto range = expand_range(inner);
+  const std::vector<std::string> middles = range ? *range : expand_list(inner);
+  const std::vector<std::string> ends = expand_braces(text.substr(close + 1));
+  check_count(std::uint64_t{middles.size()} * ends.size(), text);
+  std::vector<std::string> texts;
+  for (const std::string& middle : middles) {
+    for (const std::string& end : ends) {
+      texts.push_back(fmt::format("{}{}{}", text.substr(0, open), middle, end));
+    }
+  }
+  return texts;
+}
+
+std::vector<fs::path> list_shards(const fs::path& root, const std::string& pattern) {
+  std::vector<fs::path> shards;
+  try {
+    for (const std::string& text : expand_braces(pattern)) {
+      for (const fs::path& file : files_of(root / text)) {
+        const bool is_relative = fs::path(text).is_relative();
+        shards.push_back(is_relative ? file.lexically_relative(root) : file);
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw base::DataError(
+        fmt::format("{}: cannot list: {}", error.path1().string(), error.code().message()));
+  }
+  if (shards.empty()) {
+    throw base::DataError(fmt::format("{}: no shards are named so", (root / pattern).string()));
+  }
+  return shards;
+}
+
+}  // namespace paceline::data

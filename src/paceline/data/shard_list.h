@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::data {
+
+/// What a shell makes of braces: "a-{00..02}.tar" gives three texts, "{x,y}{1,2}" four; numbers are
+/// as wide as the first one is written. Braces may be nested; a text without any gives itself.
+/// Throws DataError for a brace that is not closed, or more than a million texts.
+std::vector<std::string> expand_braces(std::string_view text);
+
+/// The files that `pattern` names, in its order: by braces, wildcards (* ? [...]; sorted) and, for
+/// a folder, all *.tar in it (sorted). They are relative to `root`, as the pattern is, or absolute.
+/// Throws DataError if one is not there or none is named.
+std::vector<std::filesystem::path> list_shards(const std::filesystem::path& root,
+                                               const std::string& pattern);
+
+}  // namespace paceline::data
