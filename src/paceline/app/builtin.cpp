@@ -73,6 +73,12 @@ void add_datasets(Registries& registries) {
       [](const data::Cifar10Config& config) { return small_image_plan(config, 32); });
   datasets.add<data::Cifar100Config>(
       [](const data::Cifar100Config& config) { return small_image_plan(config, 32); });
+  datasets.add<data::MnistConfig>([](const data::MnistConfig& config) {
+    return std::make_unique<DatasetPlan>(DatasetPlan{
+        [config](data::Split split) { return data::open(config, split); }, 28,
+        [](int size) { return data::mnist(size); }, [](int size) { return data::mnist(size); }});
+  });
+  datasets.add<data::NpyConfig>(photo_plan<data::NpyConfig>);
   datasets.add<data::SyntheticConfig>(
       [](const data::SyntheticConfig& config) { return small_image_plan(config, config.size); });
 }

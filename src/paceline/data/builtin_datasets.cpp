@@ -4,6 +4,8 @@
 #include "paceline/data/cifar.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/imagenet/ilsvrc2012.h"
+#include "paceline/data/mnist.h"
+#include "paceline/data/npy_dataset.h"
 #include "paceline/data/synthetic.h"
 #include "paceline/data/webdataset.h"
 
@@ -48,6 +50,20 @@ std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split) {
   require_path(config.path, "cifar100");
   return std::make_unique<Cifar>(CifarVariant::k100, config.path, split == Split::kTrain);
+}
+
+std::unique_ptr<Dataset> open(const MnistConfig& config, Split split) {
+  require_path(config.path, "mnist");
+  return open_mnist(config.path, split == Split::kTrain);
+}
+
+std::unique_ptr<Dataset> open(const NpyConfig& config, Split split) {
+  require_path(config.path, "npy");
+  const bool is_training = split == Split::kTrain;
+  const std::filesystem::path folder = config.path;
+  return open_npy_dataset(folder / (is_training ? config.train_images : config.val_images),
+                          folder / (is_training ? config.train_labels : config.val_labels),
+                          config.classes);
 }
 
 std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split) {

@@ -40,6 +40,19 @@ struct Cifar100Config {
   std::string path;
 };
 
+struct MnistConfig {
+  std::string path;
+};
+
+struct NpyConfig {
+  std::string path;
+  std::string train_images = "train_images.npy";
+  std::string train_labels = "train_labels.npy";
+  std::string val_images = "val_images.npy";
+  std::string val_labels = "val_labels.npy";
+  std::optional<int> classes;
+};
+
 struct SyntheticConfig {
   std::int64_t num_samples = 1024;
   std::int64_t num_val_samples = 256;
@@ -54,6 +67,8 @@ std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
 std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
+std::unique_ptr<Dataset> open(const MnistConfig& config, Split split);
+std::unique_ptr<Dataset> open(const NpyConfig& config, Split split);
 std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split);
 
 /// Throws DataError unless a model for `num_classes` classes suits the data set; says which to
@@ -139,6 +154,37 @@ struct paceline::config::Schema<paceline::data::Cifar100Config> {
       "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path", "The archive, or the folder of the archive or its files.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::MnistConfig> {
+  using Config = data::MnistConfig;
+  static constexpr std::string_view name = "mnist";
+  static constexpr std::string_view summary =
+      "MNIST, Fashion-MNIST and others in their form: idx files, compressed or not.";
+  static constexpr std::string_view paper =
+      "LeCun et al., Gradient-Based Learning Applied to Document Recognition, 1998";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path",
+            "The folder of train-images-idx3-ubyte and the three other files, or of raw/.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::NpyConfig> {
+  using Config = data::NpyConfig;
+  static constexpr std::string_view name = "npy";
+  static constexpr std::string_view summary =
+      "NumPy's arrays of uint8 images and integer labels, mapped into memory.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder of the .npy files."),
+      field(&Config::train_images, "train_images",
+            "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
+      field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),
+      field(&Config::val_images, "val_images", "Validation images.", NotEmpty{}),
+      field(&Config::val_labels, "val_labels", "Validation labels.", NotEmpty{}),
+      field(&Config::classes, "classes",
+            "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
 };
 
 template <>

@@ -176,6 +176,26 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
       }
       data::write_tar(folder.path() / fmt::format("data/{}-0000.tar", split), members);
     }
+  } else if (name == "mnist") {
+    for (const std::string split : {"train", "t10k"}) {
+      folder.write(fmt::format("data/{}-images-idx3-ubyte", split),
+                   std::string("\0\0\x08\x03\0\0\0\x0E\0\0\0\x1C\0\0\0\x1C", 16) +
+                       cifar_records(4, 0).substr(0, 14 * 28 * 28));
+      folder.write(fmt::format("data/{}-labels-idx1-ubyte", split),
+                   std::string("\0\0\x08\x01\0\0\0\x0E\0\1\2\3\0\1\2\3\0\1\2\3\0\1", 22));
+    }
+  } else if (name == "npy") {
+    const auto array = [](const std::string& type, const std::string& shape) {
+      const std::string dict =
+          fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}\n", type, shape);
+      return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(dict.size()) + '\0' + dict;
+    };
+    for (const std::string split : {"train", "val"}) {
+      folder.write(fmt::format("data/{}_images.npy", split),
+                   array("|u1", "14, 32, 32, 3") + cifar_records(14, 0));
+      folder.write(fmt::format("data/{}_labels.npy", split),
+                   array("|u1", "14,") + std::string("\0\1\2\3\0\1\2\3\0\1\2\3\0\1", 14));
+    }
   } else if (name == "cifar10") {
     for (int i = 1; i <= 5; ++i)
       folder.write(fmt::format("data/data_batch_{}.bin", i), cifar_records(3, 1));

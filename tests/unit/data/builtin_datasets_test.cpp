@@ -16,6 +16,8 @@ TEST(BuiltinDatasets, NeedAPath) {
   EXPECT_THROW(open(ImageFolderConfig{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Ilsvrc2012Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(WebDatasetConfig{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(MnistConfig{}, Split::kVal), base::ConfigError);
+  EXPECT_THROW(open(NpyConfig{}, Split::kVal), base::ConfigError);
   EXPECT_THROW(open(Cifar10Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Cifar100Config{}, Split::kVal), base::ConfigError);
 }
@@ -66,6 +68,19 @@ TEST(BuiltinDatasets, WebDatasetTakesItsSettings) {
   EXPECT_EQ(open(config, Split::kTrain)->label(1), 3);
 }
 
+TEST(BuiltinDatasets, NpyTakesItsSettings) {
+  NpyConfig config;
+  config.path = PACELINE_GOLDEN_DIR "/npy";
+  config.train_images = "rgb.npy";
+  config.train_labels = "labels_i1.npy";
+  config.val_images = "planes.npy";
+  config.val_labels = "labels_u2.npy";
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 3);
+  config.classes = 301;
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 301);
+  EXPECT_EQ(open(config, Split::kVal)->label(1), 300);
+}
+
 TEST(BuiltinDatasets, SyntheticSplitsDiffer) {
   SyntheticConfig config;
   config.num_samples = 30;
@@ -87,6 +102,8 @@ TEST(BuiltinDatasets, EachHasASchema) {
   EXPECT_EQ(config::describe<ImageFolderConfig>().name, "image_folder");
   EXPECT_EQ(config::describe<Ilsvrc2012Config>().name, "ilsvrc2012");
   EXPECT_EQ(config::describe<WebDatasetConfig>().name, "webdataset");
+  EXPECT_EQ(config::describe<MnistConfig>().name, "mnist");
+  EXPECT_EQ(config::describe<NpyConfig>().name, "npy");
   EXPECT_EQ(config::describe<Cifar10Config>().name, "cifar10");
   EXPECT_EQ(config::describe<Cifar100Config>().name, "cifar100");
   EXPECT_EQ(config::describe<SyntheticConfig>().name, "synthetic");

@@ -6,6 +6,8 @@ namespace {
 /// The deviations are those of all pixels, not the widespread means of the images' deviations.
 constexpr NormalizeConfig kCifar = {{0.4914, 0.4822, 0.4465}, {0.2470, 0.2435, 0.2616}};
 
+constexpr NormalizeConfig kMnist = {{0.1307, 0.1307, 0.1307}, {0.3081, 0.3081, 0.3081}};
+
 }  // namespace
 
 std::vector<TransformConfig> imagenet_train(int size) {
@@ -21,5 +23,9 @@ std::vector<TransformConfig> cifar_train() {
 }
 
 std::vector<TransformConfig> cifar_eval() { return {CenterCropConfig{.size = 32}, kCifar}; }
+
+std::vector<TransformConfig> mnist(int size) {
+  return {ResizeConfig{.size = size}, CenterCropConfig{.size = size}, kMnist};
+}
 
 }  // namespace paceline::data

@@ -14,5 +14,7 @@ std::vector<TransformConfig> imagenet_eval(int resize = 256, int crop = 224);
 std::vector<TransformConfig> cifar_train();
 /// CIFAR's normalisation of the 32 x 32 image.
 std::vector<TransformConfig> cifar_eval();
+/// MNIST's normalisation, in training too: a turned digit is another one.
+std::vector<TransformConfig> mnist(int size = 28);
 
 }  // namespace paceline::data

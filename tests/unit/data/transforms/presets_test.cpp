@@ -28,6 +28,24 @@ TEST(Presets, CifarEvaluationOnlyNormalizes) {
   }
 }
 
+TEST(Presets, MnistNormalisesAndScalesOnDemand) {
+  StoredSample sample;
+  sample.width = sample.height = 28;
+  sample.bytes.resize(3 * 28 * 28);
+  for (std::size_t i = 0; i < sample.bytes.size(); ++i) {
+    sample.bytes[i] = static_cast<std::uint8_t>(i * 7);
+  }
+  const TransformPipeline pipeline(mnist());
+  TransformScratch scratch;
+  std::vector<float> floats(3 * 28 * 28);
+  pipeline.run(sample, {1, 2, 3}, scratch, {floats.data()});
+  const NormalizeTable table({{0.1307, 0.1307, 0.1307}, {0.3081, 0.3081, 0.3081}});
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    EXPECT_EQ(floats[i], table.value(static_cast<int>(i % 3), sample.bytes[i]));
+  }
+  EXPECT_EQ(TransformPipeline(mnist(32)).output_size(), (ImageSize{32, 32}));
+}
+
 TEST(Presets, EvaluationDrawsNothing) {
   const TransformPipeline pipeline(imagenet_eval());
   Plan first;
