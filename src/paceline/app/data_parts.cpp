@@ -1,5 +1,6 @@
 #include "paceline/app/data_parts.h"
 
+#include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
 
 #include <c10/core/CPUAllocator.h>
@@ -36,6 +37,11 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
   const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
   part.dataset = opened ? std::move(opened) : plan->open(split);
+  const auto subset_size = data::parse_subset_size(recipe.data.subset);
+  if (split == data::Split::kTrain && subset_size) {
+    part.dataset =
+        data::make_subset(std::move(part.dataset), *subset_size, recipe.data.subset_seed);
+  }
   part.pipeline = std::make_unique<data::TransformPipeline>(
       transforms_of(recipe.data, registries, *plan, split));
   return part;

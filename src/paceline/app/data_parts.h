@@ -26,8 +26,8 @@ struct DataPlace {
   tensor::Device* device = nullptr;  ///< that batches are copied to; nullptr: none
 };
 
-/// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
-/// ConfigError.
+/// Opens one split, unless the caller has done so, takes data.subset of the training split, and
+/// builds the transforms. Throws DataError, ConfigError.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 

@@ -1,5 +1,8 @@
 #include "paceline/app/recipe.h"
 
+#include "paceline/base/error.h"
+#include "paceline/data/subset.h"
+
 void paceline::config::Schema<paceline::app::DataSection>::validate(const Section& value,
                                                                     Problems& problems) {
   if (value.global_batch_size && value.batch_size_per_rank) {
@@ -7,5 +10,10 @@ void paceline::config::Schema<paceline::app::DataSection>::validate(const Sectio
                  fmt::format("give either data.global_batch_size ({}: over all ranks) or "
                              "data.batch_size_per_rank ({}: times the number of ranks), not both",
                              *value.global_batch_size, *value.batch_size_per_rank));
+  }
+  try {
+    data::parse_subset_size(value.subset);
+  } catch (const base::ConfigError& error) {
+    problems.add("subset", error.what());
   }
 }

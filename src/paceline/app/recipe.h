@@ -29,6 +29,8 @@ struct ModelSection {
 
 struct DataSection {
   config::Component source{"image_folder"};
+  std::string subset = "full";
+  std::uint64_t subset_seed = 0;
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> batch_size_per_rank;
   bool drop_last = false;
@@ -119,6 +121,12 @@ struct paceline::config::Schema<paceline::app::DataSection> {
   static constexpr std::string_view summary = "The images, how they are augmented and batched.";
   static constexpr auto fields = std::tuple{
       inline_component(&Section::source, "dataset", "The data set."),
+      field(
+          &Section::subset, "subset",
+          "Training samples: full, tiny (1,000), small (10,000), medium (100,000), large (500,000) "
+          "or a number; drawn evenly over the classes, the same in every format."),
+      field(&Section::subset_seed, "subset_seed",
+            "Which samples a subset has; apart from run.seed, so that runs can share it."),
       field(&Section::global_batch_size, "global_batch_size",
             "Samples per optimizer step over all ranks; 256 if neither batch size is given.",
             AtLeast{1}),

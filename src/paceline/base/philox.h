@@ -20,6 +20,7 @@ enum class DrawPurpose : std::uint32_t {
   kTest = 8,
   kGradientCompression = 9,
   kNestedOrder = 10,
+  kSubset = 11,
 };
 
 /// Philox4x32-10, a counter-based generator: the same key gives the same draws on any machine,

@@ -51,6 +51,7 @@ constexpr ForeignName kNames[] = {
     {"data_path", "data.path", "", ""},
     {"dataset_path", "data.path", "", ""},
     {"imagenet_path", "data.path", "", ""},
+    {"data_subset", "data.subset", "", ""},
     {"dataset", "data.name", "", ""},
     {"datamodule", "data.name", "", ""},
     {"img_size", "data.image_size", "", ""},

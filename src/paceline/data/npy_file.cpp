@@ -66,7 +66,7 @@ class NpyHeader {
     expect('\'');
     const std::size_t end = rest_.find('\'');
     if (end == std::string_view::npos) fail();
-    const std::string text(rest_.substr(0, end));
+    std::string text(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return text;
   }
@@ -98,7 +98,7 @@ class NpyHeader {
 std::pair<std::string_view, std::string_view> split_npy(std::string_view file,
                                                         const std::string& name) {
   if (!file.starts_with(kNpyMagic) || file.size() < 12) refuse_npy(name, "not a .npy file");
-  const int version = file[6];
+  const int version = static_cast<unsigned char>(file[6]);
   if (version < 1 || version > 3) {
     refuse_npy(name, fmt::format("a .npy file of version {}, expected 1 to 3", version));
   }
@@ -141,6 +141,7 @@ std::vector<std::int64_t> widen(const NpyArray& array) {
     if (!std::in_range<std::int64_t>(value)) {
       refuse_npy(array.name, fmt::format("value {} is too large: {}", i, value));
     }
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): an int8_t is a number here, no letter
     values[i] = static_cast<std::int64_t>(value);
   }
   return values;

@@ -31,6 +31,7 @@ RawDataset::RawDataset(RawImages images, std::vector<std::int64_t> labels, int n
 
 std::vector<std::string> RawDataset::class_names() const {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(num_classes_));
   for (int i = 0; i < num_classes_; ++i) names.push_back(std::to_string(i));
   return names;
 }

@@ -41,6 +41,17 @@ TEST(Recipe, ComponentsTakeTheirOwnKeysBesideTheSectionsKeys) {
   EXPECT_TRUE(recipe.data.drop_last);
 }
 
+TEST(Recipe, TakesSubsetsByNameAndNumber) {
+  EXPECT_EQ(bind_text("data: {subset: 25000}").data.subset, "25000");
+  EXPECT_EQ(bind_text("data: {subset: tiny}").data.subset, "tiny");
+  try {
+    bind_text("data: {subset: huge}");
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("data.subset is 'huge', expected full, tiny"));
+  }
+}
+
 TEST(Recipe, RefusesTwoBatchSizes) {
   try {
     bind_text("data: {global_batch_size: 64, batch_size_per_rank: 8}");
