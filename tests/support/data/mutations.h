@@ -5,7 +5,11 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <string>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace paceline::data {
 
@@ -38,6 +42,27 @@ inline void mutate(std::string& bytes, std::mt19937& random) {
     }
   }
 }
+
+/// A file in memory, which costs no disk's time to write again and again.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(::memfd_create("fuzzed", MFD_CLOEXEC)) {}
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  /// Replaces the content; returns the path under which it can be opened.
+  std::string write(const std::string& content) const {
+    if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, content.data(), content.size(),
+                                                     0) != static_cast<ssize_t>(content.size())) {
+      throw std::runtime_error("cannot write to memory");
+    }
+    return "/proc/self/fd/" + std::to_string(descriptor_);
+  }
+
+ private:
+  int descriptor_;
+};
 
 /// Calls `work` with generators of other seeds, 2,000 times, or, in the soak tests, for as long as
 /// PACELINE_FUZZ_SECONDS says. Returns how often.

@@ -3,7 +3,6 @@
 #include "paceline/base/error.h"
 #include "support/data/mutations.h"
 #include "support/data/test_images.h"
-#include "support/temp_folder.h"
 
 #include <numeric>
 
@@ -12,7 +11,6 @@
 namespace paceline::data {
 namespace {
 
-using paceline::test::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -63,17 +61,16 @@ TEST(NpyFile, SaysWhatItCannotTake) {
 }
 
 TEST(NpyFile, FindsTruncation) {
-  const TempFolder folder;
+  const MemoryFile memory;
   const std::vector<std::uint8_t> sound = read_bytes(golden_npy("rgb.npy"));
   for (std::size_t size = 0; size < sound.size(); ++size) {
-    const auto file =
-        folder.write("cut.npy", {sound.begin(), sound.begin() + static_cast<std::ptrdiff_t>(size)});
+    const std::string file = memory.write({sound.begin(), sound.begin() + static_cast<long>(size)});
     EXPECT_THROW(open_npy(file), base::DataError) << size;
   }
 }
 
 TEST(NpyFileFuzz, StaysInsideTheFile) {
-  const TempFolder folder;
+  const MemoryFile memory;
   const std::vector<std::uint8_t> sound = read_bytes(golden_npy("labels_i4.npy"));
   int refused = 0;
   const int count = repeat_fuzzing([&](std::mt19937& random) {
@@ -84,7 +81,7 @@ TEST(NpyFileFuzz, StaysInsideTheFile) {
     bytes[8] = static_cast<char>(bytes[8] - static_cast<int>(num_blanks));
     mutate(bytes, random);
     try {
-      const NpyArray array = open_npy(folder.write("mutated.npy", bytes));
+      const NpyArray array = open_npy(memory.write(bytes));
       ASSERT_LE(array.bytes.size(), bytes.size());
       npy_integers(array);
     } catch (const base::DataError&) {

@@ -197,12 +197,12 @@ TEST_F(RangeIndexFile, FuzzGivesNoWrongValue) {
   ASSERT_TRUE(make(1500).save(file_));
   std::ifstream stream(file_, std::ios::binary);
   const std::string sound{std::istreambuf_iterator<char>(stream), {}};
+  const MemoryFile memory;
   int num_loaded = 0;
   const int count = repeat_fuzzing([&](std::mt19937& random) {
     std::string bytes = sound;
     mutate(bytes, random);
-    folder_.write("cache/.index", bytes);
-    const std::optional<RangeIndex> index = load();
+    const auto index = RangeIndex::load(memory.write(bytes), folder_.path(), "key");
     if (!index) return;
     ++num_loaded;
     try {

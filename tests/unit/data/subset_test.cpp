@@ -103,10 +103,10 @@ TEST(Subset, SharesAreProportionalWithTheLargestRemaindersRoundedUp) {
   EXPECT_EQ(counts_of(*subset_of(samples_of({1, 2, 3}), 5)), (std::vector<int>{1, 2, 2}));
 }
 
-TEST(Subset, ATinyImageNetHasOneOfEachClass) {
-  std::vector<int> sizes(1000, 1300);
-  for (std::size_t i = 0; i < 105; ++i) sizes[i * 9] = 732 + static_cast<int>(i) * 5;
-  EXPECT_EQ(counts_of(*subset_of(samples_of(sizes), 1000)), std::vector<int>(1000, 1));
+TEST(Subset, AsManyAsClassesAreOneOfEach) {
+  std::vector<int> sizes(100, 1300);  // as ImageNet's
+  for (std::size_t i = 0; i < 10; ++i) sizes[i * 9] = 732 + static_cast<int>(i) * 50;
+  EXPECT_EQ(counts_of(*subset_of(samples_of(sizes), 100)), std::vector<int>(100, 1));
 }
 
 TEST(Subset, HoldsDistinctSamplesInTheOrderOfTheWhole) {
