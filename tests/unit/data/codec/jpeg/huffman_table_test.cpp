@@ -1,0 +1,130 @@
+#include "paceline/data/codec/jpeg/huffman_table.h"
+
+#include "support/data/jpeg_images.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data::jpeg {
+namespace {
+
+Header header_of(const JpegKind& kind) {
+  Header header;
+  EXPECT_TRUE(parse_header(make_jpeg({64, 64}, kind, 1), header));
+  return header;
+}
+
+/// What the symbols of a table's index are, one at a time, until `max_symbols` or the end of a
+/// block are taken or the next code is not within the index.
+struct Reading {
+  int length = 0;
+  int advance = 0;
+  int num_symbols = 0;
+  int last_value_bits = 0;
+};
+
+Reading read_symbols(const CodeFinder& finder, std::uint32_t bits, int num_bits, int max_symbols) {
+  Reading reading;
+  while (reading.num_symbols < max_symbols && reading.length < num_bits) {
+    const int left = num_bits - reading.length;
+    const std::uint32_t prefix = ((bits << (32 - left)) >> 16);
+    const int length = finder.length(prefix);
+    if (length == 0 || length > left) break;
+    const int symbol = finder.symbol(prefix, length);
+    const bool is_end = symbol % 16 == 0 && symbol != 0xF0;
+    if (!is_end && max_symbols > 2 && reading.advance + symbol / 16 + 1 >= 64) break;
+    reading.length += length + symbol % 16;
+    reading.advance += is_end ? AcTable::kEnded : symbol / 16 + 1;
+    reading.last_value_bits = symbol % 16;
+    ++reading.num_symbols;
+    if (is_end) break;
+  }
+  return reading;
+}
+
+class AcTableOf : public testing::TestWithParam<bool> {};
+
+TEST_P(AcTableOf, TakesTheSymbolsThatFit) {
+  const Header header = header_of({.has_own_codes = GetParam()});
+  for (const std::size_t index : {std::size_t{0}, std::size_t{1}}) {
+    const auto table = std::make_unique<AcTable>();
+    ASSERT_TRUE(table->build(header.ac_codes[index]));
+    int pairs = 0;
+    for (std::uint32_t bits = 0; bits < table->entries.size(); ++bits) {
+      const AcTable::Entry& entry = table->entries[bits];
+      const Reading expected = read_symbols(table->finder, bits, AcTable::kBits, 2);
+      ASSERT_EQ(entry.length, expected.length) << bits;
+      ASSERT_EQ(entry.advance, expected.num_symbols > 0 ? expected.advance : AcTable::kUnknown);
+      ASSERT_EQ(entry.last_num_bits, expected.last_value_bits) << bits;
+      pairs += expected.num_symbols == 2 ? 1 : 0;
+    }
+    EXPECT_GT(pairs, 200);
+    for (std::uint32_t bits = 0; bits < table->skip_entries.size(); ++bits) {
+      const AcTable::SkipEntry& entry = table->skip_entries[bits];
+      const Reading expected = read_symbols(table->finder, bits, AcTable::kSkipBits, 100);
+      ASSERT_EQ(entry.length, expected.length) << bits;
+      ASSERT_EQ(entry.advance, expected.num_symbols > 0 ? expected.advance : AcTable::kUnknown);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Codes, AcTableOf, testing::Bool());
+
+HuffmanCode code_of(std::initializer_list<int> counts) {
+  HuffmanCode code;
+  std::ranges::copy(counts, code.counts.begin());
+  code.is_defined = true;
+  return code;
+}
+
+TEST(CodeFinder, RefusesWhatLibjpegRefuses) {
+  CodeFinder finder;
+  EXPECT_TRUE(finder.build(code_of({1, 1})));
+  EXPECT_TRUE(finder.build(code_of({})));
+  EXPECT_FALSE(finder.build(code_of({2})));        // a code of ones only
+  EXPECT_FALSE(finder.build(code_of({1, 2})));     // likewise
+  EXPECT_FALSE(finder.build(code_of({0, 0, 9})));  // more codes than there is room for
+}
+
+TEST(CodeFinder, FindsNoCodeWhereThereIsNone) {
+  CodeFinder finder;
+  ASSERT_TRUE(finder.build(code_of({1, 1})));
+  EXPECT_EQ(finder.length(0x7FFF), 1);
+  EXPECT_EQ(finder.length(0x8000), 2);
+  EXPECT_EQ(finder.length(0xC000), 0);
+}
+
+TEST(DcTable, RefusesSymbolsThatAreNoNumberOfBits) {
+  const auto table = std::make_unique<DcTable>();
+  HuffmanCode code = code_of({0, 2});
+  code.symbols[1] = 15;
+  EXPECT_TRUE(table->build(code));
+  code.symbols[1] = 16;
+  EXPECT_FALSE(table->build(code));
+}
+
+TEST(TableCache, KeepsTheTablesOfTheLastCodes) {
+  TableCache<DcTable> cache;
+  const DcTable* first = cache.find(code_of({0, 1}));
+  const DcTable* second = cache.find(code_of({0, 2}));
+  EXPECT_NE(first, second);
+  EXPECT_EQ(cache.find(code_of({0, 1})), first);
+  EXPECT_EQ(cache.find(code_of({2})), nullptr);
+  EXPECT_EQ(cache.find(code_of({2})), nullptr);
+  for (int count = 1; count < 20; ++count) {
+    const DcTable* table = cache.find(code_of({0, 0, 0, 0, 0, count}));
+    ASSERT_NE(table, nullptr);
+    EXPECT_EQ(table->finder.limits[6], static_cast<std::uint32_t>(count) << 10);
+  }
+}
+
+TEST(SignedValue, IsNegativeWithALeadingZero) {
+  EXPECT_EQ(signed_value(0, 0), 0);
+  EXPECT_EQ(signed_value(0, 1), -1);
+  EXPECT_EQ(signed_value(1, 1), 1);
+  EXPECT_EQ(signed_value(0, 3), -7);
+  EXPECT_EQ(signed_value(3, 3), -4);
+  EXPECT_EQ(signed_value(4, 3), 4);
+}
+
+}  // namespace
+}  // namespace paceline::data::jpeg
