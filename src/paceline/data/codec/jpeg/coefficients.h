@@ -3,6 +3,7 @@
 #include "paceline/data/codec/jpeg/header.h"
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace paceline::data::jpeg {
@@ -28,8 +29,11 @@ class CoefficientRow {
       line_[i] = static_cast<std::size_t>(columns * header.components[i].columns);
       count += line_[i] * static_cast<std::size_t>(header.components[i].rows);
     }
+    count_ = count;
     if (blocks_.size() < count) blocks_.resize(count);
   }
+  /// Makes all coefficients zero.
+  void clear() { std::memset(blocks_.data(), 0, count_ * sizeof(Block)); }
 
   int first_column() const { return first_column_; }
   int columns() const { return columns_; }
@@ -42,6 +46,7 @@ class CoefficientRow {
  private:
   int first_column_ = 0;
   int columns_ = 0;
+  std::size_t count_ = 0;
   std::array<std::size_t, kMaxComponents> begin_{};
   std::array<std::size_t, kMaxComponents> line_{};
   std::vector<Block> blocks_;

@@ -111,29 +111,44 @@ HWY_INLINE void transform_lines(CoefficientVector (&v)[kBlockSide]) {
   const WideVector odd_second = add_products(zero_wide(), odd_in, idct::kOdd.b, idct::kOdd.c);
   const PairVector outer(kHalf ? zero : v[7], v[1]);
   const PairVector inner(kHalf ? zero : v[5], v[3]);
-  const WideVector middle[4] = {sum + even_first, difference + even_second,
-                                difference - even_second, sum - even_first};
-  const WideVector side[4] = {add_products(odd_second, outer, idct::kOuter.b, idct::kOuter.c),
-                              add_products(odd_first, inner, idct::kInner.b, idct::kInner.c),
-                              add_products(odd_second, inner, idct::kInner.a, idct::kInner.b),
-                              add_products(odd_first, outer, idct::kOuter.a, idct::kOuter.b)};
-  for (int i = 0; i < 4; ++i) {
-    v[i] = descaled<kShift>(middle[i] + side[i]);
-    v[7 - i] = descaled<kShift>(middle[i] - side[i]);
-  }
+  const auto finish = [](const WideVector& middle, const WideVector& side, CoefficientVector& out,
+                         CoefficientVector& mirrored) HWY_ATTR {
+    out = descaled<kShift>(middle + side);
+    mirrored = descaled<kShift>(middle - side);
+  };
+  const WideVector side0 = add_products(odd_second, outer, idct::kOuter.b, idct::kOuter.c);
+  const WideVector side1 = add_products(odd_first, inner, idct::kInner.b, idct::kInner.c);
+  const WideVector side2 = add_products(odd_second, inner, idct::kInner.a, idct::kInner.b);
+  const WideVector side3 = add_products(odd_first, outer, idct::kOuter.a, idct::kOuter.b);
+  finish(sum + even_first, side0, v[0], v[7]);
+  finish(difference + even_second, side1, v[1], v[6]);
+  finish(difference - even_second, side2, v[2], v[5]);
+  finish(sum - even_first, side3, v[3], v[4]);
 }
 
-/// Transposes the 8 x 8 numbers in each 128 bits: three times the same shuffle of eight vectors.
-HWY_INLINE void transpose_lines(CoefficientVector (&v)[kBlockSide]) {
+/// The card players' shuffle of all numbers in each 128 bits; three make a transposition.
+HWY_INLINE void shuffle_lines(CoefficientVector (&v)[kBlockSide]) {
   const Coefficients d;
-  for (int round = 0; round < 3; ++round) {
-    CoefficientVector shuffled[kBlockSide];
-    for (int i = 0; i < 4; ++i) {
-      shuffled[2 * i] = hn::InterleaveLower(d, v[i], v[i + 4]);
-      shuffled[2 * i + 1] = hn::InterleaveUpper(d, v[i], v[i + 4]);
-    }
-    for (int i = 0; i < kBlockSide; ++i) v[i] = shuffled[i];
-  }
+  const auto v1 = v[1];
+  const auto v2 = v[2];
+  const auto v3 = v[3];
+  const auto v4 = v[4];
+  const auto v5 = v[5];
+  const auto v6 = v[6];
+  v[1] = hn::InterleaveUpper(d, v[0], v4);
+  v[0] = hn::InterleaveLower(d, v[0], v4);
+  v[2] = hn::InterleaveLower(d, v1, v5);
+  v[3] = hn::InterleaveUpper(d, v1, v5);
+  v[4] = hn::InterleaveLower(d, v2, v6);
+  v[5] = hn::InterleaveUpper(d, v2, v6);
+  v[6] = hn::InterleaveLower(d, v3, v[7]);
+  v[7] = hn::InterleaveUpper(d, v3, v[7]);
+}
+
+HWY_INLINE void transpose_lines(CoefficientVector (&v)[kBlockSide]) {
+  shuffle_lines(v);
+  shuffle_lines(v);
+  shuffle_lines(v);
 }
 
 /// Two columns of samples, their rows alternating, as bytes.
@@ -190,15 +205,21 @@ template <bool kHalf>
 HWY_INLINE bool transform_group(const Block* const* blocks, const Quantisers& quantisers,
                                 std::uint8_t* target, std::ptrdiff_t stride) {
   const Coefficients d;
-  CoefficientVector v[kBlockSide];
-  constexpr int kRows = kHalf ? 4 : kBlockSide;
-  for (int row = 0; row < kRows; ++row) {
+  const auto load = [&](int row) HWY_ATTR {
     const auto multipliers = hn::LoadDup128(d, quantisers.values.data() + kBlockSide * row);
-    v[row] = hn::Mul(load_block_rows(d, blocks, row), multipliers);
-  }
+    return hn::Mul(load_block_rows(d, blocks, row), multipliers);
+  };
+  const auto zero = hn::Zero(d);
+  CoefficientVector v[kBlockSide] = {load(0),
+                                     load(1),
+                                     load(2),
+                                     load(3),
+                                     kHalf ? zero : load(4),
+                                     kHalf ? zero : load(5),
+                                     kHalf ? zero : load(6),
+                                     kHalf ? zero : load(7)};
   const auto kept = hn::ShiftRight<idct::kKeptBits>(hn::ShiftLeft<idct::kKeptBits>(v[0]));
   if (!hn::AllTrue(d, hn::Eq(kept, v[0]))) return false;
-  for (int row = kRows; row < kBlockSide; ++row) v[row] = hn::Zero(d);
   transform_lines<idct::kColumnShift, kHalf>(v);
   transpose_lines(v);
   transform_lines<idct::kRowShift, kHalf>(v);

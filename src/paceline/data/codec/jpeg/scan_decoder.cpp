@@ -3,7 +3,6 @@
 #include "paceline/base/error.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace paceline::data::jpeg {
 namespace {
@@ -202,6 +201,7 @@ bool ScanDecoder::decode(CoefficientRow& row) {
   for (BlockPlan& block : std::span(plan_).first(num_blocks_)) {
     block.target = row.line(block.component, block.row) + block.column;
   }
+  row.clear();
   return pass<true>(row.columns());
 }
 
@@ -231,7 +231,6 @@ bool ScanDecoder::pass_within_segment(int num_mcus) {
       std::int16_t* values = nullptr;
       if constexpr (kKept) {
         values = block.target->values;
-        std::memset(values, 0, sizeof(block.target->values));
       }
       const int end = take_block<kKept>(reader, *block.ac, values);
       if (end == 0) return false;
