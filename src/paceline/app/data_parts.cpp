@@ -32,16 +32,19 @@ std::shared_ptr<void> allocate_as_tensor(std::size_t size_bytes) {
 
 }  // namespace
 
+std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
+                                            data::Split split) {
+  auto dataset = registries.datasets.build(recipe.data.source)->open(split);
+  const auto subset_size = data::parse_subset_size(recipe.data.subset);
+  if (split != data::Split::kTrain || !subset_size) return dataset;
+  return data::make_subset(std::move(dataset), *subset_size, recipe.data.subset_seed);
+}
+
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened) {
   const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
-  part.dataset = opened ? std::move(opened) : plan->open(split);
-  const auto subset_size = data::parse_subset_size(recipe.data.subset);
-  if (split == data::Split::kTrain && subset_size) {
-    part.dataset =
-        data::make_subset(std::move(part.dataset), *subset_size, recipe.data.subset_seed);
-  }
+  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split);
   part.pipeline = std::make_unique<data::TransformPipeline>(
       transforms_of(recipe.data, registries, *plan, split));
   return part;

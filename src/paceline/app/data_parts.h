@@ -26,8 +26,12 @@ struct DataPlace {
   tensor::Device* device = nullptr;  ///< that batches are copied to; nullptr: none
 };
 
-/// Opens one split, unless the caller has done so, takes data.subset of the training split, and
-/// builds the transforms. Throws DataError, ConfigError.
+/// Opens one split; of the training split, data.subset. Throws DataError, ConfigError.
+std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
+                                            data::Split split);
+
+/// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
+/// ConfigError.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 

@@ -167,7 +167,7 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
   std::vector<std::string> notes;
   config::Node learnt = config::Node::map();
   if (!loaded.written.find_path("model.num_classes")) {
-    train_set = registries.datasets.build(loaded.value.data.source)->open(data::Split::kTrain);
+    train_set = open_dataset(loaded.value, registries, data::Split::kTrain);
     learnt.set("model", config::Node::map())
         .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
   }

@@ -1,43 +1,78 @@
+#include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
+#include "paceline/cli/data_commands.h"
+#include "paceline/cli/work_progress.h"
 #include "paceline/data/synth.h"
 
-#include <mutex>
+#include <algorithm>
+#include <array>
 
 namespace paceline::cli {
+namespace {
+
+constexpr std::array kDataCommands{
+    DataCommand{"synth", "write a JPEG image folder of textured shapes, to try things with",
+                run_data_synth},
+    DataCommand{"info", "count, measure and describe a data set", run_data_info},
+    DataCommand{"verify", "read and decode all of a data set; list every damaged file",
+                run_data_verify},
+    DataCommand{"pack", "write a data set, or a subset of it, as a packed one", run_data_pack},
+};
+
+void print_help() {
+  fmt::print("usage: paceline data COMMAND ...\n\n");
+  for (const DataCommand& command : kDataCommands)
+    fmt::print("  {:<8}{}\n", command.name, command.summary);
+  fmt::print("\n`paceline data COMMAND --help` tells more.\n");
+}
+
+}  // namespace
 
 int run_data(const std::vector<std::string>& arguments) {
+  if (arguments.empty())
+    throw base::ConfigError("data wants a command; `paceline data --help` lists them");
+  if (arguments[0] == "--help" || arguments[0] == "-h") {
+    print_help();
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const DataCommand& command : kDataCommands) {
+    if (command.name == arguments[0]) return command.run({arguments.begin() + 1, arguments.end()});
+    names.emplace_back(command.name);
+  }
+  const std::string nearest = base::nearest_name(arguments[0], names);
+  throw base::ConfigError(fmt::format("there is no command 'data {}'; {}", arguments[0],
+                                      nearest.empty() ? "`paceline data --help` lists them"
+                                                      : fmt::format("did you mean {}?", nearest)));
+}
+
+int run_data_synth(const std::vector<std::string>& arguments) {
   data::SynthOptions options;
   int num_threads = 0;
-  CLI::App app("Make data sets.", "data");
-  app.require_subcommand(1);
-  CLI::App* synth = app.add_subcommand(
-      "synth", "Write a JPEG image folder of textured shapes, the same for the same options");
-  synth->add_option("path", options.path, "The folder to write; must be absent or empty")
-      ->required();
-  synth->add_option("--classes", options.classes, "Number of classes")->capture_default_str();
-  synth->add_option("--train-per-class", options.train_per_class, "Training images per class")
+  CLI::App app("Write a JPEG image folder of textured shapes, the same for the same options.",
+               "data synth");
+  app.add_option("path", options.path, "The folder to write; must be absent or empty")->required();
+  app.add_option("--classes", options.classes, "Number of classes")->capture_default_str();
+  app.add_option("--train-per-class", options.train_per_class, "Training images per class")
       ->capture_default_str();
-  synth->add_option("--val-per-class", options.val_per_class, "Validation images per class")
+  app.add_option("--val-per-class", options.val_per_class, "Validation images per class")
       ->capture_default_str();
-  synth->add_option("--min-size", options.min_size, "Shortest side in pixels")
-      ->capture_default_str();
-  synth->add_option("--max-size", options.max_size, "Longest side in pixels")
-      ->capture_default_str();
-  synth->add_option("--quality", options.quality, "JPEG quality")->capture_default_str();
-  synth->add_option("--seed", options.seed, "The images are a function of it")
-      ->capture_default_str();
-  synth->add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
+  app.add_option("--min-size", options.min_size, "Shortest side in pixels")->capture_default_str();
+  app.add_option("--max-size", options.max_size, "Longest side in pixels")->capture_default_str();
+  app.add_option("--quality", options.quality, "JPEG quality")->capture_default_str();
+  app.add_option("--seed", options.seed, "The images are a function of it")->capture_default_str();
+  app.add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
   if (!parse_arguments(app, arguments)) return 0;
-
-  std::int64_t last_tenth = 0;
-  const auto progress = [&](std::int64_t done, std::int64_t total) {
-    if (done * 10 / total <= last_tenth) return;
-    last_tenth = done * 10 / total;
-    base::log_info("{} of {} images", done, total);
-  };
-  const bool is_new = data::synthesize_image_folder(options, num_threads, progress);
+  bool is_new = false;
+  {
+    WorkProgress progress("images");
+    is_new = data::synthesize_image_folder(
+        options, num_threads,
+        [&](std::int64_t done, std::int64_t total) { progress.update(done, total); });
+  }
   base::log_info("{} {}", options.path, is_new ? "is written" : "holds this data set already");
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "paceline/data/imagenet/ilsvrc2012.h"
 #include "paceline/data/mnist.h"
 #include "paceline/data/npy_dataset.h"
+#include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/synthetic.h"
 #include "paceline/data/webdataset.h"
 
@@ -40,6 +41,12 @@ std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split) {
   return open_webdataset({config.path, is_training ? config.train_shards : config.val_shards,
                           config.label_key, config.classes,
                           is_training ? "webdataset-train" : "webdataset-val"});
+}
+
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split) {
+  require_path(config.path, "packed");
+  const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
+  return std::make_unique<PackedDataset>(std::filesystem::path(config.path) / folder);
 }
 
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {

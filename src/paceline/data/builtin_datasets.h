@@ -32,6 +32,12 @@ struct WebDatasetConfig {
   std::optional<int> classes;
 };
 
+struct PackedConfig {
+  std::string path;
+  std::string train_folder = "train";
+  std::string val_folder = "val";
+};
+
 struct Cifar10Config {
   std::string path;
 };
@@ -65,6 +71,7 @@ struct SyntheticConfig {
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
 std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split);
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
 std::unique_ptr<Dataset> open(const MnistConfig& config, Split split);
@@ -130,6 +137,19 @@ struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
             "Key of the class's number in the samples' .json; empty: their .cls holds it."),
       field(&Config::classes, "classes",
             "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::PackedConfig> {
+  using Config = data::PackedConfig;
+  static constexpr std::string_view name = "packed";
+  static constexpr std::string_view summary =
+      "What `paceline data pack` writes: samples in verified shards.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder that holds the training and validation folders."),
+      field(&Config::train_folder, "train_folder", "Name of the training folder."),
+      field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
 };
 
 template <>

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/progress_line.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/launcher/quiet_runs.h"
@@ -15,26 +16,10 @@
 #include <filesystem>
 #include <ranges>
 
-#include <unistd.h>
-
 namespace paceline::launcher {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What is going on: one line that changes on a terminal, a line each in a pipe.
-class Progress {
- public:
-  ~Progress() {
-    if (is_terminal_) std::fputs("\r\033[2K", stderr);
-  }
-  void say(const std::string& text) const {
-    std::fputs((is_terminal_ ? "\r\033[2K" + text : "paceline: " + text + "\n").c_str(), stderr);
-  }
-
- private:
-  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
-};
 
 class ScalingBench {
  public:
@@ -134,7 +119,7 @@ class ScalingBench {
   ScalingOptions options_;
   launch::Environment environment_;
   base::TempDir scratch_{"paceline-scaling"};
-  Progress progress_;
+  base::ProgressLine progress_;
 };
 
 }  // namespace

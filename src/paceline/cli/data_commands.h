@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::cli {
+
+/// One command below `paceline data`.
+struct DataCommand {
+  std::string_view name;
+  std::string_view summary;
+  /// `arguments` are those after the command's name. Returns the exit code; throws base::Error.
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+int run_data_synth(const std::vector<std::string>& arguments);
+int run_data_info(const std::vector<std::string>& arguments);
+int run_data_verify(const std::vector<std::string>& arguments);
+int run_data_pack(const std::vector<std::string>& arguments);
+
+}  // namespace paceline::cli

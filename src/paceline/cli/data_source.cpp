@@ -1,0 +1,59 @@
+#include "paceline/cli/data_source.h"
+
+#include "paceline/app/builtin.h"
+#include "paceline/app/data_parts.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/load.h"
+#include "paceline/config/override.h"
+#include "paceline/config/parse.h"
+#include "paceline/data/dataset_name.h"
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::cli {
+namespace {
+
+bool is_recipe(const std::string& source) {
+  const std::string extension = std::filesystem::path(source).extension().string();
+  return extension == ".yaml" || extension == ".yml";
+}
+
+}  // namespace
+
+void DataSource::add_options(CLI::App& app, bool has_split) {
+  app.add_option("source", source, "A recipe, or the folder or archive of a data set")->required();
+  app.add_option("overrides", overrides, "data.key=value settings of the source");
+  app.add_option(
+      "--format", format,
+      "What the folder is, as `paceline list datasets` names it; left out: what it looks "
+      "like");
+  if (has_split)
+    app.add_option("--split", split, "Which part")
+        ->check(CLI::IsMember({"train", "val"}))
+        ->capture_default_str();
+}
+
+app::Recipe DataSource::recipe(const app::Registries& registries) const {
+  const config::BindContext context{registries.catalogs(), 0};
+  if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
+  const std::string name = format.empty() ? data::dataset_name(source) : format;
+  const nlohmann::json path = std::filesystem::absolute(source).lexically_normal().string();
+  config::Node node =
+      config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
+  config::Problems problems;
+  config::apply_overrides(node, overrides, config::describe<app::Recipe>(), problems);
+  problems.throw_if_any();
+  return config::bind<app::Recipe>(node, context);
+}
+
+std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
+  return app::open_dataset(recipe(registries), registries, split_of(split));
+}
+
+data::Split split_of(const std::string& name) {
+  return name == "val" ? data::Split::kVal : data::Split::kTrain;
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,63 @@
+#include "paceline/data/verify.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/data/codec/image_decoder.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace paceline::data {
+namespace {
+
+constexpr std::int64_t kSamplesPerPiece = 64;
+
+/// What one thread keeps from sample to sample.
+struct Checker {
+  StoredSample sample;
+  ImageDecoder decoder;
+  PixelBuffer pixels;
+
+  /// What is wrong with a sample.
+  std::optional<std::string> problem_of(const Dataset& dataset, std::int64_t index, bool decodes) {
+    try {
+      dataset.get(index, sample);
+      if (sample.width == 0 && decodes) decoder.decode(whole(decoder.open(sample.bytes)), pixels);
+      return std::nullopt;
+    } catch (const base::DataError& error) {
+      const std::string place = dataset.describe(index);
+      const std::string message = error.what();
+      return message.find(place) == std::string::npos ? place + ": " + message : message;
+    }
+  }
+};
+
+}  // namespace
+
+VerifyReport verify(const Dataset& dataset, bool decodes, int num_threads,
+                    const std::function<void(std::int64_t, std::int64_t)>& progress) {
+  VerifyReport report;
+  report.num_samples = dataset.size();
+  std::mutex mutex;  // guards what follows
+  std::vector<std::pair<std::int64_t, std::string>> damaged;
+  std::int64_t done = 0;
+  const std::int64_t pieces = (dataset.size() + kSamplesPerPiece - 1) / kSamplesPerPiece;
+  base::parallel_for(pieces, num_threads, [&](std::int64_t piece) {
+    Checker checker;
+    const std::int64_t end = std::min(dataset.size(), (piece + 1) * kSamplesPerPiece);
+    for (std::int64_t i = piece * kSamplesPerPiece; i < end; ++i) {
+      const std::optional<std::string> problem = checker.problem_of(dataset, i, decodes);
+      const std::lock_guard lock(mutex);
+      if (problem) damaged.emplace_back(i, *problem);
+      report.size_bytes += checker.sample.bytes.size();
+      if (progress) progress(++done, dataset.size());
+    }
+  });
+  std::ranges::sort(damaged);
+  for (auto& [index, problem] : damaged) report.damaged.push_back(std::move(problem));
+  return report;
+}
+
+}  // namespace paceline::data

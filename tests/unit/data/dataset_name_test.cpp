@@ -1,0 +1,56 @@
+#include "paceline/data/dataset_name.h"
+
+#include "paceline/base/error.h"
+#include "support/temp_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using paceline::test::TempFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(DatasetName, IsKnownByWhatLiesThere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"train/cat/1.jpg", "image_folder"},
+      {"val/cat/1.jpg", "image_folder"},
+      {"train/manifest.json", "packed"},
+      {"ILSVRC2012_img_val.tar", "ilsvrc2012"},
+      {"ILSVRC/Data/CLS-LOC/train/n1/a.JPEG", "ilsvrc2012"},
+      {"set-train-000.tar", "webdataset"},
+      {"data_batch_1.bin", "cifar10"},
+      {"data_batch_1", "cifar10"},
+      {"cifar-10-python.tar.gz", "cifar10"},
+      {"cifar-100-binary.tar.gz", "cifar100"},
+      {"cifar-100-python/train", "cifar100"},
+      {"train-images-idx3-ubyte.gz", "mnist"},
+      {"train_images.npy", "npy"},
+  };
+  for (const auto& [file, name] : cases) {
+    const TempFolder folder;
+    folder.write(file, "");
+    EXPECT_EQ(dataset_name(folder.path()), name) << file;
+  }
+}
+
+TEST(DatasetName, OfAnArchiveIsItsOwn) {
+  EXPECT_EQ(dataset_name("somewhere/cifar-10-binary.tar.gz"), "cifar10");
+  EXPECT_EQ(dataset_name("somewhere/cifar-100-python.tar.gz"), "cifar100");
+}
+
+TEST(DatasetName, UnknownFoldersAreToldWhatWasLookedFor) {
+  const TempFolder folder;
+  folder.write("notes.txt", "");
+  EXPECT_THAT([&] { dataset_name(folder.path()); },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr(folder.path().string()), HasSubstr("--format"))));
+  EXPECT_THAT([&] { dataset_name(folder.path() / "absent"); },
+              ThrowsMessage<base::DataError>(HasSubstr("absent")));
+}
+
+}  // namespace
+}  // namespace paceline::data
