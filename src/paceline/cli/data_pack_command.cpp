@@ -18,6 +18,7 @@ namespace paceline::cli {
 namespace {
 
 const std::map<std::string, data::PackMode> kModes{{"files", data::PackMode::kFiles},
+                                                   {"coefficients", data::PackMode::kCoefficients},
                                                    {"pixels", data::PackMode::kPixels}};
 
 /// "I/N", I from 1 to N.
@@ -72,8 +73,11 @@ int run_data_pack(const std::vector<std::string>& arguments) {
   app.add_option("--split", split, "Which part")
       ->check(CLI::IsMember({"all", "train", "val"}))
       ->capture_default_str();
-  app.add_option("--mode", options.mode,
-                 "files: the image files as they are; pixels: decoded, 5 times the bytes")
+  app.add_option(
+         "--mode", options.mode,
+         "files: the image files as they are; coefficients: JPEG files without their entropy "
+         "coding, the same pixels several times faster for 1.5 times the bytes; pixels: "
+         "decoded, 5 times the bytes")
       ->transform(CLI::Transformer(kModes))
       ->default_str("files");
   app.add_option("--shuffle", shuffle_seed,

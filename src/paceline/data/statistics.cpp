@@ -15,7 +15,9 @@ namespace {
 
 std::string format_of(const StoredSample& sample) {
   if (sample.width != 0) return "pixels";
-  if (detect_format(sample.bytes) == ImageFormat::kPng) return "PNG";
+  const ImageFormat format = detect_format(sample.bytes);
+  if (format == ImageFormat::kPng) return "PNG";
+  if (format == ImageFormat::kCoefficients) return "JPEG's coefficients";
   return "JPEG " + describe_jpeg(sample.bytes).value_or("of an unknown kind");
 }
 

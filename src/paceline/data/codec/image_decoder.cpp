@@ -1,9 +1,11 @@
 #include "paceline/data/codec/image_decoder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/codec/limits.h"
 #include "paceline/data/codec/png_decoder.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace paceline::data {
@@ -18,6 +20,10 @@ namespace {
   throw base::DataError(fmt::format("neither JPEG nor PNG: the file starts with{}", start));
 }
 
+[[noreturn]] void refuse_coefficients() {
+  throw base::DataError("damaged coefficients of a JPEG file: pack the data set again");
+}
+
 }  // namespace
 
 ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
@@ -28,6 +34,11 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
       return jpeg_.open(bytes);
     case ImageFormat::kPng:
       return read_png_size(bytes);
+    case ImageFormat::kCoefficients:
+      if (const std::optional<ImageSize> size = coefficients_.open(bytes))
+        return checked_size(static_cast<std::uint32_t>(size->height),
+                            static_cast<std::uint32_t>(size->width));
+      refuse_coefficients();
     case ImageFormat::kUnknown:
       break;
   }
@@ -36,6 +47,10 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
 
 PixelView ImageDecoder::decode(const Box& box, PixelBuffer& buffer) {
   if (format_ == ImageFormat::kJpeg) return jpeg_.decode(box, buffer);
+  if (format_ == ImageFormat::kCoefficients) {
+    if (const std::optional<PixelView> pixels = coefficients_.decode(box, buffer)) return *pixels;
+    refuse_coefficients();
+  }
   PACELINE_CHECK(format_ == ImageFormat::kPng, "decode() before open()");
   return decode_png(bytes_, buffer).part(box);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/codec/image_format.h"
+#include "paceline/data/codec/jpeg/stored_coefficients.h"
 #include "paceline/data/codec/jpeg_decoder.h"
 #include "paceline/data/codec/pixels.h"
 
@@ -9,7 +10,7 @@
 
 namespace paceline::data {
 
-/// Decodes JPEG and PNG files; one per thread.
+/// Decodes JPEG and PNG files and stored coefficients of JPEG files; one per thread.
 class ImageDecoder {
  public:
   /// Reads the header; `bytes` must stay until decode(). Throws DataError if this is no image file
@@ -22,6 +23,7 @@ class ImageDecoder {
 
  private:
   JpegDecoder jpeg_;
+  jpeg::StoredCoefficientsDecoder coefficients_;
   std::span<const std::uint8_t> bytes_;
   ImageFormat format_ = ImageFormat::kUnknown;
 };

@@ -1,5 +1,7 @@
 #include "paceline/data/codec/image_format.h"
 
+#include "paceline/data/codec/jpeg/stored_format.h"
+
 #include <algorithm>
 #include <array>
 
@@ -17,6 +19,9 @@ ImageFormat detect_format(std::span<const std::uint8_t> bytes) {
   constexpr std::array<std::uint8_t, 8> kPngMagic = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   if (starts_with(bytes, kJpegMagic)) return ImageFormat::kJpeg;
   if (starts_with(bytes, kPngMagic)) return ImageFormat::kPng;
+  if (std::ranges::equal(bytes.first(std::min(bytes.size(), jpeg::kStoredMagic.size())),
+                         jpeg::kStoredMagic))
+    return ImageFormat::kCoefficients;
   return ImageFormat::kUnknown;
 }
 

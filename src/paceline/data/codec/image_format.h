@@ -5,7 +5,12 @@
 
 namespace paceline::data {
 
-enum class ImageFormat { kUnknown, kJpeg, kPng };
+enum class ImageFormat {
+  kUnknown,
+  kJpeg,
+  kPng,
+  kCoefficients,  ///< those of a JPEG file: codec/jpeg/stored_format.h
+};
 
 /// Told by the first bytes, never by a file's name: ImageNet has a PNG named .JPEG.
 ImageFormat detect_format(std::span<const std::uint8_t> bytes);

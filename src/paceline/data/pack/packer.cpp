@@ -4,6 +4,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/codec/jpeg/store_coefficients.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
 #include "paceline/data/pack/shard_writer.h"
@@ -50,6 +51,10 @@ class SampleEncoder {
       return packed;
     }
     packed.size = decoder_.open(stored.bytes);
+    if (options_.mode == PackMode::kCoefficients && store(stored.bytes)) {
+      packed.payload = bytes_;
+      return packed;
+    }
     const bool as_pixels = options_.mode == PackMode::kPixels;
     if (!as_pixels && !options_.checks_files) return packed;
     const PixelView image = decoder_.decode(whole(packed.size), pixels_);
@@ -60,19 +65,27 @@ class SampleEncoder {
   }
 
  private:
+  /// False for files that have no coefficients to store, and damaged ones.
+  bool store(std::span<const std::uint8_t> file) {
+    std::optional<std::vector<std::uint8_t>> stored = jpeg::store_coefficients(file);
+    if (!stored) return false;
+    bytes_ = *std::move(stored);
+    return true;
+  }
+
   /// Rows without gaps.
   std::span<const std::uint8_t> tightly(const PixelView& image) {
     const auto row_bytes = std::size_t{3} * static_cast<std::size_t>(image.size.width);
-    rows_.resize(row_bytes * static_cast<std::size_t>(image.size.height));
+    bytes_.resize(row_bytes * static_cast<std::size_t>(image.size.height));
     for (int y = 0; y < image.size.height; ++y)
-      std::memcpy(rows_.data() + static_cast<std::size_t>(y) * row_bytes, image.row(y), row_bytes);
-    return rows_;
+      std::memcpy(bytes_.data() + static_cast<std::size_t>(y) * row_bytes, image.row(y), row_bytes);
+    return bytes_;
   }
 
   const PackOptions& options_;
   ImageDecoder decoder_;
   PixelBuffer pixels_;
-  std::vector<std::uint8_t> rows_;
+  std::vector<std::uint8_t> bytes_;
 };
 
 class Packer {
@@ -199,6 +212,16 @@ PackResult pack(const Dataset& source, const PackOptions& options, base::FileSys
   return Packer(source, options, files, progress).run();
 }
 
-std::string_view name_of(PackMode mode) { return mode == PackMode::kPixels ? "pixels" : "files"; }
+std::string_view name_of(PackMode mode) {
+  switch (mode) {
+    case PackMode::kFiles:
+      return "files";
+    case PackMode::kCoefficients:
+      return "coefficients";
+    case PackMode::kPixels:
+      return "pixels";
+  }
+  return "";
+}
 
 }  // namespace paceline::data

@@ -14,6 +14,9 @@ namespace paceline::data {
 /// What the packed samples are.
 enum class PackMode {
   kFiles,   ///< the image files as they are
+  /// The coefficients of common JPEG files without their entropy coding: the same pixels, read
+  /// several times faster, for one and a half times the bytes. Other files stay as they are.
+  kCoefficients,
   kPixels,  ///< decoded, 8-bit RGB: no decoding when training, but 5 times the bytes
 };
 
@@ -47,7 +50,7 @@ using PackProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 PackResult pack(const Dataset& source, const PackOptions& options, base::FileSystem& files,
                 const PackProgress& progress = {});
 
-/// "files" or "pixels".
+/// "files", "coefficients" or "pixels".
 std::string_view name_of(PackMode mode);
 
 }  // namespace paceline::data

@@ -19,7 +19,7 @@ inline constexpr std::array<char, 8> kShardMagic = {'P', 'A', 'C', 'E', 'S', 'H'
 
 /// What the payload of a sample is.
 enum class PayloadKind : std::uint8_t {
-  kFile = 0,    ///< an image file, byte for byte
+  kFile = 0,    ///< an image file, or what else ImageDecoder knows by its first bytes
   kPixels = 1,  ///< 8-bit RGB, row by row: height * width * 3 bytes
 };
 
