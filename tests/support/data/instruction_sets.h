@@ -16,7 +16,8 @@ void for_each_instruction_set(const Body& body) {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   };
   const std::int64_t available = hwy::SupportedTargets();
-  for (const std::int64_t target : {std::int64_t{HWY_AVX2}, std::int64_t{HWY_AVX3}, available}) {
+  for (const std::int64_t target :
+       {std::int64_t{HWY_AVX2}, std::int64_t{HWY_AVX3}, std::int64_t{HWY_AVX3_DL}, available}) {
     if ((available & target) == 0) continue;
     choose(target & available);
     const testing::ScopedTrace trace(__FILE__, __LINE__, hwy::TargetName(target));

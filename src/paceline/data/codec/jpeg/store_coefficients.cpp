@@ -25,52 +25,62 @@ class SegmentWriter {
     std::copy_n(block.values, kBlockSize, values.begin());
     values[0] = static_cast<std::int16_t>(block.values[0] - dc_before);
     dc_before = block.values[0];
-    const bool is_wide = std::ranges::any_of(values, [](std::int16_t value) {
-      return value < std::numeric_limits<std::int8_t>::min() ||
-             value > std::numeric_limits<std::int8_t>::max();
-    });
     std::uint64_t mask = 0;
     int count = 0;
+    const std::size_t patches_begin = patches_.size();
     for (std::size_t i = 0; i < kBlockSize; ++i) {
       if (values[i] == 0) continue;
       mask |= std::uint64_t{1} << i;
-      add_value(values[i], is_wide, count++);
+      add_value(values[i], count++);
+      add_patch(values[i], i);
     }
     append(masks_, mask);
-    if (num_blocks_ % 8 == 0) wide_flags_.push_back(0);
-    if (is_wide) wide_flags_.back() |= static_cast<std::uint8_t>(1 << num_blocks_ % 8);
+    const std::size_t num_patches = (patches_.size() - patches_begin) / 2;
+    if (num_blocks_ % 8 == 0) patch_flags_.push_back(0);
+    if (num_patches > 0) {
+      patches_.insert(patches_.begin() + static_cast<std::ptrdiff_t>(patches_begin),
+                      static_cast<std::uint8_t>(num_patches));
+      patch_flags_.back() |= static_cast<std::uint8_t>(1 << num_blocks_ % 8);
+    }
     ++num_blocks_;
   }
 
   void finish(std::vector<std::uint8_t>& bytes) {
     bytes.insert(bytes.end(), masks_.begin(), masks_.end());
-    bytes.insert(bytes.end(), wide_flags_.begin(), wide_flags_.end());
-    append(bytes, static_cast<std::uint16_t>(nibbles_.size()));
+    bytes.insert(bytes.end(), patch_flags_.begin(), patch_flags_.end());
+    append(bytes, SegmentLengths{static_cast<std::uint16_t>(nibbles_.size()),
+                                 static_cast<std::uint16_t>(escapes_.size())});
     bytes.insert(bytes.end(), nibbles_.begin(), nibbles_.end());
     bytes.insert(bytes.end(), escapes_.begin(), escapes_.end());
-    for (std::vector<std::uint8_t>* stream : {&masks_, &wide_flags_, &nibbles_, &escapes_})
+    bytes.insert(bytes.end(), patches_.begin(), patches_.end());
+    for (std::vector<std::uint8_t>* stream :
+         {&masks_, &patch_flags_, &nibbles_, &escapes_, &patches_})
       stream->clear();
     num_blocks_ = 0;
   }
 
  private:
-  void add_value(std::int16_t value, bool is_wide, int number) {
+  void add_value(std::int16_t value, int number) {
     const bool is_escape = value < -kLargestNibble || value > kLargestNibble;
     const int nibble = is_escape ? 0 : value + kLargestNibble + 1;
     if (number % 2 == 0) nibbles_.push_back(0);
     nibbles_.back() |= static_cast<std::uint8_t>(nibble << 4 * (number % 2));
-    if (!is_escape) return;
-    if (is_wide) {
-      append(escapes_, value);
-    } else {
-      append(escapes_, static_cast<std::int8_t>(value));
-    }
+    if (is_escape) escapes_.push_back(static_cast<std::uint8_t>(value));
+  }
+
+  /// What an escape's 8 bits have no room for.
+  void add_patch(std::int16_t value, std::size_t place) {
+    const int rest = (value - static_cast<std::int8_t>(value)) / 256;
+    if (rest == 0) return;
+    patches_.push_back(static_cast<std::uint8_t>(place));
+    patches_.push_back(static_cast<std::uint8_t>(rest));
   }
 
   std::vector<std::uint8_t> masks_;
-  std::vector<std::uint8_t> wide_flags_;
+  std::vector<std::uint8_t> patch_flags_;
   std::vector<std::uint8_t> nibbles_;
   std::vector<std::uint8_t> escapes_;
+  std::vector<std::uint8_t> patches_;
   std::size_t num_blocks_ = 0;
 };
 

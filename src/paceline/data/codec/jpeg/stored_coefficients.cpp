@@ -81,19 +81,21 @@ bool StoredCoefficients::read_segment(int mcu_row, int segment, CoefficientRow& 
   const std::uint32_t begin = offset_of(number);
   const std::uint32_t end = offset_of(number + 1);
   const std::size_t num_blocks = static_cast<std::size_t>(num_mcus) * blocks_per_mcu(*header_);
-  const std::size_t fixed = num_blocks * kMaskBytes + (num_blocks + 7) / 8 + sizeof(std::uint16_t);
+  const std::size_t flag_bytes = (num_blocks + 7) / 8;
+  SegmentLengths lengths;
+  const std::size_t fixed = num_blocks * kMaskBytes + flag_bytes + sizeof lengths;
   if (begin > end || end > body_.size() || end - begin < fixed) return false;
   const std::uint8_t* const data = body_.data() + begin;
-  std::uint16_t num_nibble_bytes = 0;
-  std::memcpy(&num_nibble_bytes, data + fixed - sizeof num_nibble_bytes, sizeof num_nibble_bytes);
-  if (num_nibble_bytes > end - begin - fixed) return false;
+  std::memcpy(&lengths, data + fixed - sizeof lengths, sizeof lengths);
+  if (std::size_t{lengths.nibble_bytes} + lengths.escape_bytes > end - begin - fixed) return false;
   Streams streams;
-  streams.blocks.masks = data;
-  streams.blocks.wide_flags = data + num_blocks * kMaskBytes;
-  streams.blocks.nibbles = data + fixed;
-  streams.blocks.nibbles_end = streams.blocks.nibbles + num_nibble_bytes;
-  streams.blocks.escapes = streams.blocks.nibbles_end;
-  streams.blocks.escapes_end = body_.data() + end;
+  BlockStreams& blocks = streams.blocks;
+  blocks.masks = data;
+  blocks.patch_flags = data + num_blocks * kMaskBytes;
+  blocks.nibbles = data + fixed;
+  blocks.nibbles_end = blocks.escapes = blocks.nibbles + lengths.nibble_bytes;
+  blocks.escapes_end = blocks.patches = blocks.escapes + lengths.escape_bytes;
+  blocks.patches_end = body_.data() + end;
   for (std::size_t i = 0; i < header_->num_components; ++i) {
     streams.dc = 0;
     for (int line = 0; line < header_->components[i].rows; ++line) {

@@ -18,11 +18,13 @@ namespace paceline::data::jpeg {
 // each readable without the others. A segment holds
 //   for each block 64 bits: which coefficients, by rows, are not zero (of the first one, whose
 //     difference to that of the component's block before in the segment counts);
-//   for each block one bit: whether its escapes have 16 bits, else 8;
-//   the number of bytes with nibbles, 16 bits;
+//   for each block one bit: whether it has patches;
+//   the number of bytes with nibbles and of those with escapes, 16 bits each;
 //   for each block its values as nibbles, the lower half of a byte first: value + 8, or 0, an
 //     escape, for values beyond -7 to 7; each block begins with a byte;
-//   the escapes.
+//   the escapes: the lower 8 bits of such a value, with a sign;
+//   the patches: for each block that has some their number, 8 bits, and for each 8 bits with the
+//     coefficient's place by rows and 8 bits, with a sign, that times 256 are added to it.
 // Blocks are ordered by component, row, column. All numbers are little-endian.
 
 inline constexpr std::string_view kStoredMagic = "PACECOE1";
@@ -49,6 +51,11 @@ struct StoredHead {
   std::uint32_t body_size = 0;
 };
 static_assert(sizeof(StoredHead) == 32);
+
+struct SegmentLengths {
+  std::uint16_t nibble_bytes = 0;
+  std::uint16_t escape_bytes = 0;
+};
 
 inline int segments_in_row(const Header& header) {
   return (header.mcu_columns() + kSegmentMcus - 1) / kSegmentMcus;

@@ -16,6 +16,7 @@ struct RandomStreams {
   std::vector<std::uint8_t> masks;
   std::vector<std::uint8_t> flags;
   std::vector<std::uint8_t> values;
+  std::vector<std::uint8_t> patches;
 
   RandomStreams(int count, std::mt19937& random) {
     const auto fill = [&](std::vector<std::uint8_t>& bytes, std::size_t size) {
@@ -28,16 +29,20 @@ struct RandomStreams {
     for (std::uint8_t& byte : flags) byte &= byte << 3 & byte << 5;
     fill(values, 2 * (random() % 5 == 0 ? 100 : static_cast<std::size_t>(count) * 128));
     for (std::uint8_t& byte : values) byte = random() % 3 == 0 ? byte & 0xF0 : byte;
+    fill(patches, 1000);
+    for (std::uint8_t& byte : patches) byte &= 7;
   }
 
   BlockStreams streams() const {
     BlockStreams streams;
     streams.masks = masks.data();
-    streams.wide_flags = flags.data();
+    streams.patch_flags = flags.data();
     const std::size_t half = (values.size() - kStoredPadding) / 2;
     streams.nibbles = values.data();
     streams.nibbles_end = streams.escapes = values.data() + half;
     streams.escapes_end = values.data() + 2 * half;
+    streams.patches = patches.data();
+    streams.patches_end = patches.data() + patches.size();
     return streams;
   }
 };
@@ -62,6 +67,7 @@ TEST(ExpandBlocksVectorised, EqualsThePlainCode) {
       EXPECT_EQ(fast_dc, plain_dc);
       EXPECT_EQ(fast.nibbles, plain.nibbles);
       EXPECT_EQ(fast.escapes, plain.escapes);
+      EXPECT_EQ(fast.patches, plain.patches);
       EXPECT_EQ(fast.block, plain.block);
       for (std::size_t i = 0; i < got.size(); ++i) {
         ASSERT_TRUE(std::equal(got[i].values, got[i].values + kBlockSize, expected[i].values));

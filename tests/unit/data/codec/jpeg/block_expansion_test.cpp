@@ -24,22 +24,25 @@ TEST(EndOfMask, IsNeverBeforeTheLastCoefficient) {
 /// The streams of three blocks, by hand: 2 and -7 and 100; nothing; 300 at the last place.
 struct ThreeBlocks {
   std::vector<std::uint8_t> masks = std::vector<std::uint8_t>(3 * kMaskBytes);
-  std::vector<std::uint8_t> wide_flags = {0b100};
+  std::vector<std::uint8_t> patch_flags = {0b100};
   std::vector<std::uint8_t> nibbles = {0x1A, 0x00, 0x00};
-  std::vector<std::uint8_t> escapes = {100, 300 & 255, 300 >> 8};
+  std::vector<std::uint8_t> escapes = {100, 44};
+  std::vector<std::uint8_t> patches = {1, 63, 1};  // 256 + 44
   BlockStreams streams;
 
   ThreeBlocks() {
     masks[0] = 0b1011;
     masks[16 + 7] = 0x80;
-    for (auto* stream : {&masks, &wide_flags, &nibbles, &escapes})
+    for (auto* stream : {&masks, &patch_flags, &nibbles, &escapes, &patches})
       stream->reserve(stream->size() + kStoredPadding);
     streams.masks = masks.data();
-    streams.wide_flags = wide_flags.data();
+    streams.patch_flags = patch_flags.data();
     streams.nibbles = nibbles.data();
     streams.nibbles_end = nibbles.data() + nibbles.size();
     streams.escapes = escapes.data();
     streams.escapes_end = escapes.data() + escapes.size();
+    streams.patches = patches.data();
+    streams.patches_end = patches.data() + patches.size();
   }
 };
 
@@ -59,6 +62,7 @@ TEST(ExpandBlocks, PutsValuesInTheirPlacesAndAddsUpTheFirst) {
   EXPECT_EQ(dc, 7);
   EXPECT_EQ(input.streams.nibbles, input.streams.nibbles_end);
   EXPECT_EQ(input.streams.escapes, input.streams.escapes_end);
+  EXPECT_EQ(input.streams.patches, input.streams.patches_end);
 }
 
 TEST(ExpandBlocks, StopsWhereAStreamEnds) {
@@ -70,6 +74,12 @@ TEST(ExpandBlocks, StopsWhereAStreamEnds) {
   ThreeBlocks few_escapes;
   --few_escapes.streams.escapes_end;
   EXPECT_FALSE(expand_blocks_plainly(few_escapes.streams, 3, dc, blocks, 1));
+  ThreeBlocks few_patches;
+  --few_patches.streams.patches_end;
+  EXPECT_FALSE(expand_blocks_plainly(few_patches.streams, 3, dc, blocks, 1));
+  ThreeBlocks misplaced;
+  misplaced.patches[1] = 64;
+  EXPECT_FALSE(expand_blocks_plainly(misplaced.streams, 3, dc, blocks, 1));
 }
 
 }  // namespace
