@@ -26,7 +26,8 @@ class CoefficientRow {
     std::size_t count = 0;
     for (std::size_t i = 0; i < header.num_components; ++i) {
       begin_[i] = count;
-      line_[i] = static_cast<std::size_t>(columns * header.components[i].columns);
+      line_[i] = static_cast<std::size_t>(columns) *
+                 static_cast<std::size_t>(header.components[i].columns);
       count += line_[i] * static_cast<std::size_t>(header.components[i].rows);
     }
     count_ = count;

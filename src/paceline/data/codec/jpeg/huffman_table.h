@@ -14,7 +14,7 @@ struct CodeFinder {
   /// A code of this many bits is below limits[bits], which has kMaxBits bits.
   std::array<std::uint32_t, kMaxBits + 1> limits{};
   /// What to add to a code of this many bits for its place in `symbols`.
-  std::array<std::int32_t, kMaxBits + 1> offsets{};
+  std::array<std::uint32_t, kMaxBits + 1> offsets{};
   std::array<std::uint8_t, 256> symbols{};
 
   /// False if libjpeg refuses the code.
@@ -27,8 +27,8 @@ struct CodeFinder {
     return 0;
   }
   std::uint8_t symbol(std::uint32_t prefix, int length) const {
-    const auto code = static_cast<std::int32_t>(prefix >> (kMaxBits - length));
-    return symbols[static_cast<std::size_t>(code + offsets[static_cast<std::size_t>(length)])];
+    // Modulo 2^32, as offsets may be negative.
+    return symbols[(prefix >> (kMaxBits - length)) + offsets[static_cast<std::size_t>(length)]];
   }
 };
 
@@ -37,7 +37,6 @@ struct DcTable {
   static constexpr int kBits = 10;
   struct Entry {
     std::uint8_t length = 0;  ///< of the code and the bits behind it; 0: look it up in `finder`
-    std::uint8_t code_length = 0;
     std::uint8_t num_bits = 0;
   };
   CodeFinder finder;
@@ -46,37 +45,39 @@ struct DcTable {
   bool build(const HuffmanCode& code);
 };
 
-/// The other coefficients: symbols are a run of zeros and the number of bits that follow. Each
-/// entry takes several symbols if they fit.
-///
-/// Places in a block are counted by `advance`: 64 is its end. An end-of-block code adds kEnded, and
-/// kUnknown means that nothing was taken because the code is longer than the table's index.
+/// How far decoding a block has come: the bits used (8 bits), and above them the place of the next
+/// coefficient, so that one addition moves both.
+namespace progress {
+inline constexpr int kPlaceShift = 8;
+inline constexpr std::uint32_t kPlace = 1 << kPlaceShift;
+inline constexpr std::uint32_t kUsedMask = kPlace - 1;
+inline constexpr std::uint32_t kBlockEnd = kBlockSize * kPlace;
+/// What an end-of-block code adds.
+inline constexpr std::uint32_t kEnded = 128 * kPlace;
+/// Says that nothing was taken, because the code is longer than a table's index.
+inline constexpr std::uint32_t kUnknown = 255 * kPlace;
+}  // namespace progress
+
+/// The other coefficients: symbols are a run of zeros and the number of bits that follow. An index
+/// of the next bits finds several symbols if they fit.
 struct AcTable {
   static constexpr int kBits = 11;
   static constexpr int kSkipBits = 12;
-  static constexpr int kEnded = 128;
-  static constexpr int kUnknown = 255;
 
-  /// One or two symbols. The bits of the last one may reach beyond the index, so its value is read
-  /// from the data; an only symbol is the last one.
+  /// One or two symbols; an only symbol is the last one. The last one's value may reach beyond the
+  /// index, so it is read from the data: its bits end where those of the entry end, and its place
+  /// is the one before the new place (where nothing is, if it is no value).
   struct Entry {
-    std::uint8_t length = 0;    ///< of all, in bits
-    std::uint8_t advance = 0;   ///< places taken
-    std::uint8_t first = 0;     ///< the first value's place, from the current one
-    std::uint8_t last = 0;      ///< the last value's
-    std::uint8_t last_bit = 0;  ///< where the last value's bits start
+    std::uint16_t step = 0;  ///< of progress
     std::uint8_t last_num_bits = 0;
-    std::int16_t first_value = 0;
-  };
-  /// As many symbols as fit, when nobody wants the values.
-  struct SkipEntry {
-    std::uint8_t length = 0;
-    std::uint8_t advance = 0;
+    std::int8_t first_value = 0;
   };
 
   CodeFinder finder;
   std::array<Entry, 1 << kBits> entries;
-  std::array<SkipEntry, 1 << kSkipBits> skip_entries;
+  std::array<std::uint8_t, 1 << kBits> first_runs;  ///< zeros before the first value
+  /// Steps of progress by as many symbols as fit, for when nobody wants the values.
+  std::array<std::uint16_t, 1 << kSkipBits> skip_steps;
 
   bool build(const HuffmanCode& code);
 };

@@ -25,18 +25,18 @@ namespace idct {
 
 // Fixed-point numbers of jidctint, 13 bits behind the point.
 inline constexpr int kConstantBits = 13;
-inline constexpr int k0_298 = 2446;
-inline constexpr int k0_390 = 3196;
-inline constexpr int k0_541 = 4433;
-inline constexpr int k0_765 = 6270;
-inline constexpr int k0_899 = 7373;
-inline constexpr int k1_175 = 9633;
-inline constexpr int k1_501 = 12299;
-inline constexpr int k1_847 = 15137;
-inline constexpr int k1_961 = 16069;
-inline constexpr int k2_053 = 16819;
-inline constexpr int k2_562 = 20995;
-inline constexpr int k3_072 = 25172;
+inline constexpr int kFix0298 = 2446;
+inline constexpr int kFix0390 = 3196;
+inline constexpr int kFix0541 = 4433;
+inline constexpr int kFix0765 = 6270;
+inline constexpr int kFix0899 = 7373;
+inline constexpr int kFix1175 = 9633;
+inline constexpr int kFix1501 = 12299;
+inline constexpr int kFix1847 = 15137;
+inline constexpr int kFix1961 = 16069;
+inline constexpr int kFix2053 = 16819;
+inline constexpr int kFix2562 = 20995;
+inline constexpr int kFix3072 = 25172;
 
 /// Bits that the result of the columns' pass keeps behind the point.
 inline constexpr int kKeptBits = 2;
@@ -48,10 +48,10 @@ inline constexpr int kRowShift = kConstantBits + kKeptBits + 3;
 struct Rotation {
   int a, b, c;
 };
-inline constexpr Rotation kEven = {k0_541 + k0_765, k0_541, k0_541 - k1_847};
-inline constexpr Rotation kOdd = {k1_175 - k1_961, k1_175, k1_175 - k0_390};
-inline constexpr Rotation kOuter = {k0_298 - k0_899, -k0_899, k1_501 - k0_899};
-inline constexpr Rotation kInner = {k2_053 - k2_562, -k2_562, k3_072 - k2_562};
+inline constexpr Rotation kEven = {kFix0541 + kFix0765, kFix0541, kFix0541 - kFix1847};
+inline constexpr Rotation kOdd = {kFix1175 - kFix1961, kFix1175, kFix1175 - kFix0390};
+inline constexpr Rotation kOuter = {kFix0298 - kFix0899, -kFix0899, kFix1501 - kFix0899};
+inline constexpr Rotation kInner = {kFix2053 - kFix2562, -kFix2562, kFix3072 - kFix2562};
 
 }  // namespace idct
 

@@ -28,7 +28,7 @@ static_assert(kBlocksAtOnce - 1 <= kExtraBlocks);
 
 /// Row `row` of the blocks that a vector holds.
 template <class D>
-HWY_INLINE hn::Vec<D> load_block_rows(D d, const Block* const* blocks, int row) {
+HWY_INLINE hn::Vec<D> load_block_rows(D d, const Block* const* blocks, std::ptrdiff_t row) {
   constexpr std::size_t kHeld = hn::MaxLanes(D()) / kBlockSide;
   if constexpr (kHeld == 1) {
     return hn::Load(d, blocks[0]->values + kBlockSide * row);
@@ -205,7 +205,7 @@ template <bool kHalf>
 HWY_INLINE bool transform_group(const Block* const* blocks, const Quantisers& quantisers,
                                 std::uint8_t* target, std::ptrdiff_t stride) {
   const Coefficients d;
-  const auto load = [&](int row) HWY_ATTR {
+  const auto load = [&](std::ptrdiff_t row) HWY_ATTR {
     const auto multipliers = hn::LoadDup128(d, quantisers.values.data() + kBlockSide * row);
     return hn::Mul(load_block_rows(d, blocks, row), multipliers);
   };
@@ -236,7 +236,7 @@ HWY_INLINE void fill_group(const Block* const* blocks, const Quantisers& quantis
     constexpr int kShift = idct::kRowShift - idct::kConstantBits;
     const int sample = std::clamp(((dc + (1 << (kShift - 1))) >> kShift) + 128, 0, 255);
     for (int row = 0; row < kBlockSide; ++row) {
-      std::memset(target + row * stride + kBlockSide * i, sample, kBlockSide);
+      std::memset(target + row * stride + std::ptrdiff_t{kBlockSide} * i, sample, kBlockSide);
     }
   }
 }
@@ -252,7 +252,7 @@ void transform_blocks_vectorised(const Block* blocks, int count, const Quantiser
       group[i] = blocks + std::min(x + i, count - 1);
       end = std::max(end, static_cast<int>(group[i]->end));
     }
-    std::uint8_t* samples = target + kBlockSide * x;
+    std::uint8_t* samples = target + std::ptrdiff_t{kBlockSide} * x;
     bool is_done = true;
     if (end <= 1) {
       fill_group(group, quantisers, samples, stride);
@@ -262,7 +262,8 @@ void transform_blocks_vectorised(const Block* blocks, int count, const Quantiser
       is_done = transform_group<false>(group, quantisers, samples, stride);
     }
     for (int i = 0; !is_done && i < kBlocksAtOnce; ++i) {
-      transform_block_plainly(*group[i], quantisers, samples + kBlockSide * i, stride);
+      transform_block_plainly(*group[i], quantisers, samples + std::ptrdiff_t{kBlockSide} * i,
+                              stride);
     }
   }
 }

@@ -56,8 +56,9 @@ void Reconstruction::prepare(const Header& header, const Box& box) {
   for (std::size_t i = 0; i < header.num_components; ++i) {
     const Component& component = header.components[i];
     planes_[i].resize(kBlockSide * component.rows, kBlockSide * component.columns * mcus_.width);
-    upsampled_[i].reserve(
-        static_cast<std::size_t>(header.mcu_width() * mcus_.width + 2 * kRowPadding));
+    upsampled_[i].reserve(static_cast<std::size_t>(header.mcu_width()) *
+                              static_cast<std::size_t>(mcus_.width) +
+                          std::size_t{2} * kRowPadding);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "paceline/data/codec/jpeg/sample_rows.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace paceline::data::jpeg {
 namespace {
@@ -15,11 +16,12 @@ constexpr int fixed_point(double value) { return static_cast<int>(value * 65536 
 void blend_rows_plainly(const std::uint8_t* near, const std::uint8_t* far, int count,
                         Rounding rounding, std::uint8_t* target) {
   const int bias = rounding == Rounding::kUp ? 2 : 1;
-  for (int i = 0; i < count; ++i) target[i] = to_byte((3 * near[i] + far[i] + bias) >> 2);
+  for (std::ptrdiff_t i = 0; i < count; ++i)
+    target[i] = to_byte((3 * near[i] + far[i] + bias) >> 2);
 }
 
 void widen_row_plainly(const std::uint8_t* samples, int count, std::uint8_t* target) {
-  for (int i = 0; i < count; ++i) {
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
     target[2 * i] = to_byte((3 * samples[i] + samples[i - 1] + 1) >> 2);
     target[2 * i + 1] = to_byte((3 * samples[i] + samples[i + 1] + 2) >> 2);
   }
@@ -27,8 +29,8 @@ void widen_row_plainly(const std::uint8_t* samples, int count, std::uint8_t* tar
 
 void widen_blended_row_plainly(const std::uint8_t* near, const std::uint8_t* far, int count,
                                std::uint8_t* target) {
-  const auto sum = [=](int i) { return 3 * near[i] + far[i]; };
-  for (int i = 0; i < count; ++i) {
+  const auto sum = [=](std::ptrdiff_t i) { return 3 * near[i] + far[i]; };
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
     target[2 * i] = to_byte((3 * sum(i) + sum(i - 1) + 8) >> 4);
     target[2 * i + 1] = to_byte((3 * sum(i) + sum(i + 1) + 7) >> 4);
   }
@@ -37,7 +39,7 @@ void widen_blended_row_plainly(const std::uint8_t* near, const std::uint8_t* far
 void convert_ycc_row_plainly(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                              int count, std::uint8_t* rgb) {
   constexpr int kHalf = 1 << 15;
-  for (int i = 0; i < count; ++i) {
+  for (std::ptrdiff_t i = 0; i < count; ++i) {
     const int blue = cb[i] - 128;
     const int red = cr[i] - 128;
     *rgb++ = to_byte(y[i] + ((fixed_point(1.402) * red + kHalf) >> 16));

@@ -22,7 +22,7 @@ using SampleVector = hn::Vec<Samples>;
 using Numbers = hn::Repartition<std::int16_t, Samples>;
 using NumberVector = hn::Vec<Numbers>;
 using Sums = hn::Repartition<std::int32_t, Samples>;
-constexpr int kStep = static_cast<int>(hn::MaxLanes(Samples()));
+constexpr auto kStep = static_cast<std::ptrdiff_t>(hn::MaxLanes(Samples()));
 static_assert(kStep <= kRowPadding);
 
 /// (a + b) / 2, rounded down.
@@ -45,7 +45,7 @@ template <Rounding kRounding>
 HWY_INLINE void blend_all(const std::uint8_t* near, const std::uint8_t* far, int count,
                           std::uint8_t* target) {
   const Samples d;
-  for (int i = 0; i < count; i += kStep) {
+  for (std::ptrdiff_t i = 0; i < count; i += kStep) {
     hn::StoreU(blend<kRounding>(hn::LoadU(d, near + i), hn::LoadU(d, far + i)), d, target + i);
   }
 }
@@ -61,7 +61,7 @@ void blend_rows_vectorised(const std::uint8_t* near, const std::uint8_t* far, in
 
 void widen_row_vectorised(const std::uint8_t* samples, int count, std::uint8_t* target) {
   const Samples d;
-  for (int i = 0; i < count; i += kStep) {
+  for (std::ptrdiff_t i = 0; i < count; i += kStep) {
     const auto here = hn::LoadU(d, samples + i);
     const auto left = blend<Rounding::kDown>(here, hn::LoadU(d, samples + i - 1));
     const auto right = blend<Rounding::kUp>(here, hn::LoadU(d, samples + i + 1));
@@ -102,7 +102,7 @@ HWY_INLINE SampleVector sixteenths(const Halves& near, const Halves& far) {
 void widen_blended_row_vectorised(const std::uint8_t* near, const std::uint8_t* far, int count,
                                   std::uint8_t* target) {
   const Samples d;
-  for (int i = 0; i < count; i += kStep) {
+  for (std::ptrdiff_t i = 0; i < count; i += kStep) {
     const auto near_here = hn::LoadU(d, near + i);
     const auto far_here = hn::LoadU(d, far + i);
     const Halves here = {three_to_one(even_samples(near_here), even_samples(far_here)),
@@ -155,7 +155,7 @@ void convert_ycc_row_vectorised(const std::uint8_t* y, const std::uint8_t* cb,
                                 const std::uint8_t* cr, int count, std::uint8_t* rgb) {
   const Samples d;
   const auto center = hn::Set(Numbers(), 128);
-  for (int i = 0; i < count; i += kStep) {
+  for (std::ptrdiff_t i = 0; i < count; i += kStep) {
     const auto luma = hn::LoadU(d, y + i);
     const auto blue = hn::LoadU(d, cb + i);
     const auto red = hn::LoadU(d, cr + i);
@@ -171,7 +171,7 @@ void convert_ycc_row_vectorised(const std::uint8_t* y, const std::uint8_t* cb,
 
 void convert_gray_row_vectorised(const std::uint8_t* y, int count, std::uint8_t* rgb) {
   const Samples d;
-  for (int i = 0; i < count; i += kStep) {
+  for (std::ptrdiff_t i = 0; i < count; i += kStep) {
     const auto luma = hn::LoadU(d, y + i);
     hn::StoreInterleaved3(luma, luma, luma, d, rgb + 3 * i);
   }

@@ -7,10 +7,8 @@
 namespace paceline::data::jpeg {
 namespace {
 
-constexpr int kEnd = kBlockSize;
-
 /// kZigzag, and behind it room for what decoders write before they notice that the block is over.
-constexpr std::size_t kMaxOvershoot = 64;
+constexpr std::size_t kMaxOvershoot = 256;
 constexpr auto kPlaces = [] {
   std::array<std::uint8_t, kBlockSize + kMaxOvershoot> places{};
   places.fill(kBlockSize);
@@ -18,99 +16,123 @@ constexpr auto kPlaces = [] {
   return places;
 }();
 
-/// Whether taking a table's entry left the block in order: at its end, or by an end-of-block code
-/// within it.
-bool is_over(int place) {
-  return place == kEnd || (place >= AcTable::kEnded && place < AcTable::kEnded + kEnd);
+/// Masks of the lowest bits.
+constexpr auto kMasks = [] {
+  std::array<std::uint16_t, 16> masks{};
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    masks[i] = static_cast<std::uint16_t>((1 << i) - 1);
+  return masks;
+}();
+
+/// Whether a block is in order at its end: full, or with an end-of-block code within it.
+bool is_over(std::uint32_t progress) {
+  const std::uint32_t place = progress & ~progress::kUsedMask;
+  return place == progress::kBlockEnd ||
+         (place >= progress::kEnded && place < progress::kEnded + progress::kBlockEnd);
 }
 
-/// `num_bits` (0 to 15) of the bits from the top, as a coefficient. The shift in two steps is for
-/// zero.
-int top_value(std::uint64_t bits, unsigned num_bits) {
-  const auto is_negative = ~static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> 63);
-  const unsigned shift = 63 - num_bits;
-  return static_cast<int>(bits >> 1 >> shift) - static_cast<int>(is_negative >> 1 >> shift);
+/// The value whose bits end `length` bits from the top; negative if its first bit is 0.
+[[gnu::always_inline]] inline std::int16_t value_before(std::uint64_t bits, std::uint32_t length,
+                                                        std::uint32_t num_bits) {
+  const std::uint32_t mask = kMasks[num_bits];
+  const auto value = static_cast<std::uint32_t>(bits >> (-length & 63)) & mask;
+  return static_cast<std::int16_t>(value - (2 * value < mask ? mask : 0));
 }
 
-/// Takes one symbol at `place` whatever the length of its code, and returns the new place; 0 if
-/// there is no such code or it leads beyond the block.
-template <bool kKept>
-int take_symbol(BitReader& reader, const CodeFinder& finder, int place, std::int16_t* values) {
-  const std::uint32_t prefix = reader.peek(CodeFinder::kMaxBits);
+/// A reader within a block.
+struct BlockReader {
+  std::uint64_t bits;
+  std::uint32_t progress;
+
+  std::size_t place() const { return progress >> progress::kPlaceShift; }
+  [[gnu::always_inline]] void advance(std::uint32_t step) {
+    bits <<= step & 63;
+    progress += step;
+  }
+
+  /// Takes what the table finds.
+  [[gnu::always_inline]] void take(const AcTable& table, std::int16_t* values) {
+    const std::size_t index = bits >> (64 - AcTable::kBits);
+    const AcTable::Entry& entry = table.entries[index];
+    const std::uint32_t step = entry.step;
+    const std::size_t first_place = kPlaces[place() + table.first_runs[index]];
+    const std::int16_t first_value = entry.first_value;  // NOLINT(bugprone-signed-char-misuse)
+    const std::int16_t last_value = value_before(bits, step, entry.last_num_bits);
+    advance(step);
+    const std::size_t last_place = kPlaces[place() - 1];
+    values[first_place] = first_value;
+    values[last_place] = last_value;
+  }
+  [[gnu::always_inline]] void skip(const AcTable& table) {
+    advance(table.skip_steps[bits >> (64 - AcTable::kSkipBits)]);
+  }
+};
+
+/// Takes one symbol whatever the length of its code. False if there is no such code or it leads
+/// beyond the block.
+bool take_symbol(BlockReader& reader, const CodeFinder& finder, std::int16_t* values) {
+  const auto prefix = static_cast<std::uint32_t>(reader.bits >> (64 - CodeFinder::kMaxBits));
   const int length = finder.length(prefix);
-  if (length == 0) return 0;
+  if (length == 0) return false;
   const std::uint8_t symbol = finder.symbol(prefix, length);
-  const int run = symbol >> 4;
-  const int num_bits = symbol & 15;
-  reader.drop(length);
-  if (num_bits == 0 && run != 15) return place + AcTable::kEnded;
-  place += run;
-  if (place >= kEnd) return 0;
-  if constexpr (kKept) {
-    values[kPlaces[static_cast<std::size_t>(place)]] =
-        static_cast<std::int16_t>(top_value(reader.bits, static_cast<unsigned>(num_bits)));
+  const std::uint32_t run = symbol >> 4;
+  const std::uint32_t num_bits = symbol & 15;
+  const std::uint32_t num_used = static_cast<std::uint32_t>(length) + num_bits;
+  if (num_bits == 0 && run != 15) {
+    reader.advance(progress::kEnded + num_used);
+    return true;
   }
-  reader.drop(num_bits);
-  return place + 1;
-}
-
-/// Takes an entry's symbols at `place` and returns the new place.
-[[gnu::always_inline]] inline int take_entry(BitReader& reader, const AcTable& table, int place,
-                                             std::int16_t* values) {
-  const AcTable::Entry entry = table.entries[reader.bits >> (64 - AcTable::kBits)];
-  const auto at = static_cast<std::size_t>(place);
-  values[kPlaces[at + entry.first]] = entry.first_value;
-  values[kPlaces[at + entry.last]] =
-      static_cast<std::int16_t>(top_value(reader.bits << entry.last_bit, entry.last_num_bits));
-  reader.drop(entry.length);
-  return place + entry.advance;
-}
-
-[[gnu::always_inline]] inline int skip_entry(BitReader& reader, const AcTable& table, int place) {
-  const AcTable::SkipEntry entry = table.skip_entries[reader.bits >> (64 - AcTable::kSkipBits)];
-  reader.drop(entry.length);
-  return place + entry.advance;
-}
-
-template <bool kKept>
-[[gnu::always_inline]] inline int take(BitReader& reader, const AcTable& table, int place,
-                                       std::int16_t* values) {
-  if constexpr (kKept) {
-    return take_entry(reader, table, place, values);
-  } else {
-    return skip_entry(reader, table, place);
-  }
+  const std::size_t place = reader.place() + run;
+  if (place >= kBlockSize) return false;
+  if (values != nullptr) values[kPlaces[place]] = value_before(reader.bits, num_used, num_bits);
+  reader.advance((run + 1) * progress::kPlace + num_used);
+  return true;
 }
 
 /// Takes the coefficients behind the first one; returns the block's end, 0 for damaged data. The
-/// reader must have been refilled and is so afterwards. Two entries take at most 2 * 27 bits.
+/// reader must have been refilled and is so afterwards. Two steps take at most 2 * 27 bits.
 template <bool kKept>
 [[gnu::always_inline]] inline int take_block(BitReader& reader, const AcTable& table,
                                              std::int16_t* values) {
-  int place = 1;
-  while (place < kEnd) {
-    const std::uint64_t ahead = reader.look_ahead();
-    BitReader before = reader;
-    int place_before = place;
-    place = take<kKept>(reader, table, place, values);
-    if (place < kEnd) {
-      before = reader;
-      place_before = place;
-      place = take<kKept>(reader, table, place, values);
+  BlockReader block = {reader.bits, progress::kPlace + reader.missing};
+  const auto take = [&] {
+    if constexpr (kKept) {
+      block.take(table, values);
+    } else {
+      block.skip(table);
     }
-    if (place > kEnd && !is_over(place)) [[unlikely]] {
-      // A long code, or symbols of which the last ones are no longer of this block.
-      BitReader slow = before;
-      slow.refill(ahead);
-      place = take_symbol<kKept>(slow, table.finder, place_before, values);
-      if (place == 0) return 0;
-      slow.refill();
-      reader = slow;
-      continue;
-    }
+  };
+  const auto refill = [&](std::uint64_t ahead) {
+    reader.bits = block.bits;
+    reader.missing = block.progress & progress::kUsedMask;
     reader.refill(ahead);
+    block.bits = reader.bits;
+    block.progress &= ~(progress::kUsedMask - 7);
+  };
+  for (;;) {
+    const std::uint64_t ahead = reader.look_ahead();
+    BlockReader before = block;
+    take();
+    if (block.progress < progress::kBlockEnd) {
+      before = block;
+      take();
+    }
+    if (block.progress >= progress::kBlockEnd) {
+      if (!is_over(block.progress)) [[unlikely]] {
+        // A long code, or symbols of which the last ones are no longer of this block.
+        BlockReader slow = before;
+        if (!take_symbol(slow, table.finder, values)) return 0;
+        block = slow;
+      }
+      if (block.progress >= progress::kBlockEnd) {
+        refill(ahead);
+        break;
+      }
+    }
+    refill(ahead);
   }
-  return place == kEnd ? kEnd : place - AcTable::kEnded;
+  const auto end = static_cast<int>(block.place());
+  return end == kBlockSize ? end : end - static_cast<int>(progress::kEnded / progress::kPlace);
 }
 
 /// Takes the first coefficient's difference to that of the block before. False if there is no such
@@ -122,12 +144,11 @@ template <bool kKept>
     const std::uint32_t prefix = reader.peek(CodeFinder::kMaxBits);
     const int length = table.finder.length(prefix);
     if (length == 0) return false;
-    entry.code_length = static_cast<std::uint8_t>(length);
     entry.num_bits = table.finder.symbol(prefix, length);
     entry.length = static_cast<std::uint8_t>(length + entry.num_bits);
   }
   // Damaged data may make it wrap, as in libjpeg.
-  dc = static_cast<std::int16_t>(dc + top_value(reader.bits << entry.code_length, entry.num_bits));
+  dc = static_cast<std::int16_t>(dc + value_before(reader.bits, entry.length, entry.num_bits));
   reader.drop(entry.length);
   reader.refill(ahead);
   return true;
@@ -250,7 +271,7 @@ bool ScanDecoder::pass_within_segment(int num_mcus) {
 
 /// Goes on behind the restart marker, which must be the expected one and follow at once.
 bool ScanDecoder::restart() {
-  const std::int64_t size_bits = static_cast<std::int64_t>(8 * segment_.size());
+  const auto size_bits = static_cast<std::int64_t>(8 * segment_.size());
   const std::size_t marker = segment_.end_in_file();
   const int number = (next_mcu_ / header_->restart_interval - 1) % 8;
   if (reader_.used_since(segment_.data()) <= size_bits - 8 || marker + 2 > file_.size() ||

@@ -16,25 +16,28 @@ Header header_of(const JpegKind& kind) {
 /// What the symbols of a table's index are, one at a time, until `max_symbols` or the end of a
 /// block are taken or the next code is not within the index.
 struct Reading {
-  int length = 0;
-  int advance = 0;
+  std::uint32_t step = progress::kUnknown;
   int num_symbols = 0;
   int last_value_bits = 0;
 };
 
 Reading read_symbols(const CodeFinder& finder, std::uint32_t bits, int num_bits, int max_symbols) {
   Reading reading;
-  while (reading.num_symbols < max_symbols && reading.length < num_bits) {
-    const int left = num_bits - reading.length;
-    const std::uint32_t prefix = ((bits << (32 - left)) >> 16);
-    const int length = finder.length(prefix);
-    if (length == 0 || length > left) break;
-    const int symbol = finder.symbol(prefix, length);
+  std::uint32_t places = 0;
+  int length = 0;
+  while (reading.num_symbols < max_symbols && length < num_bits) {
+    const int left = num_bits - length;
+    const std::uint32_t prefix = (bits << (32 - left)) >> 16;
+    const int code_length = finder.length(prefix);
+    if (code_length == 0 || code_length > left) break;
+    const unsigned symbol = finder.symbol(prefix, code_length);
     const bool is_end = symbol % 16 == 0 && symbol != 0xF0;
-    if (!is_end && max_symbols > 2 && reading.advance + symbol / 16 + 1 >= 64) break;
-    reading.length += length + symbol % 16;
-    reading.advance += is_end ? AcTable::kEnded : symbol / 16 + 1;
-    reading.last_value_bits = symbol % 16;
+    if (!is_end && max_symbols > 2 && places + symbol / 16 + 1 >= 64) break;
+    length += code_length + static_cast<int>(symbol % 16);
+    places += is_end ? 0 : symbol / 16 + 1;
+    reading.step =
+        places * progress::kPlace + static_cast<unsigned>(length) + (is_end ? progress::kEnded : 0);
+    reading.last_value_bits = static_cast<int>(symbol % 16);
     ++reading.num_symbols;
     if (is_end) break;
   }
@@ -50,19 +53,16 @@ TEST_P(AcTableOf, TakesTheSymbolsThatFit) {
     ASSERT_TRUE(table->build(header.ac_codes[index]));
     int pairs = 0;
     for (std::uint32_t bits = 0; bits < table->entries.size(); ++bits) {
-      const AcTable::Entry& entry = table->entries[bits];
       const Reading expected = read_symbols(table->finder, bits, AcTable::kBits, 2);
-      ASSERT_EQ(entry.length, expected.length) << bits;
-      ASSERT_EQ(entry.advance, expected.num_symbols > 0 ? expected.advance : AcTable::kUnknown);
-      ASSERT_EQ(entry.last_num_bits, expected.last_value_bits) << bits;
+      ASSERT_EQ(table->entries[bits].step, expected.step) << bits;
+      ASSERT_EQ(table->entries[bits].last_num_bits, expected.last_value_bits) << bits;
       pairs += expected.num_symbols == 2 ? 1 : 0;
     }
     EXPECT_GT(pairs, 200);
-    for (std::uint32_t bits = 0; bits < table->skip_entries.size(); ++bits) {
-      const AcTable::SkipEntry& entry = table->skip_entries[bits];
-      const Reading expected = read_symbols(table->finder, bits, AcTable::kSkipBits, 100);
-      ASSERT_EQ(entry.length, expected.length) << bits;
-      ASSERT_EQ(entry.advance, expected.num_symbols > 0 ? expected.advance : AcTable::kUnknown);
+    for (std::uint32_t bits = 0; bits < table->skip_steps.size(); ++bits) {
+      ASSERT_EQ(table->skip_steps[bits],
+                read_symbols(table->finder, bits, AcTable::kSkipBits, 100).step)
+          << bits;
     }
   }
 }
