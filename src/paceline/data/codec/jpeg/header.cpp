@@ -14,6 +14,8 @@ constexpr int kMaxSide = 65500;
 /// Below this width of chroma libjpeg repeats samples instead of interpolating.
 constexpr int kMinNarrowChroma = 3;
 
+constexpr int kStartOfImage = 0xFFD8;
+
 enum Marker : std::uint8_t {
   kBaseline = 0xC0,
   kExtended = 0xC1,
@@ -56,6 +58,7 @@ bool HeaderParser::parse() {
     for (HuffmanCode& code : *codes) code.is_defined = false;
   }
   for (Quantisers& quantisers : header_.quantisers) quantisers.is_defined = false;
+  if (file_.size() < 2 || read_u16(file_, 0) != kStartOfImage) return false;
   std::size_t at = 2;
   while (at + 4 <= file_.size() && file_[at] == 0xFF) {
     const std::uint8_t marker = file_[at + 1];

@@ -159,6 +159,7 @@ template <bool kKept>
 bool ScanDecoder::start(const Header& header, std::span<const std::uint8_t> file) {
   header_ = &header;
   file_ = file;
+  end_ = file.size();
   if (!make_plan()) return false;
   num_mcus_ = header.mcu_columns() * header.mcu_rows();
   next_mcu_ = 0;
@@ -184,13 +185,15 @@ bool ScanDecoder::make_plan() {
 }
 
 void ScanDecoder::start_segment(std::size_t begin, int skipped_bits) {
-  segment_.load(file_, begin, file_.size());
+  segment_.load(file_, begin, end_);
   reader_.start(segment_.data(), skipped_bits);
 }
 
-bool ScanDecoder::seek(int mcu, const EntryPoint& entry) {
-  if (mcu < 0 || mcu >= num_mcus_ || entry.bit / 8 < header_->scan_begin ||
-      entry.bit / 8 >= file_.size()) {
+bool ScanDecoder::seek(int mcu, const EntryPoint& entry, const EntryPoint* end) {
+  end_ = file_.size();
+  // With the byte behind: it may be the zero that goes with a last 0xFF.
+  if (end != nullptr) end_ = std::min<std::size_t>(end_, end->bit / 8 + 2);
+  if (mcu < 0 || mcu >= num_mcus_ || entry.bit / 8 < header_->scan_begin || entry.bit / 8 >= end_) {
     return false;
   }
   next_mcu_ = mcu;
@@ -274,7 +277,7 @@ bool ScanDecoder::restart() {
   const auto size_bits = static_cast<std::int64_t>(8 * segment_.size());
   const std::size_t marker = segment_.end_in_file();
   const int number = (next_mcu_ / header_->restart_interval - 1) % 8;
-  if (reader_.used_since(segment_.data()) <= size_bits - 8 || marker + 2 > file_.size() ||
+  if (reader_.used_since(segment_.data()) <= size_bits - 8 || marker + 2 > end_ ||
       file_[marker + 1] != 0xD0 + number) {
     return false;
   }

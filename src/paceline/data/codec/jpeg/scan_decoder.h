@@ -27,14 +27,17 @@ class ScanDecoder final : public CoefficientSource {
   /// Starts at the first MCU. Both arguments must stay; `header` must be that of `file`.
   bool start(const Header& header, std::span<const std::uint8_t> file);
 
-  /// Continues at MCU `mcu`, to which `entry` belongs.
-  bool seek(int mcu, const EntryPoint& entry);
+  /// Continues at MCU `mcu`, to which `entry` belongs. If an entry point of a later MCU is given as
+  /// `end`, nothing behind it is looked at, and MCUs from there on may seem damaged.
+  bool seek(int mcu, const EntryPoint& entry, const EntryPoint* end = nullptr);
   /// The entry point of the next MCU.
   EntryPoint position() const;
   int next_mcu() const { return next_mcu_; }
 
   /// Passes over MCUs.
   bool skip(int num_mcus);
+  /// Decodes the row's stretch, which must start at the next MCU.
+  bool decode(CoefficientRow& row);
   /// Decodes the row's stretch and passes over all MCUs before and beside it.
   bool read(int mcu_row, CoefficientRow& row) override;
 
@@ -52,7 +55,6 @@ class ScanDecoder final : public CoefficientSource {
   static constexpr std::size_t kMaxBlocks = 6;
 
   bool make_plan();
-  bool decode(CoefficientRow& row);
   template <bool kKept>
   bool pass(int num_mcus);
   template <bool kKept>
@@ -62,6 +64,7 @@ class ScanDecoder final : public CoefficientSource {
 
   const Header* header_ = nullptr;
   std::span<const std::uint8_t> file_;
+  std::size_t end_ = 0;  ///< what lies behind in the file does not matter
   TableCache<DcTable> dc_tables_;
   TableCache<AcTable> ac_tables_;
   std::array<BlockPlan, kMaxBlocks> plan_;

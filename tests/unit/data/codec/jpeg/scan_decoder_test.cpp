@@ -113,15 +113,22 @@ TEST_P(ScanOf, CanStartAtAnyMcu) {
   EXPECT_EQ(file_[(end.bit + 7) / 8], 0xFF);
   EXPECT_EQ(file_[(end.bit + 7) / 8 + 1], 0xD9);
 
+  entries.push_back(end);
+
   LibjpegCoefficients expected(file_);
   CoefficientRow row;
   for (int mcu = 0; mcu < count; ++mcu) {
     const int column = mcu % header_.mcu_columns();
-    row.resize(header_, column, std::min(2, header_.mcu_columns() - column));
-    ASSERT_TRUE(decoder_.seek(mcu, entries[static_cast<std::size_t>(mcu)]));
-    EXPECT_EQ(decoder_.position(), entries[static_cast<std::size_t>(mcu)]);
-    ASSERT_TRUE(decoder_.read(mcu / header_.mcu_columns(), row));
-    expect_equal(row, header_, mcu / header_.mcu_columns(), expected);
+    const int num_mcus = std::min(2, header_.mcu_columns() - column);
+    const EntryPoint& entry = entries[static_cast<std::size_t>(mcu)];
+    row.resize(header_, column, num_mcus);
+    for (const EntryPoint* last :
+         {&entries[static_cast<std::size_t>(mcu + num_mcus)], static_cast<EntryPoint*>(nullptr)}) {
+      ASSERT_TRUE(decoder_.seek(mcu, entry, last));
+      EXPECT_EQ(decoder_.position(), entry);
+      ASSERT_TRUE(decoder_.decode(row));
+      expect_equal(row, header_, mcu / header_.mcu_columns(), expected);
+    }
   }
 }
 
