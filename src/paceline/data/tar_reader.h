@@ -56,4 +56,8 @@ class TarReader {
   std::array<std::uint8_t, 8 * kBlockBytes> buffer_{};
 };
 
+/// Threads for listing several tars at once. They wait for the disk, not for the cores: a network
+/// disk answers that many small reads in the time of one.
+inline constexpr int kTarListingThreads = 32;
+
 }  // namespace paceline::data

@@ -146,10 +146,11 @@ RangeIndex make_index(const WebDatasetSource& source, const std::vector<fs::path
   RangeIndexBuilder builder(source.folder, key);
   for (const fs::path& shard : shards) builder.add_source(shard);
   std::vector<std::vector<IndexedSample>> listed(shards.size());
-  base::parallel_for(static_cast<std::int64_t>(shards.size()), 0, [&](std::int64_t i) {
-    const auto which = static_cast<std::size_t>(i);
-    listed[which] = ShardLister(source.folder / shards[which], source.label_key).list();
-  });
+  base::parallel_for(
+      static_cast<std::int64_t>(shards.size()), kTarListingThreads, [&](std::int64_t i) {
+        const auto which = static_cast<std::size_t>(i);
+        listed[which] = ShardLister(source.folder / shards[which], source.label_key).list();
+      });
   constexpr std::int64_t kMaxClasses = 10'000'000;
   const std::int64_t limit = source.classes.value_or(kMaxClasses);
   std::int64_t largest = -1;

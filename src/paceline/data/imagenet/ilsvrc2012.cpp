@@ -165,13 +165,14 @@ RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const
   const std::vector<ClassTar> tars = list_class_tars(root, place);
   for (std::size_t i = 0; !is_one_file && i < tars.size(); ++i) builder.add_source(tars[i].file);
   std::vector<std::vector<TarMember>> images(tars.size());
-  base::parallel_for(static_cast<std::int64_t>(tars.size()), 0, [&](std::int64_t i) {
-    const auto which = static_cast<std::size_t>(i);
-    const InputFile file(root / tars[which].file);
-    images[which] = list_images(file, tars[which].offset, tars[which].size);
-    std::sort(images[which].begin(), images[which].end(),
-              [](const TarMember& a, const TarMember& b) { return a.name < b.name; });
-  });
+  base::parallel_for(
+      static_cast<std::int64_t>(tars.size()), kTarListingThreads, [&](std::int64_t i) {
+        const auto which = static_cast<std::size_t>(i);
+        const InputFile file(root / tars[which].file);
+        images[which] = list_images(file, tars[which].offset, tars[which].size);
+        std::sort(images[which].begin(), images[which].end(),
+                  [](const TarMember& a, const TarMember& b) { return a.name < b.name; });
+      });
   for (std::size_t i = 0; i < tars.size(); ++i) {
     if (images[i].empty()) {
       throw base::DataError(fmt::format("{}: the tar of class {} holds no images",
