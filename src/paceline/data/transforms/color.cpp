@@ -1,5 +1,7 @@
 #include "paceline/data/transforms/color.h"
 
+#include "paceline/data/transforms/image_statistics.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,24 +13,6 @@ std::uint8_t blend(int degenerate, int value, float factor) {
   const float mixed =
       static_cast<float>(degenerate) + factor * static_cast<float>(value - degenerate);
   return static_cast<std::uint8_t>(std::clamp(mixed, 0.0f, 255.0f));
-}
-
-/// ITU-R 601 luma in Pillow's 16-bit fixed point.
-int luma(const std::uint8_t* rgb) {
-  return (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16;
-}
-
-/// Blends every byte with one grey.
-void blend_with(const MutablePixels& image, int degenerate, float factor) {
-  std::array<std::uint8_t, 256> table;
-  for (int value = 0; value < 256; ++value) {
-    table[static_cast<std::size_t>(value)] = blend(degenerate, value, factor);
-  }
-  for (int y = 0; y < image.size.height; ++y) {
-    std::uint8_t* row = image.row(y);
-    std::transform(row, row + std::ptrdiff_t{3} * image.size.width, row,
-                   [&](std::uint8_t byte) { return table[byte]; });
-  }
 }
 
 struct Hsv {
@@ -87,24 +71,15 @@ void for_each_pixel(const MutablePixels& image, Change change) {
 
 }  // namespace
 
-void adjust_brightness(const MutablePixels& image, float factor) { blend_with(image, 0, factor); }
-
-void adjust_contrast(const MutablePixels& image, float factor) {
-  std::int64_t sum = 0;
-  for_each_pixel(image, [&](const std::uint8_t* pixel) { sum += luma(pixel); });
-  const double count = static_cast<double>(image.size.height) * image.size.width;
-  blend_with(image, static_cast<int>(static_cast<double>(sum) / count + 0.5), factor);
-}
-
-void adjust_saturation(const MutablePixels& image, float factor) {
+void adjust_saturation_plainly(const MutablePixels& image, float factor) {
   for_each_pixel(image, [factor](std::uint8_t* pixel) {
-    const int gray = luma(pixel);
+    const int gray = luma(pixel[0], pixel[1], pixel[2]);
     for (int channel = 0; channel < 3; ++channel)
       pixel[channel] = blend(gray, pixel[channel], factor);
   });
 }
 
-void adjust_hue(const MutablePixels& image, double turn) {
+void adjust_hue_plainly(const MutablePixels& image, double turn) {
   // Cut off towards zero, then taken modulo 256, as numpy's cast does.
   const auto shift = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
   for_each_pixel(image, [shift](std::uint8_t* pixel) {
@@ -113,5 +88,11 @@ void adjust_hue(const MutablePixels& image, double turn) {
     to_rgb(hsv, pixel);
   });
 }
+
+void adjust_saturation(const MutablePixels& image, float factor) {
+  adjust_saturation_plainly(image, factor);
+}
+
+void adjust_hue(const MutablePixels& image, double turn) { adjust_hue_plainly(image, turn); }
 
 }  // namespace paceline::data

@@ -1,6 +1,10 @@
 #include "paceline/data/transforms/lazy_image.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/affine.h"
+#include "paceline/data/transforms/color.h"
+#include "paceline/data/transforms/image_statistics.h"
+#include "paceline/data/transforms/sharpness.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,10 +31,20 @@ void copy_row(const std::uint8_t* source, int count, bool flipped, std::uint8_t*
   }
 }
 
+/// Room for an image of this size with padded rows; its old content is lost.
+PixelView room_for(ImageSize size, PixelBuffer& buffer) {
+  const std::ptrdiff_t stride = padded_stride(size.width);
+  std::uint8_t* pixels =
+      buffer.reserve(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height));
+  return {pixels, size, stride};
+}
+
 }  // namespace
 
 void LazyImage::open(const StoredSample& sample) {
   flipped_ = false;
+  tables_.reset();
+  erased_.reset();
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
     source_size_ = decoder_.open(sample.bytes);
@@ -48,12 +62,22 @@ void LazyImage::open(const StoredSample& sample) {
 }
 
 void LazyImage::apply(const Step& step) {
+  PACELINE_CHECK(!erased_, "a step follows the erasing of a box, which must be the last");
   std::visit([this](const auto& alternative) { take(alternative); }, step);
 }
 
 void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
+  apply_gathered();
   load();
   table.write(source_, box_, flipped_, sink);
+  if (erased_) fill_box(sink, size(), erased_->box, erased_->value);
+}
+
+std::optional<EraseStep> LazyImage::write(ByteSink sink) {
+  apply_gathered();
+  load();
+  write_rows(sink.pixels, std::ptrdiff_t{3} * box_.width);
+  return erased_;
 }
 
 void LazyImage::hold(const PixelView& source, const Box& box, PixelBuffer* owner) {
@@ -75,35 +99,57 @@ void LazyImage::load() {
   hold(pixels, {box_.top - part.top, box_.left - part.left, box_.height, box_.width}, &decoded_);
 }
 
-/// Copies the image to a buffer of its own: no box, no flip, black filled in.
-void LazyImage::copy_out() {
-  load();
-  PixelBuffer& buffer = free_buffer();
-  const std::ptrdiff_t stride = padded_stride(box_.width);
-  const std::size_t size_bytes =
-      static_cast<std::size_t>(stride) * static_cast<std::size_t>(box_.height);
-  std::uint8_t* target = buffer.reserve(size_bytes);
+/// Writes the box, mirrored if it is flipped, with black outside the source.
+void LazyImage::write_rows(std::uint8_t* target, std::ptrdiff_t stride) const {
   const Box part = covered(source_size_, box_);
-  if (part != box_) std::memset(target, 0, size_bytes);
+  if (part != box_) {
+    std::memset(target, 0,
+                static_cast<std::size_t>(stride) * static_cast<std::size_t>(box_.height));
+  }
   const int left = flipped_ ? box_.right() - part.right() : part.left - box_.left;
   for (int y = 0; y < part.height; ++y) {
     copy_row(source_.row(part.top + y) + std::ptrdiff_t{3} * part.left, part.width, flipped_,
              target + (part.top - box_.top + y) * stride + std::ptrdiff_t{3} * left);
   }
+}
+
+/// Copies the image to a buffer of its own: no box, no flip, black filled in.
+void LazyImage::copy_out() {
+  load();
+  PixelBuffer& buffer = free_buffer();
+  const PixelView copy = room_for(size(), buffer);
+  write_rows(buffer.data(), copy.stride);
   flipped_ = false;
-  hold({target, box_.size(), stride}, whole(box_.size()), &buffer);
+  hold(copy, whole(copy.size), &buffer);
+}
+
+/// The tables to append an operation to.
+PointTables& LazyImage::tables() {
+  if (!tables_) tables_ = identity_tables();
+  return *tables_;
+}
+
+/// Applies the operations gathered in tables_.
+void LazyImage::apply_gathered() {
+  if (!tables_) return;
+  apply_tables(writable(), *tables_);
+  tables_.reset();
 }
 
 void LazyImage::take(const CropStep& step) {
   // Outside of a crop there is black, whatever the source has there.
   const bool leaves_image = !contains(whole(size()), step.box);
-  if (leaves_image && box_ != whole(source_size_)) copy_out();
+  if (leaves_image) {
+    apply_gathered();
+    if (box_ != whole(source_size_)) copy_out();
+  }
   const int left = flipped_ ? box_.width - step.box.right() : step.box.left;
   box_ = {box_.top + step.box.top, box_.left + left, step.box.height, step.box.width};
 }
 
 void LazyImage::take(const ResizeStep& step) {
   if (step.size == size()) return;
+  apply_gathered();
   load();
   // The resizer reads a little beyond the pixels, which only our buffers allow.
   if (flipped_ || reaches_outside() || owner_ == nullptr) copy_out();
@@ -111,6 +157,17 @@ void LazyImage::take(const ResizeStep& step) {
   const PixelView resized =
       resizer_.resize(source_.part(box_), step.size, step.interpolation, target);
   hold(resized, whole(step.size), &target);
+}
+
+void LazyImage::take(const AffineStep& step) {
+  apply_gathered();
+  load();
+  if (flipped_ || reaches_outside() || owner_ == nullptr) copy_out();
+  PixelBuffer& buffer = free_buffer();
+  const PixelView moved = room_for(size(), buffer);
+  transform_affine(source_.part(box_), step.matrix, step.interpolation, step.fill, buffer.data(),
+                   moved.stride);
+  hold(moved, whole(moved.size), &buffer);
 }
 
 /// The image as pixels that may be changed. A flip may stay pending: it does not matter to colours.
@@ -121,9 +178,44 @@ MutablePixels LazyImage::writable() {
   return {owner_->data() + (part.pixels - owner_->data()), part.size, part.stride};
 }
 
-void LazyImage::take(const BrightnessStep& step) { adjust_brightness(writable(), step.factor); }
-void LazyImage::take(const ContrastStep& step) { adjust_contrast(writable(), step.factor); }
-void LazyImage::take(const SaturationStep& step) { adjust_saturation(writable(), step.factor); }
-void LazyImage::take(const HueStep& step) { adjust_hue(writable(), step.turn); }
+void LazyImage::take(const VerticalFlipStep&) {
+  const MutablePixels image = writable();
+  const std::ptrdiff_t row_bytes = std::ptrdiff_t{3} * image.size.width;
+  for (int upper = 0, lower = image.size.height - 1; upper < lower; ++upper, --lower) {
+    std::swap_ranges(image.row(upper), image.row(upper) + row_bytes, image.row(lower));
+  }
+}
+
+/// The pixels that a step looks at and changes.
+MutablePixels LazyImage::settled() {
+  apply_gathered();
+  return writable();
+}
+
+void LazyImage::take(const ContrastStep& step) {
+  const int mean = mean_luma(settled().view());
+  append(tables(), blend_table(mean, step.factor));
+}
+
+void LazyImage::take(const AutocontrastStep&) {
+  const ChannelRanges ranges = channel_ranges(settled().view());
+  append(tables(), autocontrast_tables(ranges));
+}
+
+void LazyImage::take(const EqualizeStep&) {
+  const ChannelHistograms histograms = channel_histograms(settled().view());
+  append(tables(), equalize_tables(histograms));
+}
+
+void LazyImage::take(const SaturationStep& step) { adjust_saturation(settled(), step.factor); }
+void LazyImage::take(const HueStep& step) { adjust_hue(settled(), step.turn); }
+
+void LazyImage::take(const SharpnessStep& step) {
+  const PixelView image = settled().view();
+  PixelBuffer& buffer = free_buffer();
+  const PixelView sharpened = room_for(size(), buffer);
+  sharpen(image, step.factor, buffer.data(), sharpened.stride);
+  hold(sharpened, whole(sharpened.size), &buffer);
+}
 
 }  // namespace paceline::data

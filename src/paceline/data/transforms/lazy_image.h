@@ -3,16 +3,19 @@
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/codec/pixels.h"
 #include "paceline/data/dataset.h"
-#include "paceline/data/transforms/color.h"
+#include "paceline/data/transforms/mutable_pixels.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
+#include "paceline/data/transforms/point_tables.h"
 #include "paceline/data/transforms/resize.h"
+
+#include <optional>
 
 namespace paceline::data {
 
 /// One image on its way from stored bytes to floats. Crops and flips are only noted until a step
 /// needs the pixels, so that no more of a file is decoded than is used and nothing is copied for
-/// them.
+/// them. Operations on single bytes are gathered in one table and applied at once.
 class LazyImage {
  public:
   /// Takes up a new sample, which must stay until write(). Throws DataError.
@@ -22,21 +25,36 @@ class LazyImage {
   void apply(const Step& step);
   /// Writes the result. Then comes the next open().
   void write(const NormalizeTable& table, PixelSink sink);
+  /// Writes the result before normalisation, and returns what is to be erased after it.
+  std::optional<EraseStep> write(ByteSink sink);
 
  private:
   void take(const CropStep& step);
   void take(const ResizeStep& step);
   void take(const FlipStep&) { flipped_ = !flipped_; }
-  void take(const BrightnessStep& step);
+  void take(const VerticalFlipStep& step);
+  void take(const AffineStep& step);
+  void take(const BrightnessStep& step) { append(tables(), blend_table(0, step.factor)); }
   void take(const ContrastStep& step);
   void take(const SaturationStep& step);
   void take(const HueStep& step);
+  void take(const SharpnessStep& step);
+  void take(const PosterizeStep& step) { append(tables(), posterize_table(step.bits)); }
+  void take(const SolarizeStep& step) { append(tables(), solarize_table(step.threshold)); }
+  void take(const InvertStep&) { append(tables(), invert_table()); }
+  void take(const AutocontrastStep& step);
+  void take(const EqualizeStep& step);
+  void take(const EraseStep& step) { erased_ = step; }
 
   bool reaches_outside() const { return !contains(whole(source_size_), box_); }
   void hold(const PixelView& source, const Box& box, PixelBuffer* owner);
   void load();
   void copy_out();
+  void apply_gathered();
+  PointTables& tables();
+  void write_rows(std::uint8_t* target, std::ptrdiff_t stride) const;
   MutablePixels writable();
+  MutablePixels settled();
   PixelBuffer& free_buffer() { return owner_ == &work_[0] ? work_[1] : work_[0]; }
 
   ImageDecoder decoder_;
@@ -51,6 +69,8 @@ class LazyImage {
   ImageSize source_size_;
   Box box_;               ///< the image is this box of the source, black outside of it ...
   bool flipped_ = false;  ///< ... and then mirrored
+  std::optional<PointTables> tables_;  ///< ... and then mapped
+  std::optional<EraseStep> erased_;
 };
 
 }  // namespace paceline::data

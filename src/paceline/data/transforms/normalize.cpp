@@ -23,6 +23,17 @@ RowSink row_sink(const PixelSink& sink, ImageSize size, int y, bool flipped) {
 
 }  // namespace
 
+void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value) {
+  for (int y = box.top; y < box.bottom(); ++y) {
+    const RowSink row = row_sink(sink, image, y, false);
+    for (std::ptrdiff_t x = box.left; x < box.right(); ++x) {
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        row.channels[channel][x * row.step] = value[channel];
+      }
+    }
+  }
+}
+
 NormalizeTable::NormalizeTable(const NormalizeConfig& config) {
   for (std::size_t channel = 0; channel < 3; ++channel) {
     const auto mean = static_cast<float>(config.mean[channel]);

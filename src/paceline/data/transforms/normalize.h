@@ -18,6 +18,14 @@ struct PixelSink {
   PixelLayout layout = PixelLayout::kChannelsLast;
 };
 
+/// Where the bytes of one image go: height * width RGB triples that the caller owns.
+struct ByteSink {
+  std::uint8_t* pixels = nullptr;
+};
+
+/// Overwrites `box` of an image of size `image` with one value per channel.
+void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value);
+
 /// The float32 value of each byte in each channel, equal to torchvision's ToTensor and Normalize
 /// bit for bit. (x * scale + bias would not be, and three table look-ups a pixel are as fast.)
 class NormalizeTable {

@@ -26,6 +26,27 @@ std::optional<ImageSize> fixed_size(const TransformConfig& transform,
   return std::holds_alternative<ResizeConfig>(transform) ? std::nullopt : before;
 }
 
+/// Throws ConfigError if transform `index` must come later.
+void check_place(const std::vector<TransformConfig>& transforms, std::size_t index) {
+  const std::size_t behind = transforms.size() - 1 - index;
+  const bool is_erasing = std::holds_alternative<RandomErasingConfig>(transforms[index]);
+  if (is_erasing && behind > 0) {
+    throw base::ConfigError(
+        fmt::format("random_erasing is number {} of {} transforms: it must be "
+                    "the last, as it works on the normalised image",
+                    index + 1, transforms.size()));
+  }
+  const bool only_erasing_follows =
+      behind == 0 ||
+      (behind == 1 && std::holds_alternative<RandomErasingConfig>(transforms.back()));
+  if (std::holds_alternative<NormalizeConfig>(transforms[index]) && !only_erasing_follows) {
+    throw base::ConfigError(
+        fmt::format("normalize is number {} of {} transforms: it must be the last, or followed by "
+                    "random_erasing alone",
+                    index + 1, transforms.size()));
+  }
+}
+
 }  // namespace
 
 TransformScratch::TransformScratch() : image_(std::make_unique<LazyImage>()) {}
@@ -38,14 +59,12 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
   std::optional<ImageSize> size;
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
     check_values(transforms_[i]);
+    check_place(transforms_, i);
     if (const auto* config = std::get_if<NormalizeConfig>(&transforms_[i])) {
-      if (i + 1 != transforms_.size()) {
-        throw base::ConfigError(
-            fmt::format("normalize is number {} of {} transforms: it must be the last", i + 1,
-                        transforms_.size()));
-      }
+      normalization_ = *config;
       normalize_ = NormalizeTable(*config);
     }
+    erases_ |= std::holds_alternative<RandomErasingConfig>(transforms_[i]);
     size = fixed_size(transforms_[i], size);
   }
   if (!size) {
@@ -63,24 +82,40 @@ void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) co
     image = draw_steps(transform, image, draws, plan);
 }
 
-void TransformPipeline::finish(const Plan& plan, LazyImage& image, PixelSink sink) const {
+void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {
   for (const Step& step : plan) image.apply(step);
   PACELINE_CHECK(image.size() == output_size_, "the plan ends in {} x {} pixels instead of {} x {}",
                  image.size().width, image.size().height, output_size_.width, output_size_.height);
-  image.write(normalize_, sink);
 }
 
 void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
                             TransformScratch& scratch, PixelSink sink) const {
   scratch.image_->open(sample);
   draw(key, scratch.image_->size(), scratch.plan_);
-  finish(scratch.plan_, *scratch.image_, sink);
+  take_steps(scratch.plan_, *scratch.image_);
+  scratch.image_->write(normalize_, sink);
+}
+
+std::optional<EraseStep> TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
+                                                TransformScratch& scratch, ByteSink sink) const {
+  scratch.image_->open(sample);
+  draw(key, scratch.image_->size(), scratch.plan_);
+  take_steps(scratch.plan_, *scratch.image_);
+  return scratch.image_->write(sink);
 }
 
 void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
                               TransformScratch& scratch, PixelSink sink) const {
   scratch.image_->open(sample);
-  finish(plan, *scratch.image_, sink);
+  take_steps(plan, *scratch.image_);
+  scratch.image_->write(normalize_, sink);
+}
+
+std::optional<EraseStep> TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
+                                                  TransformScratch& scratch, ByteSink sink) const {
+  scratch.image_->open(sample);
+  take_steps(plan, *scratch.image_);
+  return scratch.image_->write(sink);
 }
 
 }  // namespace paceline::data

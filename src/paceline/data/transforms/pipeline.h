@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace paceline::data {
@@ -29,7 +30,8 @@ class TransformScratch {
   Plan plan_;
 };
 
-/// Turns stored samples into normalised float32 images of one size. Immutable; any number of
+/// Turns stored samples into normalised float32 images of one size, or into their bytes before
+/// normalisation. Immutable; any number of
 /// threads may run it at once, each with a scratch of its own.
 ///
 /// A transform has two halves. draw() is a function of the key and the image's size alone and
@@ -38,29 +40,43 @@ class TransformScratch {
 /// for bit.
 class TransformPipeline {
  public:
-  /// In the order in which they are applied. Normalize must come last; left out, pixels are x /
-  /// 255. Throws ConfigError if a value is out of range or the images' size would not be fixed.
+  /// In the order in which they are applied. Normalize must come last, random_erasing behind it;
+  /// left out, pixels are x / 255. Throws ConfigError if a value is out of range or the images'
+  /// size would not be fixed.
   explicit TransformPipeline(const std::vector<TransformConfig>& transforms);
 
   /// The size of every image that this pipeline writes.
   ImageSize output_size() const { return output_size_; }
 
+  /// How the floats follow from the bytes.
+  const NormalizeConfig& normalization() const { return normalization_; }
+  /// Whether bytes need more than the normalisation to become this pipeline's floats.
+  bool erases() const { return erases_; }
+
   /// Writes one image to `sink`, which has room for 3 * height * width floats. Throws DataError,
   /// without the file's name, if the sample cannot be decoded or does not suit the transforms.
   void run(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
            PixelSink sink) const;
+  /// The same before normalisation, 3 * height * width bytes. Erasing is done on floats: the caller
+  /// must fill the returned box after it has normalised (fill_box).
+  [[nodiscard]] std::optional<EraseStep> run(const StoredSample& sample, const DrawKey& key,
+                                             TransformScratch& scratch, ByteSink sink) const;
 
   /// The steps for an image of this size; `plan` is overwritten.
   void draw(const DrawKey& key, ImageSize image, Plan& plan) const;
   /// Runs explicit steps, whose result must have the size output_size().
   void apply(const StoredSample& sample, const Plan& plan, TransformScratch& scratch,
              PixelSink sink) const;
+  [[nodiscard]] std::optional<EraseStep> apply(const StoredSample& sample, const Plan& plan,
+                                               TransformScratch& scratch, ByteSink sink) const;
 
  private:
-  void finish(const Plan& plan, LazyImage& image, PixelSink sink) const;
+  void take_steps(const Plan& plan, LazyImage& image) const;
 
   std::vector<TransformConfig> transforms_;
+  NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
   NormalizeTable normalize_;
+  bool erases_ = false;
   ImageSize output_size_;
 };
 

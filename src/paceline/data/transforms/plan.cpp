@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/plan.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/augment.h"
 
 #include <algorithm>
 #include <array>
@@ -77,6 +78,59 @@ ImageSize steps_of(const RandomHorizontalFlipConfig& config, ImageSize image, ba
   return image;
 }
 
+ImageSize steps_of(const RandomVerticalFlipConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  if (draws.uniform() < config.p) plan.emplace_back(VerticalFlipStep{});
+  return image;
+}
+
+ImageSize steps_of(const RandomGrayscaleConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  if (draws.uniform() < config.p) plan.emplace_back(SaturationStep{0.0f});
+  return image;
+}
+
+double draw_from(const std::array<double, 2>& range, base::Philox& draws) {
+  return draws.uniform(range[0], range[1]);
+}
+
+ImageSize steps_of(const RandomRotationConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  const double angle = draw_from(config.degrees, draws);
+  plan.emplace_back(
+      AffineStep{rotation_matrix(angle, image), config.interpolation, fill_color(config.fill)});
+  return image;
+}
+
+ImageSize steps_of(const RandomAffineConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  Movement movement;
+  movement.center = {image.width * 0.5, image.height * 0.5};
+  movement.angle = draw_from(config.degrees, draws);
+  const std::array<double, 2> reach = {config.translate[0] * image.width,
+                                       config.translate[1] * image.height};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    movement.translate[axis] = round_to_even(draws.uniform(-reach[axis], reach[axis]));
+  }
+  movement.scale = draw_from(config.scale, draws);
+  movement.shear[0] = draw_from(config.shear_x, draws);
+  movement.shear[1] = draw_from(config.shear_y, draws);
+  plan.emplace_back(
+      AffineStep{affine_matrix(movement), config.interpolation, fill_color(config.fill)});
+  return image;
+}
+
+template <class AugmentConfig>
+concept DrawsOperations = requires(const AugmentConfig& config, base::Philox& draws, Plan& plan) {
+  draw_augment(config, ImageSize{}, draws, plan);
+};
+
+ImageSize steps_of(const DrawsOperations auto& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  draw_augment(config, image, draws, plan);
+  return image;
+}
+
 ImageSize steps_of(const ColorJitterConfig& config, ImageSize image, base::Philox& draws,
                    Plan& plan) {
   std::array<std::size_t, 4> order;
@@ -125,6 +179,30 @@ ImageSize steps_of(const CenterCropConfig& config, ImageSize image, base::Philox
 }
 
 ImageSize steps_of(const NormalizeConfig&, ImageSize image, base::Philox&, Plan&) { return image; }
+
+ImageSize steps_of(const RandomErasingConfig& config, ImageSize image, base::Philox& draws,
+                   Plan& plan) {
+  constexpr int kAttempts = 10;
+  if (draws.uniform() >= config.p) return image;
+  const double area = static_cast<double>(image.height) * image.width;
+  const double log_low = std::log(config.ratio[0]);
+  const double log_high = std::log(config.ratio[1]);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const double erased = area * draw_from(config.scale, draws);
+    const double ratio = std::exp(draws.uniform(log_low, log_high));
+    const int height = round_to_even(std::sqrt(erased * ratio));
+    const int width = round_to_even(std::sqrt(erased / ratio));
+    if (height >= image.height || width >= image.width) continue;
+    const int top = draw_below(draws, image.height - height + 1);
+    const int left = draw_below(draws, image.width - width + 1);
+    plan.emplace_back(
+        EraseStep{{top, left, height, width},
+                  {static_cast<float>(config.value[0]), static_cast<float>(config.value[1]),
+                   static_cast<float>(config.value[2])}});
+    break;
+  }
+  return image;
+}
 
 }  // namespace
 

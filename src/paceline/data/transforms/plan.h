@@ -2,8 +2,10 @@
 
 #include "paceline/base/philox.h"
 #include "paceline/data/codec/pixels.h"
+#include "paceline/data/transforms/affine.h"
 #include "paceline/data/transforms/configs.h"
 
+#include <array>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -25,7 +27,13 @@ struct ResizeStep {
   ImageSize size;
   Interpolation interpolation = Interpolation::kBilinear;
 };
-struct FlipStep {};  ///< left to right
+struct FlipStep {};          ///< left to right
+struct VerticalFlipStep {};  ///< top to bottom
+struct AffineStep {
+  AffineMatrix matrix = {1, 0, 0, 0, 1, 0};
+  AffineInterpolation interpolation = AffineInterpolation::kNearest;
+  FillColor fill = {0, 0, 0};
+};
 struct BrightnessStep {
   float factor = 1.0f;
 };
@@ -33,14 +41,34 @@ struct ContrastStep {
   float factor = 1.0f;
 };
 struct SaturationStep {
-  float factor = 1.0f;
+  float factor = 1.0f;  ///< 0: grey
 };
 struct HueStep {
   double turn = 0.0;  ///< in [-0.5, 0.5]
 };
 
-using Step = std::variant<CropStep, ResizeStep, FlipStep, BrightnessStep, ContrastStep,
-                          SaturationStep, HueStep>;
+struct SharpnessStep {
+  float factor = 1.0f;
+};
+struct PosterizeStep {
+  int bits = 8;  ///< in [1, 8]
+};
+struct SolarizeStep {
+  double threshold = 256.0;
+};
+struct InvertStep {};
+struct AutocontrastStep {};
+struct EqualizeStep {};
+/// On the normalised floats, so after all steps of other kinds.
+struct EraseStep {
+  Box box;
+  std::array<float, 3> value = {0, 0, 0};
+};
+
+using Step =
+    std::variant<CropStep, ResizeStep, FlipStep, VerticalFlipStep, AffineStep, BrightnessStep,
+                 ContrastStep, SaturationStep, HueStep, SharpnessStep, PosterizeStep, SolarizeStep,
+                 InvertStep, AutocontrastStep, EqualizeStep, EraseStep>;
 using Plan = std::vector<Step>;
 
 /// Appends the steps that a transform takes for an image of size `image`, and returns the size
@@ -48,11 +76,18 @@ using Plan = std::vector<Step>;
 /// kAugmentation, epoch, position); this order is part of reproducibility:
 ///   random_resized_crop     up to 10 times: area, log of the ratio; once they fit: top, left
 ///   random_crop             top, left
-///   random_horizontal_flip  one uniform number, below p to flip
+///   random_horizontal_flip  one uniform number, below p to flip; likewise random_vertical_flip and
+///                           random_grayscale
 ///   color_jitter            the order (Fisher-Yates from the back, 3 numbers over brightness,
-///   contrast,
-///                           saturation, hue), then a factor for each that is not 0, in that
-///                           listing
+///                           contrast, saturation, hue), then a factor for each that is not 0, in
+///                           that listing
+///   random_rotation         the angle
+///   random_affine           the angle, translation (x, y), scale, shear (x, y)
+///   rand_augment            num_ops times: operation; its sign if it has one
+///   trivial_augment_wide    operation, magnitude, sign; the latter two if it has them
+///   auto_augment            the pair, two uniform numbers, two signs
+///   random_erasing          one uniform number, below p to erase; then up to 10 times: area, log
+///                           of the ratio; once they fit: top, left
 /// Resize, center_crop and normalize draw nothing. Throws DataError if the image does not suit.
 ImageSize draw_steps(const TransformConfig& transform, ImageSize image, base::Philox& draws,
                      Plan& plan);

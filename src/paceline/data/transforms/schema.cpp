@@ -1,18 +1,46 @@
 #include "paceline/data/transforms/schema.h"
 
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace paceline::config {
 
+namespace {
+
+void check_order(std::string_view field, const std::array<double, 2>& range, Problems& problems) {
+  if (range[0] > range[1]) problems.add(field, "the lowest comes first, got the higher one");
+}
+
+}  // namespace
+
 void Schema<data::RandomResizedCropConfig>::validate(const Config& values, Problems& problems) {
-  if (values.scale[0] > values.scale[1]) {
-    problems.add("scale", "the lowest share comes first, got the higher one");
+  check_order("scale", values.scale, problems);
+  check_order("ratio", values.ratio, problems);
+}
+
+void Schema<data::RandomRotationConfig>::validate(const Config& values, Problems& problems) {
+  check_order("degrees", values.degrees, problems);
+}
+
+void Schema<data::RandomAffineConfig>::validate(const Config& values, Problems& problems) {
+  check_order("degrees", values.degrees, problems);
+  check_order("scale", values.scale, problems);
+  check_order("shear_x", values.shear_x, problems);
+  check_order("shear_y", values.shear_y, problems);
+}
+
+void Schema<data::RandAugmentConfig>::validate(const Config& values, Problems& problems) {
+  if (values.magnitude >= values.num_magnitude_bins) {
+    problems.add("magnitude", "it must be below num_magnitude_bins");
   }
-  if (values.ratio[0] > values.ratio[1]) {
-    problems.add("ratio", "the lowest ratio comes first, got the higher one");
-  }
+}
+
+void Schema<data::RandomErasingConfig>::validate(const Config& values, Problems& problems) {
+  check_order("scale", values.scale, problems);
+  check_order("ratio", values.ratio, problems);
 }
 
 }  // namespace paceline::config

@@ -1,5 +1,6 @@
 #include "paceline/data/transforms/lazy_image.h"
 
+#include "support/data/augment_names.h"
 #include "support/data/test_images.h"
 
 #include <cstdio>
@@ -48,47 +49,106 @@ void append_steps(const TransformConfig& transform, ImageSize image, Plan& plan)
   draw_steps(transform, image, draws, plan);
 }
 
-Plan parse_step(const std::string& text, ImageSize image) {
-  std::istringstream words(text);
-  std::string kind;
-  words >> kind;
-  const auto number = [&] {
+/// The words of a step of cases.tsv.
+class StepWords {
+ public:
+  explicit StepWords(const std::string& text) : words_(text) {}
+
+  std::string name() {
+    std::string word;
+    words_ >> word;
+    return word;
+  }
+  double number() {
     double value = 0;
-    words >> value;
+    words_ >> value;
     return value;
-  };
-  const auto integer = [&] { return static_cast<int>(number()); };
-  const auto interpolation = [&] {
-    std::string name;
-    words >> name;
-    return name == "bicubic" ? Interpolation::kBicubic : Interpolation::kBilinear;
-  };
+  }
+  float factor() { return static_cast<float>(number()); }
+  int integer() { return static_cast<int>(number()); }
+  Interpolation interpolation() {
+    return name() == "bicubic" ? Interpolation::kBicubic : Interpolation::kBilinear;
+  }
+  AffineInterpolation affine_interpolation() {
+    return name() == "nearest" ? AffineInterpolation::kNearest : AffineInterpolation::kBilinear;
+  }
+  std::array<int, 3> fill() { return {integer(), integer(), integer()}; }
+
+ private:
+  std::istringstream words_;
+};
+
+Plan parse_cut(const std::string& kind, StepWords& words, ImageSize image) {
   Plan plan;
   if (kind == "crop" || kind == "resize" || kind == "pad_crop") {
-    const int first = integer();
-    const int second = integer();
-    if (kind == "resize") return {ResizeStep{{first, second}, interpolation()}};
-    const int third = integer();
-    if (kind == "crop") return {CropStep{{first, second, third, integer()}}};
-    const int size = integer();
-    return {CropStep{{second - first, third - first, size, size}}};
+    const int first = words.integer();
+    const int second = words.integer();
+    if (kind == "resize") return {ResizeStep{{first, second}, words.interpolation()}};
+    const int third = words.integer();
+    const int fourth = words.integer();
+    if (kind == "crop") return {CropStep{{first, second, third, fourth}}};
+    return {CropStep{{second - first, third - first, fourth, fourth}}};
   }
   if (kind == "resize_shorter") {
-    const int size = integer();
-    append_steps(ResizeConfig{size, interpolation()}, image, plan);
+    const int size = words.integer();
+    append_steps(ResizeConfig{size, words.interpolation()}, image, plan);
   } else if (kind == "center_crop") {
-    append_steps(CenterCropConfig{integer()}, image, plan);
-  } else if (kind == "flip") {
-    plan = {FlipStep{}};
-  } else if (kind == "brightness") {
-    plan = {BrightnessStep{static_cast<float>(number())}};
-  } else if (kind == "contrast") {
-    plan = {ContrastStep{static_cast<float>(number())}};
-  } else if (kind == "saturation") {
-    plan = {SaturationStep{static_cast<float>(number())}};
-  } else if (kind == "hue") {
-    plan = {HueStep{number()}};
+    append_steps(CenterCropConfig{words.integer()}, image, plan);
   }
+  return plan;
+}
+
+Plan parse_color(const std::string& kind, StepWords& words) {
+  if (kind == "brightness") return {BrightnessStep{words.factor()}};
+  if (kind == "contrast") return {ContrastStep{words.factor()}};
+  if (kind == "saturation") return {SaturationStep{words.factor()}};
+  if (kind == "hue") return {HueStep{words.number()}};
+  if (kind == "sharpness") return {SharpnessStep{words.factor()}};
+  if (kind == "posterize") return {PosterizeStep{words.integer()}};
+  if (kind == "solarize") return {SolarizeStep{words.number()}};
+  if (kind == "invert") return {InvertStep{}};
+  if (kind == "autocontrast") return {AutocontrastStep{}};
+  if (kind == "equalize") return {EqualizeStep{}};
+  if (kind == "grayscale") return {SaturationStep{0.0f}};
+  return {};
+}
+
+Plan parse_move(const std::string& kind, StepWords& words, ImageSize image) {
+  if (kind == "flip") return {FlipStep{}};
+  if (kind == "vertical_flip") return {VerticalFlipStep{}};
+  AffineStep step;
+  if (kind == "rotate") {
+    step.matrix = rotation_matrix(words.number(), image);
+  } else if (kind == "affine") {
+    Movement movement;
+    movement.center = {image.width * 0.5, image.height * 0.5};
+    movement.angle = words.number();
+    movement.translate = {words.number(), words.number()};
+    movement.scale = words.number();
+    movement.shear = {words.number(), words.number()};
+    step.matrix = affine_matrix(movement);
+  } else {
+    return {};
+  }
+  step.interpolation = words.affine_interpolation();
+  step.fill = fill_color(words.fill());
+  return {step};
+}
+
+Plan parse_step(const std::string& text, ImageSize image) {
+  StepWords words(text);
+  const std::string kind = words.name();
+  if (kind == "augment") {
+    Plan plan;
+    const AugmentOp op = augment_named(words.name());
+    const double magnitude = words.number();
+    const AffineInterpolation interpolation = words.affine_interpolation();
+    append_augment(op, magnitude, image, interpolation, words.fill(), plan);
+    return plan;
+  }
+  Plan plan = parse_cut(kind, words, image);
+  if (plan.empty()) plan = parse_color(kind, words);
+  if (plan.empty()) plan = parse_move(kind, words, image);
   return plan;
 }
 
@@ -109,7 +169,7 @@ std::string polynomial_hash(const std::vector<float>& floats) {
 // last bit.
 TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
   const std::vector<GoldenCase> cases = read_cases();
-  ASSERT_GT(cases.size(), 100u);
+  ASSERT_GT(cases.size(), 200u);
   LazyImage image;
   for (const GoldenCase& expected : cases) {
     SCOPED_TRACE(expected.file + ": " + expected.steps);

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from PIL import Image
 from torchvision import transforms
+from torchvision.transforms import autoaugment
 from torchvision.transforms import functional as F
 
 HERE = pathlib.Path(__file__).parent
 IMAGES = HERE / "images"
-MODES = {"bilinear": transforms.InterpolationMode.BILINEAR, "bicubic": transforms.InterpolationMode.BICUBIC}
+MODES = {mode.value: mode for mode in transforms.InterpolationMode}
 NORMALIZE = {"none": None, "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
              "cifar": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))}
 rng = np.random.default_rng(20)
@@ -114,6 +115,24 @@ def apply_step(image, step):
         return F.crop(F.pad(image, padding), top, left, size, size)
     if kind == "flip":
         return F.hflip(image)
+    if kind == "vertical_flip":
+        return F.vflip(image)
+    if kind == "grayscale":
+        return F.rgb_to_grayscale(image, num_output_channels=3)
+    if kind in ("invert", "autocontrast", "equalize"):
+        return getattr(F, kind)(image)
+    if kind == "posterize":
+        return F.posterize(image, int(values[0]))
+    if kind == "solarize":
+        return F.solarize(image, float(values[0]))
+    if kind == "rotate":  # angle, mode, fill
+        return F.rotate(image, float(values[0]), MODES[values[1]], fill=list(map(int, values[2:])))
+    if kind == "affine":  # angle, translation, scale, shear, mode, fill; around the middle
+        angle, right, down, scale, shear_x, shear_y = map(float, values[:6])
+        return F.affine(image, angle, [right, down], scale, [shear_x, shear_y], MODES[values[6]],
+                        fill=list(map(int, values[7:])))
+    if kind == "augment":  # operation, magnitude, mode, fill
+        return autoaugment._apply_op(image, values[0], float(values[1]), MODES[values[2]], list(map(int, values[3:])))
     if kind == "hue":
         return F.adjust_hue(image, float(values[0]))
     return getattr(F, f"adjust_{kind}")(image, float(values[0]))
@@ -176,6 +195,53 @@ def make_cases():
         yield case("rgb.png", "imagenet", steps.replace("60 70", "12 13").replace("20 30", "7 8"))
 
 
+def make_augment_cases():
+    modes = ("nearest 0 0 0", "bilinear 10 200 30")
+    steps = [f"posterize {bits}" for bits in (1, 2, 5, 8)] + [f"solarize {at}" for at in (0, 76.5, 128, 255, 256)]
+    steps += ["invert", "autocontrast", "equalize", "grayscale", "vertical_flip"]
+    steps += [f"sharpness {factor}" for factor in (0.0, 0.37, 1.0, 1.9)]
+    for mode in modes:
+        steps += [f"rotate {angle} {mode}" for angle in (0, 9, -27.3, 90, 180, 271.5, 133.33)]
+        steps += [f"affine 12.5 3 -7 1.3 10 -20 {mode}", f"affine -100 0.5 2.25 0.4 0 33 {mode}",
+                  f"affine 0 0 0 1.7 0 0 {mode}", f"affine 0 -5000 0 0.001 0 1 {mode}", f"affine 0 0 0 1e-5 3 0 {mode}"]
+        steps += [f"augment {op} {sign}{size} {mode}" for op, size in
+                  (("ShearX", 0.09), ("ShearY", 0.99), ("TranslateX", 10.9), ("TranslateY", 30.45), ("Rotate", 9.0))
+                  for sign in ("", "-")]
+    steps += [f"augment {op} {sign}0.27 nearest 0 0 0" for op in ("Brightness", "Color", "Contrast", "Sharpness")
+              for sign in ("", "-")]
+    steps += ["augment Posterize 7 nearest 0 0 0", "augment Solarize 178.5 nearest 0 0 0",
+              "invert; contrast 1.4; posterize 5; flip; solarize 100; saturation 1.3",
+              "brightness 1.5; crop 10 10 40 40; crop -5 -6 50 55; invert; autocontrast; equalize",
+              "crop -5 -6 50 55; invert; flip; rotate 20 nearest 7 8 9; equalize; vertical_flip",
+              "resize 40 50 bilinear; flip; sharpness 1.7; posterize 4; affine 5 1 2 1.1 3 4 bilinear 0 0 0; hue 0.1",
+              "contrast 0.6; crop -3 -3 60 60; brightness 0.8; resize 30 30 bicubic; solarize 90; contrast 1.2"]
+    for step in steps:
+        yield case("444.jpg", "none", step)
+    for name in ("flat.jpg", "narrow.jpg", "1x1.jpg", "ramp.png"):
+        for step in ("sharpness 0.2", "equalize", "autocontrast", "rotate 30 nearest 1 2 3", "rotate 77 bilinear 1 2 3",
+                     "augment ShearY 0.3 nearest 0 0 0", "vertical_flip"):
+            yield case(name, "none", step)
+    for step in ("equalize", "autocontrast", "augment TranslateX 3.7 nearest 9 9 9"):
+        yield case("bits.png", "none", step)
+
+
+def make_magnitudes():
+    """Of each operation of each policy's space for an image of 224 x 197: name, magnitudes."""
+    for name, space in (("standard", autoaugment.RandAugment()._augmentation_space(31, (224, 197))),
+                        ("wide", autoaugment.TrivialAugmentWide()._augmentation_space(31)),
+                        ("coarse", autoaugment.AutoAugment()._augmentation_space(10, (224, 197)))):
+        for op, (magnitudes, is_signed) in space.items():
+            yield " ".join([name, op, str(int(is_signed)), str(magnitudes.numel() if magnitudes.ndim else 0),
+                            *(f"{value:.9g}" for value in magnitudes.flatten().tolist())])
+
+
+def make_policies():
+    """torchvision's policies of AutoAugment: name, then both operations with probability and level."""
+    for policy in autoaugment.AutoAugmentPolicy:
+        for pair in autoaugment.AutoAugment(policy).policies:
+            yield " ".join([policy.value, *(f"{op} {p} {level or 0}" for op, p, level in pair)])
+
+
 def make_fallbacks():
     """The boxes of RandomResizedCrop where none that was drawn fits."""
     crop = transforms.RandomResizedCrop
@@ -190,7 +256,9 @@ def main():
     IMAGES.mkdir(exist_ok=True)
     make_jpegs()
     make_pngs()
-    (HERE / "cases.tsv").write_text("\n".join(make_cases()) + "\n")
+    (HERE / "cases.tsv").write_text("\n".join([*make_cases(), *make_augment_cases()]) + "\n")
+    (HERE / "magnitudes.txt").write_text("\n".join(make_magnitudes()) + "\n")
+    (HERE / "policies.txt").write_text("\n".join(make_policies()) + "\n")
     (HERE / "fallback_boxes.tsv").write_text("\n".join(make_fallbacks()) + "\n")
 
 

@@ -1,6 +1,9 @@
 #include "paceline/data/transforms/lazy_image.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/affine.h"
+#include "paceline/data/transforms/image_statistics.h"
+#include "paceline/data/transforms/sharpness.h"
 #include "support/data/test_images.h"
 
 #include <gmock/gmock.h>
@@ -56,8 +59,31 @@ struct EagerImage {
                                   Interpolation::kBilinear, buffer));
     size = target;
   }
+  void flip_rows() {
+    for (int upper = 0, lower = size.height - 1; upper < lower; ++upper, --lower) {
+      const std::ptrdiff_t row_bytes = 3 * size.width;
+      std::swap_ranges(&bytes[0] + upper * row_bytes, &bytes[0] + (upper + 1) * row_bytes,
+                       &bytes[0] + lower * row_bytes);
+    }
+  }
+  void invert() {
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(255 - byte);
+  }
+  /// Runs `change(source view, target, stride)`, which makes a new image of this size.
+  template <class Change>
+  void replace(Change change) {
+    std::vector<std::uint8_t> source = bytes;
+    source.resize(source.size() + PixelBuffer::kPadding);
+    PixelBuffer buffer;
+    const std::ptrdiff_t stride = padded_stride(size.width);
+    buffer.reserve(static_cast<std::size_t>(stride * size.height));
+    change(PixelView{source.data(), size, 3 * size.width}, buffer.data(), stride);
+    bytes = packed({buffer.data(), size, stride});
+  }
   void adjust_contrast(float factor) {
-    data::adjust_contrast({bytes.data(), size, 3 * size.width}, factor);
+    const MutablePixels image = {bytes.data(), size, 3 * size.width};
+    const ByteTable table = blend_table(mean_luma(image.view()), factor);
+    apply_tables(image, {table, table, table});
   }
 };
 
@@ -66,7 +92,7 @@ void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager)
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<unsigned>(bound));
   };
-  switch (below(5)) {
+  switch (below(10)) {
     case 0: {
       const Box box = random_box(eager.size, random);
       image.apply(CropStep{box});
@@ -89,6 +115,29 @@ void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager)
       eager.resize(size);
       break;
     }
+    case 4:
+      image.apply(VerticalFlipStep{});
+      eager.flip_rows();
+      break;
+    case 5:
+      image.apply(SharpnessStep{1.8f});
+      eager.replace([](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+        sharpen(source, 1.8f, target, stride);
+      });
+      break;
+    case 6: {
+      const AffineMatrix matrix = rotation_matrix(below(360), eager.size);
+      image.apply(AffineStep{matrix, AffineInterpolation::kNearest, {5, 6, 7}});
+      eager.replace([&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+        transform_affine(source, matrix, AffineInterpolation::kNearest, {5, 6, 7}, target, stride);
+      });
+      break;
+    }
+    case 7:
+    case 8:
+      image.apply(InvertStep{});
+      eager.invert();
+      break;
     default:
       image.apply(ContrastStep{0.7f});
       eager.adjust_contrast(0.7f);
@@ -104,11 +153,11 @@ TEST_P(LazyImageSteps, AreTheSameLazilyAndEagerly) {
   const PixelView pixels = decoder.decode(whole(decoder.open(file.bytes)), buffer);
   const StoredSample raw = raw_sample(pixels);
   LazyImage image;
-  for (unsigned seed = 0; seed < 150; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     EagerImage eager = {pixels.size, raw.bytes};
     image.open(seed % 2 == 0 ? file : raw);
-    const int steps = 1 + static_cast<int>(random() % 6);
+    const int steps = 1 + static_cast<int>(random() % 8);
     for (int i = 0; i < steps; ++i) take_random_step(random, image, eager);
     ASSERT_EQ(image.size(), eager.size) << "seed " << seed;
     ASSERT_EQ(bytes_of(image), std::vector<int>(eager.bytes.begin(), eager.bytes.end()))

@@ -15,9 +15,19 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 std::vector<TransformConfig> everything() {
-  return {RandomResizedCropConfig{.size = 40}, RandomHorizontalFlipConfig{},
-          ColorJitterConfig{0.4, 0.4, 0.4, 0.1}, RandomCropConfig{.size = 32, .padding = 2},
-          NormalizeConfig{}};
+  return {RandomResizedCropConfig{.size = 40},
+          RandomHorizontalFlipConfig{},
+          ColorJitterConfig{0.4, 0.4, 0.4, 0.1},
+          RandomCropConfig{.size = 32, .padding = 2},
+          RandomVerticalFlipConfig{},
+          RandomGrayscaleConfig{},
+          RandAugmentConfig{.num_ops = 3, .fill = {9, 8, 7}},
+          TrivialAugmentWideConfig{.interpolation = AffineInterpolation::kBilinear},
+          AutoAugmentConfig{},
+          RandomRotationConfig{},
+          RandomAffineConfig{.translate = {0.1, 0.2}},
+          NormalizeConfig{},
+          RandomErasingConfig{}};
 }
 
 std::vector<float> run(const TransformPipeline& pipeline, const StoredSample& sample,
@@ -51,6 +61,17 @@ TEST(TransformPipeline, RefusesNormalizeBeforeTheEnd) {
         TransformPipeline({NormalizeConfig{}, CenterCropConfig{8}});
       },
       ThrowsMessage<base::ConfigError>(HasSubstr("normalize is number 1 of 2")));
+}
+
+TEST(TransformPipeline, RefusesToEraseBeforeNormalize) {
+  EXPECT_THAT(
+      [] {
+        TransformPipeline({CenterCropConfig{8}, RandomErasingConfig{}, NormalizeConfig{}});
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("random_erasing is number 2 of 3")));
+  EXPECT_NO_THROW(
+      TransformPipeline({CenterCropConfig{8}, NormalizeConfig{}, RandomErasingConfig{}}));
+  EXPECT_NO_THROW(TransformPipeline({CenterCropConfig{8}, RandomErasingConfig{}}));
 }
 
 TEST(TransformPipeline, RefusesValuesThatItsSchemasForbid) {
@@ -120,6 +141,38 @@ TEST(TransformPipeline, WritesPlanesOfTheSameNumbers) {
       ASSERT_EQ(planes[channel * 32 * 32 + pixel], triples[3 * pixel + channel]);
     }
   }
+}
+
+// Whoever gets bytes can make of them what the pipeline writes as floats.
+TEST(TransformPipeline, WritesTheBytesBeforeNormalisation) {
+  const TransformPipeline pipeline(everything());
+  EXPECT_TRUE(pipeline.erases());
+  const StoredSample sample = encoded_sample("444.jpg");
+  const NormalizeTable table(pipeline.normalization());
+  TransformScratch scratch;
+  int erasings = 0;
+  for (std::uint64_t position = 0; position < 40; ++position) {
+    std::vector<std::uint8_t> bytes(3 * 32 * 32);
+    const auto erased = pipeline.run(sample, {1, 1, position}, scratch, ByteSink{bytes.data()});
+    std::vector<float> floats;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      floats.push_back(table.value(static_cast<int>(i % 3), bytes[i]));
+    }
+    if (erased) {
+      fill_box({floats.data()}, {32, 32}, erased->box, erased->value);
+      ++erasings;
+    }
+    ASSERT_EQ(floats, run(pipeline, sample, {1, 1, position}, scratch)) << position;
+
+    Plan plan;
+    pipeline.draw({1, 1, position}, {83, 109}, plan);
+    std::vector<std::uint8_t> applied(bytes.size());
+    EXPECT_EQ(pipeline.apply(sample, plan, scratch, ByteSink{applied.data()}).has_value(),
+              erased.has_value());
+    EXPECT_EQ(applied, bytes);
+  }
+  EXPECT_GT(erasings, 5);
+  EXPECT_FALSE(TransformPipeline(imagenet_eval()).erases());
 }
 
 TEST(TransformPipeline, GoesOnAfterABadSample) {

@@ -101,6 +101,85 @@ TEST(Plan, FlipsWithItsProbability) {
   EXPECT_EQ(plan_of(RandomHorizontalFlipConfig{.p = 1.0}, {2, 2}, 0).size(), 1u);
 }
 
+TEST(Plan, MirrorsRowsAndDrainsColourWithTheirProbabilities) {
+  int flips = 0;
+  int greys = 0;
+  for (std::uint64_t position = 0; position < 4000; ++position) {
+    flips += static_cast<int>(plan_of(RandomVerticalFlipConfig{}, {2, 2}, position).size());
+    for (const Step& step : plan_of(RandomGrayscaleConfig{}, {2, 2}, position)) {
+      EXPECT_EQ(std::get<SaturationStep>(step).factor, 0.0f);
+      ++greys;
+    }
+  }
+  EXPECT_NEAR(flips, 2000, 120);
+  EXPECT_NEAR(greys, 400, 80);
+}
+
+TEST(Plan, RandomRotationTakesAnyAngleOfItsRange) {
+  double sum = 0;
+  for (std::uint64_t position = 0; position < 2000; ++position) {
+    const Plan plan =
+        plan_of(RandomRotationConfig{.degrees = {10, 30}, .fill = {1, 2, 255}}, {60, 80}, position);
+    const auto& step = std::get<AffineStep>(plan.at(0));
+    EXPECT_EQ(step.fill, (FillColor{1, 2, 255}));
+    const double angle = -std::asin(step.matrix[1]) * 180 / 3.14159265358979;
+    EXPECT_GE(angle, 10);
+    EXPECT_LE(angle, 30);
+    sum += angle;
+    // The middle stays.
+    EXPECT_NEAR(step.matrix[0] * 40 + step.matrix[1] * 30 + step.matrix[2], 40, 1e-9);
+  }
+  EXPECT_NEAR(sum / 2000, 20, 0.5);
+}
+
+TEST(Plan, RandomAffineKeepsToItsRanges) {
+  const RandomAffineConfig config = {.translate = {0.1, 0.25},
+                                     .scale = {0.5, 2.0},
+                                     .interpolation = AffineInterpolation::kBilinear};
+  double highest = 0;
+  double farthest = 0;
+  for (std::uint64_t position = 0; position < 2000; ++position) {
+    const auto step = std::get<AffineStep>(plan_of(config, {80, 60}, position).at(0));
+    EXPECT_EQ(step.interpolation, AffineInterpolation::kBilinear);
+    const double scale = 1 / step.matrix[0];
+    EXPECT_GE(scale, 0.5 - 1e-9);
+    EXPECT_LE(scale, 2.0 + 1e-9);
+    highest = std::max(highest, scale);
+    // Where the middle of the result comes from tells the translation: whole pixels, at most 6, 20.
+    const double right = (30 - (step.matrix[0] * 30 + step.matrix[2])) * scale;
+    const double down = (40 - (step.matrix[4] * 40 + step.matrix[5])) * scale;
+    EXPECT_NEAR(right, std::round(right), 1e-9);
+    EXPECT_LE(std::abs(right), 6 + 1e-9);
+    EXPECT_LE(std::abs(down), 20 + 1e-9);
+    farthest = std::max(farthest, std::abs(down));
+  }
+  EXPECT_GT(highest, 1.95);
+  EXPECT_NEAR(farthest, 20, 1e-9);
+  const auto sheared = std::get<AffineStep>(
+      plan_of(RandomAffineConfig{.shear_x = {45, 45}, .shear_y = {0, 0}}, {80, 60}, 0).at(0));
+  EXPECT_NEAR(sheared.matrix[1], 1.0, 1e-9);
+}
+
+TEST(Plan, RandomErasingFitsItsBoxes) {
+  constexpr int kCount = 8000;
+  int boxes = 0;
+  double area = 0;
+  for (std::uint64_t position = 0; position < kCount; ++position) {
+    const Plan plan = plan_of(RandomErasingConfig{.value = {1, -2, 3}}, {60, 90}, position);
+    if (plan.empty()) continue;
+    ++boxes;
+    const auto& step = std::get<EraseStep>(plan.at(0));
+    EXPECT_EQ(step.value, (std::array<float, 3>{1, -2, 3}));
+    ASSERT_TRUE(contains(whole({60, 90}), step.box));
+    EXPECT_LT(step.box.height, 60);
+    EXPECT_LT(step.box.width, 90);
+    area += static_cast<double>(step.box.height) * step.box.width / (60 * 90);
+  }
+  EXPECT_NEAR(boxes, kCount / 2, 150);
+  // torchvision's mean over 40,000 draws; large flat boxes are drawn again more often.
+  EXPECT_NEAR(area / boxes, 0.1698, 0.005);
+}
+
 /// For strengths of 0.4, 1.5, 0.2 and 0.1.
 void check_range(const Step& step) {
   if (const auto* brightness = std::get_if<BrightnessStep>(&step)) {

@@ -1,0 +1,53 @@
+#include "paceline/data/transforms/image_statistics.h"
+
+#include "support/data/test_images.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(ImageStatistics, MeanOfTheLumaIsRounded) {
+  // Two pixels of luma 0 and 101: the mean 50.5 is rounded to 51.
+  const std::uint8_t pixels[6] = {0, 0, 0, 101, 101, 101};
+  EXPECT_EQ(mean_luma({pixels, {1, 2}, 6}), 51);
+}
+
+TEST(ImageStatistics, LumaWeighsTheChannels) {
+  // 0.299 * 255 = 76.2, 0.587 * 255 = 149.7, 0.114 * 255 = 29.1
+  EXPECT_EQ(luma(255, 0, 0), 76);
+  EXPECT_EQ(luma(0, 255, 0), 150);
+  EXPECT_EQ(luma(0, 0, 255), 29);
+}
+
+TEST(ImageStatistics, CountEveryPixelOfTheirColumns) {
+  for (const int width : {1, 2, 17, 64, 101}) {
+    const NoiseImage noise({9, width + 3}, 3);
+    const PixelView image = noise.view.part({0, 1, 9, width});
+    ChannelHistograms expected = {};
+    std::int64_t sum = 0;
+    const std::vector<std::uint8_t> bytes = packed(image);
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+      for (std::size_t channel = 0; channel < 3; ++channel) {
+        ++expected[channel][bytes[i + channel]];
+      }
+      sum += luma(bytes[i], bytes[i + 1], bytes[i + 2]);
+    }
+    EXPECT_EQ(channel_histograms(image), expected);
+    EXPECT_EQ(luma_sum(image), sum);
+  }
+}
+
+TEST(ImageStatistics, RangesArePerChannel) {
+  const std::uint8_t pixels[9] = {5, 100, 7, 9, 90, 7, 200, 110, 7};
+  const ChannelRanges ranges = channel_ranges({pixels, {1, 3}, 9});
+  EXPECT_EQ(ranges[0].lowest, 5);
+  EXPECT_EQ(ranges[0].highest, 200);
+  EXPECT_EQ(ranges[1].lowest, 90);
+  EXPECT_EQ(ranges[1].highest, 110);
+  EXPECT_EQ(ranges[2].lowest, 7);
+  EXPECT_EQ(ranges[2].highest, 7);
+}
+
+}  // namespace
+}  // namespace paceline::data
