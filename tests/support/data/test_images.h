@@ -3,6 +3,7 @@
 #include "paceline/data/codec/pixels.h"
 #include "paceline/data/dataset.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -45,6 +46,18 @@ struct NoiseImage {
   }
 };
 
+/// An image of these bytes with SIMD's room behind them.
+struct PaddedImage {
+  PixelBuffer buffer;
+  PixelView view;
+
+  PaddedImage(const std::vector<std::uint8_t>& bytes, ImageSize size) {
+    std::uint8_t* pixels = buffer.reserve(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), pixels);
+    view = {pixels, size, std::ptrdiff_t{3} * size.width};
+  }
+};
+
 inline StoredSample raw_sample(const PixelView& image) {
   StoredSample sample;
   sample.width = image.size.width;
@@ -75,5 +88,15 @@ inline Box random_box(ImageSize size, std::mt19937& random) {
 
 /// The pixels without what may stand between rows.
 inline std::vector<std::uint8_t> packed(const PixelView& view) { return raw_sample(view).bytes; }
+
+/// The pixels that operation(source, target, stride) makes of an image.
+template <class Operation>
+std::vector<std::uint8_t> result_of(const PixelView& source, Operation operation) {
+  PixelBuffer buffer;
+  const std::ptrdiff_t stride = std::ptrdiff_t{3} * source.size.width;
+  buffer.reserve(static_cast<std::size_t>(stride * source.size.height));
+  operation(source, buffer.data(), stride);
+  return packed({buffer.data(), source.size, stride});
+}
 
 }  // namespace paceline::data

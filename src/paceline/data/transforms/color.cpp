@@ -61,38 +61,35 @@ void to_rgb(const Hsv& hsv, std::uint8_t* rgb) {
   std::copy_n(sectors[static_cast<int>(whole_sector) % 6], 3, rgb);
 }
 
+/// Calls change(source pixel, target pixel) for all.
 template <class Change>
-void for_each_pixel(const MutablePixels& image, Change change) {
-  for (int y = 0; y < image.size.height; ++y) {
-    std::uint8_t* pixel = image.row(y);
-    for (int x = 0; x < image.size.width; ++x, pixel += 3) change(pixel);
+void change_pixels(const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride,
+                   Change change) {
+  for (int y = 0; y < source.size.height; ++y) {
+    for (std::ptrdiff_t x = 0; x < source.size.width; ++x) {
+      change(source.row(y) + 3 * x, target + y * stride + 3 * x);
+    }
   }
 }
 
 }  // namespace
 
-void adjust_saturation_plainly(const MutablePixels& image, float factor) {
-  for_each_pixel(image, [factor](std::uint8_t* pixel) {
-    const int gray = luma(pixel[0], pixel[1], pixel[2]);
-    for (int channel = 0; channel < 3; ++channel)
-      pixel[channel] = blend(gray, pixel[channel], factor);
+void adjust_saturation_plainly(const PixelView& source, float factor, std::uint8_t* target,
+                               std::ptrdiff_t stride) {
+  change_pixels(source, target, stride, [factor](const std::uint8_t* from, std::uint8_t* to) {
+    const int gray = luma(from[0], from[1], from[2]);
+    for (int channel = 0; channel < 3; ++channel) to[channel] = blend(gray, from[channel], factor);
   });
 }
 
-void adjust_hue_plainly(const MutablePixels& image, double turn) {
-  // Cut off towards zero, then taken modulo 256, as numpy's cast does.
-  const auto shift = static_cast<std::uint8_t>(static_cast<int>(turn * 255));
-  for_each_pixel(image, [shift](std::uint8_t* pixel) {
-    Hsv hsv = to_hsv(pixel);
+void adjust_hue_plainly(const PixelView& source, double turn, std::uint8_t* target,
+                        std::ptrdiff_t stride) {
+  const auto shift = static_cast<std::uint8_t>(hue_shift(turn));
+  change_pixels(source, target, stride, [shift](const std::uint8_t* from, std::uint8_t* to) {
+    Hsv hsv = to_hsv(from);
     hsv.hue = static_cast<std::uint8_t>(hsv.hue + shift);
-    to_rgb(hsv, pixel);
+    to_rgb(hsv, to);
   });
 }
-
-void adjust_saturation(const MutablePixels& image, float factor) {
-  adjust_saturation_plainly(image, factor);
-}
-
-void adjust_hue(const MutablePixels& image, double turn) { adjust_hue_plainly(image, turn); }
 
 }  // namespace paceline::data

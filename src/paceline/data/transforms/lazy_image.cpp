@@ -129,11 +129,40 @@ PointTables& LazyImage::tables() {
   return *tables_;
 }
 
+/// Makes the image what operation(source, target, stride) writes.
+template <class Operation>
+void LazyImage::replace(const PixelView& source, Operation operation) {
+  PixelBuffer& buffer = free_buffer();
+  const PixelView result = room_for(source.size, buffer);
+  operation(source, buffer.data(), result.stride);
+  hold(result, whole(result.size), &buffer);
+}
+
 /// Applies the operations gathered in tables_.
 void LazyImage::apply_gathered() {
   if (!tables_) return;
-  apply_tables(writable(), *tables_);
+  const PointTables tables = *tables_;
   tables_.reset();
+  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    apply_tables(source, tables, target, stride);
+  });
+}
+
+/// The pixels that a step looks at. A flip may stay pending: it does not matter to colours.
+PixelView LazyImage::settled() {
+  apply_gathered();
+  load();
+  // Vector code reads a little beyond the pixels, which only our buffers allow.
+  if (reaches_outside() || owner_ == nullptr) copy_out();
+  return source_.part(box_);
+}
+
+/// The same for steps that look at places.
+PixelView LazyImage::settled_and_straight() {
+  apply_gathered();
+  load();
+  if (flipped_) copy_out();
+  return settled();
 }
 
 void LazyImage::take(const CropStep& step) {
@@ -149,73 +178,59 @@ void LazyImage::take(const CropStep& step) {
 
 void LazyImage::take(const ResizeStep& step) {
   if (step.size == size()) return;
-  apply_gathered();
-  load();
-  // The resizer reads a little beyond the pixels, which only our buffers allow.
-  if (flipped_ || reaches_outside() || owner_ == nullptr) copy_out();
+  const PixelView source = settled_and_straight();
   PixelBuffer& target = free_buffer();
-  const PixelView resized =
-      resizer_.resize(source_.part(box_), step.size, step.interpolation, target);
+  const PixelView resized = resizer_.resize(source, step.size, step.interpolation, target);
   hold(resized, whole(step.size), &target);
 }
 
 void LazyImage::take(const AffineStep& step) {
-  apply_gathered();
-  load();
-  if (flipped_ || reaches_outside() || owner_ == nullptr) copy_out();
-  PixelBuffer& buffer = free_buffer();
-  const PixelView moved = room_for(size(), buffer);
-  transform_affine(source_.part(box_), step.matrix, step.interpolation, step.fill, buffer.data(),
-                   moved.stride);
-  hold(moved, whole(moved.size), &buffer);
-}
-
-/// The image as pixels that may be changed. A flip may stay pending: it does not matter to colours.
-MutablePixels LazyImage::writable() {
-  load();
-  if (reaches_outside() || owner_ == nullptr) copy_out();
-  const PixelView part = source_.part(box_);
-  return {owner_->data() + (part.pixels - owner_->data()), part.size, part.stride};
+  replace(settled_and_straight(),
+          [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+            transform_affine(source, step.matrix, step.interpolation, step.fill, target, stride);
+          });
 }
 
 void LazyImage::take(const VerticalFlipStep&) {
-  const MutablePixels image = writable();
-  const std::ptrdiff_t row_bytes = std::ptrdiff_t{3} * image.size.width;
-  for (int upper = 0, lower = image.size.height - 1; upper < lower; ++upper, --lower) {
-    std::swap_ranges(image.row(upper), image.row(upper) + row_bytes, image.row(lower));
-  }
-}
-
-/// The pixels that a step looks at and changes.
-MutablePixels LazyImage::settled() {
-  apply_gathered();
-  return writable();
+  replace(settled(), [](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    const auto row_bytes = std::size_t{3} * static_cast<std::size_t>(source.size.width);
+    for (int y = 0; y < source.size.height; ++y) {
+      std::memcpy(target + y * stride, source.row(source.size.height - 1 - y), row_bytes);
+    }
+  });
 }
 
 void LazyImage::take(const ContrastStep& step) {
-  const int mean = mean_luma(settled().view());
+  const int mean = mean_luma(settled());
   append(tables(), blend_table(mean, step.factor));
 }
 
 void LazyImage::take(const AutocontrastStep&) {
-  const ChannelRanges ranges = channel_ranges(settled().view());
+  const ChannelRanges ranges = channel_ranges(settled());
   append(tables(), autocontrast_tables(ranges));
 }
 
 void LazyImage::take(const EqualizeStep&) {
-  const ChannelHistograms histograms = channel_histograms(settled().view());
+  const ChannelHistograms histograms = channel_histograms(settled());
   append(tables(), equalize_tables(histograms));
 }
 
-void LazyImage::take(const SaturationStep& step) { adjust_saturation(settled(), step.factor); }
-void LazyImage::take(const HueStep& step) { adjust_hue(settled(), step.turn); }
+void LazyImage::take(const SaturationStep& step) {
+  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    adjust_saturation(source, step.factor, target, stride);
+  });
+}
+
+void LazyImage::take(const HueStep& step) {
+  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    adjust_hue(source, step.turn, target, stride);
+  });
+}
 
 void LazyImage::take(const SharpnessStep& step) {
-  const PixelView image = settled().view();
-  PixelBuffer& buffer = free_buffer();
-  const PixelView sharpened = room_for(size(), buffer);
-  sharpen(image, step.factor, buffer.data(), sharpened.stride);
-  hold(sharpened, whole(sharpened.size), &buffer);
+  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    sharpen(source, step.factor, target, stride);
+  });
 }
 
 }  // namespace paceline::data

@@ -3,7 +3,6 @@
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/codec/pixels.h"
 #include "paceline/data/dataset.h"
-#include "paceline/data/transforms/mutable_pixels.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
 #include "paceline/data/transforms/point_tables.h"
@@ -53,8 +52,10 @@ class LazyImage {
   void apply_gathered();
   PointTables& tables();
   void write_rows(std::uint8_t* target, std::ptrdiff_t stride) const;
-  MutablePixels writable();
-  MutablePixels settled();
+  PixelView settled();
+  PixelView settled_and_straight();
+  template <class Operation>
+  void replace(const PixelView& source, Operation operation);
   PixelBuffer& free_buffer() { return owner_ == &work_[0] ? work_[1] : work_[0]; }
 
   ImageDecoder decoder_;

@@ -85,12 +85,14 @@ void append(PointTables& tables, const ByteTable& next) {
   append(tables, PointTables{next, next, next});
 }
 
-void apply_tables(const MutablePixels& image, const PointTables& tables) {
-  for (int y = 0; y < image.size.height; ++y) {
-    std::uint8_t* pixel = image.row(y);
-    for (int x = 0; x < image.size.width; ++x, pixel += 3) {
+void apply_tables_plainly(const PixelView& source, const PointTables& tables, std::uint8_t* target,
+                          std::ptrdiff_t stride) {
+  for (int y = 0; y < source.size.height; ++y) {
+    const std::uint8_t* from = source.row(y);
+    std::uint8_t* to = target + y * stride;
+    for (int x = 0; x < source.size.width; ++x, from += 3, to += 3) {
       for (std::size_t channel = 0; channel < 3; ++channel) {
-        pixel[channel] = tables[channel][pixel[channel]];
+        to[channel] = tables[channel][from[channel]];
       }
     }
   }

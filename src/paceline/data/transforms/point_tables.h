@@ -1,9 +1,10 @@
 #pragma once
 
+#include "paceline/data/codec/pixels.h"
 #include "paceline/data/transforms/image_statistics.h"
-#include "paceline/data/transforms/mutable_pixels.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace paceline::data {
@@ -33,7 +34,13 @@ PointTables identity_tables();
 void append(PointTables& tables, const PointTables& next);
 void append(PointTables& tables, const ByteTable& next);
 
-/// Replaces every byte by its channel's entry.
-void apply_tables(const MutablePixels& image, const PointTables& tables);
+/// Writes every byte's entry in its channel's table to `target`, whose rows lie `stride` bytes
+/// apart; up to PixelBuffer::kPadding bytes beyond the last pixel of both are read and written.
+void apply_tables(const PixelView& source, const PointTables& tables, std::uint8_t* target,
+                  std::ptrdiff_t stride);
+
+/// The same in plain C++: what the vector code is tested against.
+void apply_tables_plainly(const PixelView& source, const PointTables& tables, std::uint8_t* target,
+                          std::ptrdiff_t stride);
 
 }  // namespace paceline::data

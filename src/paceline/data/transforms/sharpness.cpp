@@ -34,8 +34,4 @@ void sharpen_plainly(const PixelView& source, float factor, std::uint8_t* target
   }
 }
 
-void sharpen(const PixelView& source, float factor, std::uint8_t* target, std::ptrdiff_t stride) {
-  sharpen_plainly(source, factor, target, stride);
-}
-
 }  // namespace paceline::data

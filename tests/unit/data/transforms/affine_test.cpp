@@ -1,6 +1,5 @@
 #include "paceline/data/transforms/affine.h"
 
-#include "paceline/data/transforms/resize.h"
 #include "support/data/test_images.h"
 
 #include <gtest/gtest.h>
@@ -12,11 +11,9 @@ constexpr FillColor kFill = {1, 2, 3};
 
 std::vector<std::uint8_t> moved(const PixelView& image, const AffineMatrix& matrix,
                                 AffineInterpolation interpolation) {
-  PixelBuffer buffer;
-  const std::ptrdiff_t stride = padded_stride(image.size.width);
-  buffer.reserve(static_cast<std::size_t>(stride * image.size.height));
-  transform_affine(image, matrix, interpolation, kFill, buffer.data(), stride);
-  return packed({buffer.data(), image.size, stride});
+  return result_of(image, [&](const PixelView& source, std::uint8_t* target, auto stride) {
+    transform_affine(source, matrix, interpolation, kFill, target, stride);
+  });
 }
 
 class Affine : public testing::TestWithParam<AffineInterpolation> {};
@@ -53,13 +50,10 @@ TEST_P(Affine, KeepsToItsColumns) {
   // What stands beside the image must not come in.
   const NoiseImage noise({12, 30}, 6);
   const PixelView inner = noise.view.part({2, 5, 8, 13});
-  const std::vector<std::uint8_t> alone = packed(inner);
-  std::vector<std::uint8_t> padded = alone;
-  padded.resize(padded.size() + PixelBuffer::kPadding);
+  const PaddedImage alone(packed(inner), inner.size);
   for (const double angle : {0.0, 12.0, 100.0}) {
     const AffineMatrix matrix = rotation_matrix(angle, inner.size);
-    EXPECT_EQ(moved(inner, matrix, GetParam()),
-              moved({padded.data(), inner.size, 3 * 13}, matrix, GetParam()));
+    EXPECT_EQ(moved(inner, matrix, GetParam()), moved(alone.view, matrix, GetParam()));
   }
 }
 

@@ -2,55 +2,49 @@
 
 #include "support/data/test_images.h"
 
-#include <array>
-#include <functional>
-
 #include <gtest/gtest.h>
 
 namespace paceline::data {
 namespace {
 
-using Rgb = std::array<std::uint8_t, 3>;
+using Bytes = std::vector<std::uint8_t>;
 
-Rgb changed(Rgb pixel, const std::function<void(const MutablePixels&)>& change) {
-  change({pixel.data(), {1, 1}, 3});
-  return pixel;
+Bytes saturated(const Bytes& pixel, float factor) {
+  const PaddedImage image(pixel, {1, 1});
+  return result_of(image.view, [&](const PixelView& source, std::uint8_t* target, auto stride) {
+    adjust_saturation(source, factor, target, stride);
+  });
+}
+
+Bytes turned(const Bytes& pixel, double turn) {
+  const PaddedImage image(pixel, {1, 1});
+  return result_of(image.view, [&](const PixelView& source, std::uint8_t* target, auto stride) {
+    adjust_hue(source, turn, target, stride);
+  });
 }
 
 TEST(Color, SaturationZeroIsLuma) {
   // 0.299 * 255 + 0.587 * 0 + 0.114 * 0 = 76.2
-  EXPECT_EQ(changed({255, 0, 0}, [](const auto& image) { adjust_saturation(image, 0.0f); }),
-            (Rgb{76, 76, 76}));
+  EXPECT_EQ(saturated({255, 0, 0}, 0.0f), (Bytes{76, 76, 76}));
+}
+
+TEST(Color, SaturationMovesAwayFromTheLuma) {
+  // The luma is 117: 117 + 1.5 * (100 - 117) = 91.5, 117 + 1.5 * (130 - 117) = 136.5 and so on.
+  EXPECT_EQ(saturated({100, 130, 95}, 1.5f), (Bytes{91, 136, 84}));
+  EXPECT_EQ(saturated({100, 130, 95}, 1.0f), (Bytes{100, 130, 95}));
 }
 
 TEST(Color, HueTurnsPrimariesIntoNeighbours) {
   // A third of 255 is the whole number 85; back from 0 it leads to 171, a little past blue.
-  EXPECT_EQ(changed({255, 0, 0}, [](const auto& image) { adjust_hue(image, 1.0 / 3); }),
-            (Rgb{0, 255, 0}));
-  EXPECT_EQ(changed({255, 0, 0}, [](const auto& image) { adjust_hue(image, -1.0 / 3); }),
-            (Rgb{6, 0, 255}));
-  EXPECT_EQ(changed({90, 90, 90}, [](const auto& image) { adjust_hue(image, 0.4); }),
-            (Rgb{90, 90, 90}));
+  EXPECT_EQ(turned({255, 0, 0}, 1.0 / 3), (Bytes{0, 255, 0}));
+  EXPECT_EQ(turned({255, 0, 0}, -1.0 / 3), (Bytes{6, 0, 255}));
+  EXPECT_EQ(turned({90, 90, 90}, 0.4), (Bytes{90, 90, 90}));
 }
 
-TEST(Color, SaturationOneChangesNothing) {
-  const NoiseImage noise({20, 30}, 4);
-  std::vector<std::uint8_t> pixels = packed(noise.view);
-  const MutablePixels image = {pixels.data(), {20, 30}, 90};
-  adjust_saturation(image, 1.0f);
-  EXPECT_EQ(pixels, packed(noise.view));
-}
-
-TEST(Color, KeepsToItsColumns) {
-  std::vector<std::uint8_t> pixels(2 * 12, 100);
-  const MutablePixels left_half = {pixels.data(), {2, 2}, 12};
-  for (std::size_t i = 0; i < pixels.size(); i += 3) pixels[i] = 200;
-  const std::vector<std::uint8_t> before = pixels;
-  adjust_saturation(left_half, 0.5f);
-  adjust_hue(left_half, 0.5);
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    EXPECT_EQ(pixels[i] == before[i], i % 12 >= 6) << i;
-  }
+TEST(Color, TheShiftIsCutOffAndWrapsAround) {
+  EXPECT_EQ(hue_shift(0.1), 25);
+  EXPECT_EQ(hue_shift(-0.1), 256 - 25);
+  EXPECT_EQ(hue_shift(0.003), 0);
 }
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace {
 
 TEST(ImageStatistics, MeanOfTheLumaIsRounded) {
   // Two pixels of luma 0 and 101: the mean 50.5 is rounded to 51.
-  const std::uint8_t pixels[6] = {0, 0, 0, 101, 101, 101};
-  EXPECT_EQ(mean_luma({pixels, {1, 2}, 6}), 51);
+  EXPECT_EQ(mean_luma(PaddedImage({0, 0, 0, 101, 101, 101}, {1, 2}).view), 51);
 }
 
 TEST(ImageStatistics, LumaWeighsTheChannels) {
@@ -39,8 +38,8 @@ TEST(ImageStatistics, CountEveryPixelOfTheirColumns) {
 }
 
 TEST(ImageStatistics, RangesArePerChannel) {
-  const std::uint8_t pixels[9] = {5, 100, 7, 9, 90, 7, 200, 110, 7};
-  const ChannelRanges ranges = channel_ranges({pixels, {1, 3}, 9});
+  const PaddedImage image({5, 100, 7, 9, 90, 7, 200, 110, 7}, {1, 3});
+  const ChannelRanges ranges = channel_ranges(image.view);
   EXPECT_EQ(ranges[0].lowest, 5);
   EXPECT_EQ(ranges[0].highest, 200);
   EXPECT_EQ(ranges[1].lowest, 90);

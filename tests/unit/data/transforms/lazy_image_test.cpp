@@ -69,21 +69,13 @@ struct EagerImage {
   void invert() {
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(255 - byte);
   }
-  /// Runs `change(source view, target, stride)`, which makes a new image of this size.
-  template <class Change>
-  void replace(Change change) {
-    std::vector<std::uint8_t> source = bytes;
-    source.resize(source.size() + PixelBuffer::kPadding);
-    PixelBuffer buffer;
-    const std::ptrdiff_t stride = padded_stride(size.width);
-    buffer.reserve(static_cast<std::size_t>(stride * size.height));
-    change(PixelView{source.data(), size, 3 * size.width}, buffer.data(), stride);
-    bytes = packed({buffer.data(), size, stride});
+  template <class Operation>
+  void replace(Operation operation) {
+    bytes = result_of(PaddedImage(bytes, size).view, operation);
   }
   void adjust_contrast(float factor) {
-    const MutablePixels image = {bytes.data(), size, 3 * size.width};
-    const ByteTable table = blend_table(mean_luma(image.view()), factor);
-    apply_tables(image, {table, table, table});
+    const ByteTable table = blend_table(mean_luma(PaddedImage(bytes, size).view), factor);
+    for (std::uint8_t& byte : bytes) byte = table[byte];
   }
 };
 

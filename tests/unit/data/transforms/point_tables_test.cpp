@@ -74,15 +74,15 @@ TEST(PointTables, AppendedOperationsComeLater) {
   EXPECT_EQ(tables[2][0x5A], 0x5A);
 }
 
-TEST(PointTables, ApplyToTheirChannelAndInsideTheColumnsOnly) {
+TEST(PointTables, ApplyToTheirChannel) {
   const NoiseImage noise({3, 7}, 8);
-  std::vector<std::uint8_t> pixels = packed(noise.view);
   const PointTables tables = {invert_table(), posterize_table(2), solarize_table(100)};
-  apply_tables({pixels.data(), {3, 5}, 21}, tables);
-  for (std::size_t i = 0; i < pixels.size(); ++i) {
-    const std::uint8_t before = packed(noise.view)[i];
-    EXPECT_EQ(pixels[i], i % 21 < 15 ? tables[i % 3][before] : before);
-  }
+  const std::vector<std::uint8_t> before = packed(noise.view);
+  const std::vector<std::uint8_t> after =
+      result_of(noise.view, [&](const PixelView& source, std::uint8_t* target, auto stride) {
+        apply_tables(source, tables, target, stride);
+      });
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], tables[i % 3][before[i]]);
 }
 
 }  // namespace

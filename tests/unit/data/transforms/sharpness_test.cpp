@@ -1,6 +1,5 @@
 #include "paceline/data/transforms/sharpness.h"
 
-#include "paceline/data/transforms/resize.h"
 #include "support/data/test_images.h"
 
 #include <gtest/gtest.h>
@@ -9,18 +8,16 @@ namespace paceline::data {
 namespace {
 
 std::vector<std::uint8_t> sharpened(const PixelView& image, float factor) {
-  PixelBuffer buffer;
-  const std::ptrdiff_t stride = padded_stride(image.size.width);
-  buffer.reserve(static_cast<std::size_t>(stride * image.size.height));
-  sharpen(image, factor, buffer.data(), stride);
-  return packed({buffer.data(), image.size, stride});
+  return result_of(image, [&](const PixelView& source, std::uint8_t* target, auto stride) {
+    sharpen(source, factor, target, stride);
+  });
 }
 
 TEST(Sharpness, ZeroIsTheRoundedMeanOfTheNeighbours) {
   // A single white pixel in the middle, 5 / 13 of 255 = 98.1; its neighbours do not change.
-  std::vector<std::uint8_t> pixels(3 * 9 + 64, 0);
+  std::vector<std::uint8_t> pixels(3 * 9, 0);
   for (std::size_t channel = 0; channel < 3; ++channel) pixels[12 + channel] = 255;
-  const std::vector<std::uint8_t> smooth = sharpened({pixels.data(), {3, 3}, 9}, 0.0f);
+  const std::vector<std::uint8_t> smooth = sharpened(PaddedImage(pixels, {3, 3}).view, 0.0f);
   for (std::size_t i = 0; i < smooth.size(); ++i) EXPECT_EQ(smooth[i], i / 3 == 4 ? 98 : 0);
 }
 
