@@ -1,15 +1,20 @@
 #include "paceline/data/transforms/normalize.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paceline::data {
 namespace {
 
-/// The three channels of one row of the target, in the order in which its pixels are written.
-struct RowSink {
-  float* channels[3];
-  std::ptrdiff_t step;
-};
+/// As vector code does it.
+float normalized(const NormalizeLanes& lanes, std::size_t lane, float byte) {
+  const float share =
+      std::fma(byte, NormalizeLanes::kInverse255, byte * NormalizeLanes::kInverse255Rest);
+  const float centered = share - lanes.mean[lane];
+  const float inverse = lanes.inverse_deviation[lane];
+  const float near = centered * inverse;
+  return std::fma(std::fma(-near, lanes.deviation[lane], centered), inverse, near);
+}
 
 RowSink row_sink(const PixelSink& sink, ImageSize size, int y, bool flipped) {
   const bool is_planar = sink.layout == PixelLayout::kPlanar;
@@ -35,11 +40,26 @@ void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<
 }
 
 NormalizeTable::NormalizeTable(const NormalizeConfig& config) {
+  for (std::size_t lane = 0; lane < lanes_.mean.size(); ++lane) {
+    lanes_.mean[lane] = static_cast<float>(config.mean[lane % 3]);
+    lanes_.deviation[lane] = static_cast<float>(config.std[lane % 3]);
+    lanes_.inverse_deviation[lane] = 1.0f / lanes_.deviation[lane];
+  }
   for (std::size_t channel = 0; channel < 3; ++channel) {
-    const auto mean = static_cast<float>(config.mean[channel]);
-    const auto deviation = static_cast<float>(config.std[channel]);
     for (std::size_t byte = 0; byte < 256; ++byte) {
-      values_[channel][byte] = (static_cast<float>(byte) / 255.0f - mean) / deviation;
+      const auto value = static_cast<float>(byte);
+      values_[channel][byte] = (value / 255.0f - lanes_.mean[channel]) / lanes_.deviation[channel];
+      lanes_are_exact_ &= normalized(lanes_, channel, value) == values_[channel][byte];
+    }
+  }
+}
+
+void NormalizeTable::write_pixels(const std::uint8_t* pixels, int count,
+                                  const RowSink& sink) const {
+  if (lanes_are_exact_ && normalize_row(pixels, count, lanes_, sink)) return;
+  for (std::ptrdiff_t x = 0; x < count; ++x) {
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      sink.channels[channel][x * sink.step] = values_[channel][*pixels++];
     }
   }
 }
@@ -49,7 +69,7 @@ void NormalizeTable::write(const PixelView& image, const Box& box, bool flipped,
   const int begin = std::clamp(-box.left, 0, box.width);
   const int end = std::clamp(image.size.width - box.left, begin, box.width);
   for (int y = 0; y < box.height; ++y) {
-    const RowSink row = row_sink(sink, box.size(), y, flipped);
+    RowSink row = row_sink(sink, box.size(), y, flipped);
     const auto fill_black = [&](int from, int to) {
       for (int x = from; x < to; ++x) {
         for (std::size_t channel = 0; channel < 3; ++channel) {
@@ -63,14 +83,9 @@ void NormalizeTable::write(const PixelView& image, const Box& box, bool flipped,
       continue;
     }
     fill_black(0, begin);
-    const std::uint8_t* pixel = image.row(source_y) + std::ptrdiff_t{3} * (box.left + begin);
-    for (int x = begin; x < end; ++x, pixel += 3) {
-      const std::ptrdiff_t offset = x * row.step;
-      row.channels[0][offset] = values_[0][pixel[0]];
-      row.channels[1][offset] = values_[1][pixel[1]];
-      row.channels[2][offset] = values_[2][pixel[2]];
-    }
     fill_black(end, box.width);
+    for (float*& channel : row.channels) channel += begin * row.step;
+    write_pixels(image.row(source_y) + std::ptrdiff_t{3} * (box.left + begin), end - begin, row);
   }
 }
 

@@ -26,8 +26,32 @@ struct ByteSink {
 /// Overwrites `box` of an image of size `image` with one value per channel.
 void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value);
 
+/// Where one row of the target goes, in the order in which its pixels are written.
+struct RowSink {
+  float* channels[3];   ///< of the first pixel
+  std::ptrdiff_t step;  ///< from pixel to pixel: 3 or 1, negative for mirrored rows
+};
+
+/// How vector code normalises: products corrected by fused multiply-adds instead of divisions. The
+/// channels' numbers are repeated, for as many pixels as the widest vector has.
+struct NormalizeLanes {
+  using Lanes = std::array<float, 3 * 16>;
+  Lanes mean;
+  Lanes deviation;
+  Lanes inverse_deviation;
+
+  static constexpr float kInverse255 = 1.0f / 255.0f;
+  /// What kInverse255 lacks.
+  static constexpr float kInverse255Rest =
+      static_cast<float>(1.0 / 255.0 - static_cast<double>(kInverse255));
+};
+
+/// Writes `count` pixels of a row, unless they are fewer than a vector has; says whether it did.
+bool normalize_row(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
+                   const RowSink& sink);
+
 /// The float32 value of each byte in each channel, equal to torchvision's ToTensor and Normalize
-/// bit for bit. (x * scale + bias would not be, and three table look-ups a pixel are as fast.)
+/// bit for bit, as (x * scale + bias) would not be.
 class NormalizeTable {
  public:
   /// x / 255.
@@ -43,7 +67,11 @@ class NormalizeTable {
   void write(const PixelView& image, const Box& box, bool flipped, PixelSink sink) const;
 
  private:
+  void write_pixels(const std::uint8_t* pixels, int count, const RowSink& sink) const;
+
   std::array<std::array<float, 256>, 3> values_;
+  NormalizeLanes lanes_;
+  bool lanes_are_exact_ = true;  ///< give values_ bit for bit
 };
 
 }  // namespace paceline::data

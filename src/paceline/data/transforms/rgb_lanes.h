@@ -66,6 +66,9 @@ alignas(16) constexpr std::uint8_t kTriplesOf[3][16] = {
     {0, 0x80, 0x80, 4, 0x80, 0x80, 8, 0x80, 0x80, 12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80},
     {0x80, 0, 0x80, 0x80, 4, 0x80, 0x80, 8, 0x80, 0x80, 12, 0x80, 0x80, 0x80, 0x80, 0x80},
     {0x80, 0x80, 0, 0x80, 0x80, 4, 0x80, 0x80, 8, 0x80, 0x80, 12, 0x80, 0x80, 0x80, 0x80}};
+/// Four triples backwards.
+alignas(16) constexpr std::uint8_t kReversedTriples[16] = {9, 10, 11, 6, 7,    8,    3,    4,
+                                                           5, 0,  1,  2, 0x80, 0x80, 0x80, 0x80};
 /// Four bytes of each channel to four triples.
 alignas(16) constexpr std::uint8_t kTriplesOfRuns[16] = {0,  4, 8, 1,  5,    9,    2,    6,
                                                          10, 3, 7, 11, 0x80, 0x80, 0x80, 0x80};
@@ -81,10 +84,31 @@ HWY_INLINE ByteVector move_words(ByteVector bytes, const std::int32_t* order) {
       Bytes(), hn::TableLookupLanes(hn::BitCast(words, bytes), hn::SetTableIndices(words, order)));
 }
 
-/// One channel of the pixels in four triples per block.
-HWY_INLINE FloatVector channel_of(ByteVector triples, int channel) {
+/// A vector's width of bytes, of which those of kPixels pixels come to stand as four triples in
+/// each block of 16.
+HWY_INLINE ByteVector spread_triples(const std::uint8_t* pixels) {
+  return move_words(hn::LoadU(Bytes(), pixels), kSpread);
+}
+/// And back; the bytes behind may be anything.
+HWY_INLINE ByteVector pack_triples(ByteVector triples) {
+  return move_words(triples, kPixels == 8 ? kGatherTwo : kGather);
+}
+
+/// The last pixel first.
+HWY_INLINE ByteVector reversed_triples(ByteVector triples) {
+  const Words words;
+  const ByteVector order = hn::LoadDup128(Bytes(), kReversedTriples);
+  const ByteVector reversed = hn::TableLookupBytesOr0(triples, order);
+  return hn::BitCast(Bytes(), hn::ReverseBlocks(words, hn::BitCast(words, reversed)));
+}
+
+/// One channel of spread triples.
+HWY_INLINE WordVector channel_words(ByteVector triples, int channel) {
   const ByteVector order = hn::LoadDup128(Bytes(), kChannels[channel]);
-  return hn::ConvertTo(Floats(), hn::BitCast(Words(), hn::TableLookupBytesOr0(triples, order)));
+  return hn::BitCast(Words(), hn::TableLookupBytesOr0(triples, order));
+}
+HWY_INLINE FloatVector channel_of(ByteVector triples, int channel) {
+  return hn::ConvertTo(Floats(), channel_words(triples, channel));
 }
 
 struct RgbVector {
@@ -94,12 +118,12 @@ struct RgbVector {
 };
 
 HWY_INLINE RgbVector load_pixels(const std::uint8_t* pixels) {
-  const ByteVector triples = move_words(hn::LoadU(Bytes(), pixels), kSpread);
+  const ByteVector triples = spread_triples(pixels);
   return {channel_of(triples, 0), channel_of(triples, 1), channel_of(triples, 2)};
 }
 
 HWY_INLINE void store_triples(ByteVector triples, std::uint8_t* pixels) {
-  hn::StoreU(move_words(triples, kPixels == 8 ? kGatherTwo : kGather), Bytes(), pixels);
+  hn::StoreU(pack_triples(triples), Bytes(), pixels);
 }
 
 /// Stores numbers clamped to 0 .. 255.

@@ -1,0 +1,127 @@
+// normalize.h's writing in vector code, compiled for several instruction sets by Highway; the best
+// one that the processor has is chosen at run time.
+#include "paceline/data/transforms/normalize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_BASELINE_TARGETS
+#define HWY_BASELINE_TARGETS HWY_AVX2  // the floor of all of paceline
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "paceline/data/transforms/normalize_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+// After foreach_target.h, which it depends on.
+#include "paceline/data/transforms/rgb_lanes.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace paceline::data {
+namespace HWY_NAMESPACE {
+
+/// NormalizeLanes for one vector.
+struct Scale {
+  FloatVector mean;
+  FloatVector deviation;
+  FloatVector inverse_deviation;
+
+  HWY_INLINE FloatVector normalized(WordVector bytes) const {
+    const FloatVector byte = hn::ConvertTo(Floats(), bytes);
+    const FloatVector share = hn::MulAdd(byte, all(NormalizeLanes::kInverse255),
+                                         hn::Mul(byte, all(NormalizeLanes::kInverse255Rest)));
+    const FloatVector centered = hn::Sub(share, mean);
+    const FloatVector near = hn::Mul(centered, inverse_deviation);
+    return hn::MulAdd(hn::NegMulAdd(near, deviation, centered), inverse_deviation, near);
+  }
+};
+
+/// Three planes.
+struct PlaneWriter {
+  Scale scales[3];
+
+  HWY_INLINE explicit PlaneWriter(const NormalizeLanes& lanes) {
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      scales[channel] = {all(lanes.mean[channel]), all(lanes.deviation[channel]),
+                         all(lanes.inverse_deviation[channel])};
+    }
+  }
+  /// Reads a vector's width of bytes.
+  HWY_INLINE void operator()(const std::uint8_t* pixels, const RowSink& sink,
+                             std::ptrdiff_t first) const {
+    const ByteVector triples = spread_triples(pixels);
+    for (int channel = 0; channel < 3; ++channel) {
+      hn::StoreU(scales[channel].normalized(channel_words(triples, channel)), Floats(),
+                 sink.channels[channel] + first);
+    }
+  }
+};
+
+/// Triples, which stay in their order: the channel changes from lane to lane.
+struct TripleWriter {
+  Scale scales[3];
+
+  HWY_INLINE explicit TripleWriter(const NormalizeLanes& lanes) {
+    for (std::size_t part = 0; part < 3; ++part) {
+      const std::size_t first = part * kPixels;
+      scales[part] = {hn::LoadU(Floats(), &lanes.mean[first]),
+                      hn::LoadU(Floats(), &lanes.deviation[first]),
+                      hn::LoadU(Floats(), &lanes.inverse_deviation[first])};
+    }
+  }
+  HWY_INLINE void operator()(const std::uint8_t* pixels, const RowSink& sink,
+                             std::ptrdiff_t first) const {
+    const hn::Rebind<std::uint8_t, Words> bytes;
+    for (std::ptrdiff_t part = 0; part < 3; ++part) {
+      const WordVector words = hn::PromoteTo(Words(), hn::LoadU(bytes, pixels + part * kPixels));
+      hn::StoreU(scales[part].normalized(words), Floats(),
+                 sink.channels[0] + 3 * first + part * kPixels);
+    }
+  }
+};
+
+template <class Writer>
+void normalize_row_with(const Writer& write, const std::uint8_t* pixels, int count,
+                        const RowSink& sink) {
+  std::uint8_t copy[4 * kPixels] = {};
+  // The last pixels overlap those before.
+  const std::ptrdiff_t last = count - kPixels;
+  for (std::ptrdiff_t x = 0;; x = std::min(x + kPixels, last)) {
+    const std::uint8_t* from = pixels + 3 * x;
+    const bool fits = 3 * x + 4 * kPixels <= 3 * count;  // what a vector reads
+    if (!fits) from = static_cast<std::uint8_t*>(std::memcpy(copy, from, 3 * kPixels));
+    if (sink.step > 0) {
+      write(from, sink, x);
+    } else {
+      hn::StoreU(pack_triples(reversed_triples(spread_triples(from))), Bytes(), copy);
+      write(copy, sink, -(x + kPixels - 1));
+    }
+    if (x == last) break;
+  }
+}
+
+bool normalize_row_vectorised(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
+                              const RowSink& sink) {
+  if (count < kPixels) return false;
+  if (sink.step == 1 || sink.step == -1) {
+    normalize_row_with(PlaneWriter(lanes), pixels, count, sink);
+  } else {
+    normalize_row_with(TripleWriter(lanes), pixels, count, sink);
+  }
+  return true;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace paceline::data
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace paceline::data {
+
+HWY_EXPORT(normalize_row_vectorised);
+
+bool normalize_row(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
+                   const RowSink& sink) {
+  return HWY_DYNAMIC_DISPATCH(normalize_row_vectorised)(pixels, count, lanes, sink);
+}
+
+}  // namespace paceline::data
+#endif
