@@ -128,24 +128,6 @@ void mix_pixels(const PixelView& source, double x, double y, std::uint8_t* targe
   }
 }
 
-void transform_bilinear(const PixelView& source, const AffineMatrix& m, const FillColor& fill,
-                        std::uint8_t* target, std::ptrdiff_t stride) {
-  for (int y = 0; y < source.size.height; ++y) {
-    std::uint8_t* pixel = target + y * stride;
-    for (int x = 0; x < source.size.width; ++x, pixel += 3) {
-      const double source_x = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2];
-      const double source_y = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-      const bool is_inside = source_x >= 0.0 && source_x < source.size.width && source_y >= 0.0 &&
-                             source_y < source.size.height;
-      if (is_inside) {
-        mix_pixels(source, source_x, source_y, pixel);
-      } else {
-        std::memcpy(pixel, fill.data(), 3);
-      }
-    }
-  }
-}
-
 }  // namespace
 
 AffineMatrix affine_matrix(const Movement& movement) {
@@ -182,6 +164,25 @@ AffineMatrix rotation_matrix(double angle, ImageSize size) {
   m[2] = m[0] * -x + m[1] * -y + m[2] + x;
   m[5] = m[3] * -x + m[4] * -y + m[5] + y;
   return m;
+}
+
+void transform_bilinear_plainly(const PixelView& source, const AffineMatrix& m,
+                                const FillColor& fill, std::uint8_t* target,
+                                std::ptrdiff_t stride) {
+  for (int y = 0; y < source.size.height; ++y) {
+    std::uint8_t* pixel = target + y * stride;
+    for (int x = 0; x < source.size.width; ++x, pixel += 3) {
+      const double source_x = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2];
+      const double source_y = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
+      const bool is_inside = source_x >= 0.0 && source_x < source.size.width && source_y >= 0.0 &&
+                             source_y < source.size.height;
+      if (is_inside) {
+        mix_pixels(source, source_x, source_y, pixel);
+      } else {
+        std::memcpy(pixel, fill.data(), 3);
+      }
+    }
+  }
 }
 
 void transform_affine(const PixelView& source, const AffineMatrix& matrix,

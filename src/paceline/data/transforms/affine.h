@@ -53,4 +53,11 @@ void transform_affine(const PixelView& source, const AffineMatrix& matrix,
                       AffineInterpolation interpolation, const FillColor& fill,
                       std::uint8_t* target, std::ptrdiff_t stride);
 
+/// transform_affine with AffineInterpolation::kBilinear, and the same in plain C++: what the vector
+/// code is tested against.
+void transform_bilinear(const PixelView& source, const AffineMatrix& matrix, const FillColor& fill,
+                        std::uint8_t* target, std::ptrdiff_t stride);
+void transform_bilinear_plainly(const PixelView& source, const AffineMatrix& matrix,
+                                const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride);
+
 }  // namespace paceline::data

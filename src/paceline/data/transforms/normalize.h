@@ -33,9 +33,9 @@ struct RowSink {
 };
 
 /// How vector code normalises: products corrected by fused multiply-adds instead of divisions. The
-/// channels' numbers are repeated, for as many pixels as the widest vector has.
+/// channels' numbers are repeated, for the 16 pixels of the widest vector.
 struct NormalizeLanes {
-  using Lanes = std::array<float, 3 * 16>;
+  using Lanes = std::array<float, 48>;
   Lanes mean;
   Lanes deviation;
   Lanes inverse_deviation;

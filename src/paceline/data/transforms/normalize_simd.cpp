@@ -86,8 +86,8 @@ void normalize_row_with(const Writer& write, const std::uint8_t* pixels, int cou
   const std::ptrdiff_t last = count - kPixels;
   for (std::ptrdiff_t x = 0;; x = std::min(x + kPixels, last)) {
     const std::uint8_t* from = pixels + 3 * x;
-    const bool fits = 3 * x + 4 * kPixels <= 3 * count;  // what a vector reads
-    if (!fits) from = static_cast<std::uint8_t*>(std::memcpy(copy, from, 3 * kPixels));
+    const bool fits = 3 * (last - x) >= kPixels;  // a vector reads 4 * kPixels bytes
+    if (!fits) from = static_cast<std::uint8_t*>(std::memcpy(copy, from, std::size_t{3} * kPixels));
     if (sink.step > 0) {
       write(from, sink, x);
     } else {

@@ -1,0 +1,45 @@
+#include "paceline/data/transforms/affine.h"
+#include "support/data/instruction_sets.h"
+#include "support/data/test_images.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+class AffineBilinearSimd : public testing::TestWithParam<std::int64_t> {
+ protected:
+  ChosenInstructionSet chosen_{GetParam()};
+};
+
+TEST_P(AffineBilinearSimd, MixesAsThePlainCode) {
+  std::mt19937 random(4);
+  const auto between = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random()) / 4294967296.0;
+  };
+  for (int i = 0; i < 400; ++i) {
+    const int height = 1 + i % 37;
+    const int width = 1 + i % 53;
+    const NoiseImage noise({height + 2, width + 3}, static_cast<unsigned>(i));
+    const PixelView image = noise.view.part({1, 1, height, width});
+    const AffineMatrix matrix = affine_matrix({.angle = between(-180, 180),
+                                               .translate = {between(-9, 9), between(-9, 9)},
+                                               .scale = i % 50 == 0 ? 1e-9 : between(0.4, 3),
+                                               .shear = {between(-40, 40), between(-40, 40)},
+                                               .center = {width * 0.5, height * 0.5}});
+    const FillColor fill = {9, 250, 77};
+    const auto fast = [&](const PixelView& source, std::uint8_t* target, auto stride) {
+      transform_bilinear(source, matrix, fill, target, stride);
+    };
+    const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
+      transform_bilinear_plainly(source, matrix, fill, target, stride);
+    };
+    ASSERT_EQ(result_of(image, fast), result_of(image, plain)) << width << " x " << height;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, AffineBilinearSimd, testing::ValuesIn(instruction_sets()),
+                         instruction_set_name);
+
+}  // namespace
+}  // namespace paceline::data
