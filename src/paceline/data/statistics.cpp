@@ -17,6 +17,7 @@ std::string format_of(const StoredSample& sample) {
   if (sample.width != 0) return "pixels";
   const ImageFormat format = detect_format(sample.bytes);
   if (format == ImageFormat::kPng) return "PNG";
+  if (format == ImageFormat::kIndexedJpeg) return "JPEG with index";
   if (format == ImageFormat::kCoefficients) return "JPEG's coefficients";
   return "JPEG " + describe_jpeg(sample.bytes).value_or("of an unknown kind");
 }

@@ -115,7 +115,7 @@ double distinct_classes(const Sampler& sampler, bool is_sorted) {
   return distinct / batches;
 }
 
-// docs/data.md has these shares of the uniform shuffle's number.
+// docs/datasets.md has these shares of the uniform shuffle's number.
 TEST(Sampler, BlocksMixAsWellAsTheSourceIsMixed) {
   const Labels dataset = of_size(kNumSorted);
   const double uniform = distinct_classes(*make_sampler(ShuffleConfig{}, dataset, 1), true);

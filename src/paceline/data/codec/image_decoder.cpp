@@ -20,8 +20,19 @@ namespace {
   throw base::DataError(fmt::format("neither JPEG nor PNG: the file starts with{}", start));
 }
 
-[[noreturn]] void refuse_coefficients() {
-  throw base::DataError("damaged coefficients of a JPEG file: pack the data set again");
+[[noreturn]] void refuse_packed() {
+  throw base::DataError("damaged packed form of a JPEG file: pack the data set again");
+}
+
+ImageSize size_of_packed(const std::optional<ImageSize>& size) {
+  if (!size) refuse_packed();
+  return checked_size(static_cast<std::uint32_t>(size->height),
+                      static_cast<std::uint32_t>(size->width));
+}
+
+PixelView pixels_of_packed(const std::optional<PixelView>& pixels) {
+  if (!pixels) refuse_packed();
+  return *pixels;
 }
 
 }  // namespace
@@ -34,11 +45,10 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
       return jpeg_.open(bytes);
     case ImageFormat::kPng:
       return read_png_size(bytes);
+    case ImageFormat::kIndexedJpeg:
+      return size_of_packed(indexed_.open(bytes));
     case ImageFormat::kCoefficients:
-      if (const std::optional<ImageSize> size = coefficients_.open(bytes))
-        return checked_size(static_cast<std::uint32_t>(size->height),
-                            static_cast<std::uint32_t>(size->width));
-      refuse_coefficients();
+      return size_of_packed(coefficients_.open(bytes));
     case ImageFormat::kUnknown:
       break;
   }
@@ -47,10 +57,9 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
 
 PixelView ImageDecoder::decode(const Box& box, PixelBuffer& buffer) {
   if (format_ == ImageFormat::kJpeg) return jpeg_.decode(box, buffer);
-  if (format_ == ImageFormat::kCoefficients) {
-    if (const std::optional<PixelView> pixels = coefficients_.decode(box, buffer)) return *pixels;
-    refuse_coefficients();
-  }
+  if (format_ == ImageFormat::kIndexedJpeg) return pixels_of_packed(indexed_.decode(box, buffer));
+  if (format_ == ImageFormat::kCoefficients)
+    return pixels_of_packed(coefficients_.decode(box, buffer));
   PACELINE_CHECK(format_ == ImageFormat::kPng, "decode() before open()");
   return decode_png(bytes_, buffer).part(box);
 }

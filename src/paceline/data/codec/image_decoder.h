@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/codec/image_format.h"
+#include "paceline/data/codec/jpeg/indexed_file.h"
 #include "paceline/data/codec/jpeg/stored_coefficients.h"
 #include "paceline/data/codec/jpeg_decoder.h"
 #include "paceline/data/codec/pixels.h"
@@ -10,7 +11,7 @@
 
 namespace paceline::data {
 
-/// Decodes JPEG and PNG files and stored coefficients of JPEG files; one per thread.
+/// Decodes JPEG and PNG files and what packed data sets make of JPEG files; one per thread.
 class ImageDecoder {
  public:
   /// Reads the header; `bytes` must stay until decode(). Throws DataError if this is no image file
@@ -23,6 +24,7 @@ class ImageDecoder {
 
  private:
   JpegDecoder jpeg_;
+  jpeg::IndexedFileDecoder indexed_;
   jpeg::StoredCoefficientsDecoder coefficients_;
   std::span<const std::uint8_t> bytes_;
   ImageFormat format_ = ImageFormat::kUnknown;

@@ -1,5 +1,6 @@
 #include "paceline/data/codec/image_format.h"
 
+#include "paceline/data/codec/jpeg/indexed_file.h"
 #include "paceline/data/codec/jpeg/stored_format.h"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace paceline::data {
 namespace {
 
-bool starts_with(std::span<const std::uint8_t> bytes, std::span<const std::uint8_t> magic) {
+template <class Magic>
+bool starts_with(std::span<const std::uint8_t> bytes, const Magic& magic) {
   return bytes.size() >= magic.size() && std::ranges::equal(bytes.first(magic.size()), magic);
 }
 
@@ -19,9 +21,8 @@ ImageFormat detect_format(std::span<const std::uint8_t> bytes) {
   constexpr std::array<std::uint8_t, 8> kPngMagic = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   if (starts_with(bytes, kJpegMagic)) return ImageFormat::kJpeg;
   if (starts_with(bytes, kPngMagic)) return ImageFormat::kPng;
-  if (std::ranges::equal(bytes.first(std::min(bytes.size(), jpeg::kStoredMagic.size())),
-                         jpeg::kStoredMagic))
-    return ImageFormat::kCoefficients;
+  if (starts_with(bytes, jpeg::kIndexedMagic)) return ImageFormat::kIndexedJpeg;
+  if (starts_with(bytes, jpeg::kStoredMagic)) return ImageFormat::kCoefficients;
   return ImageFormat::kUnknown;
 }
 

@@ -9,6 +9,7 @@ enum class ImageFormat {
   kUnknown,
   kJpeg,
   kPng,
+  kIndexedJpeg,   ///< codec/jpeg/indexed_file.h
   kCoefficients,  ///< those of a JPEG file: codec/jpeg/stored_format.h
 };
 

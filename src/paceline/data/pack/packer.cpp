@@ -4,6 +4,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/codec/jpeg/indexed_file.h"
 #include "paceline/data/codec/jpeg/store_coefficients.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
@@ -51,7 +52,7 @@ class SampleEncoder {
       return packed;
     }
     packed.size = decoder_.open(stored.bytes);
-    if (options_.mode == PackMode::kCoefficients && store(stored.bytes)) {
+    if (convert(stored.bytes)) {
       packed.payload = bytes_;
       return packed;
     }
@@ -65,11 +66,13 @@ class SampleEncoder {
   }
 
  private:
-  /// False for files that have no coefficients to store, and damaged ones.
-  bool store(std::span<const std::uint8_t> file) {
-    std::optional<std::vector<std::uint8_t>> stored = jpeg::store_coefficients(file);
-    if (!stored) return false;
-    bytes_ = *std::move(stored);
+  /// Makes the mode's form of a JPEG file. False for files that have none, and damaged ones.
+  bool convert(std::span<const std::uint8_t> file) {
+    std::optional<std::vector<std::uint8_t>> converted;
+    if (options_.mode == PackMode::kIndexed) converted = jpeg::index_file(file);
+    if (options_.mode == PackMode::kCoefficients) converted = jpeg::store_coefficients(file);
+    if (!converted) return false;
+    bytes_ = *std::move(converted);
     return true;
   }
 
@@ -216,6 +219,8 @@ std::string_view name_of(PackMode mode) {
   switch (mode) {
     case PackMode::kFiles:
       return "files";
+    case PackMode::kIndexed:
+      return "indexed";
     case PackMode::kCoefficients:
       return "coefficients";
     case PackMode::kPixels:

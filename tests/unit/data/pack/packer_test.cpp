@@ -78,11 +78,14 @@ TEST_F(PackerTest, HoldsTheSamplesOfItsSourceInTheirOrder) {
               AllOf(HasSubstr("shard-00001.pack"), HasSubstr(source().name(5))));
 }
 
-TEST_F(PackerTest, PixelsAreThoseOfTheFiles) {
-  PackOptions as_pixels = options();
-  as_pixels.mode = PackMode::kPixels;
-  pack(source(), as_pixels, files_);
+class PackerModeTest : public PackerTest, public ::testing::WithParamInterface<PackMode> {};
+
+TEST_P(PackerModeTest, PixelsAreThoseOfTheFiles) {
+  PackOptions other = options();
+  other.mode = GetParam();
+  pack(source(), other, files_);
   const PackedDataset packed(packed_path());
+  EXPECT_EQ(packed.manifest().mode, name_of(GetParam()));
   const ImageFolder files = source();
   const TransformPipeline pipeline({ResizeConfig{20}, CenterCropConfig{16}});
   TransformScratch scratch;
@@ -93,11 +96,16 @@ TEST_F(PackerTest, PixelsAreThoseOfTheFiles) {
     files.get(i, sample);
     pipeline.run(sample, {}, scratch, {expected.data()});
     packed.get(i, sample);
-    EXPECT_GT(sample.width, 0);
+    EXPECT_EQ(sample.width > 0, GetParam() == PackMode::kPixels);
     pipeline.run(sample, {}, scratch, {got.data()});
     EXPECT_EQ(got, expected);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Modes, PackerModeTest,
+                         ::testing::Values(PackMode::kIndexed, PackMode::kCoefficients,
+                                           PackMode::kPixels),
+                         [](const auto& of) { return std::string(name_of(of.param)); });
 
 TEST_F(PackerTest, AnInterruptedCallGoesOnWhereItWas) {
   FaultyFileSystem faulty([](std::string_view operation, const fs::path& path) {
