@@ -98,6 +98,16 @@ class Data(RunTest):
         self.assertEqual(told["formats"], {"pixels": 9})
         self.assertEqual(set(told["classes"].values()), {3})
 
+    def test_bench_names_what_limits(self):
+        told = json.loads(self.run_data("bench", self.images, "--samples", 64, "--threads", 2, "--json", "--feeds",
+                                        "1").out)
+        self.assertGreater(told["images_per_s"], 0)
+        self.assertIn(told["limit"], ("reading", "decoding", "transforms"))
+        self.assertTrue(told["feeds"]["enough"])
+        text = self.run_data("bench", self.images, "--samples", 64, "--feeds", "800xa100").out
+        self.assertRegex(text, r"decoding +\d+ +\d+\.\d")
+        self.assertRegex(text, r"feeds 1976000 images/s: no; it takes about \d+ threads")
+
     def test_bad_input_gets_one_clear_error(self):
         for code, text, arguments in (
                 (2, "wants a command", ()),
@@ -106,6 +116,7 @@ class Data(RunTest):
                 (3, "absent", ("info", self.root / "absent")),
                 (2, "I/N", ("pack", self.images, "-o", self.root / "x", "--shard", "3/2")),
                 (2, "--output", ("pack", self.images)),
+                (2, "--feeds wants", ("bench", self.images, "--feeds", "h900")),
                 (2, "subset", ("info", self.images, "data.subset=huge"))):
             result = self.run_data(*arguments, code=code)
             self.assertEqual(result.err.count("error: "), 1, str(result))

@@ -19,6 +19,8 @@ constexpr std::array kDataCommands{
     DataCommand{"info", "count, measure and describe a data set", run_data_info},
     DataCommand{"verify", "read and decode all of a data set; list every damaged file",
                 run_data_verify},
+    DataCommand{"bench", "measure how fast training samples come, and what limits that",
+                run_data_bench},
     DataCommand{"pack", "write a data set, or a subset of it, as a packed one", run_data_pack},
 };
 

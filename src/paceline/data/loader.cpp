@@ -302,6 +302,7 @@ void ThreadedLoader::run_thread() {
       lock.unlock();
       read_samples(claim, scratch);
       lock.lock();
+      counts_.stages += std::exchange(scratch.times, {});
       --claim.work->num_running;
       if (claim.work->is_done()) batch_done_.notify_one();
     } else if (may_open()) {

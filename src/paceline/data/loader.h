@@ -55,11 +55,29 @@ struct LoaderOptions {
   HostAllocator allocator = {};  ///< empty: aligned heap memory
 };
 
+/// Time of threads, summed over them, by what they did with samples.
+struct StageTimes {
+  double read_s = 0;       ///< took the sample's bytes from where they are stored
+  double decode_s = 0;     ///< made pixels of them
+  double transform_s = 0;  ///< all the rest, up to the batch
+  std::int64_t samples = 0;
+
+  double total_s() const { return read_s + decode_s + transform_s; }
+  StageTimes& operator+=(const StageTimes& other) {
+    read_s += other.read_s;
+    decode_s += other.decode_s;
+    transform_s += other.transform_s;
+    samples += other.samples;
+    return *this;
+  }
+};
+
 /// What the loader has met since it was made.
 struct LoaderCounts {
   std::int64_t skipped_samples = 0;  ///< in the batches handed out; of this rank
   std::string last_skipped;          ///< its file and what is wrong with it
   double wait_seconds = 0;           ///< that next() waited for data
+  StageTimes stages;                 ///< of samples read ahead, too
 };
 
 /// Batches of one rank, in an order that is a function of (seed, epoch, position) alone, as the

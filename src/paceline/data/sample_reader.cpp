@@ -1,5 +1,6 @@
 #include "paceline/data/sample_reader.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/data/sample_order.h"
 
@@ -36,15 +37,28 @@ std::string SampleReader::bad_sample(std::int64_t index, const std::string& prob
   return problem.find(name) == std::string::npos ? fmt::format("{}: {}", name, problem) : problem;
 }
 
+void SampleReader::make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
+                        PixelSink sink) const {
+  const double start = base::SystemClock().monotonic_s();
+  const double decoded_before = scratch.transform.decode_seconds();
+  dataset_.get(index, scratch.sample);
+  const double read = base::SystemClock().monotonic_s();
+  pipeline_.run(scratch.sample, {seed_, place.epoch, static_cast<std::uint64_t>(place.place)},
+                scratch.transform, sink);
+  const double decode_s = scratch.transform.decode_seconds() - decoded_before;
+  scratch.times += {.read_s = read - start,
+                    .decode_s = decode_s,
+                    .transform_s = base::SystemClock().monotonic_s() - read - decode_s,
+                    .samples = 1};
+}
+
 ReadSample SampleReader::read(const SamplePlace& place, ReaderScratch& scratch,
                               PixelSink sink) const {
   ReadSample result;
   result.index = sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
   for (int bad_samples = 1;; ++bad_samples) {
     try {
-      dataset_.get(result.index, scratch.sample);
-      pipeline_.run(scratch.sample, {seed_, place.epoch, static_cast<std::uint64_t>(place.place)},
-                    scratch.transform, sink);
+      make(result.index, place, scratch, sink);
       result.label = scratch.sample.label;
       return result;
     } catch (const base::DataError& error) {

@@ -22,6 +22,7 @@ struct SamplePlace {
 struct ReaderScratch {
   StoredSample sample;
   TransformScratch transform;
+  StageTimes times;  ///< of all samples so far, bad ones left out
 };
 
 /// The sample that was read for a place.
@@ -47,6 +48,8 @@ class SampleReader {
   ReadSample read(const SamplePlace& place, ReaderScratch& scratch, PixelSink sink) const;
 
  private:
+  void make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
+            PixelSink sink) const;
   std::string bad_sample(std::int64_t index, const std::string& problem) const;
 
   const Dataset& dataset_;

@@ -28,7 +28,7 @@ constexpr std::array kVerbs{
     Verb{"config", "show|check|explain|schema|template|reference ...",
          "show, check and explain recipes", nullptr},
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
-    Verb{"data", "synth|info|verify|pack ...", "make, describe, check and pack data sets", nullptr},
+    Verb{"data", "synth|info|verify|bench|pack ...", "make, describe, check and pack data sets", nullptr},
     Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--nnodes 1,2] [--json]",
          "measure how training scales over the ranks of this machine, or of several", run_bench},
     Verb{"info", "[memory RECIPE [key=value ...] [--nproc N] [--json]]",

@@ -1,5 +1,6 @@
 #include "paceline/data/transforms/lazy_image.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/affine.h"
 #include "paceline/data/transforms/color.h"
@@ -47,7 +48,9 @@ void LazyImage::open(const StoredSample& sample) {
   erased_.reset();
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
+    const double start = base::SystemClock().monotonic_s();
     source_size_ = decoder_.open(sample.bytes);
+    decode_seconds_ += base::SystemClock().monotonic_s() - start;
     box_ = whole(source_size_);
     return;
   }
@@ -94,7 +97,9 @@ void LazyImage::load() {
   const Box part = covered(source_size_, box_);
   PixelView pixels;
   if (part.height > 0 && part.width > 0) {
+    const double start = base::SystemClock().monotonic_s();
     pixels = decoder_.decode(part, decoded_);
+    decode_seconds_ += base::SystemClock().monotonic_s() - start;
   }
   hold(pixels, {box_.top - part.top, box_.left - part.left, box_.height, box_.width}, &decoded_);
 }

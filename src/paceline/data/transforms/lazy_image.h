@@ -26,6 +26,8 @@ class LazyImage {
   void write(const NormalizeTable& table, PixelSink sink);
   /// Writes the result before normalisation, and returns what is to be erased after it.
   std::optional<EraseStep> write(ByteSink sink);
+  /// Time that decoding has taken, of all images so far.
+  double decode_seconds() const { return decode_seconds_; }
 
  private:
   void take(const CropStep& step);
@@ -59,6 +61,7 @@ class LazyImage {
   PixelBuffer& free_buffer() { return owner_ == &work_[0] ? work_[1] : work_[0]; }
 
   ImageDecoder decoder_;
+  double decode_seconds_ = 0;
   Resizer resizer_;
   PixelBuffer decoded_;
   PixelBuffer work_[2];

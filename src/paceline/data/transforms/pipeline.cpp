@@ -54,6 +54,8 @@ TransformScratch::~TransformScratch() = default;
 TransformScratch::TransformScratch(TransformScratch&&) noexcept = default;
 TransformScratch& TransformScratch::operator=(TransformScratch&&) noexcept = default;
 
+double TransformScratch::decode_seconds() const { return image_->decode_seconds(); }
+
 TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms)
     : transforms_(transforms) {
   std::optional<ImageSize> size;

@@ -24,6 +24,9 @@ class TransformScratch {
   TransformScratch(TransformScratch&&) noexcept;
   TransformScratch& operator=(TransformScratch&&) noexcept;
 
+  /// Time that decoding has taken, of all images so far.
+  double decode_seconds() const;
+
  private:
   friend class TransformPipeline;
   std::unique_ptr<LazyImage> image_;

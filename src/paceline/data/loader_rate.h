@@ -1,0 +1,33 @@
+#pragma once
+
+#include "paceline/data/dataset.h"
+#include "paceline/data/loader.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace paceline::data {
+
+/// What a loader's threads do with a sample.
+enum class LoaderStage { kRead, kDecode, kTransform };
+
+std::string_view name_of(LoaderStage stage);
+/// The one that takes the most time.
+LoaderStage limiting_stage(const StageTimes& times);
+/// What makes that stage faster; half a sentence.
+std::string_view cure_of(LoaderStage stage);
+
+/// How fast a loader is when nobody waits for anything else.
+struct LoaderRate {
+  int num_threads = 1;
+  double images_per_s = 0;
+  StageTimes stages;
+};
+
+/// Loads about `num_samples` training samples as training does and throws them away; caches are as
+/// warm as an earlier call left them.
+LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
+                          int num_threads, std::int64_t num_samples);
+
+}  // namespace paceline::data
