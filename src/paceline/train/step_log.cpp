@@ -111,12 +111,14 @@ void StepLog::add_memory() {
   values_.push_back({"memory/reserved_bytes", static_cast<double>(memory.reserved_bytes)});
 }
 
-void StepLog::log_evaluation(const TrainState& state, const EvalResult& result) {
+void StepLog::log_evaluation(const TrainState& state, const EvalResult& result,
+                             double data_wait_share) {
   throughput_.exclude(result.seconds);
   if (sinks_.empty()) return;
   std::vector<metrics::MetricValue> values;
   for (const auto& [name, value] : result.values) values.push_back({name, value});
   values.push_back({"time/eval_s", result.seconds});
+  values.push_back({"time/data_wait_share", data_wait_share});
   for (metrics::MetricSink* sink : sinks_) sink->log_event(step_of(state), "eval", values);
 }
 

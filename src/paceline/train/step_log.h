@@ -28,7 +28,8 @@ class StepLog {
   void describe_communication(const TrainState& state);
   /// `now_s` comes from a steady clock.
   void log_step(const TrainState& state, double now_s);
-  void log_evaluation(const TrainState& state, const EvalResult& result);
+  /// `data_wait_share` is that of the steps since the last evaluation.
+  void log_evaluation(const TrainState& state, const EvalResult& result, double data_wait_share);
 
  private:
   void add_memory();

@@ -65,7 +65,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0),
       log_(run_.sinks,
            config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
-           run_.device) {
+           run_.device),
+      data_watch_(parts.loader) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
   if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
@@ -288,6 +289,7 @@ void Trainer::limit_gradients() {
 std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
   log_.log_step(state_, steady_now_s());
+  data_watch_.add_step(state_.phases);
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
 
   const bool is_last = state_.clock.step >= last_step_;
@@ -314,7 +316,7 @@ void Trainer::evaluate() {
   if (!result) return;
   state_.last_eval = result->values;
   state_.last_eval_step = state_.clock.step;
-  log_.log_evaluation(state_, *result);
+  log_.log_evaluation(state_, *result, data_watch_.report(run_.communicator));
   engine_.fire(Event::kEvalEnd, state_, run_);
 }
 

@@ -5,6 +5,7 @@
 #include "paceline/train/batch_feed.h"
 #include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/condition.h"
+#include "paceline/train/data_watch.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/run_context.h"
@@ -109,6 +110,7 @@ class Trainer {
   std::optional<StepRecording> recording_;  ///< of compile: graph, where nothing stands against it
   StepReduction reduction_;
   StepLog log_;
+  DataWatch data_watch_;
   std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand
 };
 

@@ -54,12 +54,13 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
 
 TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
   log_.log_step(state_, 10.0);
-  log_.log_evaluation(state_, {.values = {{"val/loss", 0.5}}, .samples = 3, .seconds = 8.0});
+  log_.log_evaluation(state_, {.values = {{"val/loss", 0.5}}, .samples = 3, .seconds = 8.0}, 0.25);
   log_.log_step(state_, 20.0);  // 2 s of training
   EXPECT_EQ(sink_.steps.back().second.at("throughput/images_per_s"), 2.0);
   EXPECT_EQ(sink_.event_name, "eval");
   EXPECT_THAT(sink_.events.back().second,
-              ::testing::ElementsAre(Pair("time/eval_s", 8.0), Pair("val/loss", 0.5)));
+              ::testing::ElementsAre(Pair("time/data_wait_share", 0.25), Pair("time/eval_s", 8.0),
+                                     Pair("val/loss", 0.5)));
 }
 
 TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) {
@@ -108,7 +109,7 @@ TEST_F(StepLogTest, DescribesTheSumsOfGradients) {
 TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {
   StepLog log({}, count_names_);
   log.log_step(state_, 1.0);
-  log.log_evaluation(state_, {});
+  log.log_evaluation(state_, {}, 0);
   log.describe_input(state_);
   EXPECT_THAT(sink_.steps, IsEmpty());
 }
