@@ -9,33 +9,26 @@ namespace paceline::data::jpeg {
 /// The bits of a byte sequence, the first ones on top. Eight bytes behind `next` must be readable.
 ///
 /// A refill takes no branch: it loads eight bytes and lets those that are already held fall on
-/// themselves. To keep the load off the chain of dependent steps, look_ahead() may come before the
-/// bits are used and refill() after that.
+/// themselves. At least 56 bits are held then.
 struct BitReader {
-  /// Held after a refill, at least.
-  static constexpr int kHeld = 56;
-
   const std::uint8_t* next = nullptr;
   std::uint64_t bits = 0;
   /// How many bits are missing to 63; up to 7 after a refill.
   std::uint32_t missing = 63;
 
-  std::uint64_t look_ahead() const {
+  void refill() {
     std::uint64_t bytes;
     std::memcpy(&bytes, next, sizeof(bytes));
-    return __builtin_bswap64(bytes);
-  }
-  void refill(std::uint64_t ahead) {
-    bits |= ahead >> (~missing & 63);
+    bits |= __builtin_bswap64(bytes) >> (~missing & 63);
     next += missing / 8;
     missing %= 8;
   }
-  void refill() { refill(look_ahead()); }
 
   void start(const std::uint8_t* bytes, int skipped_bits) {
     *this = {.next = bytes};
     refill();
     drop(skipped_bits);
+    refill();
   }
   void drop(int number) {
     bits <<= number;

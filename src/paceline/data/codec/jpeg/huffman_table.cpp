@@ -34,21 +34,23 @@ Symbol find_symbol(const CodeFinder& finder, std::uint32_t bits, int count, int 
 /// Sets what an index of the table finds.
 void set_entry(AcTable& table, std::uint32_t index) {
   constexpr int kMaxFirstBits = 7;
-  AcTable::Entry& entry = table.entries[index];
   const Symbol first = find_symbol(table.finder, index, AcTable::kBits, 0);
-  entry = {.step = progress::kUnknown};
+  const bool is_known = first.code_length > 0;
+  table.steps[index] = static_cast<std::uint16_t>(is_known ? first.step() : progress::kUnknown);
+  table.last_num_bits[index] = static_cast<std::uint8_t>(first.num_bits);
   table.first_runs[index] = static_cast<std::uint8_t>(first.run);
-  if (first.code_length == 0) return;
-  entry = {.step = static_cast<std::uint16_t>(first.step()),
-           .last_num_bits = static_cast<std::uint8_t>(first.num_bits)};
-  if (first.is_end() || first.length() >= AcTable::kBits || first.num_bits > kMaxFirstBits) return;
+  table.first_values[index] = 0;
+  if (!is_known || first.is_end() || first.length() >= AcTable::kBits ||
+      first.num_bits > kMaxFirstBits) {
+    return;
+  }
   const Symbol last = find_symbol(table.finder, index, AcTable::kBits, first.length());
   if (last.code_length == 0) return;
   const std::uint32_t value =
       (index >> (AcTable::kBits - first.length())) & ((1U << first.num_bits) - 1);
-  entry = {.step = static_cast<std::uint16_t>(first.step() + last.step()),
-           .last_num_bits = static_cast<std::uint8_t>(last.num_bits),
-           .first_value = static_cast<std::int8_t>(signed_value(value, first.num_bits))};
+  table.steps[index] = static_cast<std::uint16_t>(first.step() + last.step());
+  table.last_num_bits[index] = static_cast<std::uint8_t>(last.num_bits);
+  table.first_values[index] = static_cast<std::int8_t>(signed_value(value, first.num_bits));
 }
 
 std::uint16_t make_skip_step(const CodeFinder& finder, std::uint32_t index) {
@@ -86,9 +88,7 @@ bool CodeFinder::build(const HuffmanCode& code) {
 }
 
 bool DcTable::build(const HuffmanCode& code) {
-  constexpr int kMaxDcBits = 15;
-  if (!finder.build(code)) return false;
-  if (std::ranges::max(code.symbols) > kMaxDcBits) return false;
+  if (!finder.build(code) || std::ranges::max(code.symbols) > kMaxValueBits) return false;
   for (std::uint32_t bits = 0; bits < entries.size(); ++bits) {
     const std::uint32_t prefix = bits << (CodeFinder::kMaxBits - kBits);
     const int length = finder.length(prefix);
@@ -101,8 +101,9 @@ bool DcTable::build(const HuffmanCode& code) {
 }
 
 bool AcTable::build(const HuffmanCode& code) {
-  if (!finder.build(code)) return false;
-  for (std::uint32_t index = 0; index < entries.size(); ++index) set_entry(*this, index);
+  const auto is_wide = [](std::uint8_t symbol) { return (symbol & 15) > kMaxValueBits; };
+  if (!finder.build(code) || std::ranges::any_of(code.symbols, is_wide)) return false;
+  for (std::uint32_t index = 0; index < steps.size(); ++index) set_entry(*this, index);
   for (std::uint32_t index = 0; index < skip_steps.size(); ++index) {
     skip_steps[index] = make_skip_step(finder, index);
   }

@@ -34,7 +34,9 @@ struct CodeFinder {
 
 /// The first coefficients of blocks: symbols are the number of bits that follow.
 struct DcTable {
-  static constexpr int kBits = 10;
+  static constexpr int kBits = 9;
+  /// Of samples with 8 bits; decoding relies on it.
+  static constexpr int kMaxValueBits = 11;
   struct Entry {
     std::uint8_t length = 0;  ///< of the code and the bits behind it; 0: look it up in `finder`
     std::uint8_t num_bits = 0;
@@ -42,6 +44,7 @@ struct DcTable {
   CodeFinder finder;
   std::array<Entry, 1 << kBits> entries;
 
+  /// False if libjpeg refuses the code, or values may have more bits than they should.
   bool build(const HuffmanCode& code);
 };
 
@@ -63,22 +66,22 @@ inline constexpr std::uint32_t kUnknown = 255 * kPlace;
 struct AcTable {
   static constexpr int kBits = 11;
   static constexpr int kSkipBits = 12;
-
-  /// One or two symbols; an only symbol is the last one. The last one's value may reach beyond the
-  /// index, so it is read from the data: its bits end where those of the entry end, and its place
-  /// is the one before the new place (where nothing is, if it is no value).
-  struct Entry {
-    std::uint16_t step = 0;  ///< of progress
-    std::uint8_t last_num_bits = 0;
-    std::int8_t first_value = 0;
-  };
+  /// Of samples with 8 bits; decoding relies on it.
+  static constexpr int kMaxValueBits = 10;
 
   CodeFinder finder;
-  std::array<Entry, 1 << kBits> entries;
+
+  // By index: one or two symbols; an only symbol is the last one. The last one's value may reach
+  // beyond the index, so it is read from the data: its bits end where the step's bits end, and its
+  // place is the one before the new place (where nothing is, if it is no value).
+  std::array<std::uint16_t, 1 << kBits> steps;  ///< of progress
+  std::array<std::uint8_t, 1 << kBits> last_num_bits;
   std::array<std::uint8_t, 1 << kBits> first_runs;  ///< zeros before the first value
+  std::array<std::int8_t, 1 << kBits> first_values;
   /// Steps of progress by as many symbols as fit, for when nobody wants the values.
   std::array<std::uint16_t, 1 << kSkipBits> skip_steps;
 
+  /// As DcTable::build().
   bool build(const HuffmanCode& code);
 };
 
@@ -92,7 +95,7 @@ inline int signed_value(std::uint32_t bits, int num_bits) {
 template <class Table>
 class TableCache {
  public:
-  /// Null if libjpeg refuses the code. What the last kSlots calls returned stays valid.
+  /// Null if the table cannot be built. What the last kSlots calls returned stays valid.
   const Table* find(const HuffmanCode& code) {
     Slot* oldest = &slots_[0];
     for (Slot& slot : slots_) {

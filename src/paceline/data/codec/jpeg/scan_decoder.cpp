@@ -25,46 +25,60 @@ constexpr auto kMasks = [] {
 }();
 
 /// Whether a block is in order at its end: full, or with an end-of-block code within it.
-bool is_over(std::uint32_t progress) {
-  const std::uint32_t place = progress & ~progress::kUsedMask;
+bool is_over(std::uint64_t progress) {
+  const std::uint64_t place = progress & ~std::uint64_t{progress::kUsedMask};
   return place == progress::kBlockEnd ||
          (place >= progress::kEnded && place < progress::kEnded + progress::kBlockEnd);
 }
 
 /// The value whose bits end `length` bits from the top; negative if its first bit is 0.
-[[gnu::always_inline]] inline std::int16_t value_before(std::uint64_t bits, std::uint32_t length,
+[[gnu::always_inline]] inline std::int16_t value_before(std::uint64_t bits, std::uint64_t length,
                                                         std::uint32_t num_bits) {
   const std::uint32_t mask = kMasks[num_bits];
   const auto value = static_cast<std::uint32_t>(bits >> (-length & 63)) & mask;
   return static_cast<std::int16_t>(value - (2 * value < mask ? mask : 0));
 }
 
-/// A reader within a block.
+/// A reader within a block, whose missing bits are part of its progress.
 struct BlockReader {
+  const std::uint8_t* next;
   std::uint64_t bits;
-  std::uint32_t progress;
+  std::uint64_t progress;
 
+  explicit BlockReader(const BitReader& reader)
+      : next(reader.next), bits(reader.bits), progress(progress::kPlace + reader.missing) {}
+  BitReader reader() const {
+    return {next, bits, static_cast<std::uint32_t>(progress & progress::kUsedMask)};
+  }
+  [[gnu::always_inline]] void refill() {
+    BitReader refilled = reader();
+    refilled.refill();
+    next = refilled.next;
+    bits = refilled.bits;
+    progress = (progress & ~std::uint64_t{progress::kUsedMask}) + refilled.missing;
+  }
   std::size_t place() const { return progress >> progress::kPlaceShift; }
-  [[gnu::always_inline]] void advance(std::uint32_t step) {
+  [[gnu::always_inline]] void advance(std::uint64_t step) {
     bits <<= step & 63;
     progress += step;
   }
 
-  /// Takes what the table finds.
-  [[gnu::always_inline]] void take(const AcTable& table, std::int16_t* values) {
-    const std::size_t index = bits >> (64 - AcTable::kBits);
-    const AcTable::Entry& entry = table.entries[index];
-    const std::uint32_t step = entry.step;
+  /// Takes what the table finds by the first of `front`, which are the same as the first of `bits`.
+  [[gnu::always_inline]] void take(const AcTable& table, std::uint64_t front,
+                                   std::int16_t* values) {
+    const std::size_t index = front >> (64 - AcTable::kBits);
+    const std::uint64_t step = table.steps[index];
     const std::size_t first_place = kPlaces[place() + table.first_runs[index]];
-    const std::int16_t first_value = entry.first_value;  // NOLINT(bugprone-signed-char-misuse)
-    const std::int16_t last_value = value_before(bits, step, entry.last_num_bits);
+    const std::int16_t first_value =
+        table.first_values[index];  // NOLINT(bugprone-signed-char-misuse)
+    const std::int16_t last_value = value_before(bits, step, table.last_num_bits[index]);
     advance(step);
     const std::size_t last_place = kPlaces[place() - 1];
     values[first_place] = first_value;
     values[last_place] = last_value;
   }
-  [[gnu::always_inline]] void skip(const AcTable& table) {
-    advance(table.skip_steps[bits >> (64 - AcTable::kSkipBits)]);
+  [[gnu::always_inline]] void skip(const AcTable& table, std::uint64_t front) {
+    advance(table.skip_steps[front >> (64 - AcTable::kSkipBits)]);
   }
 };
 
@@ -89,58 +103,64 @@ bool take_symbol(BlockReader& reader, const CodeFinder& finder, std::int16_t* va
   return true;
 }
 
+// Bits: held after a refill, of the longest index, and used by the longest step.
+constexpr int kRefilled = 56;
+constexpr int kMaxIndex = std::max(AcTable::kBits, AcTable::kSkipBits);
+constexpr int kMaxStep = kMaxIndex + AcTable::kMaxValueBits;
+static_assert(2 * kMaxStep + kMaxIndex <= kRefilled);
+static_assert(DcTable::kBits + DcTable::kMaxValueBits + kMaxStep + kMaxIndex <= kRefilled);
+
 /// Takes the coefficients behind the first one; returns the block's end, 0 for damaged data. The
-/// reader must have been refilled and is so afterwards. Two steps take at most 2 * 27 bits.
+/// reader is refilled afterwards.
+///
+/// A step takes up to kMaxStep bits. Every other one is followed by a refill, so that the bits are
+/// enough for two more and for the next index, which therefore need not wait for the refill.
 template <bool kKept>
 [[gnu::always_inline]] inline int take_block(BitReader& reader, const AcTable& table,
                                              std::int16_t* values) {
-  BlockReader block = {reader.bits, progress::kPlace + reader.missing};
-  const auto take = [&] {
+  BlockReader block(reader);
+  const auto take = [&](std::uint64_t front) {
     if constexpr (kKept) {
-      block.take(table, values);
+      block.take(table, front, values);
     } else {
-      block.skip(table);
+      block.skip(table, front);
     }
-  };
-  const auto refill = [&](std::uint64_t ahead) {
-    reader.bits = block.bits;
-    reader.missing = block.progress & progress::kUsedMask;
-    reader.refill(ahead);
-    block.bits = reader.bits;
-    block.progress &= ~(progress::kUsedMask - 7);
   };
   for (;;) {
-    const std::uint64_t ahead = reader.look_ahead();
-    BlockReader before = block;
-    take();
+    std::uint64_t bits_before = block.bits;
+    std::uint64_t progress_before = block.progress;
+    take(block.bits);
     if (block.progress < progress::kBlockEnd) {
-      before = block;
-      take();
+      const std::uint64_t front = block.bits;
+      block.refill();
+      bits_before = block.bits;
+      progress_before = block.progress;
+      take(front);
+      if (block.progress < progress::kBlockEnd) continue;
     }
-    if (block.progress >= progress::kBlockEnd) {
-      if (!is_over(block.progress)) [[unlikely]] {
-        // A long code, or symbols of which the last ones are no longer of this block.
-        BlockReader slow = before;
-        if (!take_symbol(slow, table.finder, values)) return 0;
-        block = slow;
-      }
-      if (block.progress >= progress::kBlockEnd) {
-        refill(ahead);
-        break;
-      }
+    if (!is_over(block.progress)) [[unlikely]] {
+      // A long code, or symbols of which the last ones are no longer of this block.
+      BlockReader slow = block;
+      slow.bits = bits_before;
+      slow.progress = progress_before;
+      slow.refill();
+      if (!take_symbol(slow, table.finder, values)) return 0;
+      block = slow;
     }
-    refill(ahead);
+    block.refill();
+    if (block.progress >= progress::kBlockEnd) break;
   }
+  reader = block.reader();
   const auto end = static_cast<int>(block.place());
   return end == kBlockSize ? end : end - static_cast<int>(progress::kEnded / progress::kPlace);
 }
 
 /// Takes the first coefficient's difference to that of the block before. False if there is no such
-/// code.
+/// code. The reader must have been refilled; enough bits for take_block() stay.
 [[gnu::always_inline]] inline bool take_dc(BitReader& reader, const DcTable& table, int& dc) {
-  const std::uint64_t ahead = reader.look_ahead();
   DcTable::Entry entry = table.entries[reader.bits >> (64 - DcTable::kBits)];
-  if (entry.length == 0) [[unlikely]] {
+  const bool is_long = entry.length == 0;
+  if (is_long) [[unlikely]] {
     const std::uint32_t prefix = reader.peek(CodeFinder::kMaxBits);
     const int length = table.finder.length(prefix);
     if (length == 0) return false;
@@ -150,7 +170,8 @@ template <bool kKept>
   // Damaged data may make it wrap, as in libjpeg.
   dc = static_cast<std::int16_t>(dc + value_before(reader.bits, entry.length, entry.num_bits));
   reader.drop(entry.length);
-  reader.refill(ahead);
+  if (is_long) [[unlikely]]
+    reader.refill();
   return true;
 }
 

@@ -52,10 +52,10 @@ TEST_P(AcTableOf, TakesTheSymbolsThatFit) {
     const auto table = std::make_unique<AcTable>();
     ASSERT_TRUE(table->build(header.ac_codes[index]));
     int pairs = 0;
-    for (std::uint32_t bits = 0; bits < table->entries.size(); ++bits) {
+    for (std::uint32_t bits = 0; bits < table->steps.size(); ++bits) {
       const Reading expected = read_symbols(table->finder, bits, AcTable::kBits, 2);
-      ASSERT_EQ(table->entries[bits].step, expected.step) << bits;
-      ASSERT_EQ(table->entries[bits].last_num_bits, expected.last_value_bits) << bits;
+      ASSERT_EQ(table->steps[bits], expected.step) << bits;
+      ASSERT_EQ(table->last_num_bits[bits], expected.last_value_bits) << bits;
       pairs += expected.num_symbols == 2 ? 1 : 0;
     }
     EXPECT_GT(pairs, 200);
@@ -93,13 +93,19 @@ TEST(CodeFinder, FindsNoCodeWhereThereIsNone) {
   EXPECT_EQ(finder.length(0xC000), 0);
 }
 
-TEST(DcTable, RefusesSymbolsThatAreNoNumberOfBits) {
-  const auto table = std::make_unique<DcTable>();
+template <class Table>
+bool can_build(std::uint8_t symbol) {
   HuffmanCode code = code_of({0, 2});
-  code.symbols[1] = 15;
-  EXPECT_TRUE(table->build(code));
-  code.symbols[1] = 16;
-  EXPECT_FALSE(table->build(code));
+  code.symbols[1] = symbol;
+  return std::make_unique<Table>()->build(code);
+}
+
+TEST(HuffmanTables, RefuseValuesOfMoreBitsThanThereCanBe) {
+  EXPECT_TRUE(can_build<DcTable>(11));
+  EXPECT_FALSE(can_build<DcTable>(12));
+  EXPECT_FALSE(can_build<DcTable>(0x10));
+  EXPECT_TRUE(can_build<AcTable>(0x2A));
+  EXPECT_FALSE(can_build<AcTable>(0x2B));
 }
 
 TEST(TableCache, KeepsTheTablesOfTheLastCodes) {
