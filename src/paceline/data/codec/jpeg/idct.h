@@ -8,8 +8,8 @@
 
 namespace paceline::data::jpeg {
 
-/// Vector code may transform this many blocks more than asked for, whose samples are undefined.
-inline constexpr int kExtraBlocks = 3;
+/// Vector code may transform so many blocks more than asked for, whose samples are undefined.
+inline constexpr int kExtraBlocks = 1;
 
 /// Turns `count` blocks side by side into samples; `target` gets 8 rows, `stride` bytes apart. The
 /// arithmetic is that of libjpeg-turbo's accurate transform (jidctint) in vector code, whose 16-bit

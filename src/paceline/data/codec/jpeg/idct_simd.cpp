@@ -1,5 +1,5 @@
 // transform_blocks() in vector code: each 128 bits of a vector hold a row, later a column, of
-// another block, so that wider vectors take more blocks.
+// another block, so that a vector of 256 bits takes two blocks.
 #include "paceline/data/codec/jpeg/idct.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ namespace paceline::data::jpeg {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Coefficients = hn::ScalableTag<std::int16_t>;
+/// Not wider than 256 bits, because 512 slow down the scalar code that they alternate with.
+using Coefficients = hn::CappedTag<std::int16_t, 16>;
 using CoefficientVector = hn::Vec<Coefficients>;
 using Products = hn::Repartition<std::int32_t, Coefficients>;
 using ProductVector = hn::Vec<Products>;

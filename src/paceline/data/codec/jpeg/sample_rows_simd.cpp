@@ -17,7 +17,8 @@ namespace paceline::data::jpeg {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Samples = hn::ScalableTag<std::uint8_t>;
+/// Not wider than 256 bits, because 512 slow down the scalar code that they alternate with.
+using Samples = hn::CappedTag<std::uint8_t, 32>;
 using SampleVector = hn::Vec<Samples>;
 using Numbers = hn::Repartition<std::int16_t, Samples>;
 using NumberVector = hn::Vec<Numbers>;
