@@ -123,7 +123,7 @@ std::optional<std::int64_t> parse_subset_size(const std::string& text) {
   const auto [behind, error] = std::from_chars(text.data(), end, size);
   if (error != std::errc() || behind != end || size < 1) {
     throw base::ConfigError(
-        fmt::format("data.subset is '{}', expected full, tiny (1,000 samples), small (10,000), "
+        fmt::format("'{}' is no subset: expected full, tiny (1,000 samples), small (10,000), "
                     "medium (100,000), large (500,000) or a number from 1",
                     text));
   }

@@ -48,7 +48,7 @@ TEST(Recipe, TakesSubsetsByNameAndNumber) {
     bind_text("data: {subset: huge}");
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("data.subset is 'huge', expected full, tiny"));
+    EXPECT_THAT(error.what(), HasSubstr("data.subset: 'huge' is no subset: expected full, tiny"));
   }
 }
 

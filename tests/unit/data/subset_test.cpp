@@ -166,7 +166,8 @@ TEST(ParseSubsetSize, KnowsTheNamesAndNumbers) {
   EXPECT_EQ(parse_subset_size("12345"), 12345);
   for (const char* text : {"", "0", "-3", "1e5", "huge", "12 "}) {
     EXPECT_THAT([&] { parse_subset_size(text); },
-                ThrowsMessage<base::ConfigError>(HasSubstr(fmt::format("'{}', expected", text))));
+                ThrowsMessage<base::ConfigError>(
+                    HasSubstr(fmt::format("'{}' is no subset: expected", text))));
   }
 }
 
