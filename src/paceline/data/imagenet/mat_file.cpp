@@ -46,13 +46,15 @@ struct MatElement {
 };
 
 template <class T>
-void append_as_doubles(std::span<const std::uint8_t> body, std::vector<double>& values) {
+std::vector<double> as_doubles(std::span<const std::uint8_t> body) {
+  std::vector<double> values;
   values.reserve(body.size() / sizeof(T));
   for (std::size_t i = 0; i + sizeof(T) <= body.size(); i += sizeof(T)) {
     T value;
     std::memcpy(&value, body.data() + i, sizeof(T));
     values.push_back(static_cast<double>(value));
   }
+  return values;
 }
 
 /// Reads elements one after the other.
@@ -87,44 +89,32 @@ class MatReader {
   /// The numbers of the next element, however they are stored.
   std::vector<double> next_numbers() {
     const MatElement element = next();
-    std::vector<double> values;
     switch (element.type) {
       case kInt8:
-        append_as_doubles<std::int8_t>(element.body, values);
-        break;
+        return as_doubles<std::int8_t>(element.body);
       case kUint8:
       case kUtf8:
-        append_as_doubles<std::uint8_t>(element.body, values);
-        break;
+        return as_doubles<std::uint8_t>(element.body);
       case kInt16:
-        append_as_doubles<std::int16_t>(element.body, values);
-        break;
+        return as_doubles<std::int16_t>(element.body);
       case kUint16:
       case kUtf16:
-        append_as_doubles<std::uint16_t>(element.body, values);
-        break;
+        return as_doubles<std::uint16_t>(element.body);
       case kInt32:
-        append_as_doubles<std::int32_t>(element.body, values);
-        break;
+        return as_doubles<std::int32_t>(element.body);
       case kUint32:
-        append_as_doubles<std::uint32_t>(element.body, values);
-        break;
+        return as_doubles<std::uint32_t>(element.body);
       case kSingle:
-        append_as_doubles<float>(element.body, values);
-        break;
+        return as_doubles<float>(element.body);
       case kDouble:
-        append_as_doubles<double>(element.body, values);
-        break;
+        return as_doubles<double>(element.body);
       case kInt64:
-        append_as_doubles<std::int64_t>(element.body, values);
-        break;
+        return as_doubles<std::int64_t>(element.body);
       case kUint64:
-        append_as_doubles<std::uint64_t>(element.body, values);
-        break;
+        return as_doubles<std::uint64_t>(element.body);
       default:
         fail(fmt::format("numbers of type {}", element.type));
     }
-    return values;
   }
 
   [[noreturn]] void fail(const std::string& problem) const {
