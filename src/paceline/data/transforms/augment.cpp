@@ -1,5 +1,6 @@
 #include "paceline/data/transforms/augment.h"
 
+#include "paceline/data/transforms/affine_matrix.h"
 #include "paceline/data/transforms/augment_policies.h"
 
 #include <cmath>

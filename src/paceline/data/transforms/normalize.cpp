@@ -1,5 +1,7 @@
 #include "paceline/data/transforms/normalize.h"
 
+#include "paceline/data/transforms/normalize_row.h"
+
 #include <algorithm>
 #include <cmath>
 

@@ -9,6 +9,8 @@
 
 namespace paceline::data {
 
+struct RowSink;  // normalize_row.h
+
 /// How the floats of one image lie in memory: row by row of RGB triples, or three planes.
 enum class PixelLayout { kChannelsLast, kPlanar };
 
@@ -26,12 +28,6 @@ struct ByteSink {
 /// Overwrites `box` of an image of size `image` with one value per channel.
 void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value);
 
-/// Where one row of the target goes, in the order in which its pixels are written.
-struct RowSink {
-  float* channels[3];   ///< of the first pixel
-  std::ptrdiff_t step;  ///< from pixel to pixel: 3 or 1, negative for mirrored rows
-};
-
 /// How vector code normalises: products corrected by fused multiply-adds instead of divisions. The
 /// channels' numbers are repeated, for the 16 pixels of the widest vector.
 struct NormalizeLanes {
@@ -45,10 +41,6 @@ struct NormalizeLanes {
   static constexpr float kInverse255Rest =
       static_cast<float>(1.0 / 255.0 - static_cast<double>(kInverse255));
 };
-
-/// Writes `count` pixels of a row, unless they are fewer than a vector has; says whether it did.
-bool normalize_row(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
-                   const RowSink& sink);
 
 /// The float32 value of each byte in each channel, equal to torchvision's ToTensor and Normalize
 /// bit for bit, as (x * scale + bias) would not be.

@@ -2,7 +2,7 @@
 
 #include "paceline/base/philox.h"
 #include "paceline/data/codec/pixels.h"
-#include "paceline/data/transforms/affine.h"
+#include "paceline/data/transforms/affine_matrix.h"
 #include "paceline/data/transforms/configs.h"
 
 #include <array>
@@ -18,6 +18,14 @@ struct DrawKey {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< of the sample in the epoch's global order
 };
+
+/// Red, green, blue.
+using FillColor = std::array<std::uint8_t, 3>;
+
+inline FillColor fill_color(const std::array<int, 3>& fill) {
+  return {static_cast<std::uint8_t>(fill[0]), static_cast<std::uint8_t>(fill[1]),
+          static_cast<std::uint8_t>(fill[2])};
+}
 
 /// One operation on an image with explicit parameters.
 struct CropStep {

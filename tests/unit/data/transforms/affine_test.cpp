@@ -61,14 +61,5 @@ INSTANTIATE_TEST_SUITE_P(Filters, Affine,
                          testing::Values(AffineInterpolation::kNearest,
                                          AffineInterpolation::kBilinear));
 
-TEST(AffineMatrices, KeepTheirCentre) {
-  const AffineMatrix m =
-      affine_matrix({.angle = 30, .scale = 2, .shear = {10, 20}, .center = {5, 7}});
-  EXPECT_NEAR(m[0] * 5 + m[1] * 7 + m[2], 5, 1e-12);
-  EXPECT_NEAR(m[3] * 5 + m[4] * 7 + m[5], 7, 1e-12);
-  // The result's area is 4 times as large, so the way back shrinks.
-  EXPECT_NEAR(m[0] * m[4] - m[1] * m[3], 0.25, 1e-12);
-}
-
 }  // namespace
 }  // namespace paceline::data

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/normalize.h"
+#include "paceline/data/transforms/normalize_row.h"
 #include "support/data/instruction_sets.h"
 #include "support/data/test_images.h"
 
@@ -7,7 +7,7 @@
 namespace paceline::data {
 namespace {
 
-class NormalizeSimd : public testing::TestWithParam<std::int64_t> {
+class NormalizeRowSimd : public testing::TestWithParam<std::int64_t> {
  protected:
   ChosenInstructionSet chosen_{GetParam()};
 };
@@ -19,7 +19,7 @@ std::ptrdiff_t place(std::ptrdiff_t step, int width, int x) {
 }
 
 // The bytes lie in a vector of just their size: a sanitizer sees reads beyond them.
-TEST_P(NormalizeSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
+TEST_P(NormalizeRowSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
   std::mt19937 random(5);
   int rows_written = 0;
   for (const NormalizeConfig& config :
@@ -54,7 +54,7 @@ TEST_P(NormalizeSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
 }
 
 // The vector code itself: not just what stands in for it.
-TEST_P(NormalizeSimd, TakesRowsOfAVectorAndMore) {
+TEST_P(NormalizeRowSimd, TakesRowsOfAVectorAndMore) {
   const std::vector<std::uint8_t> bytes(3 * 16, 51);
   std::vector<float> floats(bytes.size());
   NormalizeLanes lanes = {};
@@ -66,7 +66,7 @@ TEST_P(NormalizeSimd, TakesRowsOfAVectorAndMore) {
   EXPECT_FALSE(normalize_row(bytes.data(), 7, lanes, sink));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, NormalizeSimd, testing::ValuesIn(instruction_sets()),
+INSTANTIATE_TEST_SUITE_P(Targets, NormalizeRowSimd, testing::ValuesIn(instruction_sets()),
                          instruction_set_name);
 
 }  // namespace

@@ -1,6 +1,6 @@
-// normalize.h's writing in vector code, compiled for several instruction sets by Highway; the best
+// normalize_row.h in vector code, compiled for several instruction sets by Highway; the best
 // one that the processor has is chosen at run time.
-#include "paceline/data/transforms/normalize.h"
+#include "paceline/data/transforms/normalize_row.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #undef HWY_BASELINE_TARGETS
 #define HWY_BASELINE_TARGETS HWY_AVX2  // the floor of all of paceline
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "paceline/data/transforms/normalize_simd.cpp"
+#define HWY_TARGET_INCLUDE "paceline/data/transforms/normalize_row_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // After foreach_target.h, which it depends on.
