@@ -33,9 +33,9 @@ struct Between {
 
   HWY_INLINE Between(DoubleVector coordinate, int size)
       : first(hn::Zero(Words())), second(first), share(all(0)) {
-    // Outside the image any number will do, as long as it fits.
+    // Outside the image any pixels will do.
     const DoubleVector centered =
-        hn::Sub(hn::Min(hn::Max(coordinate, all(-1.0)), all(size + 1.0)), all(0.5));
+        hn::Sub(hn::Min(hn::Max(coordinate, all(0.0)), all(size)), all(0.5));
     const DoubleVector below = hn::Floor(centered);
     const WordVector last = hn::Set(Words(), size - 1);
     const WordVector index = hn::DemoteTo(Words(), below);

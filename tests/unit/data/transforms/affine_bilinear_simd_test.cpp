@@ -21,7 +21,9 @@ TEST_P(AffineBilinearSimd, MixesAsThePlainCode) {
     const int height = 1 + i % 37;
     const int width = 1 + i % 53;
     const NoiseImage noise({height + 2, width + 3}, static_cast<unsigned>(i));
-    const PixelView image = noise.view.part({1, 1, height, width});
+    // Without neighbours a sanitizer sees what is read outside.
+    const Box inner = {1, 1, height, width};
+    const PixelView image = noise.view.part(i % 2 == 0 ? inner : whole(noise.view.size));
     const AffineMatrix matrix = affine_matrix({.angle = between(-180, 180),
                                                .translate = {between(-9, 9), between(-9, 9)},
                                                .scale = i % 50 == 0 ? 1e-9 : between(0.4, 3),
@@ -34,7 +36,8 @@ TEST_P(AffineBilinearSimd, MixesAsThePlainCode) {
     const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
       transform_bilinear_plainly(source, matrix, fill, target, stride);
     };
-    ASSERT_EQ(result_of(image, fast), result_of(image, plain)) << width << " x " << height;
+    ASSERT_EQ(result_of(image, fast), result_of(image, plain))
+        << image.size.width << " x " << image.size.height;
   }
 }
 
