@@ -238,4 +238,10 @@ void LazyImage::take(const SharpnessStep& step) {
   });
 }
 
+void LazyImage::take(const EraseStep& step) {
+  PACELINE_CHECK(contains(whole(size()), step.box), "a box to erase lies outside {} x {} pixels",
+                 size().width, size().height);
+  erased_ = step;
+}
+
 }  // namespace paceline::data

@@ -45,7 +45,7 @@ class LazyImage {
   void take(const InvertStep&) { append(tables(), invert_table()); }
   void take(const AutocontrastStep& step);
   void take(const EqualizeStep& step);
-  void take(const EraseStep& step) { erased_ = step; }
+  void take(const EraseStep& step);
 
   bool reaches_outside() const { return !contains(whole(source_size_), box_); }
   void hold(const PixelView& source, const Box& box, PixelBuffer* owner);

@@ -196,5 +196,19 @@ TEST(TransformPipeline, ChecksThatAPlanEndsInItsSize) {
       base::InternalError);
 }
 
+TEST(TransformPipeline, ChecksThatErasingComesLastAndInside) {
+  const TransformPipeline pipeline({CenterCropConfig{8}});
+  TransformScratch scratch;
+  std::vector<float> floats(3 * 8 * 8);
+  EXPECT_THROW(
+      pipeline.apply(encoded_sample("420.jpg"), {CropStep{{0, 0, 8, 8}}, EraseStep{{1, 1, 8, 2}}},
+                     scratch, PixelSink{floats.data()}),
+      base::InternalError);
+  EXPECT_THROW(pipeline.apply(encoded_sample("420.jpg"),
+                              {CropStep{{0, 0, 8, 8}}, EraseStep{{1, 1, 2, 2}}, FlipStep{}},
+                              scratch, PixelSink{floats.data()}),
+               base::InternalError);
+}
+
 }  // namespace
 }  // namespace paceline::data
