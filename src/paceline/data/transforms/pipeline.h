@@ -34,8 +34,8 @@ class TransformScratch {
 };
 
 /// Turns stored samples into normalised float32 images of one size, or into their bytes before
-/// normalisation. Immutable; any number of
-/// threads may run it at once, each with a scratch of its own.
+/// normalisation. Immutable; any number of threads may run it at once, each with a scratch of its
+/// own.
 ///
 /// A transform has two halves. draw() is a function of the key and the image's size alone and
 /// yields a plan of steps with explicit parameters; apply() is a function of the pixels and the
