@@ -2,7 +2,6 @@
 // best one that the processor has is chosen at run time. Like Pillow it works in float64.
 #include "paceline/data/transforms/affine.h"
 
-#include <algorithm>
 #include <cstring>
 
 #undef HWY_BASELINE_TARGETS
@@ -66,10 +65,8 @@ struct Corners {
 
   HWY_INLINE static WordVector load(const PixelView& source, WordVector row, WordVector column) {
     const WordVector stride = hn::Set(Words(), static_cast<std::int32_t>(source.stride));
-    alignas(32) std::int32_t values[kPixels];
-    hn::Store(hn::Add(hn::Mul(row, stride), hn::Mul(column, hn::Set(Words(), 3))), Words(), values);
-    for (std::int32_t& value : values) std::memcpy(&value, source.pixels + value, sizeof(value));
-    return hn::Load(Words(), values);
+    const WordVector offset = hn::Add(hn::Mul(row, stride), hn::Mul(column, hn::Set(Words(), 3)));
+    return hn::GatherOffset(Words(), reinterpret_cast<const std::int32_t*>(source.pixels), offset);
   }
   HWY_INLINE Corners(const PixelView& source, const Between& x, const Between& y)
       : upper_left(load(source, y.first, x.first)),
