@@ -3,6 +3,8 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
+#include "paceline/data/image_folder.h"
+#include "paceline/data/pack/packer.h"
 #include "paceline/data/synth.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
@@ -75,15 +77,15 @@ std::vector<std::string> settings_of(const config::ComponentEntry& entry,
   return settings;
 }
 
-/// The component before a crop that fixes the size; normalize has its place at the end.
+/// The component before a crop that fixes the size, or behind it if its place is at the end.
 std::string transforms_with(const config::ComponentEntry& entry) {
   std::string own = "{name: " + entry.name;
   for (const std::string& setting : settings_of(entry, ": ")) own += ", " + setting;
   if (entry.info->find("size")) own += ", size: 16";
   own += "}";
   const std::string crop = "{name: center_crop, size: 16}";
-  return fmt::format("data.train_transforms=[{}, {}]", entry.name == "normalize" ? crop : own,
-                     entry.name == "normalize" ? own : crop);
+  const bool is_last = entry.name == "normalize" || entry.name == "random_erasing";
+  return fmt::format("data.train_transforms=[{}, {}]", is_last ? crop : own, is_last ? own : crop);
 }
 
 /// The overrides that put a component into the recipe.
@@ -140,18 +142,27 @@ std::string class_names(int count) {
   return names;
 }
 
+/// Five images of each class in each part.
+void write_images(const fs::path& folder, int classes) {
+  data::SynthOptions options{.path = folder.string(), .classes = classes};
+  options.train_per_class = options.val_per_class = 5;
+  options.min_size = options.max_size = 24;
+  data::synthesize_image_folder(options);
+}
+
 /// The files of a data set that reads files. A new one of that kind is added here.
 void write_dataset(const std::string& name, const TempFolder& folder) {
   if (name == "image_folder") {
-    data::SynthOptions options{.path = (folder.path() / "data").string(), .classes = 3};
-    options.train_per_class = options.val_per_class = 5;
-    options.min_size = options.max_size = 24;
-    data::synthesize_image_folder(options);
+    write_images(folder.path() / "data", 3);
+  } else if (name == "packed") {
+    write_images(folder.path() / "synth", 3);
+    base::RealFileSystem files;
+    for (const std::string split : {"train", "val"}) {
+      const data::ImageFolder images(folder.path() / "synth", split, "train");
+      data::pack(images, {.folder = folder.path() / "data" / split}, files);
+    }
   } else if (name == "ilsvrc2012") {
-    data::SynthOptions options{.path = (folder.path() / "synth").string(), .classes = 3};
-    options.train_per_class = options.val_per_class = 5;
-    options.min_size = options.max_size = 24;
-    data::synthesize_image_folder(options);
+    write_images(folder.path() / "synth", 3);
     int number = 10000000;
     for (const auto& entry : fs::directory_iterator(folder.path() / "synth/train")) {
       fs::create_directories(folder.path() / "data/val");
@@ -162,10 +173,7 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
       fs::rename(folder.path() / "synth/val" / class_name, folder.path() / "data/val" / wnid);
     }
   } else if (name == "webdataset") {
-    data::SynthOptions options{.path = (folder.path() / "synth").string(), .classes = 1};
-    options.train_per_class = options.val_per_class = 5;
-    options.min_size = options.max_size = 24;
-    data::synthesize_image_folder(options);
+    write_images(folder.path() / "synth", 1);
     for (const std::string split : {"train", "val"}) {
       data::TarContent members;
       for (const auto& entry : fs::recursive_directory_iterator(folder.path() / "synth" / split)) {
