@@ -65,7 +65,6 @@ inline constexpr std::uint32_t kUnknown = 255 * kPlace;
 /// of the next bits finds several symbols if they fit.
 struct AcTable {
   static constexpr int kBits = 11;
-  static constexpr int kSkipBits = 12;
   /// Of samples with 8 bits; decoding relies on it.
   static constexpr int kMaxValueBits = 10;
 
@@ -78,9 +77,6 @@ struct AcTable {
   std::array<std::uint8_t, 1 << kBits> last_num_bits;
   std::array<std::uint8_t, 1 << kBits> first_runs;  ///< zeros before the first value
   std::array<std::int8_t, 1 << kBits> first_values;
-  /// Steps of progress by as many symbols as fit, for when nobody wants the values.
-  std::array<std::uint16_t, 1 << kSkipBits> skip_steps;
-
   /// As DcTable::build().
   bool build(const HuffmanCode& code);
 };
@@ -91,7 +87,7 @@ inline int signed_value(std::uint32_t bits, int num_bits) {
   return static_cast<int>(bits) - (is_negative ? (1 << num_bits) - 1 : 0);
 }
 
-/// The tables of the codes last used: nearly all files share the codes of the JPEG standard.
+/// The tables of the codes last used: many files share the codes of the JPEG standard.
 template <class Table>
 class TableCache {
  public:

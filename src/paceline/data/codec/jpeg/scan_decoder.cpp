@@ -78,7 +78,7 @@ struct BlockReader {
     values[last_place] = last_value;
   }
   [[gnu::always_inline]] void skip(const AcTable& table, std::uint64_t front) {
-    advance(table.skip_steps[front >> (64 - AcTable::kSkipBits)]);
+    advance(table.steps[front >> (64 - AcTable::kBits)]);
   }
 };
 
@@ -103,12 +103,11 @@ bool take_symbol(BlockReader& reader, const CodeFinder& finder, std::int16_t* va
   return true;
 }
 
-// Bits: held after a refill, of the longest index, and used by the longest step.
+// Bits held after a refill, and used by the longest step.
 constexpr int kRefilled = 56;
-constexpr int kMaxIndex = std::max(AcTable::kBits, AcTable::kSkipBits);
-constexpr int kMaxStep = kMaxIndex + AcTable::kMaxValueBits;
-static_assert(2 * kMaxStep + kMaxIndex <= kRefilled);
-static_assert(DcTable::kBits + DcTable::kMaxValueBits + kMaxStep + kMaxIndex <= kRefilled);
+constexpr int kMaxStep = AcTable::kBits + AcTable::kMaxValueBits;
+static_assert(2 * kMaxStep + AcTable::kBits <= kRefilled);
+static_assert(DcTable::kBits + DcTable::kMaxValueBits + kMaxStep + AcTable::kBits <= kRefilled);
 
 /// Takes the coefficients behind the first one; returns the block's end, 0 for damaged data. The
 /// reader is refilled afterwards.
