@@ -1,7 +1,7 @@
-// Decoding crops of JPEG files by libjpeg and by the own decoder: jpeg_decode FOLDER [BOXES]
+// Decoding crops of JPEG files by libjpeg and by the own decoder: jpeg_decode FOLDER
 //
-// Every file below FOLDER that the own decoder takes, one box each as RandomResizedCrop draws it,
-// or BOXES of them; the decoders take turns and must agree. Prints mean microseconds an image:
+// A box as RandomResizedCrop draws it of every file below FOLDER that the own decoder takes; the
+// decoders take turns and must agree. Prints the mean of each file's least microseconds:
 // {"libjpeg_us": ..., "own_us": ..., "entropy_us": ..., "files": ..., "left_to_libjpeg": ...}.
 
 #include "paceline/data/codec/jpeg/baseline_decoder.h"
@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -21,7 +20,7 @@
 #include <optional>
 #include <random>
 #include <stdexcept>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace pl = paceline::data;
@@ -30,27 +29,22 @@ namespace {
 
 constexpr int kRepetitions = 5;
 
-struct Totals {
-  double libjpeg_us = 0;
-  double own_us = 0;
-  double entropy_us = 0;
-  int num_boxes = 0;
-  int num_files = 0;
-  int num_left = 0;
+/// A box of a file, and the least times seen, as others may use the machine.
+struct Case {
+  std::vector<std::uint8_t> file;
+  pl::Box box;
+  double libjpeg_us = std::numeric_limits<double>::max();
+  double own_us = std::numeric_limits<double>::max();
+  double entropy_us = std::numeric_limits<double>::max();
 };
 
-/// The least of some runs, as others may use the machine.
 template <class Work>
-double least_us(const Work& work) {
-  double least = std::numeric_limits<double>::max();
-  for (int i = 0; i < kRepetitions; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double, std::micro> elapsed =
-        std::chrono::steady_clock::now() - begin;
-    least = std::min(least, elapsed.count());
-  }
-  return least;
+void measure(double& least_us, const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::micro> elapsed =
+      std::chrono::steady_clock::now() - begin;
+  least_us = std::min(least_us, elapsed.count());
 }
 
 pl::Box random_resized_crop(pl::ImageSize size, std::mt19937& random) {
@@ -70,57 +64,40 @@ pl::Box random_resized_crop(pl::ImageSize size, std::mt19937& random) {
   return pl::whole(size);
 }
 
-void require_equal(const pl::PixelView& a, const pl::PixelView& b, const std::string& name) {
+bool are_equal(const pl::PixelView& a, const pl::PixelView& b) {
+  const std::size_t row_bytes = std::size_t{3} * static_cast<std::size_t>(a.size.width);
   for (int y = 0; y < a.size.height; ++y) {
-    if (std::memcmp(a.row(y), b.row(y), std::size_t{3} * static_cast<std::size_t>(a.size.width)) !=
-        0) {
-      throw std::runtime_error(name + ": the decoders differ");
-    }
+    if (std::memcmp(a.row(y), b.row(y), row_bytes) != 0) return false;
   }
+  return true;
 }
 
-/// Decoders and what they need, used for all files.
-class Comparison {
+/// The decoders and what they need, used for all files in turn, so that no file finds the Huffman
+/// tables of its own last time.
+class Contest {
  public:
-  void add(const std::filesystem::path& path, int num_boxes) {
-    std::ifstream stream(path, std::ios::binary);
-    const std::vector<char> text((std::istreambuf_iterator<char>(stream)), {});
-    const std::vector<std::uint8_t> file(text.begin(), text.end());
-    ++totals_.num_files;
-    const auto size = own_.open(file);
-    if (!size) {
-      ++totals_.num_left;
-      return;
-    }
-    for (int i = 0; i < num_boxes; ++i) measure(file, random_resized_crop(*size, random_), path);
-  }
-  const Totals& totals() const { return totals_; }
-
- private:
-  void measure(const std::vector<std::uint8_t>& file, const pl::Box& box,
-               const std::filesystem::path& path) {
+  void run(Case& it) {
     pl::PixelView expected;
-    totals_.libjpeg_us += least_us([&] {
-      libjpeg_.open(file);
-      expected = libjpeg_.decode(box, expected_);
+    measure(it.libjpeg_us, [&] {
+      libjpeg_.open(it.file);
+      expected = libjpeg_.decode(it.box, expected_);
     });
     std::optional<pl::PixelView> pixels;
-    totals_.own_us += least_us([&] {
-      own_.open(file);
-      pixels = own_.decode(box, pixels_);
+    measure(it.own_us, [&] {
+      own_.open(it.file);
+      pixels = own_.decode(it.box, pixels_);
     });
-    if (!pixels) throw std::runtime_error(path.string() + ": the own decoder gives up");
-    require_equal(*pixels, expected, path.string());
-    pl::jpeg::parse_header(file, header_);
-    const pl::Box mcus = pl::jpeg::needed_mcus(header_, box);
+    if (!pixels || !are_equal(*pixels, expected)) throw std::runtime_error("the decoders differ");
+    pl::jpeg::parse_header(it.file, header_);
+    const pl::Box mcus = pl::jpeg::needed_mcus(header_, it.box);
     row_.resize(header_, mcus.left, mcus.width);
-    totals_.entropy_us += least_us([&] {
-      scan_.start(header_, file);
+    measure(it.entropy_us, [&] {
+      scan_.start(header_, it.file);
       for (int y = mcus.top; y < mcus.bottom(); ++y) scan_.read(y, row_);
     });
-    ++totals_.num_boxes;
   }
 
+ private:
   pl::jpeg::LibjpegDecoder libjpeg_;
   pl::jpeg::BaselineDecoder own_;
   pl::jpeg::ScanDecoder scan_;
@@ -128,28 +105,53 @@ class Comparison {
   pl::jpeg::CoefficientRow row_;
   pl::PixelBuffer expected_;
   pl::PixelBuffer pixels_;
-  std::mt19937 random_{1};
-  Totals totals_;
 };
+
+/// The files below a folder that the own decoder takes; counts the others.
+std::vector<Case> read_cases(const char* folder, int& num_left) {
+  std::vector<Case> cases;
+  std::mt19937 random(1);
+  pl::jpeg::BaselineDecoder decoder;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const std::vector<char> text((std::istreambuf_iterator<char>(stream)), {});
+    Case it;
+    it.file.assign(text.begin(), text.end());
+    if (const auto size = decoder.open(it.file)) {
+      it.box = random_resized_crop(*size, random);
+      cases.push_back(std::move(it));
+    } else {
+      ++num_left;
+    }
+  }
+  return cases;
+}
+
+double mean(const std::vector<Case>& cases, double Case::*time) {
+  double sum = 0;
+  for (const Case& it : cases) sum += it.*time;
+  return sum / static_cast<double>(std::max<std::size_t>(cases.size(), 1));
+}
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: jpeg_decode FOLDER [BOXES]\n");
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: jpeg_decode FOLDER\n");
     return 2;
   }
-  Comparison comparison;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[1])) {
-    if (entry.is_regular_file()) comparison.add(entry.path(), argc > 2 ? std::atoi(argv[2]) : 1);
+  int num_left = 0;
+  std::vector<Case> cases = read_cases(argv[1], num_left);
+  Contest contest;
+  for (int i = 0; i < kRepetitions; ++i) {
+    for (Case& it : cases) contest.run(it);
   }
-  const Totals& totals = comparison.totals();
-  const double count = std::max(totals.num_boxes, 1);
   std::printf(
-      "{\"libjpeg_us\": %.1f, \"own_us\": %.1f, \"entropy_us\": %.1f, \"files\": %d, "
+      "{\"libjpeg_us\": %.1f, \"own_us\": %.1f, \"entropy_us\": %.1f, \"files\": %zu, "
       "\"left_to_libjpeg\": %d}\n",
-      totals.libjpeg_us / count, totals.own_us / count, totals.entropy_us / count, totals.num_files,
-      totals.num_left);
+      mean(cases, &Case::libjpeg_us), mean(cases, &Case::own_us), mean(cases, &Case::entropy_us),
+      cases.size(), num_left);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
