@@ -18,7 +18,8 @@ class TempFolder {
   std::filesystem::path write(const std::string& name, const std::string& content) const {
     const std::filesystem::path file = path() / name;
     std::filesystem::create_directories(file.parent_path());
-    // A new file: one that is cut to nothing and written again goes to disk at once on some systems.
+    // A new file: one that is cut to nothing and written again goes to disk at once on some
+    // systems.
     std::filesystem::remove(file);
     std::ofstream stream(file, std::ios::binary);
     stream << content;

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <ranges>
 
 namespace paceline::launcher {
 namespace {
@@ -41,8 +40,9 @@ class ScalingBench {
   std::vector<ScalingRow> run() const {
     std::vector<ScalingRow> rows;
     int port = options_.master_port;
-    const std::vector<ScalingShape> shapes = scaling_shapes(options_.nnodes, options_.nproc);
-    for (const ScalingShape& shape : shapes | std::views::reverse) {
+    std::vector<ScalingShape> shapes = scaling_shapes(options_.nnodes, options_.nproc);
+    std::ranges::reverse(shapes);
+    for (const ScalingShape& shape : shapes) {
       const int own_port = shape.nodes > 1 ? port++ : 0;
       if (options_.node_rank >= shape.nodes) continue;
       progress_.say(describe(shape));

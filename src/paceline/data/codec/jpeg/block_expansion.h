@@ -34,7 +34,7 @@ struct BlockStreams {
   bool apply_patches(Block& target) {
     if (patches == patches_end) return false;
     const int count = *patches++;
-    if (patches_end - patches < 2 * count) return false;
+    if (patches_end - patches < std::ptrdiff_t{2} * count) return false;
     for (int i = 0; i < count; ++i, patches += 2) {
       if (patches[0] >= kBlockSize) return false;
       target.values[patches[0]] = static_cast<std::int16_t>(

@@ -74,13 +74,13 @@ inline bool take_values(BlockStreams& streams, int count, std::int8_t* values) {
   std::uint64_t is_escape = 0;
   for (int i = 0; i < 2; ++i) {
     const __m128i pairs =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(streams.nibbles + 16 * i));
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(streams.nibbles + std::ptrdiff_t{16} * i));
     const __m256i spread = _mm256_cvtepu8_epi16(pairs);
     const __m256i nibbles = _mm256_and_si256(_mm256_or_si256(spread, _mm256_slli_epi16(spread, 4)),
                                              _mm256_set1_epi8(15));
     const __m256i is_zero = _mm256_cmpeq_epi8(nibbles, _mm256_setzero_si256());
     is_escape |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(is_zero))} << 32 * i;
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + 32 * i),
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + std::ptrdiff_t{32} * i),
                         _mm256_sub_epi8(nibbles, _mm256_set1_epi8(kLargestNibble + 1)));
   }
   if (count < 64) is_escape &= (std::uint64_t{1} << count) - 1;

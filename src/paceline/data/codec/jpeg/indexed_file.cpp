@@ -11,8 +11,9 @@ constexpr std::size_t kHeadBytes = kIndexedMagic.size() + sizeof(IndexSize);
 
 int mcus_per_entry(const Header& header) { return kIndexedPixels / header.mcu_width(); }
 
-int entries_per_row(const Header& header) {
-  return (header.mcu_columns() + mcus_per_entry(header) - 1) / mcus_per_entry(header);
+std::size_t entries_per_row(const Header& header) {
+  return static_cast<std::size_t>((header.mcu_columns() + mcus_per_entry(header) - 1) /
+                                  mcus_per_entry(header));
 }
 
 void append_number(std::vector<std::uint8_t>& bytes, std::uint64_t number) {
@@ -101,7 +102,7 @@ std::optional<ImageSize> IndexedFileDecoder::open(std::span<const std::uint8_t> 
 }
 
 bool IndexedFileDecoder::read_entries(std::span<const std::uint8_t> index) {
-  entries_.resize(static_cast<std::size_t>(entries_per_row(header_) * header_.mcu_rows()));
+  entries_.resize(entries_per_row(header_) * static_cast<std::size_t>(header_.mcu_rows()));
   EntryPoint entry;
   for (EntryPoint& next : entries_) {
     if (!take_entry(index, entry, header_.num_components)) return false;
@@ -129,13 +130,13 @@ bool IndexedFileDecoder::Source::start(const Header& header, std::span<const std
 bool IndexedFileDecoder::Source::read(int mcu_row, CoefficientRow& row) {
   const int step = mcus_per_entry(*header_);
   const int first = row.first_column() / step;
-  const auto entry = static_cast<std::size_t>(mcu_row * entries_per_row(*header_) + first);
+  const std::size_t row_begin = static_cast<std::size_t>(mcu_row) * entries_per_row(*header_);
+  const EntryPoint& entry = entries_[row_begin + static_cast<std::size_t>(first)];
   const int columns = header_->mcu_columns();
-  const int end_column = row.first_column() + row.columns();
   // The first entry point that is not needed any more.
-  const auto end = static_cast<std::size_t>(mcu_row * entries_per_row(*header_) +
-                                            (end_column + step - 1) / step);
-  return scan_.seek(mcu_row * columns + first * step, entries_[entry],
+  const int last_column = row.first_column() + row.columns() - 1;
+  const std::size_t end = row_begin + static_cast<std::size_t>(last_column / step) + 1;
+  return scan_.seek(mcu_row * columns + first * step, entry,
                     end < entries_.size() ? &entries_[end] : nullptr) &&
          scan_.skip(row.first_column() - first * step) && scan_.decode(row);
 }

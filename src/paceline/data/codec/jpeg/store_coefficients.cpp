@@ -91,7 +91,7 @@ void write_segment(const Header& header, int first_mcu, CoefficientRow& row, Seg
     const Component& component = header.components[i];
     int dc = 0;
     for (int line = 0; line < component.rows; ++line) {
-      const Block* const blocks = row.line(i, line) + first_mcu * component.columns;
+      const Block* const blocks = row.line(i, line) + std::ptrdiff_t{first_mcu} * component.columns;
       for (int b = 0; b < num_mcus * component.columns; ++b) writer.add(blocks[b], dc);
     }
   }

@@ -77,7 +77,9 @@ struct StoredCoefficients::Streams {
 bool StoredCoefficients::read_segment(int mcu_row, int segment, CoefficientRow& row) {
   const int first_mcu = segment * kSegmentMcus;
   const int num_mcus = std::min(kSegmentMcus, header_->mcu_columns() - first_mcu);
-  const std::size_t number = static_cast<std::size_t>(mcu_row * segments_per_row_ + segment);
+  const std::size_t number =
+      static_cast<std::size_t>(mcu_row) * static_cast<std::size_t>(segments_per_row_) +
+      static_cast<std::size_t>(segment);
   const std::uint32_t begin = offset_of(number);
   const std::uint32_t end = offset_of(number + 1);
   const std::size_t num_blocks = static_cast<std::size_t>(num_mcus) * blocks_per_mcu(*header_);
@@ -110,7 +112,8 @@ bool StoredCoefficients::read_line(Streams& streams, std::size_t component, int 
   const int columns = header_->components[component].columns;
   const int begin = std::max(first_mcu, row.first_column());
   const int end = std::min(first_mcu + num_mcus, row.first_column() + row.columns());
-  Block* const target = row.line(component, line) + (begin - row.first_column()) * columns;
+  Block* const target =
+      row.line(component, line) + std::ptrdiff_t{begin - row.first_column()} * columns;
   BlockStreams& blocks = streams.blocks;
   return expand_blocks(blocks, (begin - first_mcu) * columns, streams.dc, &unwanted_, 0) &&
          expand_blocks(blocks, (end - begin) * columns, streams.dc, target, 1) &&
