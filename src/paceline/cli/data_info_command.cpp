@@ -78,7 +78,8 @@ void print_json(const data::Dataset& dataset, const data::DatasetStatistics& sta
                                     {"height", to_json(statistics.height)},
                                     {"bits_per_pixel", to_json(statistics.bits_per_pixel)},
                                     {"damaged", statistics.damaged}};
-  fmt::print("{}\n", json.dump(2));
+  using Json = nlohmann::ordered_json;
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace

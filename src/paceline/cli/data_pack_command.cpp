@@ -80,7 +80,7 @@ int run_data_pack(const std::vector<std::string>& arguments) {
          "start, 3 % more bytes; coefficients: JPEG files without their entropy "
          "coding, the same pixels several times faster for 1.5 times the bytes; pixels: "
          "decoded, 5 times the bytes")
-      ->transform(CLI::Transformer(kModes))
+      ->transform(CLI::CheckedTransformer(kModes))
       ->default_str("files");
   app.add_option("--shuffle", shuffle_seed,
                  "Write training samples in an order drawn by this seed, for block_shuffle");

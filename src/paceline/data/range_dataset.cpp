@@ -27,10 +27,11 @@ class RangeDataset::OpenFiles {
     }
     auto opened = std::make_unique<const InputFile>(index.source(range.source));
     opened->read(range.offset, target);
-    if (num_kept_.fetch_add(1, std::memory_order_relaxed) >= kMaxKept) return;
+    if (num_kept_.load(std::memory_order_relaxed) >= kMaxKept) return;  // or a few more
     const InputFile* expected = nullptr;
     if (kept.compare_exchange_strong(expected, opened.get(), std::memory_order_release)) {
       static_cast<void>(opened.release());  // by `kept` from now on
+      num_kept_.fetch_add(1, std::memory_order_relaxed);
     }
   }
 

@@ -17,9 +17,12 @@ void check_label(const ShardReader& shard, std::int64_t index, std::size_t num_c
                                     shard.describe(index), label, num_classes));
 }
 
+/// Shards beyond these are opened for each read.
+constexpr std::int64_t kMaxOpenShards = 256;
+
 ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Shard& expected,
-                       std::size_t num_classes) {
-  ShardReader shard(path);
+                       std::size_t num_classes, bool stays_open) {
+  ShardReader shard(path, stays_open);
   if (shard.hash() != expected.hash || shard.num_samples() != expected.num_samples ||
       shard.size_bytes() != expected.size_bytes) {
     throw base::DataError(fmt::format("{}: not the shard that {} lists; copy or pack it again",
@@ -37,8 +40,8 @@ PackedDataset::PackedDataset(const std::filesystem::path& folder)
   std::vector<std::optional<ShardReader>> opened(manifest_.shards.size());
   base::parallel_for(count, 0, [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    opened[at].emplace(
-        open_shard(folder / shard_name(i), manifest_.shards[at], manifest_.classes.size()));
+    opened[at].emplace(open_shard(folder / shard_name(i), manifest_.shards[at],
+                                  manifest_.classes.size(), i < kMaxOpenShards));
   });
   begins_.push_back(0);
   for (std::optional<ShardReader>& shard : opened) {

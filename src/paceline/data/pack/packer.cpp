@@ -15,6 +15,8 @@
 #include <mutex>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 namespace paceline::data {
 namespace {
 
@@ -33,6 +35,13 @@ void check(const PackOptions& options) {
     throw base::ConfigError(
         fmt::format("{} samples per shard: expected 0 or more", options.samples_per_shard));
   }
+}
+
+std::int64_t samples_per_shard(const Dataset& source, const PackOptions& options) {
+  const std::int64_t wanted = options.samples_per_shard > 0
+                                  ? options.samples_per_shard
+                                  : std::min(source.size() / kWantedShards, kMostSamplesPerShard);
+  return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, source.size()));
 }
 
 /// Turns stored samples into what a shard holds; one per thread.
@@ -68,6 +77,7 @@ class SampleEncoder {
  private:
   /// Makes the mode's form of a JPEG file. False for files that have none, and damaged ones.
   bool convert(std::span<const std::uint8_t> file) {
+    file = jpeg::without_index(file);
     std::optional<std::vector<std::uint8_t>> converted;
     if (options_.mode == PackMode::kIndexed) converted = jpeg::index_file(file);
     if (options_.mode == PackMode::kCoefficients) converted = jpeg::store_coefficients(file);
@@ -99,15 +109,13 @@ class Packer {
         options_(options),
         files_(files),
         progress_(progress),
-        per_shard_(
-            options.samples_per_shard > 0
-                ? options.samples_per_shard
-                : std::clamp<std::int64_t>(source.size() / kWantedShards, 1, kMostSamplesPerShard)),
+        per_shard_(samples_per_shard(source, options)),
         num_shards_((source.size() + per_shard_ - 1) / per_shard_),
         plan_(base::xxh3(fmt::format("{}\n{}\n{}\n{}", source.fingerprint(), source.size(),
                                      name_of(options.mode), per_shard_))) {}
 
   PackResult run() {
+    check_class_names();
     files_.create_directories(options_.folder);
     std::vector<std::int64_t> own;
     for (std::int64_t shard = 0; shard < num_shards_; ++shard) {
@@ -126,6 +134,20 @@ class Packer {
   }
 
  private:
+  /// JSON has room for UTF-8 alone; better to say so now than when all shards are written.
+  void check_class_names() const {
+    for (const std::string& name : source_.class_names()) {
+      try {
+        static_cast<void>(nlohmann::json(name).dump());
+      } catch (const nlohmann::json::exception&) {
+        throw base::DataError(
+            fmt::format("class \"{}\": its name is not UTF-8, which manifests are written in; "
+                        "rename it",
+                        name));
+      }
+    }
+  }
+
   fs::path path_of(std::int64_t shard) const { return options_.folder / shard_name(shard); }
   std::int64_t end_of(std::int64_t shard) const {
     return std::min(source_.size(), (shard + 1) * per_shard_);
@@ -138,10 +160,11 @@ class Packer {
     std::optional<ShardReader> reader;
     try {
       reader.emplace(path);
-    } catch (const base::DataError&) {
+    } catch (const DamagedShard&) {
       return std::nullopt;
     }
-    if (reader->plan() == plan_) return reader;
+    if (reader->plan() == plan_ && reader->number() == static_cast<std::uint32_t>(shard))
+      return reader;
     throw base::ConfigError(fmt::format(
         "{} is a shard of another data set, or was packed with other options; name another folder "
         "or remove it",

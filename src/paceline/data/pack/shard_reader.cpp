@@ -7,21 +7,23 @@
 
 namespace paceline::data {
 
-ShardReader::ShardReader(const std::filesystem::path& path) : file_(path) {
-  if (file_.size() < sizeof(ShardHeader) + sizeof(ShardFooter)) fail("it is too small for a shard");
+ShardReader::ShardReader(const std::filesystem::path& path, bool stays_open)
+    : path_(path.string()), file_(path) {
   mapped_ = base::MappedFile(path);
+  if (mapped_.bytes().size() < sizeof(ShardHeader) + sizeof(ShardFooter))
+    fail("it is too small for a shard");
+  if (!stays_open) file_.reset();
   read_footer();
   check_tail();
 }
 
 void ShardReader::fail(std::string_view problem) const {
-  throw base::DataError(fmt::format("{}: damaged or incomplete shard: {}; copy or pack it again",
-                                    file_.path(), problem));
+  throw DamagedShard(
+      fmt::format("{}: damaged or incomplete shard: {}; copy or pack it again", path_, problem));
 }
 
 void ShardReader::read_footer() {
   const std::string_view bytes = mapped_.bytes();
-  if (bytes.size() != file_.size()) fail("its size changes");
   std::memcpy(&footer_, bytes.data() + bytes.size() - sizeof footer_, sizeof footer_);
   ShardHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -29,14 +31,14 @@ void ShardReader::read_footer() {
     fail("its first or last bytes are not a shard's");
   if (header.version != kShardVersion || footer_.version != kShardVersion) {
     throw base::DataError(fmt::format("{}: version {} of the packed format; this paceline reads {}",
-                                      file_.path(), header.version, kShardVersion));
+                                      path_, header.version, kShardVersion));
   }
   if (header.plan != footer_.plan || header.number != footer_.number)
     fail("its first and last bytes are of two shards");
 }
 
 void ShardReader::check_tail() {
-  const std::uint64_t end = file_.size() - sizeof footer_;
+  const std::uint64_t end = size_bytes() - sizeof footer_;
   const std::uint64_t offset = footer_.records_offset;
   // Bounds first, one by one: none of these sums may wrap around.
   if (offset > end || offset % alignof(ShardRecord) != 0 ||
@@ -72,13 +74,17 @@ std::string_view ShardReader::name(std::int64_t index) const {
 }
 
 std::string ShardReader::describe(std::int64_t index) const {
-  return fmt::format("{}, sample {}", file_.path(), name(index));
+  return fmt::format("{}, sample {}", path_, name(index));
 }
 
 void ShardReader::read(std::int64_t index, StoredSample& sample) const {
   const ShardRecord& record = this->record(index);
   sample.bytes.resize(record.size);
-  file_.read(record.offset, sample.bytes);
+  if (file_) {
+    file_->read(record.offset, sample.bytes);
+  } else {
+    InputFile(path_).read(record.offset, sample.bytes);
+  }
   const std::string_view payload(reinterpret_cast<const char*>(sample.bytes.data()), record.size);
   if (base::xxh3(payload) != record.hash) {
     throw base::DataError(

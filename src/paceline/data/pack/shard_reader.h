@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/data/dataset.h"
 #include "paceline/data/input_file.h"
@@ -7,25 +8,32 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace paceline::data {
 
+/// A shard that is cut short, altered or no shard at all.
+struct DamagedShard : base::DataError {
+  using DataError::DataError;
+};
+
 /// A shard open for reading. Reads are pure and may come from any thread.
 class ShardReader {
  public:
-  /// Maps the index and verifies it; payloads are verified as they are read. Throws DataError that
-  /// names the file and what is wrong with it.
-  explicit ShardReader(const std::filesystem::path& path);
+  /// Maps the index and verifies it; payloads are verified as they are read. Unless the file stays
+  /// open, each read opens it: a process may have so many files open. Throws DataError that names
+  /// the file and what is wrong with it, DamagedShard if only writing it again helps.
+  explicit ShardReader(const std::filesystem::path& path, bool stays_open = true);
 
   std::int64_t num_samples() const { return std::ssize(records_); }
   std::uint32_t number() const { return footer_.number; }
   std::uint64_t plan() const { return footer_.plan; }
   /// Of all that the shard holds: its records hold their payloads' hashes.
   std::uint64_t hash() const { return footer_.tail_hash; }
-  std::uint64_t size_bytes() const { return file_.size(); }
+  std::uint64_t size_bytes() const { return mapped_.bytes().size(); }
 
   const ShardRecord& record(std::int64_t index) const {
     return records_[static_cast<std::size_t>(index)];
@@ -42,7 +50,8 @@ class ShardReader {
   void check_tail();
   void check_records() const;
 
-  InputFile file_;
+  std::string path_;
+  std::optional<InputFile> file_;  ///< if it stays open
   base::MappedFile mapped_;
   ShardFooter footer_;
   std::span<const ShardRecord> records_;

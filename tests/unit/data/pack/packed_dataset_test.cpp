@@ -44,6 +44,23 @@ TEST(PackedDataset, FindsSamplesAcrossShards) {
   }
 }
 
+TEST(PackedDataset, HasMoreShardsThanMayBeOpen) {
+  const TempFolder folder;
+  base::RealFileSystem files;
+  const SyntheticDataset source(300, 3, 4, 0);
+  const fs::path path = folder.path() / "packed";
+  pack(source, {.folder = path, .samples_per_shard = 1}, files);
+  const PackedDataset packed(path);
+  const auto open_files =
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  EXPECT_LT(open_files, 290);
+  StoredSample sample;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    packed.get(i, sample);
+    EXPECT_EQ(sample.label, source.label(i));
+  }
+}
+
 TEST(PackedDataset, TheFingerprintIsThatOfTheContent) {
   const TempFolder folder;
   const TempFolder other;

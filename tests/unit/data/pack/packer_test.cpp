@@ -169,6 +169,36 @@ TEST_F(PackerTest, DamagedFilesEndTheWorkOrAreLeftOut) {
   EXPECT_EQ(packed.name(9), source().name(10));
 }
 
+TEST_F(PackerTest, AShardInAnothersPlaceIsWrittenAnewOrRefused) {
+  pack(source(), options(), files_);
+  fs::copy_file(packed_path() / "shard-00000.pack", packed_path() / "shard-00001.pack",
+                fs::copy_options::overwrite_existing);
+  EXPECT_THROW(pack(source(), options(), files_), base::ConfigError);
+}
+
+TEST_F(PackerTest, OneShardHoldsAllHoweverManyAreAskedFor) {
+  EXPECT_EQ(pack(source(), options(INT64_MAX), files_).written_shards, 1);
+  expect_same_samples(PackedDataset(packed_path()), source());
+}
+
+TEST_F(PackerTest, AnIndexedPackCanBePackedAgain) {
+  PackOptions indexed = options();
+  indexed.mode = PackMode::kIndexed;
+  pack(source(), indexed, files_);
+  PackOptions again = options();
+  again.folder = folder_.path() / "again";
+  again.mode = PackMode::kCoefficients;
+  pack(PackedDataset(packed_path()), again, files_);
+  EXPECT_THAT(bytes_of(PackedDataset(again.folder), 0), ::testing::StartsWith("PACECOE1"));
+}
+
+TEST_F(PackerTest, ClassNamesThatManifestsCannotHoldAreToldAtOnce) {
+  fs::rename(source_path() / "train" / source().class_names()[0], source_path() / "train/caf\xE9");
+  EXPECT_THAT([&] { pack(source(), options(), files_); },
+              ThrowsMessage<base::DataError>(HasSubstr("not UTF-8")));
+  EXPECT_FALSE(fs::exists(packed_path()));
+}
+
 TEST_F(PackerTest, OptionsThatMakeNoSenseAreRefused) {
   PackOptions wrong = options();
   wrong.part = 2;

@@ -56,10 +56,22 @@ bool take_entry(std::span<const std::uint8_t>& index, EntryPoint& entry,
   if (!take_number(index, number)) return false;
   entry.bit += number;
   for (std::size_t i = 0; i < num_components; ++i) {
-    if (!take_number(index, number)) return false;
+    constexpr std::uint64_t kLargestStep = std::uint64_t{1} << 17;  // between 16-bit numbers
+    if (!take_number(index, number) || number > kLargestStep) return false;
     entry.dc[i] = static_cast<std::int16_t>(entry.dc[i] + with_sign(number));
   }
   return true;
+}
+
+/// Nothing if this is no indexed form, or is cut off within the index.
+std::optional<IndexSize> index_size_of(std::span<const std::uint8_t> bytes) {
+  if (bytes.size() < kHeadBytes ||
+      !std::ranges::equal(bytes.first(kIndexedMagic.size()), kIndexedMagic))
+    return std::nullopt;
+  IndexSize index_size = 0;
+  std::memcpy(&index_size, bytes.data() + kIndexedMagic.size(), sizeof index_size);
+  if (index_size > bytes.size() - kHeadBytes) return std::nullopt;
+  return index_size;
 }
 
 }  // namespace
@@ -88,16 +100,17 @@ std::optional<std::vector<std::uint8_t>> index_file(std::span<const std::uint8_t
   return bytes;
 }
 
+std::span<const std::uint8_t> without_index(std::span<const std::uint8_t> bytes) {
+  const std::optional<IndexSize> index_size = index_size_of(bytes);
+  return index_size ? bytes.subspan(kHeadBytes + *index_size) : bytes;
+}
+
 std::optional<ImageSize> IndexedFileDecoder::open(std::span<const std::uint8_t> bytes) {
-  IndexSize index_size = 0;
-  if (bytes.size() < kHeadBytes ||
-      !std::ranges::equal(bytes.first(kIndexedMagic.size()), kIndexedMagic))
-    return std::nullopt;
-  std::memcpy(&index_size, bytes.data() + kIndexedMagic.size(), sizeof index_size);
-  if (index_size > bytes.size() - kHeadBytes) return std::nullopt;
-  file_ = bytes.subspan(kHeadBytes + index_size);
+  const std::optional<IndexSize> index_size = index_size_of(bytes);
+  if (!index_size) return std::nullopt;
+  file_ = bytes.subspan(kHeadBytes + *index_size);
   if (!parse_header(file_, header_)) return std::nullopt;
-  if (!read_entries(bytes.subspan(kHeadBytes, index_size))) return std::nullopt;
+  if (!read_entries(bytes.subspan(kHeadBytes, *index_size))) return std::nullopt;
   return header_.size;
 }
 

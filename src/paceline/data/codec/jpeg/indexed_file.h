@@ -30,6 +30,9 @@ inline constexpr int kIndexedPixels = 64;
 /// damaged ones.
 std::optional<std::vector<std::uint8_t>> index_file(std::span<const std::uint8_t> file);
 
+/// The file of an indexed form; other bytes as they are.
+std::span<const std::uint8_t> without_index(std::span<const std::uint8_t> bytes);
+
 /// Decodes the indexed form to the pixels of the file.
 class IndexedFileDecoder {
  public:
