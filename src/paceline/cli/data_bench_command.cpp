@@ -1,5 +1,6 @@
 #include "paceline/app/builtin.h"
 #include "paceline/app/data_parts.h"
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/base/progress_line.h"
@@ -102,7 +103,9 @@ int run_data_bench(const std::vector<std::string>& arguments) {
   std::string feeds;
   bool as_json = false;
   CLI::App app(
-      "Measure how fast training samples are read, decoded and transformed, and what limits it.",
+      "Measure how fast training samples are read, decoded and transformed, and what limits it. "
+      "What "
+      "lies in memory is read from there, as in the second epoch of a set that fits.",
       "data bench");
   source.add_options(app, /*has_split=*/false);
   app.add_option("--samples", num_samples, "Samples of each measurement")
@@ -124,14 +127,16 @@ int run_data_bench(const std::vector<std::string>& arguments) {
   const app::DataPart part =
       app::open_data(source.recipe(*registries), *registries, data::Split::kTrain);
   if (part.dataset->size() == 0) throw base::DataError(source.source + ": there is no sample");
+  // Another order each time, so that a large set's samples are not those that lie in memory.
+  const auto seed = static_cast<std::uint64_t>(base::SystemClock().wall_s());
   data::LoaderRate one;
   data::LoaderRate all;
   {
     const base::ProgressLine line;
     line.say("one thread");
-    one = data::measure_loader(*part.dataset, *part.pipeline, 1, num_samples);
+    one = data::measure_loader(*part.dataset, *part.pipeline, 1, num_samples, seed);
     line.say(fmt::format("{} threads", num_threads));
-    all = data::measure_loader(*part.dataset, *part.pipeline, num_threads, num_samples);
+    all = data::measure_loader(*part.dataset, *part.pipeline, num_threads, num_samples, seed + 1);
   }
   if (as_json) {
     print_json(one, all, needed);

@@ -9,8 +9,11 @@ namespace paceline::data {
 
 AliasTable::AliasTable(std::span<const double> weights)
     : shares_(weights.begin(), weights.end()), aliases_(weights.size()) {
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  PACELINE_CHECK(sum > 0, "{} weights with sum {}", weights.size(), sum);
+  const auto heaviest = std::max_element(weights.begin(), weights.end()) - weights.begin();
+  const double largest = weights.empty() ? 0 : weights[static_cast<std::size_t>(heaviest)];
+  PACELINE_CHECK(largest > 0, "none of {} weights is above 0", weights.size());
+  for (double& share : shares_) share /= largest;  // so that no sum overflows
+  const double sum = std::accumulate(shares_.begin(), shares_.end(), 0.0);
   std::iota(aliases_.begin(), aliases_.end(), std::int64_t{0});
   std::vector<std::int64_t> below;  // numbers whose share does not fill their column ...
   std::vector<std::int64_t> above;  // ... and those that have some to give away
@@ -29,7 +32,6 @@ AliasTable::AliasTable(std::span<const double> weights)
     below.push_back(static_cast<std::int64_t>(large));
   }
   // Rounding leaves some; their columns are full but for the last bits, unless their weight is 0.
-  const auto heaviest = std::max_element(weights.begin(), weights.end()) - weights.begin();
   for (const std::vector<std::int64_t>* left : {&below, &above}) {
     for (const std::int64_t number : *left) {
       const auto at = static_cast<std::size_t>(number);

@@ -24,10 +24,23 @@ bool is_cifar(const std::string& name, const char* number) {
   return name.starts_with("cifar-" + std::string(number) + "-");
 }
 
+/// "n01440764.tar": ImageNet's images of one class.
+bool is_class_tar(const std::string& name) {
+  constexpr std::string_view kForm = "n00000000.tar";
+  return name.size() == kForm.size() && name.front() == 'n' && name.ends_with(".tar") &&
+         std::all_of(name.begin() + 1, name.begin() + 9,
+                     [](char digit) { return digit >= '0' && digit <= '9'; });
+}
+
+bool holds_class_tars(const fs::path& folder) {
+  return fs::is_directory(folder) && std::ranges::any_of(names_in(folder), is_class_tar);
+}
+
 }  // namespace
 
 std::string dataset_name(const fs::path& path) {
-  const std::string own_name = path.filename().string();
+  const fs::path without_slash = path.has_filename() ? path : path.parent_path();
+  const std::string own_name = without_slash.filename().string();
   if (is_cifar(own_name, "100")) return "cifar100";
   if (is_cifar(own_name, "10")) return "cifar10";
   const std::vector<std::string> names = names_in(path);
@@ -38,9 +51,12 @@ std::string dataset_name(const fs::path& path) {
   for (const char* folder : {"", "train", "val"}) {
     if (fs::exists(path / folder / "manifest.json")) return "packed";
   }
-  if (any([](const std::string& name) { return name.starts_with("ILSVRC"); })) return "ilsvrc2012";
+  if (any([](const std::string& name) { return name.starts_with("ILSVRC"); }) ||
+      has("LOC_val_solution.csv") || any(is_class_tar) || holds_class_tars(path / "train"))
+    return "ilsvrc2012";
   if (has("data_batch_1") || has("data_batch_1.bin")) return "cifar10";
   if (has("train.bin") && has("fine_label_names.txt")) return "cifar100";
+  if (has("meta") && fs::is_regular_file(path / "train")) return "cifar100";
   if (any([](const std::string& name) { return is_cifar(name, "100"); })) return "cifar100";
   if (any([](const std::string& name) { return is_cifar(name, "10"); })) return "cifar10";
   if (any([](const std::string& name) { return name.find("-idx3-ubyte") != std::string::npos; }))

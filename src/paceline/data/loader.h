@@ -70,6 +70,10 @@ struct StageTimes {
     samples += other.samples;
     return *this;
   }
+  friend StageTimes operator-(const StageTimes& after, const StageTimes& before) {
+    return {after.read_s - before.read_s, after.decode_s - before.decode_s,
+            after.transform_s - before.transform_s, after.samples - before.samples};
+  }
 };
 
 /// What the loader has met since it was made.

@@ -41,8 +41,9 @@ std::string_view cure_of(LoaderStage stage) {
 }
 
 LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
-                          int num_threads, std::int64_t num_samples) {
+                          int num_threads, std::int64_t num_samples, std::uint64_t seed) {
   LoaderOptions options;
+  options.seed = seed;
   options.global_batch_size = std::min(kBatchSize, dataset.size());
   options.num_threads = num_threads;
   const auto loader = make_data_loader(dataset, pipeline, options);
@@ -55,11 +56,7 @@ LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipel
   LoaderRate rate;
   rate.num_threads = num_threads;
   rate.images_per_s = static_cast<double>(images) / (base::SystemClock().monotonic_s() - start);
-  rate.stages = loader->counts().stages;
-  rate.stages.read_s -= warm_up.read_s;
-  rate.stages.decode_s -= warm_up.decode_s;
-  rate.stages.transform_s -= warm_up.transform_s;
-  rate.stages.samples -= warm_up.samples;
+  rate.stages = loader->counts().stages - warm_up;
   return rate;
 }
 

@@ -25,9 +25,9 @@ struct LoaderRate {
   StageTimes stages;
 };
 
-/// Loads about `num_samples` training samples as training does and throws them away; caches are as
-/// warm as an earlier call left them.
+/// Loads about `num_samples` training samples, shuffled by `seed`, and throws them away. What an
+/// earlier call read may lie in memory now: give another seed to read other samples.
 LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
-                          int num_threads, std::int64_t num_samples);
+                          int num_threads, std::int64_t num_samples, std::uint64_t seed);
 
 }  // namespace paceline::data

@@ -146,9 +146,17 @@ class Weighted final : public Sampler {
   std::uint64_t seed_;
 };
 
+std::string read_text(const std::string& file) {
+  try {
+    return base::read_file(file);
+  } catch (const base::FileError& error) {
+    throw base::DataError(error.what());
+  }
+}
+
 std::vector<double> read_weights(const std::string& file) {
   std::vector<double> weights;
-  const std::vector<std::string> lines = base::split(base::trim(base::read_file(file)), '\n');
+  const std::vector<std::string> lines = base::split(base::trim(read_text(file)), '\n');
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view text = base::trim(lines[i]);
     double weight = 0;

@@ -25,7 +25,8 @@ struct ShuffleConfig {};
 
 /// Every sample once an epoch. The data set is cut into blocks of neighbouring samples; their order
 /// is drawn, and the samples of `window_blocks` blocks that follow each other are shuffled among
-/// themselves. A source that is read in large pieces thus needs that many of them at a time.
+/// themselves; the last window also takes the rest, less than another window. A source that is read
+/// in large pieces thus needs that many of them at a time.
 struct BlockShuffleConfig {
   std::int64_t block_samples = 64;
   std::int64_t window_blocks = 64;

@@ -22,6 +22,7 @@ struct Checker {
 
   /// What is wrong with a sample.
   std::optional<std::string> problem_of(const Dataset& dataset, std::int64_t index, bool decodes) {
+    sample.bytes.clear();
     try {
       dataset.get(index, sample);
       if (sample.width == 0 && decodes) decoder.decode(whole(decoder.open(sample.bytes)), pixels);

@@ -31,6 +31,7 @@ class ScalingBench {
     const int cores = launch::this_machine(environment_).cores;
     environment_.set_default("OMP_NUM_THREADS",
                              std::to_string(std::max(1, cores / options.nproc.back())));
+    launch::parse_int("OMP_NUM_THREADS", threads(), 1, launch::kMaxRanks);  // wrong ones end it now
   }
 
   std::string threads() const { return environment_.get_or("OMP_NUM_THREADS", ""); }

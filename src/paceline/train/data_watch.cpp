@@ -19,9 +19,11 @@ void DataWatch::add_step(const metrics::PhaseTimer& phases) {
 }
 
 double DataWatch::report(comm::Communicator& communicator) {
+  const data::StageTimes stages = loader_.counts().stages;
   const nlohmann::json own{
       {"share", total_s_ > 0 ? wait_s_ / total_s_ : 0.0},
-      {"limit", static_cast<int>(data::limiting_stage(loader_.counts().stages))}};
+      {"limit", static_cast<int>(data::limiting_stage(stages - stages_before_))}};
+  stages_before_ = stages;
   std::vector<double> shares;
   std::vector<data::LoaderStage> limits;
   for (const std::string& text : communicator.all_gather_text(own.dump())) {

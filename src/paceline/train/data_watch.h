@@ -26,6 +26,7 @@ class DataWatch {
 
  private:
   const data::DataLoader& loader_;
+  data::StageTimes stages_before_;  ///< when the last call was
   double wait_s_ = 0;
   double total_s_ = 0;
   std::int64_t num_steps_ = 0;

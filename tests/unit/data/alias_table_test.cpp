@@ -47,6 +47,13 @@ TEST(AliasTable, NeverChoosesAWeightOfZero) {
   }
 }
 
+TEST(AliasTable, HugeWeightsKeepTheirProportions) {
+  const std::vector<double> got =
+      probabilities(AliasTable(std::vector<double>{1e308, 1e308, 5e307}));
+  EXPECT_NEAR(got[0], 0.4, 1e-3);
+  EXPECT_NEAR(got[2], 0.2, 1e-3);
+}
+
 TEST(AliasTable, NeedsAWeight) {
   EXPECT_THROW(AliasTable(std::vector<double>{0, 0}), base::InternalError);
   EXPECT_THROW(AliasTable(std::vector<double>{}), base::InternalError);

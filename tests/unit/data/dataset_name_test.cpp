@@ -21,6 +21,9 @@ TEST(DatasetName, IsKnownByWhatLiesThere) {
       {"train/manifest.json", "packed"},
       {"ILSVRC2012_img_val.tar", "ilsvrc2012"},
       {"ILSVRC/Data/CLS-LOC/train/n1/a.JPEG", "ilsvrc2012"},
+      {"n01440764.tar", "ilsvrc2012"},
+      {"train/n01440764.tar", "ilsvrc2012"},
+      {"LOC_val_solution.csv", "ilsvrc2012"},
       {"set-train-000.tar", "webdataset"},
       {"data_batch_1.bin", "cifar10"},
       {"data_batch_1", "cifar10"},
@@ -35,6 +38,13 @@ TEST(DatasetName, IsKnownByWhatLiesThere) {
     folder.write(file, "");
     EXPECT_EQ(dataset_name(folder.path()), name) << file;
   }
+}
+
+TEST(DatasetName, OfPythonsCifar100IsKnownByItsFiles) {
+  const TempFolder folder;
+  for (const char* file : {"renamed/train", "renamed/test", "renamed/meta"}) folder.write(file, "");
+  EXPECT_EQ(dataset_name(folder.path() / "renamed"), "cifar100");
+  EXPECT_EQ(dataset_name(folder.path() / "renamed/"), "cifar100");
 }
 
 TEST(DatasetName, OfAnArchiveIsItsOwn) {

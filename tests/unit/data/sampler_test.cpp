@@ -210,6 +210,8 @@ TEST(Sampler, WrongWeightsAreNamed) {
   expect_error("1\nx\n3", ":2: \"x\"");
   expect_error("0\n0\n0", "weight 0");
   EXPECT_THROW(make_sampler(WeightedConfig{}, dataset, 7), base::ConfigError);
+  EXPECT_THROW(make_sampler(WeightedConfig{(folder.path() / "absent").string()}, dataset, 7),
+               base::DataError);
 }
 
 }  // namespace

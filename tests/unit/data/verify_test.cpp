@@ -35,14 +35,20 @@ TEST(Verify, ListsEveryDamagedFileInOrder) {
   for (std::int64_t i = 0; i < dataset.size(); ++i) bytes += fs::file_size(dataset.describe(i));
   EXPECT_EQ(sound.size_bytes, bytes);
 
+  const std::uint64_t size_of_3 = fs::file_size(dataset.describe(3));
+  const std::uint64_t size_of_77 = fs::file_size(dataset.describe(77));
+  const std::uint64_t size_of_190 = fs::file_size(dataset.describe(190));
   fs::resize_file(dataset.describe(190), 100);
   fs::resize_file(dataset.describe(3), 100);
   fs::remove(dataset.describe(77));
   EXPECT_THAT(verify(dataset, true, 2, {}).damaged,
               ElementsAre(HasSubstr(dataset.name(3)), HasSubstr(dataset.name(77)),
                           HasSubstr(dataset.name(190))));
-  EXPECT_THAT(verify(dataset, false, 2, {}).damaged, ElementsAre(HasSubstr(dataset.name(77))))
+  const std::uint64_t left = bytes - size_of_77 - size_of_190 - size_of_3 + 200;
+  const VerifyReport read_only = verify(dataset, false, 2, {});
+  EXPECT_THAT(read_only.damaged, ElementsAre(HasSubstr(dataset.name(77))))
       << "only reading does not look into files";
+  EXPECT_EQ(read_only.size_bytes, left);
 }
 
 }  // namespace
