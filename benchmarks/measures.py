@@ -210,7 +210,7 @@ def own_added_by_trainer(workspace):
 # The loader: one core, JPEG files of the size and compression of ImageNet's. PACELINE_PHOTOS names an image folder of
 # real ones.
 
-LOADER_BATCHES = 20
+LOADER_BATCHES = 16
 
 
 def real_size_images(workspace):
