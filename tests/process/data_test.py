@@ -116,6 +116,7 @@ class Data(RunTest):
                 (3, "absent", ("info", self.root / "absent")),
                 (2, "I/N", ("pack", self.images, "-o", self.root / "x", "--shard", "3/2")),
                 (2, "--output", ("pack", self.images)),
+                (2, "--mode", ("pack", self.images, "-o", self.root / "x", "--mode", "9")),
                 (2, "--feeds wants", ("bench", self.images, "--feeds", "h900")),
                 (2, "subset", ("info", self.images, "data.subset=huge"))):
             result = self.run_data(*arguments, code=code)

@@ -22,6 +22,12 @@ const std::map<std::string, data::PackMode> kModes{{"files", data::PackMode::kFi
                                                    {"coefficients", data::PackMode::kCoefficients},
                                                    {"pixels", data::PackMode::kPixels}};
 
+std::vector<std::string> mode_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, mode] : kModes) names.push_back(name);
+  return names;
+}
+
 /// "I/N", I from 1 to N.
 void take_part(const std::string& text, data::PackOptions& options) {
   const std::size_t slash = text.find('/');
@@ -62,6 +68,7 @@ int run_data_pack(const std::vector<std::string>& arguments) {
   std::filesystem::path output;
   std::string split = "all";
   std::string part = "1/1";
+  std::string mode = "files";
   std::optional<std::uint64_t> shuffle_seed;
   bool skips_check = false;
   CLI::App app(
@@ -75,13 +82,13 @@ int run_data_pack(const std::vector<std::string>& arguments) {
       ->check(CLI::IsMember({"all", "train", "val"}))
       ->capture_default_str();
   app.add_option(
-         "--mode", options.mode,
+         "--mode", mode,
          "files: the image files as they are; indexed: JPEG files with places where decoding can "
          "start, 3 % more bytes; coefficients: JPEG files without their entropy "
          "coding, the same pixels several times faster for 1.5 times the bytes; pixels: "
          "decoded, 5 times the bytes")
-      ->transform(CLI::CheckedTransformer(kModes))
-      ->default_str("files");
+      ->check(CLI::IsMember(mode_names()))
+      ->capture_default_str();
   app.add_option("--shuffle", shuffle_seed,
                  "Write training samples in an order drawn by this seed, for block_shuffle");
   app.add_option("--samples-per-shard", options.samples_per_shard,
@@ -96,6 +103,7 @@ int run_data_pack(const std::vector<std::string>& arguments) {
                "Leave damaged samples out, and list them, instead of stopping");
   if (!parse_arguments(app, arguments)) return 0;
   take_part(part, options);
+  options.mode = kModes.at(mode);
   options.checks_files = !skips_check;
   const auto registries = app::make_registries();
   base::RealFileSystem files;
