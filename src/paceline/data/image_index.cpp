@@ -4,11 +4,11 @@
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/index_cache.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -274,23 +274,12 @@ std::optional<ImageIndex> ImageIndex::load(const fs::path& file, const fs::path&
   return std::nullopt;
 }
 
-bool ImageIndex::save(const fs::path& file) const {
-  base::RealFileSystem files;
-  try {
-    files.create_directories(file.parent_path());
-    base::write_file_atomically(files, file, bytes_);
-    return true;
-  } catch (const base::FileError&) {
-    return false;
-  }
-}
+bool ImageIndex::save(const fs::path& file) const { return save_index(file, bytes_); }
 
 bool ImageIndex::is_settled() const {
-  // File systems count time in steps of up to two seconds.
-  const auto limit = fs::file_time_type::clock::now() - std::chrono::seconds(2);
-  return std::all_of(folders_.begin(), folders_.end(), [&](const Folder& folder) {
-    return folder.changed < limit.time_since_epoch().count();
-  });
+  const std::int64_t limit = settled_before();
+  return std::all_of(folders_.begin(), folders_.end(),
+                     [&](const Folder& folder) { return folder.changed < limit; });
 }
 
 std::string_view ImageIndex::text(std::uint64_t offset, std::uint64_t length) const {

@@ -1,7 +1,9 @@
 #include "paceline/data/index_cache.h"
 
+#include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 
+#include <chrono>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -26,6 +28,23 @@ std::vector<fs::path> index_files(const fs::path& folder, const std::string& nam
                     fmt::format("{:016x}-{}.index", base::xxh3(place), plain_name));
   }
   return files;
+}
+
+bool save_index(const fs::path& file, std::string_view bytes) {
+  base::RealFileSystem files;
+  try {
+    files.create_directories(file.parent_path());
+    base::write_file_atomically(files, file, bytes);
+    return true;
+  } catch (const base::FileError&) {
+    return false;
+  }
+}
+
+std::int64_t settled_before() {
+  // File systems count time in steps of up to two seconds.
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::seconds(2);
+  return limit.time_since_epoch().count();
 }
 
 }  // namespace paceline::data

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::data {
@@ -13,6 +15,14 @@ namespace paceline::data {
 /// ~/.cache/paceline). A '/' in the name counts as '-'.
 std::vector<std::filesystem::path> index_files(const std::filesystem::path& folder,
                                                const std::string& name);
+
+/// Writes an index under a temporary name and renames it, making the folders on the way. False if
+/// that is not possible.
+bool save_index(const std::filesystem::path& file, std::string_view bytes);
+
+/// What changed at this time or later (ticks of the file clock) is so young that a further change
+/// might not alter its time.
+std::int64_t settled_before();
 
 /// The index that `load(file)` finds in one of the files, or the one that `make()` makes, saved in
 /// the first file where that works. Where none can be written, the next start makes it again.

@@ -3,10 +3,10 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/data/index_cache.h"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -227,23 +227,12 @@ std::optional<RangeIndex> RangeIndex::load(const fs::path& file, const fs::path&
   return std::nullopt;
 }
 
-bool RangeIndex::save(const fs::path& file) const {
-  base::RealFileSystem files;
-  try {
-    files.create_directories(file.parent_path());
-    base::write_file_atomically(files, file, bytes_);
-    return true;
-  } catch (const base::FileError&) {
-    return false;
-  }
-}
+bool RangeIndex::save(const fs::path& file) const { return save_index(file, bytes_); }
 
 bool RangeIndex::is_settled() const {
-  // File systems count time in steps of up to two seconds.
-  const auto limit = fs::file_time_type::clock::now() - std::chrono::seconds(2);
-  return std::all_of(sources_.begin(), sources_.end(), [&](const Source& source) {
-    return source.changed < limit.time_since_epoch().count();
-  });
+  const std::int64_t limit = settled_before();
+  return std::all_of(sources_.begin(), sources_.end(),
+                     [&](const Source& source) { return source.changed < limit; });
 }
 
 struct RangeIndexBuilder::Content {
