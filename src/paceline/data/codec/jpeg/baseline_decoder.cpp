@@ -9,12 +9,8 @@ std::optional<ImageSize> BaselineDecoder::open(std::span<const std::uint8_t> fil
 }
 
 std::optional<PixelView> BaselineDecoder::decode(const Box& box, PixelBuffer& buffer) {
-  const std::ptrdiff_t stride = std::ptrdiff_t{3} * box.width;
-  std::uint8_t* target = buffer.reserve(static_cast<std::size_t>(stride * box.height) +
-                                        Reconstruction::kTargetPadding);
   if (!scan_.start(header_, file_)) return std::nullopt;
-  if (!reconstruction_.run(header_, box, scan_, target)) return std::nullopt;
-  return PixelView{target, box.size(), stride};
+  return reconstruction_.decode(header_, box, scan_, buffer);
 }
 
 }  // namespace paceline::data::jpeg

@@ -125,12 +125,8 @@ bool IndexedFileDecoder::read_entries(std::span<const std::uint8_t> index) {
 }
 
 std::optional<PixelView> IndexedFileDecoder::decode(const Box& box, PixelBuffer& buffer) {
-  const std::ptrdiff_t stride = std::ptrdiff_t{3} * box.width;
-  std::uint8_t* target = buffer.reserve(static_cast<std::size_t>(stride * box.height) +
-                                        Reconstruction::kTargetPadding);
   if (!source_.start(header_, file_, entries_)) return std::nullopt;
-  if (!reconstruction_.run(header_, box, source_, target)) return std::nullopt;
-  return PixelView{target, box.size(), stride};
+  return reconstruction_.decode(header_, box, source_, buffer);
 }
 
 bool IndexedFileDecoder::Source::start(const Header& header, std::span<const std::uint8_t> file,

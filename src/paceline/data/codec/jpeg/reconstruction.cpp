@@ -32,6 +32,15 @@ void Reconstruction::Plane::copy_row(int from, int to) {
   std::memcpy(row(to) - 1, row(from) - 1, static_cast<std::size_t>(stride - kRowPadding));
 }
 
+std::optional<PixelView> Reconstruction::decode(const Header& header, const Box& box,
+                                                CoefficientSource& source, PixelBuffer& buffer) {
+  const std::ptrdiff_t stride = std::ptrdiff_t{3} * box.width;
+  std::uint8_t* const target =
+      buffer.reserve(static_cast<std::size_t>(stride * box.height) + kTargetPadding);
+  if (!run(header, box, source, target)) return std::nullopt;
+  return PixelView{target, box.size(), stride};
+}
+
 bool Reconstruction::run(const Header& header, const Box& box, CoefficientSource& source,
                          std::uint8_t* target) {
   header_ = &header;

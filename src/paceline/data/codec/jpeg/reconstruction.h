@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace paceline::data::jpeg {
 
@@ -21,6 +22,10 @@ class Reconstruction {
  public:
   /// Bytes behind the last row of pixels that may be written.
   static constexpr std::size_t kTargetPadding = 192;
+
+  /// The pixels of `box`, in `buffer`. Nothing if the source fails.
+  std::optional<PixelView> decode(const Header& header, const Box& box, CoefficientSource& source,
+                                  PixelBuffer& buffer);
 
   /// Writes the pixels of `box` to `target`, rows without gaps. False, with some pixels written, if
   /// the source fails.

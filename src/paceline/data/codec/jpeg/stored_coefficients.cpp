@@ -126,11 +126,7 @@ std::optional<ImageSize> StoredCoefficientsDecoder::open(std::span<const std::ui
 }
 
 std::optional<PixelView> StoredCoefficientsDecoder::decode(const Box& box, PixelBuffer& buffer) {
-  const std::ptrdiff_t stride = std::ptrdiff_t{3} * box.width;
-  std::uint8_t* target = buffer.reserve(static_cast<std::size_t>(stride * box.height) +
-                                        Reconstruction::kTargetPadding);
-  if (!reconstruction_.run(header_, box, source_, target)) return std::nullopt;
-  return PixelView{target, box.size(), stride};
+  return reconstruction_.decode(header_, box, source_, buffer);
 }
 
 }  // namespace paceline::data::jpeg
