@@ -43,4 +43,11 @@ class Dataset {
   virtual std::string fingerprint() const = 0;
 };
 
+/// What is wrong with a sample, with its place before it unless it is named already.
+inline std::string describe_problem(const Dataset& dataset, std::int64_t index,
+                                    const std::string& problem) {
+  const std::string place = dataset.describe(index);
+  return problem.find(place) == std::string::npos ? place + ": " + problem : problem;
+}
+
 }  // namespace paceline::data

@@ -32,11 +32,6 @@ std::int64_t SampleReader::places_per_epoch() const {
   return sampler_ ? sampler_->places_per_epoch() : dataset_.size();
 }
 
-std::string SampleReader::bad_sample(std::int64_t index, const std::string& problem) const {
-  const std::string name = dataset_.describe(index);
-  return problem.find(name) == std::string::npos ? fmt::format("{}: {}", name, problem) : problem;
-}
-
 void SampleReader::make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
                         PixelSink sink) const {
   const double start = base::SystemClock().monotonic_s();
@@ -62,7 +57,7 @@ ReadSample SampleReader::read(const SamplePlace& place, ReaderScratch& scratch,
       result.label = scratch.sample.label;
       return result;
     } catch (const base::DataError& error) {
-      result.skipped.push_back(bad_sample(result.index, error.what()));
+      result.skipped.push_back(describe_problem(dataset_, result.index, error.what()));
     }
     const std::string& message = result.skipped.back();
     if (on_error_ == OnError::kFail)

@@ -50,7 +50,6 @@ class SampleReader {
  private:
   void make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
             PixelSink sink) const;
-  std::string bad_sample(std::int64_t index, const std::string& problem) const;
 
   const Dataset& dataset_;
   const TransformPipeline& pipeline_;

@@ -40,10 +40,7 @@ Facts facts_of(const Dataset& dataset, std::int64_t index, StoredSample& sample,
         sample.width != 0 ? ImageSize{sample.height, sample.width} : decoder.open(sample.bytes);
     facts.format = format_of(sample);
   } catch (const base::DataError& error) {
-    const std::string place = dataset.describe(index);
-    facts.problem = error.what();
-    if (facts.problem.find(place) == std::string::npos)
-      facts.problem = place + ": " + facts.problem;
+    facts.problem = describe_problem(dataset, index, error.what());
   }
   return facts;
 }

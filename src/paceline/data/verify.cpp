@@ -28,9 +28,7 @@ struct Checker {
       if (sample.width == 0 && decodes) decoder.decode(whole(decoder.open(sample.bytes)), pixels);
       return std::nullopt;
     } catch (const base::DataError& error) {
-      const std::string place = dataset.describe(index);
-      const std::string message = error.what();
-      return message.find(place) == std::string::npos ? place + ": " + message : message;
+      return describe_problem(dataset, index, error.what());
     }
   }
 };

@@ -189,9 +189,7 @@ class Packer {
       source_.get(index, sample);
       writer.add(encoder.encode(sample, source_.name(index)));
     } catch (const base::DataError& error) {
-      const std::string place = source_.describe(index);
-      std::string message = error.what();
-      if (message.find(place) == std::string::npos) message = fmt::format("{}: {}", place, message);
+      const std::string message = describe_problem(source_, index, error.what());
       if (!options_.skips_damaged) throw base::DataError(message);
       const std::lock_guard lock(mutex_);
       result_.left_out.push_back(message);
