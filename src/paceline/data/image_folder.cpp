@@ -58,7 +58,7 @@ ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
       index_(open_index(path, split, classes_)) {}
 
 void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
-  const InputFile file(root_ / index_.path(index));
+  const LocalFile file(root_ / index_.path(index));
   sample.bytes.resize(file.size());
   file.read(0, sample.bytes);
   sample.width = 0;

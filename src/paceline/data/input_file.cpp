@@ -12,44 +12,47 @@
 
 namespace paceline::data {
 
-InputFile::InputFile(const std::filesystem::path& path)
-    : path_(path.string()), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+LocalFile::Opened LocalFile::open(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
     const int reason = errno;
-    if (descriptor_ >= 0) ::close(descriptor_);
-    throw base::DataError(fmt::format("{}: cannot open: {}", path_, std::strerror(reason)));
+    if (descriptor >= 0) ::close(descriptor);
+    throw base::DataError(fmt::format("{}: cannot open: {}", path.string(), std::strerror(reason)));
   }
   if (!S_ISREG(status.st_mode)) {
-    ::close(descriptor_);
-    throw base::DataError(fmt::format("{}: is not a regular file", path_));
+    ::close(descriptor);
+    throw base::DataError(fmt::format("{}: is not a regular file", path.string()));
   }
-  size_ = static_cast<std::uint64_t>(status.st_size);
+  return {descriptor, static_cast<std::uint64_t>(status.st_size)};
 }
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {}
+LocalFile::LocalFile(const std::filesystem::path& path) : LocalFile(path, open(path)) {}
 
-InputFile::~InputFile() {
+LocalFile::LocalFile(const std::filesystem::path& path, Opened opened)
+    : InputFile(path.string(), opened.size), descriptor_(opened.descriptor) {}
+
+LocalFile::LocalFile(LocalFile&& other) noexcept
+    : InputFile(std::move(other)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+LocalFile::~LocalFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void InputFile::read(std::uint64_t offset, std::span<std::uint8_t> target) const {
+void LocalFile::read(std::uint64_t offset, std::span<std::uint8_t> target) const {
   while (!target.empty()) {
     const ssize_t count =
         ::pread(descriptor_, target.data(), target.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       throw base::DataError(
-          fmt::format("{}: cannot read at byte {}: {}", path_, offset, std::strerror(errno)));
+          fmt::format("{}: cannot read at byte {}: {}", path(), offset, std::strerror(errno)));
     }
     if (count == 0) {
       throw base::DataError(
           fmt::format("{}: ends at byte {}, {} bytes before it should; copy it "
                       "again",
-                      path_, offset, target.size()));
+                      path(), offset, target.size()));
     }
     offset += static_cast<std::uint64_t>(count);
     target = target.subspan(static_cast<std::size_t>(count));

@@ -2,31 +2,53 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace paceline::data {
 
-/// A file open for reads at any place. Reads are pure and may come from any thread. Movable.
+/// A file open for reads at any place. Reads are pure and may come from any thread.
 class InputFile {
  public:
-  /// Throws DataError that names the file and what is wrong with it.
-  explicit InputFile(const std::filesystem::path& path);
-  InputFile(InputFile&& other) noexcept;
-  InputFile& operator=(InputFile&&) = delete;
-  ~InputFile();
-
-  const std::string& path() const { return path_; }
-  std::uint64_t size() const { return size_; }  ///< in bytes, when it was opened
+  virtual ~InputFile() = default;
+  const std::string& path() const { return path_; }  ///< as it was asked for
+  std::uint64_t size() const { return size_; }       ///< in bytes, when it was opened
 
   /// Fills `target` from byte `offset` on. Throws DataError that names the file and the place if
   /// it ends before that or cannot be read.
-  void read(std::uint64_t offset, std::span<std::uint8_t> target) const;
+  virtual void read(std::uint64_t offset, std::span<std::uint8_t> target) const = 0;
+
+ protected:
+  InputFile(std::string path, std::uint64_t size) : path_(std::move(path)), size_(size) {}
+  InputFile(InputFile&&) = default;
+  InputFile& operator=(InputFile&&) = delete;
 
  private:
   std::string path_;
-  int descriptor_ = -1;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_;
+};
+
+/// A file of this machine. Movable.
+class LocalFile final : public InputFile {
+ public:
+  /// Throws DataError that names the file and what is wrong with it.
+  explicit LocalFile(const std::filesystem::path& path);
+  LocalFile(LocalFile&& other) noexcept;
+  LocalFile& operator=(LocalFile&&) = delete;
+  ~LocalFile() override;
+
+  void read(std::uint64_t offset, std::span<std::uint8_t> target) const override;
+
+ private:
+  struct Opened {
+    int descriptor;
+    std::uint64_t size;
+  };
+  static Opened open(const std::filesystem::path& path);
+  LocalFile(const std::filesystem::path& path, Opened opened);
+
+  int descriptor_;
 };
 
 }  // namespace paceline::data

@@ -25,7 +25,7 @@ class RangeDataset::OpenFiles {
     if (const InputFile* const file = kept.load(std::memory_order_acquire)) {
       return file->read(range.offset, target);
     }
-    auto opened = std::make_unique<const InputFile>(index.source(range.source));
+    auto opened = std::make_unique<const LocalFile>(index.source(range.source));
     opened->read(range.offset, target);
     if (num_kept_.load(std::memory_order_relaxed) >= kMaxKept) return;  // or a few more
     const InputFile* expected = nullptr;
@@ -54,7 +54,7 @@ void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
   sample.height = 0;
   sample.label = index_.label(index);
   if (index_.is_folder(range.source)) {
-    const InputFile file(index_.source(range.source) / index_.name(index));
+    const LocalFile file(index_.source(range.source) / index_.name(index));
     sample.bytes.resize(file.size());
     file.read(0, sample.bytes);
   } else {

@@ -129,7 +129,7 @@ class ShardLister {
     throw base::DataError(fmt::format("{}: sample {} {}", file_.path(), key, problem));
   }
 
-  InputFile file_;
+  LocalFile file_;
   const std::string& label_key_;
   std::vector<IndexedSample> samples_;
 };

@@ -17,10 +17,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-TEST(InputFile, ReadsAtAnyPlace) {
+TEST(LocalFile, ReadsAtAnyPlace) {
   const TempFolder folder;
-  InputFile opened(folder.write("a", "0123456789"));
-  const InputFile file = std::move(opened);
+  LocalFile opened(folder.write("a", "0123456789"));
+  const LocalFile file = std::move(opened);
   EXPECT_EQ(file.size(), 10u);
   std::vector<std::uint8_t> bytes(3);
   file.read(7, bytes);
@@ -29,17 +29,17 @@ TEST(InputFile, ReadsAtAnyPlace) {
   EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "012");
 }
 
-TEST(InputFile, NamesTheFileAndThePlace) {
+TEST(LocalFile, NamesTheFileAndThePlace) {
   const TempFolder folder;
-  const InputFile file(folder.write("short", "0123456789"));
+  const LocalFile file(folder.write("short", "0123456789"));
   std::vector<std::uint8_t> bytes(4);
   EXPECT_THAT([&] { file.read(8, bytes); },
               ThrowsMessage<base::DataError>(
                   AllOf(HasSubstr("short"), HasSubstr("byte 10"), HasSubstr("2 bytes before"))));
   EXPECT_THAT(
-      [&] { InputFile(folder.path() / "absent"); },
+      [&] { LocalFile(folder.path() / "absent"); },
       ThrowsMessage<base::DataError>(AllOf(HasSubstr("absent"), HasSubstr("No such file"))));
-  EXPECT_THAT([&] { InputFile(folder.path()); },
+  EXPECT_THAT([&] { LocalFile(folder.path()); },
               ThrowsMessage<base::DataError>(HasSubstr("not a regular file")));
 }
 

@@ -55,7 +55,7 @@ class TarFormat : public ::testing::TestWithParam<const char*> {};
 TEST_P(TarFormat, ListsTheFilesAndWhereTheirBytesLie) {
   const TempFolder folder;
   TarContent expected = members_for(GetParam());
-  const InputFile file(write_tar(folder.path() / "a.tar", expected, GetParam()));
+  const LocalFile file(write_tar(folder.path() / "a.tar", expected, GetParam()));
   std::erase_if(expected, [](const auto& member) { return member.first.ends_with('/'); });
   const std::vector<TarMember> members = list(file);
   ASSERT_EQ(members.size(), expected.size());
@@ -89,7 +89,7 @@ class TarHeader : public ::testing::Test {
     return tar;
   }
   std::vector<TarMember> list_bytes(const std::string& tar) const {
-    return list(InputFile(folder_.write("changed.tar", tar)));
+    return list(LocalFile(folder_.write("changed.tar", tar)));
   }
 
   TempFolder folder_;
@@ -163,7 +163,7 @@ TEST_F(TarHeader, FindsEveryTruncation) {
   const MemoryFile memory;
   // 1,024 bytes of members each, then the end mark's first block.
   for (std::size_t size = 1; size < 4 * kBlock + kBlock; size += 17) {
-    const InputFile file(memory.write(sound_.substr(0, size)));
+    const LocalFile file(memory.write(sound_.substr(0, size)));
     EXPECT_THROW(list(file), base::DataError) << size;
   }
   EXPECT_EQ(list_bytes(sound_.substr(0, 5 * kBlock)).size(), 2u);
@@ -197,7 +197,7 @@ TEST_F(TarHeader, PaxRecordsGiveTheSizeAndDamagedOnesAreRefused) {
 TEST(TarReader, ReadsATarWithinATar) {
   const TempFolder folder;
   const std::string inner = tar_bytes(folder.path() / "inner.tar", {{"a", "AA"}, {"b", "BBB"}});
-  const InputFile file(
+  const LocalFile file(
       write_tar(folder.path() / "outer.tar", {{"x", "1"}, {"inner.tar", inner}, {"y", "2"}}));
   const TarMember whole = list(file).at(1);
   TarReader reader(file, whole.offset, whole.size);
@@ -228,7 +228,7 @@ TEST(TarReaderFuzz, StaysInsideTheFile) {
     for (std::size_t at = 0; random() % 4 != 0 && at < tar.size(); at += kBlock) {
       if (tar[at] != '\0') mend_checksum(tar, at);
     }
-    const InputFile file(memory.write(tar));
+    const LocalFile file(memory.write(tar));
     try {
       for (const TarMember& member : list(file)) {
         ASSERT_LE(member.size, file.size());

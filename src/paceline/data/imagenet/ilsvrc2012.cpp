@@ -105,7 +105,7 @@ struct ClassTar {
 std::vector<ClassTar> list_class_tars(const fs::path& root, const ImagePlace& place) {
   std::vector<ClassTar> tars;
   if (place.kind == ImagePlace::Kind::kTar) {
-    const InputFile file(root / place.path);
+    const LocalFile file(root / place.path);
     TarReader reader(file);
     for (TarMember member; reader.next(member);) {
       const fs::path name = fs::path(member.name).filename();
@@ -168,7 +168,7 @@ RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const
   base::parallel_for(
       static_cast<std::int64_t>(tars.size()), kTarListingThreads, [&](std::int64_t i) {
         const auto which = static_cast<std::size_t>(i);
-        const InputFile file(root / tars[which].file);
+        const LocalFile file(root / tars[which].file);
         images[which] = list_images(file, tars[which].offset, tars[which].size);
         std::sort(images[which].begin(), images[which].end(),
                   [](const TarMember& a, const TarMember& b) { return a.name < b.name; });
@@ -214,7 +214,7 @@ struct LabelledImage {
 
 std::vector<TarMember> list_val_images(const fs::path& root, const ImagePlace& place) {
   if (place.kind == ImagePlace::Kind::kTar) {
-    const InputFile file(root / place.path);
+    const LocalFile file(root / place.path);
     return list_images(file, 0, file.size());
   }
   std::vector<TarMember> images;

@@ -83,7 +83,7 @@ void ShardReader::read(std::int64_t index, StoredSample& sample) const {
   if (file_) {
     file_->read(record.offset, sample.bytes);
   } else {
-    InputFile(path_).read(record.offset, sample.bytes);
+    LocalFile(path_).read(record.offset, sample.bytes);
   }
   const std::string_view payload(reinterpret_cast<const char*>(sample.bytes.data()), record.size);
   if (base::xxh3(payload) != record.hash) {

@@ -51,7 +51,7 @@ class ShardReader {
   void check_records() const;
 
   std::string path_;
-  std::optional<InputFile> file_;  ///< if it stays open
+  std::optional<LocalFile> file_;  ///< if it stays open
   base::MappedFile mapped_;
   ShardFooter footer_;
   std::span<const ShardRecord> records_;

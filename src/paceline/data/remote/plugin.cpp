@@ -1,0 +1,26 @@
+#include "paceline/base/error.h"
+#include "paceline/data/remote/arrow_storage.h"
+#include "paceline/data/remote_plugin.h"
+
+namespace paceline::data {
+namespace {
+
+class Plugin final : public RemotePlugin {
+ public:
+  std::unique_ptr<const Storage> open_storage(std::string_view scheme,
+                                              const RemoteConfig& config) const override {
+    if (scheme == "s3" || scheme == "gs") return open_arrow_storage(scheme, config);
+    throw base::ConfigError(
+        fmt::format("there is no storage {}://; expected s3:// or gs://", scheme));
+  }
+};
+
+}  // namespace
+}  // namespace paceline::data
+
+/// What the program looks for (remote_plugin.h).
+extern "C" __attribute__((visibility("default"))) const paceline::data::RemotePlugin*
+paceline_remote_plugin(int abi) {
+  static const paceline::data::Plugin plugin;
+  return abi == paceline::data::kRemotePluginAbi ? &plugin : nullptr;
+}

@@ -1,0 +1,70 @@
+#include "paceline/data/storage.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFileScheme = "file://";
+
+fs::path local_path(std::string_view path) {
+  if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());
+  return path;
+}
+
+std::optional<FileFacts> facts_of(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return std::nullopt;
+  FileFacts facts;
+  facts.is_folder = fs::is_directory(status);
+  if (!facts.is_folder) facts.size = fs::file_size(path, error);
+  facts.changed = fs::last_write_time(path, error).time_since_epoch().count();
+  if (error) return std::nullopt;  // removed meanwhile
+  return facts;
+}
+
+class LocalStorage final : public Storage {
+ public:
+  std::unique_ptr<const InputFile> open(const std::string& path) const override {
+    return std::make_unique<const LocalFile>(local_path(path));
+  }
+
+  std::optional<FileFacts> facts(const std::string& path) const override {
+    return facts_of(local_path(path));
+  }
+
+  std::vector<FileEntry> list(const std::string& folder) const override {
+    std::error_code error;
+    std::vector<FileEntry> entries;
+    for (fs::directory_iterator entry(local_path(folder), error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (auto facts = facts_of(entry->path()))
+        entries.push_back({entry->path().filename().string(), *facts});
+    }
+    if (error) throw base::DataError(fmt::format("{}: cannot list: {}", folder, error.message()));
+    std::sort(entries.begin(), entries.end(),
+              [](const FileEntry& a, const FileEntry& b) { return a.name < b.name; });
+    return entries;
+  }
+};
+
+}  // namespace
+
+std::string_view remote_scheme(std::string_view path) {
+  if (path.starts_with("hf:")) return path.substr(0, 2);
+  const std::size_t end = path.find("://");
+  if (end == std::string_view::npos || path.starts_with(kFileScheme)) return {};
+  return path.substr(0, end);
+}
+
+std::shared_ptr<const Storage> local_storage() { return std::make_shared<const LocalStorage>(); }
+
+}  // namespace paceline::data

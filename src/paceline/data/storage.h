@@ -1,0 +1,49 @@
+#pragma once
+
+#include "paceline/data/input_file.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::data {
+
+/// What is known of a file or folder without opening it.
+struct FileFacts {
+  bool is_folder = false;
+  std::uint64_t size = 0;    ///< in bytes; 0 for folders
+  std::int64_t changed = 0;  ///< another number when the content is another; ticks of some clock
+
+  friend bool operator==(const FileFacts&, const FileFacts&) = default;
+};
+
+/// What lies in a folder.
+struct FileEntry {
+  std::string name;  ///< without the folder's path
+  FileFacts facts;
+};
+
+/// Where data lies: the folders of this machine, a bucket, a server. Paths are those of a recipe:
+/// "/data/x", "s3://bucket/x", "gs://bucket/x", "https://host/x", "hf:owner/name/x". Thread-safe.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  /// Throws DataError that names the file and what is wrong with it.
+  virtual std::unique_ptr<const InputFile> open(const std::string& path) const = 0;
+  /// Nothing if there is no such file or folder. A folder of a bucket is there if a file is in it.
+  virtual std::optional<FileFacts> facts(const std::string& path) const = 0;
+  /// What lies directly in a folder, sorted by name. Throws DataError if it is not there.
+  virtual std::vector<FileEntry> list(const std::string& folder) const = 0;
+};
+
+/// "s3" of "s3://bucket/x", "hf" of "hf:owner/name"; empty for paths of this machine, among them
+/// those with "file://" before them.
+std::string_view remote_scheme(std::string_view path);
+
+/// The files of this machine.
+std::shared_ptr<const Storage> local_storage();
+
+}  // namespace paceline::data

@@ -1,0 +1,48 @@
+#include "paceline/data/storage.h"
+
+#include "paceline/base/error.h"
+#include "support/temp_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using paceline::test::TempFolder;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(Storage, TellsRemotePathsFromThoseOfThisMachine) {
+  EXPECT_EQ(remote_scheme("s3://bucket/x"), "s3");
+  EXPECT_EQ(remote_scheme("https://host/x"), "https");
+  EXPECT_EQ(remote_scheme("hf:owner/name"), "hf");
+  EXPECT_EQ(remote_scheme("/data/x"), "");
+  EXPECT_EQ(remote_scheme("file:///data/x"), "");
+  EXPECT_EQ(remote_scheme("data:x"), "");
+}
+
+TEST(Storage, KnowsTheFilesOfThisMachine) {
+  const TempFolder folder;
+  folder.write("b.txt", "content");
+  folder.write("a/inner", "");
+  const auto storage = local_storage();
+  const std::string root = "file://" + folder.path().string();
+
+  const auto entries = storage->list(root);
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].name, "a");
+  EXPECT_TRUE(entries[0].facts.is_folder);
+  EXPECT_EQ(entries[1].name, "b.txt");
+  EXPECT_FALSE(entries[1].facts.is_folder);
+  EXPECT_EQ(entries[1].facts.size, 7u);
+  EXPECT_EQ(storage->facts(root + "/b.txt")->changed, entries[1].facts.changed);
+  EXPECT_TRUE(storage->facts(root)->is_folder);
+  EXPECT_EQ(storage->facts(root + "/c"), std::nullopt);
+  EXPECT_EQ(storage->open(root + "/b.txt")->size(), 7u);
+  EXPECT_THAT([&] { storage->list(root + "/c"); },
+              ThrowsMessage<base::DataError>(HasSubstr("/c: cannot list: No such file")));
+}
+
+}  // namespace
+}  // namespace paceline::data
