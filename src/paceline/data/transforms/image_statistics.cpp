@@ -26,7 +26,7 @@ ChannelRanges channel_ranges_plainly(const PixelView& image) {
     const std::uint8_t* pixel = image.row(y);
     for (int x = 0; x < image.size.width; ++x, pixel += 3) {
       for (std::size_t channel = 0; channel < 3; ++channel) {
-        ByteRange& range = ranges[channel];
+        ChannelRange& range = ranges[channel];
         range.lowest = std::min<int>(range.lowest, pixel[channel]);
         range.highest = std::max<int>(range.highest, pixel[channel]);
       }

@@ -8,12 +8,12 @@
 namespace paceline::data {
 
 /// Lowest and highest value of a channel.
-struct ByteRange {
+struct ChannelRange {
   int lowest = 255;
   int highest = 0;
 };
 /// Of red, green and blue.
-using ChannelRanges = std::array<ByteRange, 3>;
+using ChannelRanges = std::array<ChannelRange, 3>;
 
 /// How often each byte occurs.
 using Histogram = std::array<std::uint32_t, 256>;

@@ -61,7 +61,7 @@ struct ByteExtremes {
     }
     ChannelRanges found;
     for (std::size_t i = 0; i < sizeof(low); ++i) {
-      ByteRange& range = found[i % 3];
+      ChannelRange& range = found[i % 3];
       range.lowest = std::min<int>(range.lowest, low[i]);
       range.highest = std::max<int>(range.highest, high[i]);
     }

@@ -15,7 +15,7 @@ ByteTable table_of(Change change) {
   return table;
 }
 
-ByteTable stretch_table(const ByteRange& range) {
+ByteTable stretch_table(const ChannelRange& range) {
   if (range.highest <= range.lowest) return table_of([](int byte) { return byte; });
   // The order of the operations is Pillow's: another one rounds differently.
   const double scale = 255.0 / (range.highest - range.lowest);
