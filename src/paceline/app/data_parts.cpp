@@ -67,6 +67,7 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;
   if (place.device != nullptr && place.device->is_queued()) {
+    options.pixel_form = data::PixelForm::kBytes;
     options.allocator = [device = place.device](std::size_t size_bytes) {
       return device->allocate_host(size_bytes);
     };

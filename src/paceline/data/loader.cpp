@@ -26,11 +26,13 @@ namespace {
 /// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
 /// each sample's place belongs to the thread that claimed it.
 struct BatchInWork {
-  explicit BatchInWork(const BatchSlice& its_slice) : slice(its_slice) {}
+  BatchInWork(const BatchSlice& its_slice, const TransformPipeline& its_pipeline)
+      : slice(its_slice), pipeline(its_pipeline) {}
 
   bool is_done() const { return num_claimed == slice.count && num_running == 0; }
 
   const BatchSlice slice;
+  const TransformPipeline& pipeline;
   std::unique_ptr<HostBatch> batch;
   std::int64_t num_claimed = 0;  ///< samples given to threads, in order
   int num_running = 0;           ///< threads at work on this batch
@@ -47,26 +49,11 @@ struct Claim {
   std::int64_t end = 0;
 };
 
-/// Closes the gaps that samples left out of an evaluation batch leave.
-void remove_skipped(HostBatch& batch, const BatchInWork& work) {
-  const std::int64_t image_size = std::int64_t{3} * batch.height * batch.width;
-  std::int64_t kept = 0;
-  auto next_gap = work.skipped.begin();
-  for (std::int64_t i = 0; i < batch.count; ++i) {
-    if (next_gap != work.skipped.end() && next_gap->first == i) {
-      ++next_gap;
-      continue;
-    }
-    if (kept != i) {
-      const float* const from = batch.pixels.get() + i * image_size;
-      std::copy(from, from + image_size, batch.pixels.get() + kept * image_size);
-      batch.labels.get()[kept] = batch.labels.get()[i];
-      batch.indices[static_cast<std::size_t>(kept)] = batch.indices[static_cast<std::size_t>(i)];
-    }
-    ++kept;
-  }
-  batch.indices.resize(static_cast<std::size_t>(kept));
-  batch.count = kept;
+ImageSink sink_of(const HostBatch& batch, std::int64_t i) {
+  std::byte* const image = batch.image(i);
+  if (batch.form == PixelForm::kBytes) return ByteSink{reinterpret_cast<std::uint8_t*>(image)};
+  return PixelSink{reinterpret_cast<float*>(image),
+                   batch.channels_last ? PixelLayout::kChannelsLast : PixelLayout::kPlanar};
 }
 
 void check_options(const LoaderOptions& options) {
@@ -108,14 +95,15 @@ class ThreadedLoader final : public DataLoader {
   void run_thread();
   void read_samples(const Claim& claim, ReaderScratch& scratch);
   void read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch);
-  std::unique_ptr<HostBatch> make_batch(const BatchSlice& slice) const;
+  std::unique_ptr<HostBatch> make_batch(const BatchInWork& work) const;
+  const TransformPipeline& pipeline_of(std::int64_t position) const;
 
-  const TransformPipeline& pipeline_;
+  const TransformPipeline& first_pipeline_;
   const LoaderOptions options_;
   const SampleReader reader_;
   const BatchPlan plan_;
-  const std::int64_t image_floats_;
-  const std::int64_t max_ahead_;  ///< batches of the window
+  const std::size_t pixel_bytes_;  ///< of the largest batch
+  const std::int64_t max_ahead_;   ///< batches of the window
   const std::shared_ptr<BufferPool> buffers_;
   const std::int64_t end_position_;  ///< of evaluation
 
@@ -130,30 +118,35 @@ class ThreadedLoader final : public DataLoader {
   std::vector<std::thread> threads_;
 };
 
-std::size_t pixel_bytes(std::int64_t count, std::int64_t image_floats) {
-  const std::size_t bytes = static_cast<std::size_t>(count * image_floats) * sizeof(float);
-  return (bytes + 63) / 64 * 64;  // labels follow, aligned
+/// Room for the pixels of `count` of the largest images; labels follow, aligned.
+std::size_t room_for_pixels(std::int64_t count, const TransformPipeline& pipeline,
+                            const LoaderOptions& options) {
+  std::size_t largest = image_bytes(pipeline.output_size(), options.pixel_form);
+  for (const PipelineChange& change : options.pipeline_changes) {
+    largest = std::max(largest, image_bytes(change.pipeline->output_size(), options.pixel_form));
+  }
+  return (static_cast<std::size_t>(count) * largest + 63) / 64 * 64;
 }
 
 /// Of tiny batches more are read ahead than asked for, up to 32 samples and 4 MiB.
-std::int64_t tiny_batches_ahead(std::int64_t count, std::int64_t image_floats) {
-  const auto bytes = static_cast<std::int64_t>(pixel_bytes(count, image_floats));
-  return std::min(32 / std::max<std::int64_t>(1, count), (std::int64_t{4} << 20) / (bytes + 1));
+std::int64_t tiny_batches_ahead(std::int64_t count, std::size_t pixel_bytes) {
+  return std::min(32 / std::max<std::int64_t>(1, count),
+                  (std::int64_t{4} << 20) / (static_cast<std::int64_t>(pixel_bytes) + 1));
 }
 
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
                                const LoaderOptions& options)
-    : pipeline_(pipeline),
+    : first_pipeline_(pipeline),
       options_(options),
-      reader_(dataset, pipeline, options),
+      reader_(dataset, options),
       plan_(reader_.places_per_epoch(), options.global_batch_size,
             options.is_training && options.drop_last, options.rank, options.world_size),
-      image_floats_(std::int64_t{3} * pipeline.output_size().height * pipeline.output_size().width),
+      pixel_bytes_(room_for_pixels(plan_.max_count(), pipeline, options)),
       max_ahead_(std::max<std::int64_t>(options.prefetch_batches,
-                                        tiny_batches_ahead(plan_.max_count(), image_floats_))),
-      buffers_(BufferPool::make(options.allocator, pixel_bytes(plan_.max_count(), image_floats_) +
-                                                       static_cast<std::size_t>(plan_.max_count()) *
-                                                           sizeof(std::int64_t))),
+                                        tiny_batches_ahead(plan_.max_count(), pixel_bytes_))),
+      buffers_(BufferPool::make(
+          options.allocator,
+          pixel_bytes_ + static_cast<std::size_t>(plan_.max_count()) * sizeof(std::int64_t))),
       end_position_(options.is_training ? std::numeric_limits<std::int64_t>::max()
                                         : plan_.batches_per_epoch()) {}
 
@@ -221,7 +214,11 @@ std::unique_ptr<HostBatch> ThreadedLoader::next() {
       work_available_.notify_all();
     }
   }
-  if (!options_.is_training && !work->skipped.empty()) remove_skipped(*work->batch, *work);
+  if (!options_.is_training && !work->skipped.empty()) {
+    std::vector<std::int64_t> places;
+    for (const auto& [place, message] : work->skipped) places.push_back(place);
+    remove_samples(*work->batch, places);
+  }
   return std::move(work->batch);
 }
 
@@ -242,35 +239,46 @@ bool ThreadedLoader::may_open() const {
   return !failed_ && ahead < max_ahead_ && position_ + ahead < end_position_;
 }
 
+const TransformPipeline& ThreadedLoader::pipeline_of(std::int64_t position) const {
+  const TransformPipeline* pipeline = &first_pipeline_;
+  for (const PipelineChange& change : options_.pipeline_changes) {
+    if (position >= change.first_batch) pipeline = change.pipeline;
+  }
+  return *pipeline;
+}
+
 void ThreadedLoader::open_batch() {
-  const BatchSlice slice = plan_.slice(position_ + static_cast<std::int64_t>(window_.size()));
-  auto work = std::make_shared<BatchInWork>(slice);
+  const std::int64_t position = position_ + static_cast<std::int64_t>(window_.size());
+  auto work = std::make_shared<BatchInWork>(plan_.slice(position), pipeline_of(position));
   try {
-    work->batch = make_batch(slice);
+    work->batch = make_batch(*work);
   } catch (...) {  // out of memory; next() throws it
     work->error = std::current_exception();
-    work->num_claimed = slice.count;
+    work->num_claimed = work->slice.count;
     failed_ = true;
   }
   window_.push_back(std::move(work));
   if (window_.back()->is_done()) batch_done_.notify_one();  // no sample of this rank, or no memory
 }
 
-std::unique_ptr<HostBatch> ThreadedLoader::make_batch(const BatchSlice& slice) const {
+std::unique_ptr<HostBatch> ThreadedLoader::make_batch(const BatchInWork& work) const {
+  const BatchSlice& slice = work.slice;
+  const auto count = static_cast<std::size_t>(slice.count);
   auto batch = std::make_unique<HostBatch>();
-  const std::shared_ptr<void> memory = buffers_->take();
-  auto* const start = static_cast<std::byte*>(memory.get());
-  batch->pixels = std::shared_ptr<float>(memory, reinterpret_cast<float*>(start));
-  batch->labels = std::shared_ptr<std::int64_t>(
-      memory,
-      reinterpret_cast<std::int64_t*>(start + pixel_bytes(plan_.max_count(), image_floats_)));
-  batch->indices.resize(static_cast<std::size_t>(slice.count));
+  batch->pixels = buffers_->take();
+  auto* const behind = static_cast<std::byte*>(batch->pixels.get()) + pixel_bytes_;
+  batch->labels =
+      std::shared_ptr<std::int64_t>(batch->pixels, reinterpret_cast<std::int64_t*>(behind));
+  batch->indices.resize(count);
   batch->count = slice.count;
   batch->global_count = slice.global_count;
   batch->first_position = slice.first;
-  batch->height = pipeline_.output_size().height;
-  batch->width = pipeline_.output_size().width;
+  batch->height = work.pipeline.output_size().height;
+  batch->width = work.pipeline.output_size().width;
   batch->channels_last = options_.channels_last;
+  batch->form = options_.pixel_form;
+  batch->normalization = work.pipeline.normalization();
+  if (batch->form == PixelForm::kBytes && work.pipeline.erases()) batch->erased.resize(count);
   return batch;
 }
 
@@ -336,13 +344,12 @@ void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
 
 void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch) {
   HostBatch& batch = *work.batch;
-  const PixelLayout layout =
-      options_.channels_last ? PixelLayout::kChannelsLast : PixelLayout::kPlanar;
+  const auto which = static_cast<std::size_t>(i);
   const SamplePlace place{static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
-  const ReadSample read =
-      reader_.read(place, scratch, {batch.pixels.get() + i * image_floats_, layout});
+  const ReadSample read = reader_.read(place, work.pipeline, scratch, sink_of(batch, i));
   batch.labels.get()[i] = read.label;
-  batch.indices[static_cast<std::size_t>(i)] = read.index;
+  batch.indices[which] = read.index;
+  if (!batch.erased.empty()) batch.erased[which] = read.erased;
   if (read.skipped.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& message : read.skipped) work.skipped.emplace_back(i, message);

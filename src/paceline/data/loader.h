@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/dataset.h"
+#include "paceline/data/host_batch.h"
 
 #include <cstdint>
 #include <functional>
@@ -12,21 +13,6 @@ namespace paceline::data {
 
 class Sampler;            // data/sampler.h
 class TransformPipeline;  // data/transforms/pipeline.h
-
-/// One rank's share of a batch in host memory. Pixels are float32, normalised, [count, 3, height,
-/// width]; in memory row by row of RGB triples (channels-last) or plane by plane, as the loader was
-/// asked.
-struct HostBatch {
-  std::shared_ptr<float> pixels;
-  std::shared_ptr<std::int64_t> labels;
-  std::vector<std::int64_t> indices;  ///< in the data set, for messages
-  std::int64_t count = 0;             ///< samples of this rank; may be 0 in an epoch's last batch
-  std::int64_t global_count = 0;      ///< samples of all ranks, as planned
-  std::int64_t first_position = 0;    ///< of this rank's first sample in the epoch's order
-  int height = 0;
-  int width = 0;
-  bool channels_last = true;
-};
 
 /// Gives `size_bytes` of memory aligned to 64 bytes; frees it with the last reference.
 using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes)>;
@@ -40,6 +26,12 @@ using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes
 /// ranks stay exact. Skipped samples are counted and named in LoaderCounts.
 enum class OnError { kFail, kSkip };
 
+/// The pipeline of training batches from number `first_batch` on, counted over all epochs.
+struct PipelineChange {
+  std::int64_t first_batch = 0;
+  const TransformPipeline* pipeline = nullptr;
+};
+
 struct LoaderOptions {
   std::uint64_t seed = 0;
   bool is_training = true;  ///< shuffled, without end; else one pass in file order
@@ -51,6 +43,9 @@ struct LoaderOptions {
   int num_threads = 1;
   int prefetch_batches = 2;  ///< ready or in work ahead of the consumer; more if they are tiny
   bool channels_last = true;
+  PixelForm pixel_form = PixelForm::kFloats;
+  /// In ascending order; images may change their size, as progressive resizing wants.
+  std::vector<PipelineChange> pipeline_changes = {};
   OnError on_error = OnError::kFail;
   HostAllocator allocator = {};  ///< empty: aligned heap memory
 };
@@ -109,7 +104,7 @@ class DataLoader {
 };
 
 /// The loader of this process: one pool of threads, which share each batch by samples. next() and
-/// seek() are for one thread at a time. The data set and the pipeline must outlive it. Throws
+/// seek() are for one thread at a time. The data set and the pipelines must outlive it. Throws
 /// ConfigError for options that make no sense.
 std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
                                              const TransformPipeline& pipeline,

@@ -20,10 +20,8 @@ std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOp
 
 }  // namespace
 
-SampleReader::SampleReader(const Dataset& dataset, const TransformPipeline& pipeline,
-                           const LoaderOptions& options)
+SampleReader::SampleReader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      pipeline_(pipeline),
       seed_(options.seed),
       on_error_(options.on_error),
       sampler_(sampler_of(dataset, options)) {}
@@ -32,28 +30,35 @@ std::int64_t SampleReader::places_per_epoch() const {
   return sampler_ ? sampler_->places_per_epoch() : dataset_.size();
 }
 
-void SampleReader::make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
-                        PixelSink sink) const {
+std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
+                                            const TransformPipeline& pipeline,
+                                            ReaderScratch& scratch, const ImageSink& sink) const {
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
   dataset_.get(index, scratch.sample);
   const double read = base::SystemClock().monotonic_s();
-  pipeline_.run(scratch.sample, {seed_, place.epoch, static_cast<std::uint64_t>(place.place)},
-                scratch.transform, sink);
+  const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
+  std::optional<EraseStep> erased;
+  if (const auto* const bytes = std::get_if<ByteSink>(&sink)) {
+    erased = pipeline.run(scratch.sample, key, scratch.transform, *bytes);
+  } else {
+    pipeline.run(scratch.sample, key, scratch.transform, std::get<PixelSink>(sink));
+  }
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
   scratch.times += {.read_s = read - start,
                     .decode_s = decode_s,
                     .transform_s = base::SystemClock().monotonic_s() - read - decode_s,
                     .samples = 1};
+  return erased;
 }
 
-ReadSample SampleReader::read(const SamplePlace& place, ReaderScratch& scratch,
-                              PixelSink sink) const {
+ReadSample SampleReader::read(const SamplePlace& place, const TransformPipeline& pipeline,
+                              ReaderScratch& scratch, const ImageSink& sink) const {
   ReadSample result;
   result.index = sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
   for (int bad_samples = 1;; ++bad_samples) {
     try {
-      make(result.index, place, scratch, sink);
+      result.erased = make(result.index, place, pipeline, scratch, sink);
       result.label = scratch.sample.label;
       return result;
     } catch (const base::DataError& error) {

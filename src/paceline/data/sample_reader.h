@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace paceline::data {
@@ -25,10 +27,14 @@ struct ReaderScratch {
   StageTimes times;  ///< of all samples so far, bad ones left out
 };
 
+/// Where an image goes, normalised or not.
+using ImageSink = std::variant<PixelSink, ByteSink>;
+
 /// The sample that was read for a place.
 struct ReadSample {
   std::int64_t index = 0;  ///< in the data set
   std::int64_t label = 0;
+  std::optional<EraseStep> erased;   ///< of bytes: still to be done
   std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
 };
 
@@ -36,23 +42,23 @@ struct ReadSample {
 /// Immutable; any number of threads may use it, each with a scratch of its own.
 class SampleReader {
  public:
-  /// The data set and the pipeline must outlive it. Uses of the options the seed, is_training, the
-  /// sampler and on_error.
-  SampleReader(const Dataset& dataset, const TransformPipeline& pipeline,
-               const LoaderOptions& options);
+  /// The data set must outlive it. Uses of the options the seed, is_training, the sampler and
+  /// on_error.
+  SampleReader(const Dataset& dataset, const LoaderOptions& options);
 
   std::int64_t places_per_epoch() const;
 
   /// Writes the pixels to `sink`. In evaluation a skipped sample leaves nothing there. Throws
   /// DataError by OnError's rules.
-  ReadSample read(const SamplePlace& place, ReaderScratch& scratch, PixelSink sink) const;
+  ReadSample read(const SamplePlace& place, const TransformPipeline& pipeline,
+                  ReaderScratch& scratch, const ImageSink& sink) const;
 
  private:
-  void make(std::int64_t index, const SamplePlace& place, ReaderScratch& scratch,
-            PixelSink sink) const;
+  std::optional<EraseStep> make(std::int64_t index, const SamplePlace& place,
+                                const TransformPipeline& pipeline, ReaderScratch& scratch,
+                                const ImageSink& sink) const;
 
   const Dataset& dataset_;
-  const TransformPipeline& pipeline_;
   std::uint64_t seed_;
   OnError on_error_;
   std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation

@@ -15,11 +15,14 @@ Batch wrap(std::unique_ptr<data::HostBatch> host) {
   const std::int64_t height = host->height;
   const std::int64_t width = host->width;
   const std::vector<std::int64_t> sizes{host->count, 3, height, width};
+  const bool is_bytes = host->form == data::PixelForm::kBytes;
   const std::vector<std::int64_t> strides =
-      host->channels_last ? std::vector<std::int64_t>{3 * height * width, 1, 3 * width, 3}
-                          : std::vector<std::int64_t>{3 * height * width, height * width, width, 1};
+      host->channels_last || is_bytes
+          ? std::vector<std::int64_t>{3 * height * width, 1, 3 * width, 3}
+          : std::vector<std::int64_t>{3 * height * width, height * width, width, 1};
   batch.inputs = at::from_blob(
-      host->pixels.get(), sizes, strides, [owner = host->pixels](void*) {}, at::kFloat);
+      host->pixels.get(), sizes, strides, [owner = host->pixels](void*) {},
+      is_bytes ? at::kByte : at::kFloat);
   batch.targets = at::from_blob(
       host->labels.get(), {host->count}, {1}, [owner = host->labels](void*) {}, at::kLong);
   return batch;

@@ -19,7 +19,8 @@ struct Batch {
   std::vector<std::int64_t> indices;  ///< in the data set, for messages; one per sample
 };
 
-/// Wraps the loader's memory as tensors without copying; the batch owns it.
+/// Wraps the loader's memory as tensors without copying; the batch owns it. Of a loader that gives
+/// bytes, inputs are uint8 (see ByteImages).
 Batch wrap(std::unique_ptr<data::HostBatch> host);
 
 /// Consecutive parts, at most `num_microbatches` and as many on each of the `world_size` ranks,

@@ -13,7 +13,8 @@ Batch BatchFeed::next() {
   Incoming incoming = ahead_ ? std::move(*ahead_) : fetch();
   ahead_.reset();
   std::vector<at::Tensor> tensors = incoming.transfer->take();
-  incoming.batch.inputs = std::move(tensors[0]);
+  incoming.batch.inputs =
+      incoming.bytes ? incoming.bytes->to_floats(tensors[0], tensors[2]) : std::move(tensors[0]);
   incoming.batch.targets = std::move(tensors[1]);
   latest_ = std::move(incoming.transfer);
   return std::move(incoming.batch);
@@ -24,10 +25,14 @@ void BatchFeed::prefetch() {
 }
 
 BatchFeed::Incoming BatchFeed::fetch() {
-  Batch batch = wrap(loader_.next());
-  std::vector<at::Tensor> host{std::move(batch.inputs), std::move(batch.targets)};
-  auto transfer = device_.start_transfer(std::move(host));
-  return {std::move(batch), std::move(transfer)};
+  auto loaded = loader_.next();
+  Incoming incoming;
+  if (loaded->form == data::PixelForm::kBytes) incoming.bytes.emplace(*loaded, device_);
+  incoming.batch = wrap(std::move(loaded));
+  std::vector<at::Tensor> host{std::move(incoming.batch.inputs), std::move(incoming.batch.targets)};
+  if (incoming.bytes) host.push_back(incoming.bytes->parameters());
+  incoming.transfer = device_.start_transfer(std::move(host));
+  return incoming;
 }
 
 }  // namespace paceline::train

@@ -3,14 +3,15 @@
 #include "paceline/data/loader.h"
 #include "paceline/tensor/device.h"
 #include "paceline/train/batch.h"
+#include "paceline/train/byte_images.h"
 
 #include <memory>
 #include <optional>
 
 namespace paceline::train {
 
-/// Brings a loader's batches to the device. The host memory of a batch goes back to the loader once
-/// the copy is done, and not before the next batch is asked for.
+/// Brings a loader's batches to the device, and makes floats there of bytes. The host memory of a
+/// batch goes back to the loader once the copy is done, and not before the next batch is asked for.
 class BatchFeed {
  public:
   /// Both must outlive the feed.
@@ -26,6 +27,7 @@ class BatchFeed {
  private:
   struct Incoming {
     Batch batch;
+    std::optional<ByteImages> bytes;  ///< if the inputs come so
     std::unique_ptr<tensor::Transfer> transfer;
   };
   Incoming fetch();

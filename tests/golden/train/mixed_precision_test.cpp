@@ -89,10 +89,10 @@ class WaveLoader final : public data::DataLoader {
     batch->channels_last = false;
     batch->indices.resize(kBatch);
     const std::int64_t num_pixels = kBatch * 3 * kSize * kSize;
-    batch->pixels = {new float[num_pixels], std::default_delete<float[]>()};
+    batch->pixels = std::shared_ptr<float>(new float[num_pixels], std::default_delete<float[]>());
     batch->labels = {new std::int64_t[kBatch], std::default_delete<std::int64_t[]>()};
     for (std::int64_t i = 0; i < num_pixels; ++i)
-      batch->pixels.get()[i] = wave(i, 3.0 + static_cast<double>(position_));
+      batch->floats()[i] = wave(i, 3.0 + static_cast<double>(position_));
     for (std::int64_t i = 0; i < kBatch; ++i) batch->labels.get()[i] = (i + position_) % kClasses;
     ++position_;
     return batch;

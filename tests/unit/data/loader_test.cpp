@@ -92,10 +92,10 @@ struct Content {
 void append(Content& content, const HostBatch& batch) {
   const auto count = static_cast<std::size_t>(batch.count);
   ASSERT_EQ(batch.indices.size(), count);
-  const std::size_t floats = count * 3 * kSide * kSide;
+  const float* const pixels = batch.floats();
   content.indices.insert(content.indices.end(), batch.indices.begin(), batch.indices.end());
   content.labels.insert(content.labels.end(), batch.labels.get(), batch.labels.get() + count);
-  content.pixels.insert(content.pixels.end(), batch.pixels.get(), batch.pixels.get() + floats);
+  content.pixels.insert(content.pixels.end(), pixels, pixels + count * 3 * kSide * kSide);
 }
 
 /// The next `num_batches` global batches, each joined from all ranks.
@@ -195,6 +195,57 @@ TEST(DataLoader, PlanarBatchesHoldTheSamePixels) {
       }
     }
   }
+}
+
+TEST(DataLoader, PipelinesChangeAtTheirBatchWhereverItStarts) {
+  const NumberedImages images(20);
+  const TransformPipeline small({RandomCropConfig{kSide / 2, 2}});
+  const TransformPipeline large = training_pipeline();
+  LoaderOptions options = training_options();
+  options.num_threads = 2;
+  const auto only_large = read_batches(images, options, 1, 6);
+  options.pipeline_changes = {{3, &large}};
+  const auto loader = make_data_loader(images, small, options);
+  for (const std::int64_t position : {0, 1, 2, 3, 4, 5, 2, 3}) {
+    loader->seek(position);
+    const auto batch = loader->next();
+    EXPECT_EQ(batch->height, position < 3 ? kSide / 2 : kSide) << position;
+    EXPECT_EQ(batch->indices, only_large[static_cast<std::size_t>(position)].indices);
+    if (position < 3) continue;
+    Content content;
+    append(content, *batch);
+    EXPECT_EQ(content, only_large[static_cast<std::size_t>(position)]) << position;
+  }
+}
+
+TEST(DataLoader, BytesBecomeTheSameFloats) {
+  const NumberedImages images(20);
+  const NormalizeConfig normalization{{0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}};
+  const TransformPipeline pipeline(
+      {RandomCropConfig{kSide, 2}, normalization, RandomErasingConfig{.p = 0.5}});
+  LoaderOptions options = training_options();
+  const auto floats = make_data_loader(images, pipeline, options)->next();
+  options.pixel_form = PixelForm::kBytes;
+  const auto bytes = make_data_loader(images, pipeline, options)->next();
+  EXPECT_EQ(bytes->indices, floats->indices);
+  ASSERT_EQ(bytes->erased.size(), 10u);
+  EXPECT_TRUE(floats->erased.empty());
+  const NormalizeTable table(bytes->normalization);
+  constexpr std::int64_t kImage = 3 * kSide * kSide;
+  int num_erased = 0;
+  for (std::int64_t image = 0; image < bytes->count; ++image) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < kImage; ++i) {
+      const auto byte = std::to_integer<std::uint8_t>(bytes->image(image)[i]);
+      values.push_back(table.value(static_cast<int>(i % 3), byte));
+    }
+    if (const auto& erased = bytes->erased[static_cast<std::size_t>(image)]) {
+      fill_box({values.data()}, {kSide, kSide}, erased->box, erased->value);
+      ++num_erased;
+    }
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), floats->floats() + image * kImage));
+  }
+  EXPECT_GT(num_erased, 0);
 }
 
 TEST(DataLoader, ContinuesAnywhereAsIfItHadNotStopped) {
@@ -355,7 +406,7 @@ TEST(DataLoader, LeavesBadEvaluationSamplesOut) {
       const auto from =
           whole[0].pixels.begin() + first->indices[i] * static_cast<std::ptrdiff_t>(floats);
       EXPECT_TRUE(std::equal(from, from + static_cast<std::ptrdiff_t>(floats),
-                             first->pixels.get() + i * floats));
+                             first->floats() + i * floats));
     }
     EXPECT_EQ(loader->next()->count, 9);
     EXPECT_EQ(loader->next(), nullptr);
@@ -415,7 +466,7 @@ TEST(DataLoader, ReusesItsMemory) {
   const auto kept = loader->next();
   loader.reset();
   EXPECT_EQ(kept->count, 10);
-  kept->pixels.get()[0] = 1;  // its memory outlives the loader
+  kept->floats()[0] = 1;  // its memory outlives the loader
 }
 
 TEST(DataLoader, ReadsNoFurtherAheadThanAsked) {

@@ -36,7 +36,8 @@ class HalfDamaged final : public Dataset {
 class SampleReaderTest : public ::testing::Test {
  protected:
   ReadSample read(const LoaderOptions& options, const SamplePlace& place) {
-    return SampleReader(dataset_, pipeline_, options).read(place, scratch_, {pixels_.data()});
+    return SampleReader(dataset_, options)
+        .read(place, pipeline_, scratch_, PixelSink{pixels_.data()});
   }
 
   HalfDamaged dataset_;
@@ -50,7 +51,7 @@ TEST_F(SampleReaderTest, ReadsWhatTheSamplerNames) {
   options.seed = 3;
   options.on_error = OnError::kSkip;
   const auto shuffle = make_sampler(ShuffleConfig{}, dataset_, 3);
-  EXPECT_EQ(SampleReader(dataset_, pipeline_, options).places_per_epoch(), 40);
+  EXPECT_EQ(SampleReader(dataset_, options).places_per_epoch(), 40);
   for (std::int64_t place = 0; place < 40; ++place) {
     const ReadSample got = read(options, {2, place});
     EXPECT_EQ(got.index % 2, 1);

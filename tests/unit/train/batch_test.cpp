@@ -20,7 +20,7 @@ std::unique_ptr<data::HostBatch> host_batch(std::int64_t count, bool channels_la
   host->channels_last = channels_last;
   const auto elements = static_cast<std::size_t>(count * 3 * 2 * 3);
   host->pixels = std::shared_ptr<float>(new float[elements], std::default_delete<float[]>());
-  std::iota(host->pixels.get(), host->pixels.get() + elements, 0.0f);
+  std::iota(host->floats(), host->floats() + elements, 0.0f);
   host->labels = std::shared_ptr<std::int64_t>(new std::int64_t[static_cast<std::size_t>(count)],
                                                std::default_delete<std::int64_t[]>());
   std::iota(host->labels.get(), host->labels.get() + count, 0);
@@ -43,7 +43,7 @@ TEST(Batch, WrapsBothMemoryOrders) {
 
 TEST(Batch, KeepsTheLoadersMemoryAlive) {
   auto host = host_batch(2, true);
-  const std::weak_ptr<float> memory = host->pixels;
+  const std::weak_ptr<void> memory = host->pixels;
   Batch batch = wrap(std::move(host));
   EXPECT_FALSE(memory.expired());
   batch = {};
