@@ -50,6 +50,22 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
   return part;
 }
 
+void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
+                              const config::StepLengths& lengths) {
+  const auto plan = registries.datasets.build(recipe.data.source);
+  const auto transforms = transforms_of(recipe.data, registries, *plan, data::Split::kTrain);
+  const int size = part.pipeline->output_size().height;
+  for (const SizeChange& change : size_changes(recipe.data.progressive_resizing, size, lengths)) {
+    const data::TransformPipeline* pipeline = part.pipeline.get();
+    if (change.size != size) {
+      part.smaller_pipelines.push_back(
+          std::make_unique<data::TransformPipeline>(with_size(transforms, change.size)));
+      pipeline = part.smaller_pipelines.back().get();
+    }
+    part.pipeline_changes.push_back({change.first_step, pipeline});
+  }
+}
+
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
   data::LoaderOptions options;
@@ -66,6 +82,7 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;
+  options.pipeline_changes = part.pipeline_changes;
   if (place.device != nullptr && place.device->is_queued()) {
     options.pixel_form = data::PixelForm::kBytes;
     options.allocator = [device = place.device](std::size_t size_bytes) {

@@ -8,6 +8,7 @@
 #include "paceline/tensor/device.h"
 
 #include <memory>
+#include <vector>
 
 namespace paceline::app {
 
@@ -15,6 +16,9 @@ namespace paceline::app {
 struct DataPart {
   std::unique_ptr<data::Dataset> dataset;
   std::unique_ptr<data::TransformPipeline> pipeline;
+  /// Of progressive resizing: the pipelines before that one, and when which is used.
+  std::vector<std::unique_ptr<data::TransformPipeline>> smaller_pipelines;
+  std::vector<data::PipelineChange> pipeline_changes;
   std::unique_ptr<data::DataLoader> loader;  ///< null until make_loader()
 };
 
@@ -34,6 +38,10 @@ std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registri
 /// ConfigError.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened = nullptr);
+
+/// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
+void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
+                              const config::StepLengths& lengths);
 
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place);

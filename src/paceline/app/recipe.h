@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/app/progressive_resizing.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/loader.h"
 #include "paceline/parallel/ddp_config.h"
@@ -36,6 +37,7 @@ struct DataSection {
   bool drop_last = false;
   config::Component sampler{"shuffle"};
   std::optional<int> image_size;
+  ProgressiveResizing progressive_resizing;
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
   std::optional<int> num_threads;
@@ -140,6 +142,8 @@ struct paceline::config::Schema<paceline::app::DataSection> {
           &Section::image_size, "image_size",
           "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
           AtLeast{1}),
+      field(&Section::progressive_resizing, "progressive_resizing",
+            "Small training images at first."),
       of_kind(
           "transform",
           component(

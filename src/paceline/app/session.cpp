@@ -50,6 +50,10 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   choose_kernels(recipe_, context.device);
   const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
                         context.num_threads, &context.device};
+  add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
+  for (const data::PipelineChange& change : train_part_.pipeline_changes)
+    notes_.push_back(fmt::format("from step {} on, training images of {} pixels",
+                                 change.first_batch, change.pipeline->output_size().height));
   make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
               data::Split::kTrain, place);
   make_loader(val_part_, recipe_, context_.registries, batches_.global_batch_size,

@@ -16,11 +16,13 @@ constexpr int kWarmUps = 3;
 
 }  // namespace
 
-StepRecording::StepRecording(std::unique_ptr<tensor::RecordedWork> work,
-                             std::int64_t samples_per_step, Queue queue)
-    : work_(std::move(work)), samples_per_step_(samples_per_step), queue_(std::move(queue)) {}
+StepRecording::StepRecording(MakeWork make_work, std::int64_t samples_per_step, Queue queue)
+    : make_work_(std::move(make_work)),
+      samples_per_step_(samples_per_step),
+      queue_(std::move(queue)) {}
 
 const std::vector<MicrobatchResult>& StepRecording::run(const Batch& batch) {
+  forget_other_sizes(batch);
   if (!fits(batch) || num_warm_ups_ < kWarmUps) {
     num_warm_ups_ += fits(batch) ? 1 : 0;
     direct_results_ = queue_(batch);
@@ -41,7 +43,19 @@ bool StepRecording::fits(const Batch& batch) const {
   return batch.global_size == samples_per_step_;
 }
 
+// As progressive resizing changes them, at the same step on all ranks.
+void StepRecording::forget_other_sizes(const Batch& batch) {
+  std::vector<std::int64_t> sizes = batch.inputs.sizes().slice(1).vec();
+  if (sizes == image_sizes_) return;
+  image_sizes_ = std::move(sizes);
+  num_warm_ups_ = 0;
+  inputs_.reset();
+  recorded_results_.clear();
+  work_.reset();
+}
+
 void StepRecording::record(const Batch& batch) {
+  work_ = make_work_();
   inputs_ = batch;
   inputs_->inputs = batch.inputs.clone();
   inputs_->targets = batch.targets.clone();

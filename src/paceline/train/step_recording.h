@@ -29,19 +29,24 @@ class StepRecording {
   /// Queues that work for a batch without waiting for the device.
   using Queue = std::function<std::vector<MicrobatchResult>(const Batch& batch)>;
 
-  /// `samples_per_step`: of the whole global batch. The first steps run by `queue` itself.
-  StepRecording(std::unique_ptr<tensor::RecordedWork> work, std::int64_t samples_per_step,
-                Queue queue);
+  using MakeWork = std::function<std::unique_ptr<tensor::RecordedWork>()>;
 
-  /// A smaller batch than the others runs by `queue`. The results are valid until the next call.
+  /// `samples_per_step`: of the whole global batch. The first steps run by `queue` itself.
+  StepRecording(MakeWork make_work, std::int64_t samples_per_step, Queue queue);
+
+  /// A smaller batch than the others runs by `queue`. When images get another size the recording is
+  /// given up and a new one made. The results are valid until the next call.
   /// Throws ConfigError when the device cannot record the work.
   const std::vector<MicrobatchResult>& run(const Batch& batch);
 
  private:
   bool fits(const Batch& batch) const;
+  void forget_other_sizes(const Batch& batch);
   void record(const Batch& batch);
 
+  MakeWork make_work_;
   std::unique_ptr<tensor::RecordedWork> work_;
+  std::vector<std::int64_t> image_sizes_;  ///< of the warm-up and the recording, without samples
   std::int64_t samples_per_step_;
   Queue queue_;
   int num_warm_ups_ = 0;

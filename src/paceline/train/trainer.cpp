@@ -241,12 +241,12 @@ void Trainer::compute_loss() {
 }
 
 void Trainer::start_recording() {
-  std::unique_ptr<tensor::RecordedWork> work = run_.device.make_recorded_work();
+  const auto make_work = [this] { return run_.device.make_recorded_work(); };
   const std::optional<std::string> obstacle =
-      work ? obstacle_to_recording(state_, engine_)
-           : std::optional(run_.device.describe() + " cannot record its work");
+      make_work() ? obstacle_to_recording(state_, engine_)
+                  : std::optional(run_.device.describe() + " cannot record its work");
   if (!obstacle) {
-    recording_.emplace(std::move(work), state_.clock.lengths.samples_per_step,
+    recording_.emplace(make_work, state_.clock.lengths.samples_per_step,
                        [this](const Batch& batch) { return queue_gradients(batch); });
   } else if (run_.is_main_rank()) {
     base::log_warning("train.compile: graph has no effect: {}", *obstacle);

@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::ThrowsMessage;
 
-Batch batch_of(double value, std::int64_t global_size = 4) {
+Batch batch_of(double value, std::int64_t global_size = 4, std::int64_t image_size = 3) {
   Batch batch;
-  batch.inputs = at::full({2, 3}, value, at::kDouble);
+  batch.inputs = at::full({2, image_size}, value, at::kDouble);
   batch.targets = at::zeros({2}, at::kLong);
   batch.size = 2;
   batch.global_size = global_size;
@@ -38,7 +38,8 @@ class StepRecordingTest : public ::testing::Test {
   QueuedDevice device_;
   std::vector<const void*> addresses_;  ///< that the queued work read from
   StepRecording recording_{
-      device_.make_recorded_work(), 4, [this](const Batch& batch) {
+      [this] { return device_.make_recorded_work(); }, 4,
+      [this](const Batch& batch) {
         addresses_.push_back(batch.inputs.const_data_ptr());
         return std::vector<MicrobatchResult>{{batch.inputs * 2, batch.inputs.sum()}};
       }};
@@ -64,6 +65,16 @@ TEST_F(StepRecordingTest, SmallerBatchesAreNoWarmUp) {
   EXPECT_TRUE(device_.calls.empty());
 }
 
+TEST_F(StepRecordingTest, ImagesOfAnotherSizeAreRecordedAnew) {
+  for (int step = 1; step <= 5; ++step) run(step);
+  for (int step = 6; step <= 11; ++step) {
+    const auto& results = recording_.run(batch_of(step, 4, /*image_size=*/5));
+    EXPECT_EQ(results.front().loss.item<double>(), 10.0 * step);
+  }
+  EXPECT_THAT(device_.calls,
+              ElementsAre("record", "replay", "replay", "record", "replay", "replay", "replay"));
+}
+
 class BrokenRecording final : public tensor::RecordedWork {
  public:
   void record(const std::function<void()>& /*work*/) override {
@@ -73,9 +84,11 @@ class BrokenRecording final : public tensor::RecordedWork {
 };
 
 TEST(StepRecording, WorkThatCannotBeRecordedEndsTheRunWithTheCure) {
-  StepRecording recording(std::make_unique<BrokenRecording>(), 4, [](const Batch& batch) {
-    return std::vector<MicrobatchResult>{{batch.inputs, batch.inputs.sum()}};
-  });
+  StepRecording recording(
+      [] { return std::make_unique<BrokenRecording>(); }, 4,
+      [](const Batch& batch) {
+        return std::vector<MicrobatchResult>{{batch.inputs, batch.inputs.sum()}};
+      });
   for (int step = 1; step <= 3; ++step) recording.run(batch_of(step));
   EXPECT_THAT([&] { recording.run(batch_of(4)); },
               ThrowsMessage<base::ConfigError>(

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "paceline/config/duration.h"
+#include "paceline/config/schema.h"
+#include "paceline/data/transforms/configs.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace paceline::app {
+
+/// Training on small images first (Howard, fast.ai 2018; Composer's ProgressiveResizing; FFCV's
+/// ramp), drawn at that size by the loader, which so gets faster too.
+struct ProgressiveResizing {
+  std::optional<int> start_size;
+  config::Duration begin{0.5, config::TimeUnit::kFraction};
+  config::Duration end{0.8, config::TimeUnit::kFraction};
+  int increment = 32;
+};
+
+/// From optimizer step `first_step` on, training images have `size` pixels a side.
+struct SizeChange {
+  std::int64_t first_step = 0;
+  int size = 0;
+};
+
+/// The sizes of a run, the first one from step 0 on: start_size until `begin`, then one `increment`
+/// more each time that the straight line from there to image_size at `end` allows. Empty when
+/// start_size is not set. Throws ConfigError for numbers that make no such line.
+std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int image_size,
+                                     const config::StepLengths& lengths);
+
+/// The same transforms for images of another size: random_resized_crop's is changed. Throws
+/// ConfigError unless there is one, and nothing else that gives images a size.
+std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> transforms,
+                                             int size);
+
+}  // namespace paceline::app
+
+template <>
+struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
+  using Config = app::ProgressiveResizing;
+  static constexpr std::string_view name = "progressive_resizing";
+  static constexpr std::string_view summary =
+      "Small training images at first, which are faster to make and to train on.";
+  static constexpr std::string_view paper =
+      "Howard, Training Imagenet in 3 hours for $25, fast.ai 2018";
+  static constexpr auto fields =
+      std::tuple{field(&Config::start_size, "start_size",
+                       "Side in pixels at the start; null: no resizing.", AtLeast{1}),
+                 field(&Config::begin, "begin", "When the images begin to grow."),
+                 field(&Config::end, "end", "When they have reached data.image_size."),
+                 field(&Config::increment, "increment", "By how many pixels they grow at a time.",
+                       AtLeast{1})};
+};
