@@ -6,6 +6,8 @@
 #include "paceline/base/hash.h"
 #include "paceline/data/archive_reader.h"
 #include "paceline/data/pickle.h"
+#include "paceline/data/planes.h"
+#include "paceline/data/prefetch.h"
 
 #include <algorithm>
 #include <map>
@@ -285,16 +287,13 @@ const std::uint8_t* Cifar::planes(std::int64_t index) const {
 void Cifar::get(std::int64_t index, StoredSample& sample) const {
   const std::uint8_t* const red = planes(index);
   sample.bytes.resize(static_cast<std::size_t>(kImageBytes));
-  std::uint8_t* out = sample.bytes.data();
-  for (std::int64_t i = 0; i < kPlaneBytes; ++i) {
-    *out++ = red[i];
-    *out++ = red[i + kPlaneBytes];
-    *out++ = red[i + 2 * kPlaneBytes];
-  }
+  interleave_planes(red, kPlaneBytes, kPlaneBytes, sample.bytes.data());
   sample.width = kSide;
   sample.height = kSide;
   sample.label = label(index);
 }
+
+void Cifar::touch(std::int64_t index) const { prefetch_bytes(planes(index), kImageBytes); }
 
 std::string Cifar::describe(std::int64_t index) const {
   auto part = parts_.begin();

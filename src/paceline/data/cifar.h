@@ -29,6 +29,7 @@ class Cifar final : public Dataset {
     return labels_[static_cast<std::size_t>(index)];
   }
   void get(std::int64_t index, StoredSample& sample) const override;
+  void touch(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override;
 

@@ -34,6 +34,8 @@ class Dataset {
   virtual std::int64_t label(std::int64_t index) const = 0;
   /// Reads sample `index` into `sample`. Throws DataError that names the file.
   virtual void get(std::int64_t index, StoredSample& sample) const = 0;
+  /// A hint that get(index) comes next but one, for data in memory.
+  virtual void touch(std::int64_t /*index*/) const {}
   /// What tells sample `index` from the others of its class, and is the same in every format that
   /// keeps names: the path of its file below the class's folder. Else its number.
   virtual std::string name(std::int64_t index) const { return std::to_string(index); }

@@ -94,10 +94,14 @@ class ThreadedLoader final : public DataLoader {
   // These are called without.
   void run_thread();
   void read_samples(const Claim& claim, ReaderScratch& scratch);
+  SamplePlace place_of(const BatchInWork& work, std::int64_t i) const {
+    return {static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
+  }
   void read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch);
   std::unique_ptr<HostBatch> make_batch(const BatchInWork& work) const;
   const TransformPipeline& pipeline_of(std::int64_t position) const;
 
+  const Dataset& dataset_;
   const TransformPipeline& first_pipeline_;
   const LoaderOptions options_;
   const SampleReader reader_;
@@ -136,7 +140,8 @@ std::int64_t tiny_batches_ahead(std::int64_t count, std::size_t pixel_bytes) {
 
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
                                const LoaderOptions& options)
-    : first_pipeline_(pipeline),
+    : dataset_(dataset),
+      first_pipeline_(pipeline),
       options_(options),
       reader_(dataset, options),
       plan_(reader_.places_per_epoch(), options.global_batch_size,
@@ -324,8 +329,13 @@ void ThreadedLoader::run_thread() {
 
 void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
+  // Of the whole claim before the first sample: so the processor works at several at once.
+  for (std::int64_t i = claim.begin; i < claim.end; ++i) {
+    work.batch->indices[static_cast<std::size_t>(i)] = reader_.index_at(place_of(work, i));
+  }
   for (std::int64_t i = claim.begin; i < claim.end && !work.abandoned; ++i) {
     try {
+      if (i + 1 < claim.end) dataset_.touch(work.batch->indices[static_cast<std::size_t>(i + 1)]);
       read_sample(work, i, scratch);
     } catch (...) {
       // All samples before this one are claimed, so the first error of the batch is found whatever
@@ -345,8 +355,8 @@ void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
 void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch) {
   HostBatch& batch = *work.batch;
   const auto which = static_cast<std::size_t>(i);
-  const SamplePlace place{static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
-  const ReadSample read = reader_.read(place, work.pipeline, scratch, sink_of(batch, i));
+  const ReadSample read = reader_.read(batch.indices[which], place_of(work, i), work.pipeline,
+                                       scratch, sink_of(batch, i));
   batch.labels.get()[i] = read.label;
   batch.indices[which] = read.index;
   if (!batch.erased.empty()) batch.erased[which] = read.erased;

@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/data/codec/limits.h"
+#include "paceline/data/planes.h"
+#include "paceline/data/prefetch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -49,12 +51,11 @@ void RawDataset::get(std::int64_t index, StoredSample& sample) const {
     std::memcpy(target, source, 3 * pixels);
     return;
   }
-  const std::size_t plane = images_.layout == RawLayout::kGray ? 0 : pixels;
-  for (std::size_t i = 0; i < pixels; ++i) {
-    for (std::size_t channel = 0; channel < 3; ++channel) {
-      target[3 * i + channel] = source[channel * plane + i];
-    }
-  }
+  interleave_planes(source, images_.layout == RawLayout::kGray ? 0 : pixels, pixels, target);
+}
+
+void RawDataset::touch(std::int64_t index) const {
+  prefetch_bytes(image(index), images_.image_bytes());
 }
 
 std::string RawDataset::describe(std::int64_t index) const {

@@ -31,8 +31,10 @@ std::uint64_t SampleOrder::permute_cell(std::uint64_t cell) const {
       const base::Philox::Block words = draws.block(which);
       return ((std::uint64_t{words[0]} << 32) | words[1]) % bound;
     };
-    row = (row + draw(round, column, rows_)) % rows_;
-    column = (column + draw(round + 1, row, columns_)) % columns_;
+    row += draw(round, column, rows_);
+    if (row >= rows_) row -= rows_;
+    column += draw(round + 1, row, columns_);
+    if (column >= columns_) column -= columns_;
   }
   return row * columns_ + column;
 }

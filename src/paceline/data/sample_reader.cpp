@@ -52,10 +52,11 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   return erased;
 }
 
-ReadSample SampleReader::read(const SamplePlace& place, const TransformPipeline& pipeline,
-                              ReaderScratch& scratch, const ImageSink& sink) const {
+ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
+                              const TransformPipeline& pipeline, ReaderScratch& scratch,
+                              const ImageSink& sink) const {
   ReadSample result;
-  result.index = sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
+  result.index = index;
   for (int bad_samples = 1;; ++bad_samples) {
     try {
       result.erased = make(result.index, place, pipeline, scratch, sink);

@@ -48,9 +48,13 @@ class SampleReader {
 
   std::int64_t places_per_epoch() const;
 
-  /// Writes the pixels to `sink`. In evaluation a skipped sample leaves nothing there. Throws
-  /// DataError by OnError's rules.
-  ReadSample read(const SamplePlace& place, const TransformPipeline& pipeline,
+  std::int64_t index_at(const SamplePlace& place) const {
+    return sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
+  }
+
+  /// Writes the pixels of sample `index`, which is index_at(place), to `sink`. In evaluation a
+  /// skipped sample leaves nothing there. Throws DataError by OnError's rules.
+  ReadSample read(std::int64_t index, const SamplePlace& place, const TransformPipeline& pipeline,
                   ReaderScratch& scratch, const ImageSink& sink) const;
 
  private:

@@ -36,8 +36,9 @@ class HalfDamaged final : public Dataset {
 class SampleReaderTest : public ::testing::Test {
  protected:
   ReadSample read(const LoaderOptions& options, const SamplePlace& place) {
-    return SampleReader(dataset_, options)
-        .read(place, pipeline_, scratch_, PixelSink{pixels_.data()});
+    const SampleReader reader(dataset_, options);
+    return reader.read(reader.index_at(place), place, pipeline_, scratch_,
+                       PixelSink{pixels_.data()});
   }
 
   HalfDamaged dataset_;

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <variant>
 
+#include <hwy/highway.h>
+
 namespace paceline::data {
 namespace {
 
@@ -22,14 +24,24 @@ Box covered(ImageSize size, const Box& box) {
           std::clamp(box.right(), left, size.width) - left};
 }
 
+/// The pixels of a row from the last to the first.
+void copy_flipped(const std::uint8_t* source, std::ptrdiff_t count, std::uint8_t* target) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::Full128<std::uint8_t> lanes;
+  alignas(16) static constexpr std::uint8_t kReversed[16] = {12, 13, 14, 9, 10, 11, 6, 7,
+                                                             8,  3,  4,  5, 0,  1,  2, 15};
+  constexpr std::ptrdiff_t kPixels = 5;  // in the first 15 bytes; the last one is written over
+  std::ptrdiff_t x = 0;
+  for (; x + kPixels < count; x += kPixels) {
+    const auto pixels = hn::LoadU(lanes, source + 3 * (count - kPixels - x));
+    hn::StoreU(hn::TableLookupBytes(pixels, hn::Load(lanes, kReversed)), lanes, target + 3 * x);
+  }
+  for (; x < count; ++x) std::memcpy(target + 3 * x, source + 3 * (count - 1 - x), 3);
+}
+
 void copy_row(const std::uint8_t* source, int count, bool flipped, std::uint8_t* target) {
-  if (!flipped) {
-    std::memcpy(target, source, std::size_t{3} * static_cast<std::size_t>(count));
-    return;
-  }
-  for (std::ptrdiff_t x = 0; x < count; ++x) {
-    std::memcpy(target + 3 * x, source + 3 * (count - 1 - x), 3);
-  }
+  if (flipped) return copy_flipped(source, count, target);
+  std::memcpy(target, source, std::size_t{3} * static_cast<std::size_t>(count));
 }
 
 /// Room for an image of this size with padded rows; its old content is lost.
