@@ -1,26 +1,39 @@
-// Images a second of the loader: loader_rate FOLDER BATCHES
+// Images a second of the loader: loader_rate FOLDER BATCHES [augment] [bytes] [floats] [threads=N]
 //
-// FOLDER is an image folder or a packed data set. RandomResizedCrop 224, flip, normalise; one
-// thread. Prints {"images_per_s": ..., "images_per_cpu_s": ...}.
+// FOLDER is an image folder, a packed data set (RandomResizedCrop 224, flip, normalise; `augment`:
+// ColorJitter and RandAugment before it) or CIFAR-10 (pad, crop, flip, normalise). One thread
+// unless said; `bytes`: without normalisation. Prints {"images_per_s": ..., "images_per_cpu_s":
+// ...}.
 
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset_name.h"
 #include "paceline/data/loader.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/transforms/presets.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace pl = paceline::data;
 
 namespace {
 
-constexpr int kBatchSize = 32;
 constexpr int kWarmUpBatches = 2;
+
+/// What is loaded, and how.
+struct Work {
+  std::unique_ptr<pl::Dataset> dataset;
+  std::vector<pl::TransformConfig> transforms;
+  pl::LoaderOptions options{.seed = 1, .num_threads = 1};
+};
 
 double cpu_seconds() {
   timespec time{};
@@ -28,24 +41,52 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-std::unique_ptr<pl::Dataset> open(const char* folder) {
-  if (pl::dataset_name(folder) == "packed")
-    return pl::open(pl::PackedConfig{.path = folder}, pl::Split::kTrain);
-  return pl::open(pl::ImageFolderConfig{.path = folder}, pl::Split::kTrain);
+Work work_on(const std::string& folder, bool augments) {
+  Work work;
+  const std::string name = pl::dataset_name(folder);
+  if (name == "cifar10") {
+    work.dataset = pl::open(pl::Cifar10Config{.path = folder}, pl::Split::kTrain);
+    work.transforms = pl::cifar_train();
+    work.options.global_batch_size = 512;
+    return work;
+  }
+  work.dataset = name == "packed"
+                     ? pl::open(pl::PackedConfig{.path = folder}, pl::Split::kTrain)
+                     : pl::open(pl::ImageFolderConfig{.path = folder}, pl::Split::kTrain);
+  work.transforms = {pl::RandomResizedCropConfig{.size = 224}, pl::RandomHorizontalFlipConfig{}};
+  if (augments) {
+    work.transforms.emplace_back(
+        pl::ColorJitterConfig{.brightness = 0.4, .contrast = 0.4, .saturation = 0.4, .hue = 0.1});
+    work.transforms.emplace_back(pl::RandAugmentConfig{});
+  }
+  work.transforms.emplace_back(pl::NormalizeConfig{});
+  work.options.global_batch_size = 32;
+  return work;
 }
 
-void measure(const char* folder, int batches) {
-  const auto dataset = open(folder);
-  const pl::TransformPipeline pipeline({pl::RandomResizedCropConfig{.size = 224},
-                                        pl::RandomHorizontalFlipConfig{}, pl::NormalizeConfig{}});
-  const auto loader = pl::make_data_loader(
-      *dataset, pipeline, {.seed = 1, .global_batch_size = kBatchSize, .num_threads = 1});
+Work parse(const std::vector<std::string>& arguments) {
+  const auto has = [&](const char* option) {
+    return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
+  };
+  Work work = work_on(arguments.at(0), has("augment"));
+  if (has("bytes")) work.options.pixel_form = pl::PixelForm::kBytes;
+  constexpr std::string_view kThreads = "threads=";
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with(kThreads))
+      work.options.num_threads = std::stoi(argument.substr(kThreads.size()));
+  }
+  return work;
+}
+
+void measure(const Work& work, int batches) {
+  const pl::TransformPipeline pipeline(work.transforms);
+  const auto loader = pl::make_data_loader(*work.dataset, pipeline, work.options);
   for (int i = 0; i < kWarmUpBatches; ++i) loader->next();
   const auto begin = std::chrono::steady_clock::now();
   const double cpu_begin = cpu_seconds();
-  for (int i = 0; i < batches; ++i) loader->next();
+  double images = 0;
+  for (int i = 0; i < batches; ++i) images += static_cast<double>(loader->next()->count);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  const double images = kBatchSize * batches;
   std::printf("{\"images_per_s\": %.2f, \"images_per_cpu_s\": %.2f}\n", images / elapsed.count(),
               images / (cpu_seconds() - cpu_begin));
 }
@@ -53,11 +94,12 @@ void measure(const char* folder, int batches) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: loader_rate FOLDER BATCHES\n");
+  if (argc < 3) {
+    std::fprintf(stderr,
+                 "usage: loader_rate FOLDER BATCHES [augment] [bytes] [floats] [threads=N]\n");
     return 2;
   }
-  measure(argv[1], std::atoi(argv[2]));
+  measure(parse({argv + 1, argv + argc}), std::atoi(argv[2]));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

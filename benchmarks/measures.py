@@ -1,125 +1,17 @@
 """What is measured: each Measure makes its contenders, functions that do the work once and return a figure."""
 
 import concurrent.futures
-import dataclasses
 import json
 import os
-import pathlib
 import resource
 import shutil
-import socket
 import statistics
-import subprocess
-import tempfile
 import time
 import traceback
-from typing import Callable
 
 import hidden_communication
-
-PEERS = pathlib.Path(__file__).resolve().parent / "peers"
-TIMEOUT_S = 900
-ALLOCATOR = "libtcmalloc_minimal.so.4"
-
-
-@dataclasses.dataclass
-class Measure:
-    name: str
-    title: str
-    unit: str
-    must: str
-    goal: str
-    own: Callable
-    peer: Callable
-
-    def contenders(self, workspace):
-        """Name to function; the peer only where its Python is there."""
-        found = {"own": lambda: self.own(workspace)}
-        if workspace.peer_python:
-            found["peer"] = lambda: self.peer(workspace)
-        return found
-
-
-class Workspace:
-    """A scratch folder with the data that both contenders read."""
-
-    def __init__(self, build, peer_python):
-        self.build = build.resolve()
-        self.peer_python = peer_python
-        self.figures = {}
-
-    def __enter__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="paceline-bench-"))
-        self.paceline("data", "synth", self.folder / "shapes", "--classes", "10", "--train-per-class", "64",
-                      "--val-per-class", "2")
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder)
-
-    def environment(self, threads):
-        return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
-
-    def output(self, command, threads, extra_environment=None):
-        """Runs a command to its end and returns what it prints; shows its errors if it fails."""
-        environment = self.environment(threads) | (extra_environment or {})
-        result = subprocess.run(list(map(str, command)), env=environment, timeout=TIMEOUT_S,
-                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if result.returncode != 0:
-            raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
-        return result.stdout
-
-    def once(self, work, figure, run):
-        """One of the figures of a run that gives several; each is handed out once before work runs again."""
-        figures = self.figures.setdefault(work, {})
-        if figure not in figures:
-            figures.update(run())
-        return figures.pop(figure)
-
-    def paceline(self, *arguments, threads=2):
-        return self.output([self.build / "bin" / "paceline", *map(str, arguments)], threads)
-
-    def program(self, name, *arguments, threads=1, ranks=1):
-        """Runs a program of the benchmarks; returns the JSON of its last line."""
-        launch = [self.build / "bin" / "paceline", "launch", "--nproc", ranks, "--"] if ranks > 1 else []
-        return last_json(self.output([*launch, self.build / "bin" / name, *arguments], threads))
-
-    def peer(self, script, *arguments, threads=2, ranks=1):
-        """Runs a peer script with the allocator that paceline's ranks have; returns the JSON of its last line."""
-        python = [str(self.peer_python)]
-        if ranks > 1:
-            python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
-        return last_json(self.output([*python, PEERS / script, *arguments], threads, {"LD_PRELOAD": ALLOCATOR}))
-
-    def write_recipe(self, text):
-        path = self.folder / "recipe.yaml"
-        path.write_text(text.replace("DATA", str(self.folder / "shapes")))
-        return path
-
-    def train(self, recipe, *overrides, ranks=1, threads=2, run="run"):
-        """Trains; returns the lines of metrics.jsonl that are steps."""
-        directory = self.folder / run
-        shutil.rmtree(directory, ignore_errors=True)
-        self.paceline("train", self.write_recipe(recipe), *overrides, "--run-dir", directory, "--nproc", ranks,
-                      threads=threads)
-        return steps_of(directory)
-
-
-def last_json(output):
-    """The JSON of the last line that ends with an object, which a rank's number may precede."""
-    return json.loads([line[line.index("{"):] for line in output.splitlines() if line.endswith("}")][-1])
-
-
-def steps_of(directory):
-    """The lines of a run's metrics.jsonl that are steps."""
-    lines = map(json.loads, (directory / "metrics.jsonl").read_text().splitlines())
-    return [line for line in lines if "train/loss" in line]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+import loader_measures
+from workspace import Measure, steps_of
 
 
 def step_ms(steps, skip):
@@ -205,49 +97,6 @@ def own_added_by_trainer(workspace):
     bare = workspace.program("trainer_overhead", workspace.write_recipe(LAUNCH_BOUND), runs, 15, 600)["bare_ms"]
     return statistics.median(step_ms(steps_of(runs / str(number)), skip=100) - statistics.mean(around)
                              for number, around in enumerate(zip(bare, bare[1:])))
-
-
-# The loader: one core, JPEG files of the size and compression of ImageNet's. PACELINE_PHOTOS names an image folder of
-# real ones.
-
-LOADER_BATCHES = 16
-
-
-def real_size_images(workspace):
-    if "PACELINE_PHOTOS" in os.environ:
-        return pathlib.Path(os.environ["PACELINE_PHOTOS"])
-    folder = workspace.folder / "photos"
-    if not folder.exists():
-        workspace.paceline("data", "synth", folder, "--classes", "4", "--train-per-class", "160", "--val-per-class",
-                           "1", "--min-size", "375", "--max-size", "500", "--quality", "97")
-    return folder
-
-
-def on_one_core(work):
-    """Runs work, and the processes it starts, on the first core."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        return work()
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-def packed_images(workspace, mode):
-    folder = workspace.folder / f"photos-{mode}"
-    if not folder.exists():
-        workspace.paceline("data", "pack", real_size_images(workspace), "-o", folder, "--mode", mode, "--split", "train")
-    return folder
-
-
-def own_loader(workspace, mode=None):
-    folder = packed_images(workspace, mode) if mode else real_size_images(workspace)
-    return on_one_core(lambda: workspace.program("loader_rate", folder, LOADER_BATCHES)["images_per_s"])
-
-
-def peer_loader(workspace):
-    folder = real_size_images(workspace)
-    return on_one_core(lambda: workspace.peer("loader.py", folder, LOADER_BATCHES, threads=1)["images_per_s"])
 
 
 # Compute-bound: channels-last float32, two threads.
@@ -412,12 +261,7 @@ MEASURES = [
     *[Measure(f"{strategy}_alone", f"{strategy} on one rank, the launch-bound step (peer: strategy none)", "ms", "≤ 1.03",
               "≤ 1.01", lambda w, strategy=strategy: own_wrapped(w, strategy), own_launch_bound)
       for strategy in ("ddp", "fsdp")],
-    *[Measure(name, f"loader on one core, RandomResizedCrop 224 + flip + normalise, {what}", "img/s", must, goal,
-              lambda w, mode=mode: own_loader(w, mode), peer_loader)
-      for name, mode, what, must, goal in (
-          ("loader", None, "JPEGs of 110 kB", "≥ 2.5", "≥ 3.5"),
-          ("loader_indexed", "indexed", "the same packed with an index", "≥ 3.5", "≥ 4.5"),
-          ("loader_coefficients", "coefficients", "the same packed as coefficients", "≥ 7", "≥ 10"))],
+    *loader_measures.MEASURES,
     Measure("checkpoint_stall", "what a step waits for a checkpoint of 1.06 GB (peer: torch.save)", "ms", "≤ 0.2",
             "≤ 0.05", lambda w: own_checkpoint_ms(w, "stall"), lambda w: peer_checkpoint_ms(w, "save")),
     Measure("checkpoint_write", "writing it (peer: write and fsync of as many bytes)", "GB/s", "≥ 0.8", "≥ 0.95",

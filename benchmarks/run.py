@@ -16,6 +16,7 @@ import statistics
 import sys
 
 import measures
+from workspace import Workspace
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -79,7 +80,7 @@ def main():
     peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python" if options.peers else None
 
     rows = []
-    with measures.Workspace(options.build, peer_python) as workspace:
+    with Workspace(options.build, peer_python) as workspace:
         for measure in measures.MEASURES:
             if options.names and measure.name not in options.names:
                 continue

@@ -1,0 +1,116 @@
+"""A measure, and the scratch folder in which its contenders run."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+from typing import Callable
+
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+TIMEOUT_S = 900
+ALLOCATOR = "libtcmalloc_minimal.so.4"
+
+
+@dataclasses.dataclass
+class Measure:
+    name: str
+    title: str
+    unit: str
+    must: str
+    goal: str
+    own: Callable
+    peer: Callable
+    needs: str = ""  # an environment variable that names what the peer needs beside the peers' Python
+
+    def contenders(self, workspace):
+        """Name to function; the peer only where its Python is there."""
+        found = {"own": lambda: self.own(workspace)}
+        if workspace.peer_python and (not self.needs or self.needs in os.environ):
+            found["peer"] = lambda: self.peer(workspace)
+        return found
+
+
+class Workspace:
+    """A scratch folder with the data that both contenders read."""
+
+    def __init__(self, build, peer_python):
+        self.build = build.resolve()
+        self.peer_python = peer_python
+        self.figures = {}
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="paceline-bench-"))
+        self.paceline("data", "synth", self.folder / "shapes", "--classes", "10", "--train-per-class", "64",
+                      "--val-per-class", "2")
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def environment(self, threads):
+        return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
+
+    def output(self, command, threads, extra_environment=None):
+        """Runs a command to its end and returns what it prints; shows its errors if it fails."""
+        environment = self.environment(threads) | (extra_environment or {})
+        result = subprocess.run(list(map(str, command)), env=environment, timeout=TIMEOUT_S,
+                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if result.returncode != 0:
+            raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
+        return result.stdout
+
+    def once(self, work, figure, run):
+        """One of the figures of a run that gives several; each is handed out once before work runs again."""
+        figures = self.figures.setdefault(work, {})
+        if figure not in figures:
+            figures.update(run())
+        return figures.pop(figure)
+
+    def paceline(self, *arguments, threads=2):
+        return self.output([self.build / "bin" / "paceline", *map(str, arguments)], threads)
+
+    def program(self, name, *arguments, threads=1, ranks=1):
+        """Runs a program of the benchmarks; returns the JSON of its last line."""
+        launch = [self.build / "bin" / "paceline", "launch", "--nproc", ranks, "--"] if ranks > 1 else []
+        return last_json(self.output([*launch, self.build / "bin" / name, *arguments], threads))
+
+    def peer(self, script, *arguments, threads=2, ranks=1):
+        """Runs a peer script with the allocator that paceline's ranks have; returns the JSON of its last line."""
+        python = [str(self.peer_python)]
+        if ranks > 1:
+            python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
+        return last_json(self.output([*python, PEERS / script, *arguments], threads, {"LD_PRELOAD": ALLOCATOR}))
+
+    def write_recipe(self, text):
+        path = self.folder / "recipe.yaml"
+        path.write_text(text.replace("DATA", str(self.folder / "shapes")))
+        return path
+
+    def train(self, recipe, *overrides, ranks=1, threads=2, run="run"):
+        """Trains; returns the lines of metrics.jsonl that are steps."""
+        directory = self.folder / run
+        shutil.rmtree(directory, ignore_errors=True)
+        self.paceline("train", self.write_recipe(recipe), *overrides, "--run-dir", directory, "--nproc", ranks,
+                      threads=threads)
+        return steps_of(directory)
+
+
+def last_json(output):
+    """The JSON of the last line that ends with an object, which a rank's number may precede."""
+    return json.loads([line[line.index("{"):] for line in output.splitlines() if line.endswith("}")][-1])
+
+
+def steps_of(directory):
+    """The lines of a run's metrics.jsonl that are steps."""
+    lines = map(json.loads, (directory / "metrics.jsonl").read_text().splitlines())
+    return [line for line in lines if "train/loss" in line]
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
