@@ -20,8 +20,8 @@ def photos(workspace):
         return pathlib.Path(os.environ["PACELINE_PHOTOS"])
     folder = workspace.folder / "photos"
     if not folder.exists():
-        workspace.paceline("data", "synth", folder, "--classes", "4", "--train-per-class", "160", "--val-per-class",
-                           "1", "--min-size", "375", "--max-size", "500", "--quality", "97")
+        workspace.paceline("data", "synth", folder, "--like", "imagenet", "--classes", "4", "--train-per-class", "160",
+                           "--val-per-class", "1")
     return folder
 
 

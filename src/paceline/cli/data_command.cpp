@@ -54,6 +54,7 @@ int run_data(const std::vector<std::string>& arguments) {
 int run_data_synth(const std::vector<std::string>& arguments) {
   data::SynthOptions options;
   int num_threads = 0;
+  std::string like;
   CLI::App app("Write a JPEG image folder of textured shapes, the same for the same options.",
                "data synth");
   app.add_option("path", options.path, "The folder to write; must be absent or empty")->required();
@@ -62,12 +63,24 @@ int run_data_synth(const std::vector<std::string>& arguments) {
       ->capture_default_str();
   app.add_option("--val-per-class", options.val_per_class, "Validation images per class")
       ->capture_default_str();
-  app.add_option("--min-size", options.min_size, "Shortest side in pixels")->capture_default_str();
-  app.add_option("--max-size", options.max_size, "Longest side in pixels")->capture_default_str();
-  app.add_option("--quality", options.quality, "JPEG quality")->capture_default_str();
+  auto* const likeness = app.add_option("--like", like,
+                                        "imagenet: under noise that makes files with the sizes, "
+                                        "bytes and coefficients of ImageNet's, "
+                                        "110 kB on average, for measuring");
+  likeness->check(CLI::IsMember({"imagenet"}));
+  app.add_option("--min-size", options.min_size, "Shortest side in pixels")
+      ->capture_default_str()
+      ->excludes(likeness);
+  app.add_option("--max-size", options.max_size, "Longest side in pixels")
+      ->capture_default_str()
+      ->excludes(likeness);
+  app.add_option("--quality", options.quality, "JPEG quality")
+      ->capture_default_str()
+      ->excludes(likeness);
   app.add_option("--seed", options.seed, "The images are a function of it")->capture_default_str();
   app.add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
   if (!parse_arguments(app, arguments)) return 0;
+  if (!like.empty()) options.kind = data::SynthKind::kImagenet;
   bool is_new = false;
   {
     WorkProgress progress("images");

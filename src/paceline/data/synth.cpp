@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/synth_photo.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -23,6 +24,13 @@ constexpr const char* kMarkerName = "paceline-synth.txt";
 constexpr int kPictureVersion = 1;
 
 std::string marker_text(const SynthOptions& options) {
+  if (options.kind == SynthKind::kImagenet) {
+    return fmt::format(
+        "paceline data synth --like imagenet, pictures version {}\nclasses={} train_per_class={} "
+        "val_per_class={} seed={}\n",
+        kPictureVersion, options.classes, options.train_per_class, options.val_per_class,
+        options.seed);
+  }
   return fmt::format(
       "paceline data synth, pictures version {}\nclasses={} train_per_class={} val_per_class={} "
       "min_size={} max_size={} quality={} seed={}\n",
@@ -67,6 +75,35 @@ bool is_complete(const SynthOptions& options) {
                   options.path, found, marker_text(options)));
 }
 
+/// A picture and how it is to be compressed.
+struct SynthFile {
+  Image image;
+  JpegSampling sampling = JpegSampling::k420;
+  int quality = 0;
+};
+
+SynthFile make_file(const SynthOptions& options, int class_index, std::int64_t index) {
+  if (options.kind == SynthKind::kShapes)
+    return {synthesize_image(options, class_index, index), JpegSampling::k420, options.quality};
+  const std::int64_t number = index * options.classes + class_index;
+  const PhotoPlan plan = plan_photo(options.seed, number);
+  return {synthesize_photo(plan, class_index, options.seed, number), plan.sampling, plan.quality};
+}
+
+int turbojpeg_sampling(JpegSampling sampling) {
+  switch (sampling) {
+    case JpegSampling::k444:
+      return TJSAMP_444;
+    case JpegSampling::k422:
+      return TJSAMP_422;
+    case JpegSampling::k420:
+      return TJSAMP_420;
+    case JpegSampling::kGrey:
+      return TJSAMP_GRAY;
+  }
+  throw base::InternalError("a sampling of no kind");
+}
+
 /// A libjpeg-turbo compressor and its output buffer, reused from file to file.
 class JpegWriter {
  public:
@@ -80,9 +117,11 @@ class JpegWriter {
     tjDestroy(handle_);
   }
 
-  void write(const Image& image, int quality, const fs::path& path) {
+  void write(const SynthFile& made, const fs::path& path) {
+    const Image& image = made.image;
     if (tjCompress2(handle_, image.pixels.data(), image.width, 0, image.height, TJPF_RGB, &buffer_,
-                    &size_, TJSAMP_420, quality, TJFLAG_ACCURATEDCT) != 0) {
+                    &size_, turbojpeg_sampling(made.sampling), made.quality,
+                    TJFLAG_ACCURATEDCT) != 0) {
       throw base::DataError(
           fmt::format("{}: cannot compress: {}", path.string(), tjGetErrorStr2(handle_)));
     }
@@ -116,7 +155,7 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
       const int class_index = static_cast<int>(i / per_class);
       const std::int64_t index = i % per_class;
       const char* split = index < options.train_per_class ? "train" : "val";
-      writer.write(synthesize_image(options, class_index, index), options.quality,
+      writer.write(make_file(options, class_index, index),
                    root / split / synth_class_name(class_index) / fmt::format("{:06}.jpg", index));
       if (!progress) continue;
       const std::lock_guard lock(mutex);

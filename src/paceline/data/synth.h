@@ -1,6 +1,5 @@
 #pragma once
 
-#include "paceline/config/schema.h"
 #include "paceline/data/dataset.h"
 
 #include <cstdint>
@@ -9,16 +8,23 @@
 
 namespace paceline::data {
 
+/// What the pictures of a synthetic set are like.
+enum class SynthKind {
+  kShapes,    ///< small, of the sizes and the quality that the options say
+  kImagenet,  ///< as ImageNet's: sizes, bytes and coefficients of its files (see PhotoPlan)
+};
+
 /// What synthesize_image_folder writes.
 struct SynthOptions {
   std::string path;
+  SynthKind kind = SynthKind::kShapes;
   int classes = 10;  ///< at most kMaxSynthClasses
   int train_per_class = 200;
   int val_per_class = 50;
-  int min_size = 72;  ///< of either side, in pixels
+  std::uint64_t seed = 1;
+  int min_size = 72;  ///< of either side, in pixels; this and what follows of kShapes alone
   int max_size = 144;
   int quality = 90;  ///< of the JPEG files
-  std::uint64_t seed = 1;
 };
 
 /// Eight shapes in six textures.
@@ -40,28 +46,8 @@ bool synthesize_image_folder(const SynthOptions& options, int num_threads = 0,
 /// "<texture>_<shape>" of class `class_index`.
 std::string synth_class_name(int class_index);
 
-/// Image number `index` of a class, before it is compressed; `index` counts training images first,
-/// then those of val.
+/// Image number `index` of a class of kShapes, before it is compressed; `index` counts training
+/// images first, then those of val.
 Image synthesize_image(const SynthOptions& options, int class_index, std::int64_t index);
 
 }  // namespace paceline::data
-
-template <>
-struct paceline::config::Schema<paceline::data::SynthOptions> {
-  using SynthOptions = data::SynthOptions;
-  static constexpr std::string_view name = "synth";
-  static constexpr std::string_view summary =
-      "An image folder of textured shapes, to try and test training with.";
-  static constexpr std::string_view paper = "";
-  static constexpr auto fields = std::tuple{
-      field(&SynthOptions::path, "path", "The folder to write; must be absent or empty."),
-      field(&SynthOptions::classes, "classes", "Number of classes.", InRange{1.0, 48.0}),
-      field(&SynthOptions::train_per_class, "train_per_class", "Training images per class.",
-            AtLeast{1.0}),
-      field(&SynthOptions::val_per_class, "val_per_class", "Validation images per class.",
-            AtLeast{1.0}),
-      field(&SynthOptions::min_size, "min_size", "Shortest side in pixels.", InRange{16.0, 4096.0}),
-      field(&SynthOptions::max_size, "max_size", "Longest side in pixels.", InRange{16.0, 4096.0}),
-      field(&SynthOptions::quality, "quality", "JPEG quality.", InRange{1.0, 100.0}),
-      field(&SynthOptions::seed, "seed", "Two seeds give two sets of images.")};
-};

@@ -5,12 +5,15 @@
 #include "paceline/data/transforms/pipeline.h"
 #include "support/temp_folder.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <jpeglib.h>
 
 namespace paceline::data {
 namespace {
@@ -89,6 +92,57 @@ TEST(Synth, SizesAndAspectRatiosVaryWithinTheLimits) {
   EXPECT_GE(sizes.size(), 10u);
 }
 
+/// What decoders have to do for some files.
+struct JpegWork {
+  double bytes = 0;
+  double pixels = 0;
+  double blocks = 0;
+  double coefficients = 0;  ///< that are not zero
+};
+
+void count_blocks(jpeg_decompress_struct& decoder, JpegWork& work) {
+  jvirt_barray_ptr* const components = jpeg_read_coefficients(&decoder);
+  for (int c = 0; c < decoder.num_components; ++c) {
+    const jpeg_component_info& info = decoder.comp_info[c];
+    for (JDIMENSION y = 0; y < info.height_in_blocks; ++y) {
+      JBLOCKARRAY rows = decoder.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&decoder),
+                                                         components[c], y, 1, FALSE);
+      for (JDIMENSION x = 0; x < info.width_in_blocks; ++x, ++work.blocks)
+        work.coefficients += 64.0 - static_cast<double>(std::count(rows[0][x], rows[0][x] + 64, 0));
+    }
+  }
+}
+
+void add_work(const std::string& file, JpegWork& work) {
+  jpeg_decompress_struct decoder{};
+  jpeg_error_mgr errors{};
+  decoder.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&decoder);
+  jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&decoder, TRUE);
+  work.bytes += static_cast<double>(file.size());
+  work.pixels += static_cast<double>(decoder.image_width) * decoder.image_height;
+  count_blocks(decoder, work);
+  jpeg_destroy_decompress(&decoder);
+}
+
+TEST(Synth, LikeImagenetHasItsBytesAndCoefficients) {
+  const TempFolder folder;
+  SynthOptions options = small_set(folder.path() / "set");
+  options.kind = SynthKind::kImagenet;
+  options.classes = 10;
+  options.train_per_class = 29;
+  options.val_per_class = 1;
+  synthesize_image_folder(options);
+  JpegWork work;
+  for (const auto& [name, file] : files_of(folder.path())) {
+    if (name.ends_with(".jpg")) add_work(file, work);
+  }
+  EXPECT_NEAR(8 * work.bytes / work.pixels, 4.35, 0.1);
+  EXPECT_NEAR(work.coefficients / work.blocks, 17.5, 0.5);
+  EXPECT_NEAR(work.bytes / 300, 110e3, 5e3);
+}
+
 TEST(Synth, EveryClassHasANameOfItsOwn) {
   std::set<std::string> names;
   for (int i = 0; i < kMaxSynthClasses; ++i) names.insert(synth_class_name(i));
@@ -121,6 +175,15 @@ TEST(Synth, RefusesFoldersThatHoldAnythingElse) {
   synthesize_image_folder(options);
   options.seed = 9;
   EXPECT_THAT(refusal(options), HasSubstr("seed=9"));
+}
+
+TEST(Synth, TellsKindsApart) {
+  const TempFolder folder;
+  SynthOptions options = small_set(folder.path() / "set");
+  options.classes = options.train_per_class = options.val_per_class = 1;
+  EXPECT_TRUE(synthesize_image_folder(options));
+  options.kind = SynthKind::kImagenet;
+  EXPECT_THAT(refusal(options), HasSubstr("--like imagenet"));
 }
 
 TEST(Synth, WritesIntoAnEmptyFolder) {
