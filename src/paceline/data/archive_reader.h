@@ -1,7 +1,10 @@
 #pragma once
 
+#include "paceline/base/file.h"
+
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -14,5 +17,12 @@ namespace paceline::data {
 /// damaged.
 std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
     const std::filesystem::path& path, const std::set<std::string>& names);
+
+/// Unpacks an archive into `folder`, which is made. Throws DataError if it is damaged, holds
+/// anything but folders and files, or a path that would leave the folder; FileError. `progress` is
+/// called with the members done.
+void unpack_archive(const std::filesystem::path& path, const std::filesystem::path& folder,
+                    base::FileSystem& files,
+                    const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace paceline::data

@@ -1,7 +1,11 @@
 #include "paceline/data/archive_reader.h"
 
 #include "paceline/base/error.h"
+#include "support/data/tar_files.h"
+#include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
+
+#include <cerrno>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -53,6 +57,64 @@ TEST(ReadArchiveMembers, NamesADamagedOrMissingArchive) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr(name));
     }
   }
+}
+
+TEST(UnpackArchive, MakesFoldersAndFiles) {
+  const TempFolder folder;
+  base::RealFileSystem files;
+  std::int64_t done = 0;
+  for (const char* format : {"zip", "gnutar"}) {
+    const auto archive =
+        write_tar(folder.path() / "archive",
+                  {{"top/", ""}, {"top/a/b/one.txt", "1"}, {"./two", "22"}}, format);
+    const auto unpacked = folder.path() / format;
+    unpack_archive(archive, unpacked, files, [&](std::int64_t now) { done = now; });
+    EXPECT_EQ(done, 3);
+    EXPECT_EQ(base::read_file(unpacked / "top/a/b/one.txt"), "1");
+    EXPECT_EQ(base::read_file(unpacked / "two"), "22");
+  }
+}
+
+TEST(UnpackArchive, RefusesPathsThatLeaveTheFolder) {
+  const TempFolder folder;
+  base::RealFileSystem files;
+  for (const std::string path : {"../evil", "a/../../evil", "/tmp/paceline-evil"}) {
+    const auto archive = write_tar(folder.path() / "archive.tar", {{"good", "1"}, {path, "2"}});
+    try {
+      unpack_archive(archive, folder.path() / "out", files);
+      FAIL() << path;
+    } catch (const base::DataError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("'" + path + "' in it leads out"));
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "evil"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/paceline-evil"));
+}
+
+TEST(UnpackArchive, RefusesLinks) {
+  const TempFolder folder;
+  const auto path = folder.path() / "linked.tar";
+  archive* const writer = archive_write_new();
+  archive_write_set_format_ustar(writer);
+  archive_write_open_filename(writer, path.c_str());
+  archive_entry* const header = archive_entry_new();
+  archive_entry_set_pathname(header, "link");
+  archive_entry_set_filetype(header, AE_IFLNK);
+  archive_entry_set_symlink(header, "/etc");
+  archive_write_header(writer, header);
+  archive_entry_free(header);
+  archive_write_free(writer);
+  base::RealFileSystem files;
+  EXPECT_THROW(unpack_archive(path, folder.path() / "out", files), base::DataError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "out"));
+}
+
+TEST(UnpackArchive, TellsOfAFullDisk) {
+  const TempFolder folder;
+  const auto archive = write_tar(folder.path() / "a.tar", {{"file", std::string(5000, 'x')}});
+  test::FaultyFileSystem files;
+  files.fill_disk_after(1000);
+  EXPECT_THROW(unpack_archive(archive, folder.path() / "out", files), base::FileError);
 }
 
 }  // namespace
