@@ -30,6 +30,7 @@ paceline_external(jpeg jpeg)
 paceline_external(png png)
 paceline_external(zlib z)
 paceline_external(archive archive)
+paceline_external(nettle nettle)
 paceline_external(highway hwy)
 paceline_external(cli11)       # headers only
 paceline_external(protozero)   # headers only

@@ -1,0 +1,166 @@
+#include "paceline/data/prepare/fetch.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/base/text.h"
+#include "paceline/data/prepare/md5.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kReadBytes = std::uint64_t{8} << 20;
+
+std::string_view as_text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Adds the whole of a file to a checksum.
+void add_file(const InputFile& file, Md5& sum, const FetchProgress& progress) {
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t at = 0; at < file.size(); at += bytes.size()) {
+    bytes.resize(std::min(kReadBytes, file.size() - at));
+    file.read(at, bytes);
+    sum.update(bytes);
+    if (progress) progress(at + bytes.size(), file.size());
+  }
+}
+
+class Fetch {
+ public:
+  Fetch(const Storage& storage, const std::string& from, const FetchOptions& options,
+        const FetchProgress& progress)
+      : from_(from),
+        options_(options),
+        progress_(progress),
+        source_(retried([&] { return storage.open(from); })) {}
+
+  /// Brings `part` to the source's full length and returns its checksum.
+  std::string complete(const fs::path& part, base::FileSystem& files) {
+    Md5 sum;
+    std::uint64_t here = 0;
+    if (fs::exists(part) && fs::file_size(part) > source_->size()) files.remove_all(part);
+    if (fs::exists(part)) {
+      add_file(LocalFile(part), sum, {});
+      here = fs::file_size(part);
+    }
+    append_from(here, *files.append(part), sum);
+    return sum.finish();
+  }
+
+ private:
+  /// While one stretch is written the next one is read.
+  void append_from(std::uint64_t here, base::OutputFile& file, Md5& sum) {
+    std::vector<std::uint8_t> coming;
+    std::vector<std::uint8_t> written;
+    std::future<void> writing;
+    while (here < source_->size()) {
+      coming.resize(std::min(stretch_bytes(), source_->size() - here));
+      read(here, coming);
+      if (writing.valid()) writing.get();
+      coming.swap(written);
+      here += written.size();
+      writing = std::async(std::launch::async, [&] {
+        file.write(as_text(written));
+        sum.update(written);
+      });
+      if (progress_) progress_(here, source_->size());
+    }
+    if (writing.valid()) writing.get();
+    file.sync();
+    file.close();
+  }
+
+  std::uint64_t stretch_bytes() const {
+    return kReadBytes * static_cast<std::uint64_t>(options_.connections);
+  }
+
+  void read(std::uint64_t begin, std::span<std::uint8_t> target) const {
+    const std::uint64_t pieces = (target.size() + kReadBytes - 1) / kReadBytes;
+    base::parallel_for(
+        static_cast<std::int64_t>(pieces), options_.connections, [&](std::int64_t piece) {
+          const std::uint64_t at = static_cast<std::uint64_t>(piece) * kReadBytes;
+          const auto part = target.subspan(at, std::min(kReadBytes, target.size() - at));
+          retried([&] { source_->read(begin + at, part); });
+        });
+  }
+
+  template <class Work>
+  std::invoke_result_t<const Work&> retried(const Work& work) const {
+    for (int failures = 0;; ++failures) {
+      try {
+        return work();
+      } catch (const base::DataError& error) {
+        if (failures == options_.retries) {
+          throw base::DataError(
+              fmt::format("{}; gave up after {} tries; what has come is kept, so the same command "
+                          "goes on from there",
+                          error.what(), failures + 1));
+        }
+        pause(failures, error.what());
+      }
+    }
+  }
+
+  void pause(int failures, const std::string& problem) const {
+    const double seconds = options_.first_pause * static_cast<double>(1 << std::min(failures, 10));
+    if (options_.on_retry) {
+      options_.on_retry(fmt::format("{}; trying again in {} ({} of {})", problem,
+                                    base::format_duration(seconds), failures + 1,
+                                    options_.retries));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+  const std::string& from_;
+  const FetchOptions& options_;
+  const FetchProgress& progress_;
+  std::unique_ptr<const InputFile> source_;
+};
+
+std::string wrong_sum(const std::string& path, const std::string& found, const std::string& md5) {
+  return fmt::format("{}: its MD5 is {}, but that of the published file is {}", path, found, md5);
+}
+
+}  // namespace
+
+void fetch(const Storage& storage, const std::string& from, const std::string& md5,
+           const fs::path& target, const FetchOptions& options, base::FileSystem& files,
+           const FetchProgress& progress) {
+  PACELINE_CHECK(options.connections > 0 && options.retries >= 0, "{} connections, {} retries",
+                 options.connections, options.retries);
+  if (fs::exists(target)) return;
+  files.create_directories(target.parent_path());
+  const fs::path part = target.string() + ".part";
+  Fetch copying(storage, from, options, progress);
+  for (const bool is_last : {false, true}) {
+    const std::string found = copying.complete(part, files);
+    if (md5.empty() || found == md5) break;
+    files.remove_all(part);
+    const std::string problem = wrong_sum(from, found, md5);
+    if (is_last) throw base::DataError(problem + ", twice; fetch it from another place");
+    if (options.on_retry) options.on_retry(problem + "; fetching it again");
+  }
+  files.rename(part, target);
+  files.sync_directory(target.parent_path());
+}
+
+void check_md5(const Storage& storage, const std::string& path, const std::string& md5,
+               const FetchProgress& progress) {
+  Md5 sum;
+  add_file(*storage.open(path), sum, progress);
+  if (const std::string found = sum.finish(); found != md5)
+    throw base::DataError(wrong_sum(path, found, md5) + "; fetch it again");
+}
+
+}  // namespace paceline::data
