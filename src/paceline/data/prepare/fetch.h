@@ -15,7 +15,7 @@ struct FetchOptions {
   int retries = 5;         ///< of a read that failed, beyond those of the storage itself
   double first_pause = 2;  ///< seconds before the first retry; every further pause is twice as long
   /// Told of every retry, in words; from any thread.
-  std::function<void(const std::string& what)> on_retry;
+  std::function<void(const std::string& what)> on_retry = {};
 };
 
 /// Called with the bytes that are here and all; from one thread.

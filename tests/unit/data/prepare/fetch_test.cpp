@@ -1,7 +1,7 @@
 #include "paceline/data/prepare/fetch.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/prepare/md5.h"
+#include "support/data/md5_of.h"
 #include "support/data/memory_storage.h"
 #include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
@@ -23,12 +23,6 @@ using ::testing::SizeIs;
 
 constexpr std::uint64_t kReadBytes = std::uint64_t{8} << 20;
 const std::string kPath = "s3://bucket/file";
-
-std::string md5_of(const std::string& text) {
-  Md5 md5;
-  md5.update({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  return md5.finish();
-}
 
 /// 20 MiB and a bit, every byte's place matters.
 std::string large_content() {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "paceline/data/prepare/md5.h"
+
+#include <string>
+
+namespace paceline::data {
+
+inline std::string md5_of(const std::string& content) {
+  Md5 md5;
+  md5.update({reinterpret_cast<const std::uint8_t*>(content.data()), content.size()});
+  return md5.finish();
+}
+
+}  // namespace paceline::data

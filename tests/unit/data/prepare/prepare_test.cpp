@@ -1,0 +1,188 @@
+#include "paceline/data/prepare/prepare.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/pack/packed_dataset.h"
+#include "paceline/data/synth.h"
+#include "support/data/md5_of.h"
+#include "support/data/memory_storage.h"
+#include "support/data/tar_files.h"
+#include "support/temp_folder.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kUrl = "https://host/photos.tgz";
+
+/// A small image folder, published as an archive.
+class PrepareTest : public ::testing::Test {
+ protected:
+  PrepareTest() {
+    const fs::path made = folder_.path() / "made";
+    synthesize_image_folder({.path = made.string(),
+                             .classes = 2,
+                             .train_per_class = 3,
+                             .val_per_class = 2,
+                             .min_size = 20,
+                             .max_size = 30});
+    TarContent members;
+    for (const auto& entry : fs::recursive_directory_iterator(made)) {
+      if (entry.is_regular_file())
+        members.emplace_back("photos/" + fs::relative(entry.path(), made).string(),
+                             base::read_file(entry.path()));
+    }
+    publish(tar_bytes(folder_.path() / "scratch.tar", members));
+    options_.pack.folder = folder_.path() / "out";
+    options_.fetch.retries = 0;
+  }
+
+  void publish(const std::string& archive) {
+    storage_.contents[kUrl] = archive;
+    set_.files = {{"photos.tgz", kUrl, md5_of(archive)}};
+  }
+
+  PrepareResult run() {
+    const auto open = [this](const ImageSource& source, Split split) {
+      ++opened_;
+      EXPECT_TRUE(source.format == "image_folder" || source.path == options_.from);
+      return data::open(ImageFolderConfig{.path = source.path}, split);
+    };
+    return prepare(set_, options_,
+                   {storage_, files_, open, {.say = [this](const std::string& what) {
+                      said_.push_back(what);
+                    }}});
+  }
+  std::string failure() {
+    try {
+      run();
+    } catch (const base::Error& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+  fs::path out(const std::string& name) const { return options_.pack.folder / name; }
+
+  const test::TempFolder folder_;
+  MemoryStorage storage_;
+  base::RealFileSystem files_;
+  KnownSet set_{.name = "photos",
+                .format = "image_folder",
+                .folder_in_archive = "photos",
+                .classes = 2,
+                .train = {6, 3, 3},
+                .val = {4, 2, 2},
+                .image_bytes = 10'000};
+  PrepareOptions options_;
+  int opened_ = 0;
+  std::vector<std::string> said_;
+};
+
+TEST_F(PrepareTest, DownloadsUnpacksChecksAndPacks) {
+  const PrepareResult result = run();
+  EXPECT_TRUE(result.is_complete());
+  EXPECT_FALSE(result.was_complete);
+  const PackedDataset train(out("train"));
+  EXPECT_EQ(train.size(), 6);
+  EXPECT_EQ(train.num_classes(), 2);
+  StoredSample sample;
+  train.get(4, sample);
+  EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()),
+            base::read_file(folder_.path() / "made/train" /
+                            train.class_names()[static_cast<std::size_t>(train.label(4))] /
+                            train.name(4)));
+  EXPECT_EQ(PackedDataset(out("val")).size(), 4);
+  EXPECT_FALSE(fs::exists(out("downloads")));
+  EXPECT_THAT(said_, Contains("unpacking photos.tgz"));
+}
+
+TEST_F(PrepareTest, KeepsDownloadsIfAsked) {
+  options_.keeps_downloads = true;
+  run();
+  EXPECT_TRUE(fs::exists(out("downloads/photos.tgz")));
+  options_.keeps_downloads = false;
+  EXPECT_TRUE(run().was_complete);
+  EXPECT_FALSE(fs::exists(out("downloads")));
+}
+
+TEST_F(PrepareTest, DoesNothingWhenAllIsThere) {
+  run();
+  const auto reads = storage_.read_offsets().size();
+  opened_ = 0;
+  EXPECT_TRUE(run().was_complete);
+  EXPECT_EQ(storage_.read_offsets().size(), reads);
+  EXPECT_EQ(opened_, 0);
+}
+
+TEST_F(PrepareTest, CompletesWhatAnEarlierCallBegan) {
+  options_.keeps_downloads = true;
+  run();
+  fs::remove(out("val/manifest.json"));
+  fs::remove(out("val/shard-00001.pack"));
+  const auto reads = storage_.read_offsets().size();
+  const PrepareResult result = run();
+  EXPECT_EQ(storage_.read_offsets().size(), reads);
+  EXPECT_EQ(result.train.written_shards, 0);
+  EXPECT_EQ(result.val.written_shards, 1);
+  EXPECT_TRUE(result.is_complete());
+}
+
+TEST_F(PrepareTest, SharesTheWork) {
+  options_.pack.num_parts = 2;
+  const PrepareResult first = run();
+  EXPECT_FALSE(first.is_complete());
+  EXPECT_TRUE(fs::exists(out("downloads/ready.txt")));
+  options_.pack.part = 1;
+  EXPECT_TRUE(run().is_complete());
+  EXPECT_FALSE(fs::exists(out("downloads")));
+  EXPECT_EQ(PackedDataset(out("train")).size(), 6);
+}
+
+TEST_F(PrepareTest, TakesAFolderOfImagesInTheirPlace) {
+  options_.from = (folder_.path() / "made").string();
+  MemoryStorage nothing;
+  const auto open = [this](const ImageSource& source, Split split) {
+    EXPECT_EQ(source.format, "");
+    EXPECT_EQ(source.path, (folder_.path() / "made").string());
+    return data::open(ImageFolderConfig{.path = source.path}, split);
+  };
+  options_.from = "file://" + options_.from;
+  EXPECT_TRUE(prepare(set_, options_, {nothing, files_, open, {}}).is_complete());
+  EXPECT_TRUE(fs::exists(folder_.path() / "made/train"));
+}
+
+TEST_F(PrepareTest, RefusesASetThatIsNotComplete) {
+  set_.train.samples = 7;
+  set_.train.most_per_class = 4;
+  EXPECT_THAT(failure(), HasSubstr("the train part of photos: 6 images, expected 7"));
+  EXPECT_FALSE(fs::exists(out("train")));
+}
+
+TEST_F(PrepareTest, RefusesADamagedDownload) {
+  storage_.contents[kUrl][1000] ^= 1;
+  EXPECT_THAT(failure(), HasSubstr("its MD5 is"));
+  EXPECT_FALSE(fs::exists(out("train")));
+}
+
+TEST_F(PrepareTest, LooksForRoomFirst) {
+  set_.image_bytes = std::uint64_t{1} << 60;
+  EXPECT_THAT(failure(), HasSubstr("photos needs about "));
+  EXPECT_THAT(storage_.read_offsets(), IsEmpty());
+}
+
+TEST_F(PrepareTest, RefusesAFolderOfAnotherSet) {
+  run();
+  options_.pack.mode = PackMode::kPixels;
+  EXPECT_THAT(failure(), HasSubstr("packed as files: not photos as pixels"));
+}
+
+}  // namespace
+}  // namespace paceline::data
