@@ -74,6 +74,10 @@ std::string ready_text(const KnownSet& set, const std::vector<LocatedFile>& loca
   return text;
 }
 
+bool is_plain_name(const std::string& name) {
+  return !name.starts_with('.') && fs::path(name).filename() == name;
+}
+
 /// Tiny-ImageNet's validation images lie in one folder beside a list of names and classes: gives
 /// each class a folder.
 void sort_into_classes(const fs::path& val, base::FileSystem& files) {
@@ -84,8 +88,8 @@ void sort_into_classes(const fs::path& val, base::FileSystem& files) {
     std::istringstream words(line);
     std::string image;
     std::string wnid;
-    if (!(words >> image >> wnid) || fs::path(image).filename() != image ||
-        fs::path(wnid).filename() != wnid || !fs::exists(val / "images" / image)) {
+    if (!(words >> image >> wnid) || !is_plain_name(image) || !is_plain_name(wnid) ||
+        !fs::exists(val / "images" / image)) {
       throw base::DataError(
           fmt::format("{}: '{}' is no image of val/images and its class", list.string(), line));
     }
@@ -139,10 +143,11 @@ class Obtaining {
     files_.create_directories(options_.folder);
     for (const LocatedFile& file : located_) {
       const auto progress = [&](std::uint64_t done, std::uint64_t total) {
-        constexpr std::uint64_t kUnit = 1'000'000;
+        const auto megabytes = [](std::uint64_t bytes) {
+          return static_cast<std::int64_t>((bytes + 999'999) / 1'000'000);
+        };
         if (reports_.progress)
-          reports_.progress("MB of " + file.file->name, static_cast<std::int64_t>(done / kUnit),
-                            static_cast<std::int64_t>((total + kUnit - 1) / kUnit));
+          reports_.progress("MB of " + file.file->name, megabytes(done), megabytes(total));
       };
       if (!file.is_here()) {
         fetch(storage_, file.path, file.file->md5, place_of(file), options_.fetch, files_,

@@ -25,12 +25,12 @@ double growth_of(PackMode mode) {
 }
 
 std::uint64_t bytes_in(const fs::path& path) {
-  if (fs::is_regular_file(path)) return fs::file_size(path);
   std::uint64_t sum = 0;
-  std::error_code ignored;  // files come and go while other parts work
-  for (fs::recursive_directory_iterator entry(path, ignored), end; entry != end;
-       entry.increment(ignored)) {
-    if (entry->is_regular_file(ignored)) sum += entry->file_size(ignored);
+  std::error_code error;  // files come and go while other parts work
+  for (fs::recursive_directory_iterator entry(path, error), end; entry != end;
+       entry.increment(error)) {
+    const std::uint64_t size = entry->is_regular_file(error) ? entry->file_size(error) : 0;
+    if (!error) sum += size;
   }
   return sum;
 }
@@ -110,7 +110,8 @@ class Preparation {
       needed += static_cast<double>(set_.image_bytes);
     const fs::path& folder = options_.pack.folder;
     surroundings_.files.create_directories(folder);
-    needed -= static_cast<double>(bytes_in(folder));
+    for (const fs::path& made : {downloads_, folder_of(Split::kTrain), folder_of(Split::kVal)})
+      needed -= static_cast<double>(bytes_in(made));
     const auto free = static_cast<double>(fs::space(folder).available);
     if (needed <= free) return;
     throw base::ConfigError(fmt::format(

@@ -108,7 +108,8 @@ TEST_F(ArchiveTest, OfThisMachineIsCheckedToo) {
 
 TEST_F(ArchiveTest, IsRefusedIfItsListIsWrong) {
   for (const std::string list :
-       {"b.JPEG\tn2\n", "b.JPEG\tn2\na.JPEG\t../x\n", "b.JPEG\tn2\na.JPEG\n", "c.JPEG\tn1\n"}) {
+       {"b.JPEG\tn2\n", "b.JPEG\tn2\na.JPEG\t../x\n", "b.JPEG\tn2\na.JPEG\t..\n",
+        "b.JPEG\tn2\na.JPEG\n", "c.JPEG\tn1\n"}) {
     fs::remove_all(options_.folder);
     make_archive(list);
     try {
