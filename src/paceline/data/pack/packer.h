@@ -3,6 +3,7 @@
 #include "paceline/base/file.h"
 #include "paceline/data/dataset.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,9 @@ enum class PackMode {
   kCoefficients,
   kPixels,  ///< decoded, 8-bit RGB: no decoding when training, but 5 times the bytes
 };
+
+inline constexpr std::array kPackModes{PackMode::kFiles, PackMode::kIndexed,
+                                       PackMode::kCoefficients, PackMode::kPixels};
 
 struct PackOptions {
   std::filesystem::path folder;  ///< to write; one split
