@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 import unittest
 
 from paceline_process import RunTest, paceline, read_metrics
@@ -98,6 +99,89 @@ class Data(RunTest):
         self.assertEqual(told["formats"], {"pixels": 9})
         self.assertEqual(set(told["classes"].values()), {3})
 
+    def test_a_subset_is_written(self):
+        part = self.root / "part"
+        result = self.run_data("subset", self.images, "-o", part, "--size", 9, "--val-size", 6, "--mode", "coefficients")
+        self.assertEqual((result.err + result.out).count("complete"), 2)
+        told = [json.loads(self.run_data("info", part, "--json", "--split", split).out) for split in ("train", "val")]
+        self.assertEqual([set(each["classes"].values()) for each in told], [{3}, {2}])
+        same = json.loads(self.run_data("info", self.images, "--json", "data.subset=9").out)
+        self.assertEqual(same["classes"], told[0]["classes"])
+        other = self.root / "other-part"
+        self.run_data("subset", self.images, "-o", other, "--size", 9, "--seed", 1)
+        self.assertEqual(json.loads(self.run_data("info", other, "--json", "--split", "val").out)["samples"], 12)
+
+    def test_show_prints_and_draws(self):
+        sheet = self.root / "sheet.png"
+        lines = self.run_data("show", self.images, "--indices", "0,35,5", "--tile", 32, "-o", sheet).out.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["0", "35", "5"])
+        self.assertRegex(lines[1], r"^35  label 2  \w+  /.*\.jpg  \d+x\d+  JPEG baseline 4:2:0$")
+        header = sheet.read_bytes()[:24]
+        self.assertEqual(header[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(struct.unpack(">II", header[16:]), (76, 76))  # two rows and columns of 32 and gaps of 4
+        drawn = self.run_data("show", self.images, "--split", "val", "--count", 5, "--seed", 3).out
+        self.assertEqual(len(drawn.splitlines()), 5)
+        self.assertEqual(drawn, self.run_data("show", self.images, "--split", "val", "--count", 5, "--seed", 3).out)
+        self.assertNotEqual(drawn, self.run_data("show", self.images, "--split", "val", "--count", 5).out)
+
+    def test_show_draws_what_training_gets(self):
+        sheets = [self.root / f"augmented-{seed}.png" for seed in (1, 2, 1)]
+        for seed, sheet in zip((1, 2, 1), sheets):
+            self.run_data("show", self.images, "data.image_size=32", "--indices", "1,2,3,4", "--augmented", "--seed", seed,
+                          "-o", sheet)
+        same, other, again = (sheet.read_bytes() for sheet in sheets)
+        self.assertEqual(same, again)
+        self.assertNotEqual(same, other)
+
+    def write_cifar10(self, folder, records_per_file):
+        folder.mkdir()
+        (folder / "batches.meta.txt").write_text("".join(f"class{i}\n" for i in range(10)))
+        records = b"".join(bytes([i]) + bytes(3072) for i in range(10)) * (records_per_file // 10)
+        for name in [f"data_batch_{i}" for i in range(1, 6)] + ["test_batch"]:
+            (folder / f"{name}.bin").write_bytes(records)
+        return folder
+
+    def test_prepare_packs_what_was_published(self):
+        source = self.write_cifar10(self.root / "cifar-10-batches-bin", 10_000)
+        prepared = self.root / "prepared"
+        result = self.run_data("prepare", "cifar10", "-o", prepared, "--from", source, "--shard", "2/2")
+        self.assertIn("are still to come from other parts", result.err + result.out)
+        result = self.run_data("prepare", "cifar10", "-o", prepared, "--from", source)
+        self.assertEqual((result.err + result.out).count(": complete; "), 2)
+        told = json.loads(self.run_data("info", prepared, "--json").out)
+        self.assertEqual((told["samples"], set(told["classes"].values())), (50_000, {5_000}))
+        result = self.run_data("prepare", "cifar10", "-o", prepared, "--from", source)
+        self.assertIn("holds cifar10 already", result.err + result.out)
+        shutil.rmtree(prepared)
+        shutil.rmtree(source)
+
+    def test_prepare_refuses_what_was_not_published(self):
+        archive = self.root / "wrong" / "cifar-10-python.tar.gz"
+        archive.parent.mkdir()
+        archive.write_bytes(b"no such archive")
+        source = self.write_cifar10(self.root / "small", 100)
+        for code, text, arguments in (
+                (3, "but that of the published file is c58f3010", ("cifar10", "--from", archive.parent)),
+                (3, "but that of the published file is c58f3010", ("cifar10", "--from", archive)),
+                (3, "500 images, expected 50,000", ("cifar10", "--from", source)),
+                (3, "3 classes, expected 10", ("imagenette", "--from", self.images)),
+                (2, "https://image-net.org", ("imagenet",)),
+                (2, "did you mean imagenette?", ("imagenettes",)),
+                (2, "--connections", ("cifar10", "--connections", "0"))):
+            result = self.run_data("prepare", *arguments, "-o", self.root / "refused", code=code)
+            self.assertEqual(result.err.count("error: "), 1, str(result))
+            self.assertIn(text, result.err)
+            self.assertFalse((self.root / "refused" / "train").exists())
+
+    def test_synth_writes_images_like_imagenet(self):
+        folder = self.root / "like-imagenet"
+        self.run_data("synth", folder, "--like", "imagenet", "--classes", 4, "--train-per-class", 15, "--val-per-class", 1)
+        told = json.loads(self.run_data("info", folder, "--json").out)
+        self.assertGreater(told["formats"]["JPEG baseline 4:4:4"], 40)
+        self.assertAlmostEqual(told["size_bytes"]["mean"], 110e3, delta=25e3)
+        result = self.run_data("synth", self.root / "x", "--like", "imagenet", "--quality", 80, code=2)
+        self.assertIn("excludes", result.err)
+
     def test_bench_names_what_limits(self):
         told = json.loads(self.run_data("bench", self.images, "--samples", 64, "--threads", 2, "--json", "--feeds",
                                         "1").out)
@@ -116,6 +200,8 @@ class Data(RunTest):
                 (3, "absent", ("info", self.root / "absent")),
                 (2, "I/N", ("pack", self.images, "-o", self.root / "x", "--shard", "3/2")),
                 (2, "--output", ("pack", self.images)),
+                (2, "--size", ("subset", self.images, "-o", self.root / "x")),
+                (2, "samples are 0 to 35", ("show", self.images, "--indices", "36")),
                 (2, "--mode", ("pack", self.images, "-o", self.root / "x", "--mode", "9")),
                 (2, "--feeds wants", ("bench", self.images, "--feeds", "h900")),
                 (2, "subset", ("info", self.images, "data.subset=huge"))):

@@ -14,14 +14,17 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::array kDataCommands{
+    DataCommand{"prepare", "download, check and pack a public data set", run_data_prepare},
     DataCommand{"synth", "write a JPEG image folder of textured shapes, to try things with",
                 run_data_synth},
     DataCommand{"info", "count, measure and describe a data set", run_data_info},
+    DataCommand{"show", "print and draw samples of a data set", run_data_show},
     DataCommand{"verify", "read and decode all of a data set; list every damaged file",
                 run_data_verify},
     DataCommand{"bench", "measure how fast training samples come, and what limits that",
                 run_data_bench},
-    DataCommand{"pack", "write a data set, or a subset of it, as a packed one", run_data_pack},
+    DataCommand{"pack", "write a data set as a packed one", run_data_pack},
+    DataCommand{"subset", "write a part of a data set as a packed one", run_data_subset},
 };
 
 void print_help() {

@@ -14,10 +14,13 @@ struct DataCommand {
   int (*run)(const std::vector<std::string>& arguments);
 };
 
+int run_data_prepare(const std::vector<std::string>& arguments);
 int run_data_synth(const std::vector<std::string>& arguments);
 int run_data_info(const std::vector<std::string>& arguments);
+int run_data_show(const std::vector<std::string>& arguments);
 int run_data_verify(const std::vector<std::string>& arguments);
 int run_data_bench(const std::vector<std::string>& arguments);
 int run_data_pack(const std::vector<std::string>& arguments);
+int run_data_subset(const std::vector<std::string>& arguments);
 
 }  // namespace paceline::cli

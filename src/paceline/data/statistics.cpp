@@ -13,15 +13,6 @@
 namespace paceline::data {
 namespace {
 
-std::string format_of(const StoredSample& sample) {
-  if (sample.width != 0) return "pixels";
-  const ImageFormat format = detect_format(sample.bytes);
-  if (format == ImageFormat::kPng) return "PNG";
-  if (format == ImageFormat::kIndexedJpeg) return "JPEG with index";
-  if (format == ImageFormat::kCoefficients) return "JPEG's coefficients";
-  return "JPEG " + describe_jpeg(sample.bytes).value_or("of an unknown kind");
-}
-
 /// One sample's part.
 struct Facts {
   std::string format;
@@ -38,7 +29,7 @@ Facts facts_of(const Dataset& dataset, std::int64_t index, StoredSample& sample,
     facts.size_bytes = static_cast<double>(sample.bytes.size());
     facts.size =
         sample.width != 0 ? ImageSize{sample.height, sample.width} : decoder.open(sample.bytes);
-    facts.format = format_of(sample);
+    facts.format = describe_format(sample);
   } catch (const base::DataError& error) {
     facts.problem = describe_problem(dataset, index, error.what());
   }
@@ -66,6 +57,15 @@ void summarise(const std::vector<Facts>& all, DatasetStatistics& statistics) {
 }
 
 }  // namespace
+
+std::string describe_format(const StoredSample& sample) {
+  if (sample.width != 0) return "pixels";
+  const ImageFormat format = detect_format(sample.bytes);
+  if (format == ImageFormat::kPng) return "PNG";
+  if (format == ImageFormat::kIndexedJpeg) return "JPEG with index";
+  if (format == ImageFormat::kCoefficients) return "JPEG's coefficients";
+  return "JPEG " + describe_jpeg(sample.bytes).value_or("of an unknown kind");
+}
 
 Distribution distribution_of(std::vector<double> values) {
   if (values.empty()) return {};

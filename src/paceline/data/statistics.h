@@ -37,6 +37,9 @@ struct DatasetStatistics {
   std::vector<std::string> damaged;  ///< files whose head cannot be read
 };
 
+/// How a sample is stored, as DatasetStatistics::formats has it.
+std::string describe_format(const StoredSample& sample);
+
 /// Counts all labels and looks into the heads of `num_examined` samples, evenly spread; 0: all.
 DatasetStatistics examine(
     const Dataset& dataset, std::int64_t num_examined, int num_threads,

@@ -1,0 +1,119 @@
+#include "paceline/app/builtin.h"
+#include "paceline/base/file.h"
+#include "paceline/base/log.h"
+#include "paceline/base/text.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/data_commands.h"
+#include "paceline/cli/data_source.h"
+#include "paceline/cli/packing.h"
+#include "paceline/cli/work_progress.h"
+#include "paceline/data/prepare/prepare.h"
+#include "paceline/data/remote_plugin.h"
+
+#include <mutex>
+#include <optional>
+
+namespace paceline::cli {
+namespace {
+
+/// Where the published files lie.
+std::shared_ptr<const data::Storage> storage_of(const data::KnownSet& set,
+                                                const std::string& from) {
+  const std::string_view scheme = data::remote_scheme(from.empty() ? set.files.front().url : from);
+  if (scheme.empty()) return data::local_storage();
+  return data::load_remote_plugin().open_storage(scheme, {});
+}
+
+/// One line of progress for each kind of work, one after the other.
+class ProgressOfManyKinds {
+ public:
+  void update(std::string_view what, std::int64_t done, std::int64_t total) {
+    const std::lock_guard lock(mutex_);
+    if (what != what_) {
+      what_ = what;
+      progress_.emplace(what_);
+    }
+    progress_->update(done, total);
+  }
+  void say(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    progress_.reset();
+    what_.clear();
+    base::log_info("{}", what);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string what_;
+  std::optional<WorkProgress> progress_;
+};
+
+data::PrepareResult prepare_with_progress(const data::KnownSet& set,
+                                          const data::PrepareOptions& options) {
+  const auto storage = storage_of(set, options.from);
+  const auto registries = app::make_registries();
+  base::RealFileSystem files;
+  ProgressOfManyKinds progress;
+  const auto open = [&](const data::ImageSource& source, data::Split split) {
+    const DataSource opened{.source = source.path,
+                            .format = source.format,
+                            .overrides = {},
+                            .split = split == data::Split::kTrain ? "train" : "val"};
+    return opened.open(*registries);
+  };
+  return data::prepare(
+      set, options,
+      {*storage,
+       files,
+       open,
+       {.say = [&](const std::string& what) { progress.say(what); },
+        .progress = [&](std::string_view what, std::int64_t done,
+                        std::int64_t total) { progress.update(what, done, total); }}});
+}
+
+std::vector<std::string> set_names() {
+  std::vector<std::string> names;
+  for (const data::KnownSet& set : data::known_sets()) names.push_back(set.name);
+  return names;
+}
+
+}  // namespace
+
+int run_data_prepare(const std::vector<std::string>& arguments) {
+  std::string name;
+  data::PrepareOptions options;
+  Packing packing;
+  CLI::App app(
+      "Make a packed data set of a public one, which `data: {name: packed, path: OUTPUT}` reads: "
+      "download it, check its checksums and counts, decode and pack all images. An interrupted "
+      "call goes on where it was.",
+      "data prepare");
+  app.add_option("name", name, "One of " + base::join(set_names(), ", "))->required();
+  packing.add_options(app);
+  app.add_option("--from", options.from,
+                 "Where its files are instead of their public address: a folder, an archive, or a "
+                 "place as s3://BUCKET/FOLDER, https://HOST/FOLDER or hf:OWNER/NAME; for ImageNet "
+                 "also class folders, Kaggle's folders or Parquet shards");
+  app.add_flag("--keep-downloads", options.keeps_downloads,
+               "Leave OUTPUT/downloads when all is packed");
+  app.add_option("--connections", options.fetch.connections, "Reads of a download at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--retries", options.fetch.retries, "How often a failed read is tried again")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  if (!parse_arguments(app, arguments)) return 0;
+  const data::KnownSet& set = data::known_set(name);
+  options.pack = packing.options();
+  options.pack.folder = packing.output;
+  const data::PrepareResult result = prepare_with_progress(set, options);
+  if (result.was_complete) {
+    base::log_info("{} holds {} already", packing.output.string(), name);
+    return 0;
+  }
+  report_pack(result.train, packing.output / "train");
+  report_pack(result.val, packing.output / "val");
+  return 0;
+}
+
+}  // namespace paceline::cli
