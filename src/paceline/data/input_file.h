@@ -8,6 +8,12 @@
 
 namespace paceline::data {
 
+/// Bytes of a file and the memory for them.
+struct FilePart {
+  std::uint64_t offset = 0;
+  std::span<std::uint8_t> target;
+};
+
 /// A file open for reads at any place. Reads are pure and may come from any thread.
 class InputFile {
  public:
@@ -18,6 +24,15 @@ class InputFile {
   /// Fills `target` from byte `offset` on. Throws DataError that names the file and the place if
   /// it ends before that or cannot be read.
   virtual void read(std::uint64_t offset, std::span<std::uint8_t> target) const = 0;
+  /// The same for bytes that will not be wanted again, so that a cache need not keep them.
+  virtual void read_once(std::uint64_t offset, std::span<std::uint8_t> target) const {
+    read(offset, target);
+  }
+  /// Reads several parts, sorted by offset. Remote files fetch parts that lie close together, as
+  /// those that it is worth to hand over together do, in one request.
+  virtual void read_parts(std::span<const FilePart> parts) const {
+    for (const FilePart& part : parts) read(part.offset, part.target);
+  }
 
  protected:
   InputFile(std::string path, std::uint64_t size) : path_(std::move(path)), size_(size) {}

@@ -8,10 +8,10 @@ namespace paceline::data {
 
 /// How data of other machines is read.
 struct RemoteConfig {
-  int connections = 32;
+  int connections = 64;
   int retries = 6;
   double timeout = 30;
-  std::string cache;
+  std::string cache = {};
   double cache_gb = 100;
 };
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 namespace paceline::data {
 namespace {
@@ -20,14 +21,12 @@ fs::path local_path(std::string_view path) {
 }
 
 std::optional<FileFacts> facts_of(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return std::nullopt;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   FileFacts facts;
-  facts.is_folder = fs::is_directory(status);
-  if (!facts.is_folder) facts.size = fs::file_size(path, error);
-  facts.changed = fs::last_write_time(path, error).time_since_epoch().count();
-  if (error) return std::nullopt;  // removed meanwhile
+  facts.is_folder = S_ISDIR(status.st_mode);
+  if (!facts.is_folder) facts.size = static_cast<std::uint64_t>(status.st_size);
+  facts.changed = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
   return facts;
 }
 

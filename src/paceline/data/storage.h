@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/data/input_file.h"
 
 #include <cstdint>
@@ -11,11 +12,21 @@
 
 namespace paceline::data {
 
+/// The other side was too busy, too late or out of reach: the same read may work a moment later.
+struct TransientError : base::DataError {
+  /// `seconds`: for which the other side asks us to wait first.
+  explicit TransientError(const std::string& message, double seconds = 0)
+      : DataError(message), wait_s(seconds) {}
+  double wait_s;
+};
+
 /// What is known of a file or folder without opening it.
 struct FileFacts {
   bool is_folder = false;
-  std::uint64_t size = 0;    ///< in bytes; 0 for folders
-  std::int64_t changed = 0;  ///< another number when the content is another; ticks of some clock
+  std::uint64_t size = 0;  ///< in bytes; 0 for folders
+  /// Another number when the content is another: nanoseconds since the Unix epoch, or below zero a
+  /// hash of what a server calls the version.
+  std::int64_t changed = 0;
 
   friend bool operator==(const FileFacts&, const FileFacts&) = default;
 };
@@ -33,10 +44,18 @@ class Storage {
   virtual ~Storage() = default;
   /// Throws DataError that names the file and what is wrong with it.
   virtual std::unique_ptr<const InputFile> open(const std::string& path) const = 0;
+  /// The same for a file whose facts are known already: remote storage need not ask for them. If
+  /// they are not true any more, reads throw or give bytes of the file as it is now.
+  virtual std::unique_ptr<const InputFile> open_known(const std::string& path,
+                                                      const FileFacts& /*facts*/) const {
+    return open(path);
+  }
   /// Nothing if there is no such file or folder. A folder of a bucket is there if a file is in it.
   virtual std::optional<FileFacts> facts(const std::string& path) const = 0;
   /// What lies directly in a folder, sorted by name. Throws DataError if it is not there.
   virtual std::vector<FileEntry> list(const std::string& folder) const = 0;
+  /// How many reads of small pieces it pays to have under way at once: their time is spent waiting.
+  virtual int num_connections() const { return 32; }
 };
 
 /// "s3" of "s3://bucket/x", "hf" of "hf:owner/name"; empty for paths of this machine, among them

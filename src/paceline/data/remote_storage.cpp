@@ -1,0 +1,49 @@
+#include "paceline/data/remote_storage.h"
+
+#include "paceline/data/remote_plugin.h"
+
+#include <utility>
+
+namespace paceline::data {
+
+AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme)
+    : config_(config), open_scheme_(std::move(open_scheme)), local_(local_storage()) {
+  if (open_scheme_) return;
+  open_scheme_ = [config](std::string_view scheme) {
+    return load_remote_plugin().open_storage(scheme, config);
+  };
+}
+
+const Storage& AnyStorage::storage_of(const std::string& path) const {
+  const std::string_view scheme = remote_scheme(path);
+  if (scheme.empty()) return *local_;
+  const std::lock_guard lock(mutex_);
+  const auto found = remote_.find(scheme);
+  if (found != remote_.end()) return *found->second;
+  auto storage =
+      retry_transient_errors(open_scheme_(scheme), {.retries = config_.retries}, retry_counts_);
+  return *remote_.emplace(scheme, std::move(storage)).first->second;
+}
+
+std::unique_ptr<const InputFile> AnyStorage::open(const std::string& path) const {
+  return storage_of(path).open(path);
+}
+
+std::unique_ptr<const InputFile> AnyStorage::open_known(const std::string& path,
+                                                        const FileFacts& facts) const {
+  return storage_of(path).open_known(path, facts);
+}
+
+std::optional<FileFacts> AnyStorage::facts(const std::string& path) const {
+  return storage_of(path).facts(path);
+}
+
+std::vector<FileEntry> AnyStorage::list(const std::string& folder) const {
+  return storage_of(folder).list(folder);
+}
+
+std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config) {
+  return std::make_shared<const AnyStorage>(config);
+}
+
+}  // namespace paceline::data
