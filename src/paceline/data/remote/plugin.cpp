@@ -1,5 +1,7 @@
 #include "paceline/base/error.h"
-#include "paceline/data/remote/arrow_storage.h"
+#include "paceline/data/remote/gcs_storage.h"
+#include "paceline/data/remote/http_storage.h"
+#include "paceline/data/remote/s3_storage.h"
 #include "paceline/data/remote_plugin.h"
 
 namespace paceline::data {
@@ -9,9 +11,11 @@ class Plugin final : public RemotePlugin {
  public:
   std::unique_ptr<const Storage> open_storage(std::string_view scheme,
                                               const RemoteConfig& config) const override {
-    if (scheme == "s3" || scheme == "gs") return open_arrow_storage(scheme, config);
+    if (scheme == "s3") return open_s3_storage(config);
+    if (scheme == "gs") return open_gcs_storage(config);
+    if (scheme == "https" || scheme == "http") return open_http_storage(config.timeout);
     throw base::ConfigError(
-        fmt::format("there is no storage {}://; expected s3:// or gs://", scheme));
+        fmt::format("there is no storage {}://; expected s3://, gs:// or https://", scheme));
   }
 };
 
