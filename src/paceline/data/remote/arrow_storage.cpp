@@ -92,7 +92,8 @@ class ArrowFile final : public InputFile {
 FileFacts facts_of(const afs::FileInfo& info) {
   FileFacts facts;
   facts.is_folder = info.type() == afs::FileType::Directory;
-  if (!facts.is_folder) facts.size = static_cast<std::uint64_t>(info.size());
+  if (facts.is_folder) return facts;
+  facts.size = static_cast<std::uint64_t>(info.size());
   facts.changed = info.mtime().time_since_epoch().count();
   return facts;
 }

@@ -35,12 +35,16 @@ class NoRetries final : public afs::S3RetryStrategy {
   }
 };
 
-/// The library must be closed before static objects die; what it holds is gone then.
+/// The library must be closed before its own static objects die, so after they have been made: some
+/// are by the first file system.
 void start_s3_once() {
   static const bool is_started = [] {
-    afs::S3GlobalOptions options = afs::S3GlobalOptions::Defaults();
-    options.log_level = afs::S3LogLevel::Off;
-    const arrow::Status status = afs::InitializeS3(options);
+    afs::S3GlobalOptions global = afs::S3GlobalOptions::Defaults();
+    global.log_level = afs::S3LogLevel::Off;
+    arrow::Status status = afs::InitializeS3(global);
+    afs::S3Options options = afs::S3Options::Anonymous();
+    options.region = "us-east-1";
+    if (status.ok()) status = afs::S3FileSystem::Make(options).status();
     if (!status.ok()) throw base::DataError("S3 cannot start: " + status.message());
     std::atexit([] { static_cast<void>(afs::EnsureS3Finalized()); });  // too late to tell anyone
     return true;
