@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 namespace paceline::data {
 
@@ -25,7 +25,7 @@ struct RangeIndex::Header {
   std::uint64_t num_sources = 0;
   std::uint64_t num_samples = 0;
   std::uint64_t text_bytes = 0;
-  std::uint64_t classes_offset = 0;  ///< in the text: class names, each followed by '/'
+  std::uint64_t classes_offset = 0;  ///< in the text: class names, each followed by '\0'
   std::uint64_t names_offset = 0;    ///< in the text
   std::uint64_t fingerprint = 0;
   std::uint64_t checksum = 0;  ///< of all but the samples and their names; stands last here
@@ -49,7 +49,7 @@ struct RangeIndex::Sample {
 
 namespace {
 
-constexpr std::array<char, 8> kRangeMagic = {'P', 'L', 'R', 'A', 'N', 'G', 'E', '1'};
+constexpr std::array<char, 8> kRangeMagic = {'P', 'L', 'R', 'A', 'N', 'G', 'E', '2'};
 constexpr std::size_t kBlockSamples = 1024;
 
 std::size_t count_blocks(std::size_t num_samples) {
@@ -192,7 +192,7 @@ std::vector<std::string> RangeIndex::classes() const {
   std::string_view rest =
       text_.substr(header().classes_offset, header().names_offset - header().classes_offset);
   for (std::size_t end = 0; !rest.empty(); rest.remove_prefix(end + 1)) {
-    end = rest.find('/');
+    end = rest.find('\0');
     classes.emplace_back(rest.substr(0, end));
   }
   return classes;
@@ -292,7 +292,7 @@ RangeIndex RangeIndexBuilder::finish(const std::vector<std::string>& classes) {
   Content& content = *content_;
   RangeIndex::Header& header = content.header;
   header.classes_offset = content.head_text.size();
-  if (!classes.empty()) content.head_text += fmt::format("{}/", fmt::join(classes, "/"));
+  for (const std::string& name : classes) content.head_text.append(name).push_back('\0');
   header.names_offset = content.head_text.size();
   header.num_sources = content.sources.size();
   header.num_samples = content.samples.size();

@@ -45,7 +45,7 @@ class RangeIndexFile : public ::testing::Test {
       builder.add(i % 7 == 3 ? photos : tar, place << 20, place * 3, i % 2,
                   fmt::format("sample_{}", i));
     }
-    return builder.finish({"even", "odd"});
+    return builder.finish({"even", "odd or/and zero"});
   }
 
   std::optional<RangeIndex> load(std::string_view key = "key") const {
@@ -64,7 +64,7 @@ TEST_F(RangeIndexFile, GivesBackWhatWasAdded) {
   ASSERT_TRUE(loaded);
   for (const RangeIndex* index : {&made, &*loaded}) {
     ASSERT_EQ(index->size(), 5000);
-    EXPECT_THAT(index->classes(), ElementsAre("even", "odd"));
+    EXPECT_THAT(index->classes(), ElementsAre("even", "odd or/and zero"));
     EXPECT_EQ(index->num_sources(), 2);
     EXPECT_EQ(index->source(0), folder_.path() / "a.tar");
     EXPECT_EQ(index->source(1), folder_.path() / "photos");
