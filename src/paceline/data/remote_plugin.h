@@ -1,9 +1,11 @@
 #pragma once
 
+#include "paceline/data/parquet_file.h"
 #include "paceline/data/remote_config.h"
 #include "paceline/data/storage.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace paceline::data {
@@ -17,6 +19,15 @@ class RemotePlugin {
   /// Throws ConfigError that names the schemes there are.
   virtual std::unique_ptr<const Storage> open_storage(std::string_view scheme,
                                                       const RemoteConfig& config) const = 0;
+
+  /// Reads the footer of a Parquet file, its labels and names, and where its pages of images lie,
+  /// by the file's own index of them or else by their headers. Reads no images. Throws DataError
+  /// that names the file.
+  virtual ParquetListing list_parquet(std::shared_ptr<const InputFile> file,
+                                      const ParquetColumns& columns) const = 0;
+  /// The images in column `image` of a file. Throws DataError that names the file.
+  virtual std::unique_ptr<const ParquetImages> open_parquet(std::shared_ptr<const InputFile> file,
+                                                            const std::string& image) const = 0;
 };
 
 /// Loads the plug-in, if it is not loaded yet: $PACELINE_REMOTE_PLUGIN, else
@@ -25,7 +36,7 @@ class RemotePlugin {
 const RemotePlugin& load_remote_plugin();
 
 /// To be raised with every change of a class that the plug-in and the program share.
-inline constexpr int kRemotePluginAbi = 1;
+inline constexpr int kRemotePluginAbi = 2;
 /// `extern "C" const RemotePlugin* paceline_remote_plugin(int abi)` of the plug-in; nullptr if it
 /// was built with another one.
 inline constexpr const char* kRemotePluginEntry = "paceline_remote_plugin";

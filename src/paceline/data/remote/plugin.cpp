@@ -1,6 +1,8 @@
 #include "paceline/base/error.h"
 #include "paceline/data/remote/gcs_storage.h"
 #include "paceline/data/remote/http_storage.h"
+#include "paceline/data/remote/parquet_listing.h"
+#include "paceline/data/remote/parquet_pages.h"
 #include "paceline/data/remote/s3_storage.h"
 #include "paceline/data/remote_plugin.h"
 
@@ -16,6 +18,16 @@ class Plugin final : public RemotePlugin {
     if (scheme == "https" || scheme == "http") return open_http_storage(config.timeout);
     throw base::ConfigError(
         fmt::format("there is no storage {}://; expected s3://, gs:// or https://", scheme));
+  }
+
+  ParquetListing list_parquet(std::shared_ptr<const InputFile> file,
+                              const ParquetColumns& columns) const override {
+    return data::list_parquet(std::move(file), columns);
+  }
+
+  std::unique_ptr<const ParquetImages> open_parquet(std::shared_ptr<const InputFile> file,
+                                                    const std::string& image) const override {
+    return open_parquet_pages(std::move(file), image);
   }
 };
 

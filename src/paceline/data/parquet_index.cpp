@@ -1,0 +1,192 @@
+#include "paceline/data/parquet_index.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/data/index_cache.h"
+#include "paceline/data/remote_plugin.h"
+#include "paceline/data/shard_list.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files of a split, and those whose labels give the classes.
+struct SplitFiles {
+  std::vector<fs::path> files;
+  std::vector<fs::path> class_files;
+};
+
+SplitFiles list_files(const ParquetSource& source) {
+  SplitFiles split;
+  split.files = list_shards(source.folder, source.files);
+  split.class_files = split.files;
+  if (source.class_files == source.files) return split;
+  try {
+    split.class_files = list_shards(source.folder, source.class_files);
+  } catch (const base::DataError&) {
+    // Without a training split the validation split's own labels give the classes.
+  }
+  return split;
+}
+
+class IndexMaker {
+ public:
+  explicit IndexMaker(const ParquetSource& source) : source_(source) {}
+
+  RangeIndex make(const SplitFiles& split, const std::string& key) {
+    RangeIndexBuilder builder(source_.folder, key);
+    for (const fs::path& file : split.files) builder.add_source(file);
+    std::vector<ParquetListing> listings = list(split.files);
+    if (std::ranges::any_of(listings, [](const auto& one) { return !one.label_texts.empty(); })) {
+      number_texts(split, builder, listings);
+    }
+    find_classes(split.files, listings);
+    for (std::size_t i = 0; i < listings.size(); ++i) {
+      add_rows(static_cast<std::uint32_t>(i), listings[i], builder);
+      listings[i] = {};  // names take memory
+    }
+    if (builder.size() == 0)
+      throw base::DataError(
+          fmt::format("{}: holds no rows", (source_.folder / source_.files).string()));
+    return builder.finish(classes_);
+  }
+
+ private:
+  std::vector<ParquetListing> list(const std::vector<fs::path>& files) const {
+    constexpr int kThreads = 16;  // they wait for the disk, or the other machine
+    const RemotePlugin& plugin = load_remote_plugin();
+    std::vector<ParquetListing> listings(files.size());
+    base::parallel_for(std::ssize(files), kThreads, [&](std::int64_t i) {
+      const auto which = static_cast<std::size_t>(i);
+      listings[which] = plugin.list_parquet(
+          std::make_shared<const LocalFile>(source_.folder / files[which]), source_.columns);
+      check_rows(files[which], listings[which]);
+    });
+    return listings;
+  }
+
+  void check_rows(const fs::path& file, const ParquetListing& listing) const {
+    const auto rows = static_cast<std::size_t>(listing.num_rows);
+    std::int64_t in_pages = 0;
+    for (const ParquetPage& page : listing.pages) in_pages += page.num_rows;
+    if (in_pages != listing.num_rows ||
+        listing.labels.size() + listing.label_texts.size() != rows ||
+        (!listing.names.empty() && listing.names.size() != rows)) {
+      throw base::DataError(fmt::format("{}: its columns differ in length from its {} rows",
+                                        (source_.folder / file).string(), rows));
+    }
+  }
+
+  /// Turns texts into numbers by the sorted texts of the training split.
+  void number_texts(const SplitFiles& split, RangeIndexBuilder& builder,
+                    std::vector<ParquetListing>& listings) {
+    if (split.class_files != split.files) {
+      for (const fs::path& file : split.class_files) builder.add_source(file);
+      collect_texts(list(split.class_files));
+    } else {
+      collect_texts(listings);
+    }
+    for (std::size_t i = 0; i < listings.size(); ++i) {
+      ParquetListing& listing = listings[i];
+      for (const std::string& text : listing.label_texts) {
+        const auto found = std::ranges::lower_bound(classes_, text);
+        if (found == classes_.end() || *found != text) {
+          fail_at(split.files[i], std::ssize(listing.labels),
+                  fmt::format("label '{}', which the training files do not have", text));
+        }
+        listing.labels.push_back(found - classes_.begin());
+      }
+      if (std::ssize(listing.labels) != listing.num_rows)
+        fail_at(split.files[i], 0, "an integer as its label, while other files have texts");
+    }
+  }
+
+  void collect_texts(const std::vector<ParquetListing>& listings) {
+    for (const ParquetListing& listing : listings)
+      classes_.insert(classes_.end(), listing.label_texts.begin(), listing.label_texts.end());
+    std::ranges::sort(classes_);
+    const auto rest = std::ranges::unique(classes_);
+    classes_.erase(rest.begin(), rest.end());
+  }
+
+  /// The classes' names, and whether all labels are among them.
+  void find_classes(const std::vector<fs::path>& files,
+                    const std::vector<ParquetListing>& listings) {
+    constexpr std::int64_t kMaxClasses = 10'000'000;
+    if (classes_.empty()) classes_ = names_in_metadata(listings.front().huggingface);
+    const bool is_given = source_.classes && *source_.classes != std::ssize(classes_);
+    if (is_given) classes_.clear();
+    std::int64_t limit = source_.classes.value_or(static_cast<int>(classes_.size()));
+    if (limit == 0) limit = kMaxClasses;
+    std::int64_t largest = -1;
+    for (std::size_t i = 0; i < listings.size(); ++i) {
+      for (std::size_t row = 0; row < listings[i].labels.size(); ++row) {
+        const std::int64_t label = listings[i].labels[row];
+        if (label < 0 || label >= limit) {
+          fail_at(files[i], static_cast<std::int64_t>(row),
+                  fmt::format("label {}, expected a number from 0 to {}", label, limit - 1));
+        }
+        largest = std::max(largest, label);
+      }
+    }
+    if (!classes_.empty()) return;
+    const std::int64_t count = source_.classes.value_or(static_cast<int>(largest + 1));
+    for (std::int64_t i = 0; i < count; ++i) classes_.push_back(std::to_string(i));
+  }
+
+  /// What Hugging Face's writer knows of the label column; nothing if it says nothing.
+  std::vector<std::string> names_in_metadata(const std::string& text) const {
+    const auto parsed = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json::json_pointer place("/info/features/" + source_.columns.label + "/names");
+    if (parsed.is_discarded() || !parsed.contains(place)) return {};
+    std::vector<std::string> names;
+    for (const nlohmann::json& name : parsed.at(place)) {
+      if (!name.is_string()) return {};
+      names.push_back(name.get<std::string>());
+    }
+    return names;
+  }
+
+  void add_rows(std::uint32_t source, const ParquetListing& listing,
+                RangeIndexBuilder& builder) const {
+    std::size_t row = 0;
+    for (const ParquetPage& page : listing.pages) {
+      for (std::int64_t i = 0; i < page.num_rows; ++i, ++row) {
+        const bool is_named = !listing.names.empty() && !listing.names[row].empty();
+        builder.add(source, page.offset, page.size, listing.labels[row],
+                    is_named ? listing.names[row] : std::to_string(builder.size()));
+      }
+    }
+  }
+
+  [[noreturn]] void fail_at(const fs::path& file, std::int64_t row,
+                            const std::string& problem) const {
+    throw base::DataError(
+        fmt::format("{}: row {} has {}", (source_.folder / file).string(), row, problem));
+  }
+
+  const ParquetSource& source_;
+  std::vector<std::string> classes_;
+};
+
+}  // namespace
+
+RangeIndex open_parquet_index(const ParquetSource& source) {
+  const SplitFiles split = list_files(source);
+  std::string key = fmt::format("parquet {} {} {}", source.columns.image, source.columns.label,
+                                source.classes.value_or(0));
+  for (const auto* files : {&split.files, &split.class_files})
+    for (const fs::path& file : *files) key += " " + file.string();
+  return load_or_make(
+      index_files(source.folder, source.cache_name),
+      [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key); },
+      [&] { return IndexMaker(source).make(split, key); });
+}
+
+}  // namespace paceline::data

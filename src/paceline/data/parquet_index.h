@@ -1,0 +1,12 @@
+#pragma once
+
+#include "paceline/data/parquet_dataset.h"
+#include "paceline/data/range_index.h"
+
+namespace paceline::data {
+
+/// The samples of a split: the range of each is its page, with its header, and rows of a page
+/// follow each other. Kept beside the data (see index_files()) and made anew when that has changed.
+RangeIndex open_parquet_index(const ParquetSource& source);
+
+}  // namespace paceline::data

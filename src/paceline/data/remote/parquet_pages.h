@@ -1,0 +1,15 @@
+#pragma once
+
+#include "paceline/data/input_file.h"
+#include "paceline/data/parquet_file.h"
+
+#include <memory>
+#include <string>
+
+namespace paceline::data {
+
+/// The images in column `image` of a file. Throws DataError that names the file.
+std::unique_ptr<const ParquetImages> open_parquet_pages(std::shared_ptr<const InputFile> file,
+                                                        const std::string& image);
+
+}  // namespace paceline::data

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
+
+namespace paceline::data {
+
+/// The part of a column that lies in one row group.
+struct ColumnChunk {
+  std::uint64_t dictionary = 0;  ///< where its dictionary page begins; that of the data if none
+  std::uint64_t data = 0;        ///< where its first data page begins
+  std::uint64_t end = 0;
+  parquet::Compression::type codec = parquet::Compression::UNCOMPRESSED;
+  std::int64_t num_rows = 0;
+};
+
+/// The number of the column `name`; -1 if there is none. A struct's part is "struct.part".
+int find_column(const parquet::SchemaDescriptor& schema, const std::string& name);
+
+/// The column of the images' bytes: `name` itself or its part `bytes`. Throws DataError that says
+/// what columns there are.
+int find_image_column(const parquet::SchemaDescriptor& schema, const std::string& name);
+
+/// The chunks of a column, one per row group. Throws DataError if they do not lie in a file of
+/// `file_size` bytes.
+std::vector<ColumnChunk> list_chunks(const parquet::FileMetaData& metadata, int column,
+                                     std::uint64_t file_size);
+
+}  // namespace paceline::data
