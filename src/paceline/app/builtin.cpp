@@ -69,6 +69,7 @@ void add_datasets(Registries& registries) {
   datasets.add<data::ImageFolderConfig>(photo_plan<data::ImageFolderConfig>);
   datasets.add<data::Ilsvrc2012Config>(photo_plan<data::Ilsvrc2012Config>);
   datasets.add<data::WebDatasetConfig>(photo_plan<data::WebDatasetConfig>);
+  datasets.add<data::ParquetConfig>(photo_plan<data::ParquetConfig>);
   datasets.add<data::PackedConfig>(photo_plan<data::PackedConfig>);
   datasets.add<data::Cifar10Config>(
       [](const data::Cifar10Config& config) { return small_image_plan(config, 32); });

@@ -7,6 +7,7 @@
 #include "paceline/data/mnist.h"
 #include "paceline/data/npy_dataset.h"
 #include "paceline/data/pack/packed_dataset.h"
+#include "paceline/data/parquet_dataset.h"
 #include "paceline/data/synthetic.h"
 #include "paceline/data/webdataset.h"
 
@@ -41,6 +42,19 @@ std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split) {
   return open_webdataset({config.path, is_training ? config.train_shards : config.val_shards,
                           config.label_key, config.classes,
                           is_training ? "webdataset-train" : "webdataset-val"});
+}
+
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split) {
+  require_path(config.path, "parquet");
+  const bool is_training = split == Split::kTrain;
+  ParquetSource source;
+  source.folder = config.path;
+  source.files = is_training ? config.train_files : config.val_files;
+  source.class_files = config.train_files;
+  source.columns = {config.image_column, config.label_column};
+  source.classes = config.classes;
+  source.cache_name = is_training ? "parquet-train" : "parquet-val";
+  return open_parquet(source);
 }
 
 std::unique_ptr<Dataset> open(const PackedConfig& config, Split split) {

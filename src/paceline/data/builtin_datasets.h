@@ -32,6 +32,15 @@ struct WebDatasetConfig {
   std::optional<int> classes;
 };
 
+struct ParquetConfig {
+  std::string path;
+  std::string train_files = "{data/,}train-*.parquet";
+  std::string val_files = "{data/,}validation-*.parquet";
+  std::string image_column = "image";
+  std::string label_column = "label";
+  std::optional<int> classes;
+};
+
 struct PackedConfig {
   std::string path;
   std::string train_folder = "train";
@@ -71,6 +80,7 @@ struct SyntheticConfig {
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
 std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split);
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split);
 std::unique_ptr<Dataset> open(const PackedConfig& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
 std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
@@ -137,6 +147,32 @@ struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
             "Key of the class's number in the samples' .json; empty: their .cls holds it."),
       field(&Config::classes, "classes",
             "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::ParquetConfig> {
+  using Config = data::ParquetConfig;
+  static constexpr std::string_view name = "parquet";
+  static constexpr std::string_view summary =
+      "Parquet files of images and labels, as Hugging Face keeps them, read at random places.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder of the files."),
+      field(&Config::train_files, "train_files",
+            "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
+            "or both; quote them in YAML.",
+            NotEmpty{}),
+      field(&Config::val_files, "val_files", "The validation files, named in the same way.",
+            NotEmpty{}),
+      field(&Config::image_column, "image_column",
+            "The column of the images' bytes: binary, or a struct with a part `bytes`.",
+            NotEmpty{}),
+      field(&Config::label_column, "label_column",
+            "The column of the labels: integers from 0, or the classes' names.", NotEmpty{}),
+      field(&Config::classes, "classes",
+            "Number of classes; null: as many as the files name, or one more than the split's "
+            "largest label.",
+            AtLeast{1})};
 };
 
 template <>

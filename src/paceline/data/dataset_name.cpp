@@ -32,8 +32,11 @@ bool is_class_tar(const std::string& name) {
                      [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
-bool holds_class_tars(const fs::path& folder) {
-  return fs::is_directory(folder) && std::ranges::any_of(names_in(folder), is_class_tar);
+bool is_parquet(const std::string& name) { return name.ends_with(".parquet"); }
+
+/// Whether a folder is there and has a name in it for which `is_it` holds.
+bool holds(const fs::path& folder, bool (*is_it)(const std::string& name)) {
+  return fs::is_directory(folder) && std::ranges::any_of(names_in(folder), is_it);
 }
 
 }  // namespace
@@ -44,7 +47,7 @@ std::string dataset_name(const fs::path& path) {
   if (is_cifar(own_name, "100")) return "cifar100";
   if (is_cifar(own_name, "10")) return "cifar10";
   const std::vector<std::string> names = names_in(path);
-  const auto any = [&](auto holds) { return std::ranges::any_of(names, holds); };
+  const auto any = [&](auto is_it) { return std::ranges::any_of(names, is_it); };
   const auto has = [&](std::string_view name) {
     return any([&](const std::string& other) { return other == name; });
   };
@@ -52,7 +55,7 @@ std::string dataset_name(const fs::path& path) {
     if (fs::exists(path / folder / "manifest.json")) return "packed";
   }
   if (any([](const std::string& name) { return name.starts_with("ILSVRC"); }) ||
-      has("LOC_val_solution.csv") || any(is_class_tar) || holds_class_tars(path / "train"))
+      has("LOC_val_solution.csv") || any(is_class_tar) || holds(path / "train", is_class_tar))
     return "ilsvrc2012";
   if (has("data_batch_1") || has("data_batch_1.bin")) return "cifar10";
   if (has("train.bin") && has("fine_label_names.txt")) return "cifar100";
@@ -62,11 +65,13 @@ std::string dataset_name(const fs::path& path) {
   if (any([](const std::string& name) { return name.find("-idx3-ubyte") != std::string::npos; }))
     return "mnist";
   if (any([](const std::string& name) { return name.ends_with(".tar"); })) return "webdataset";
+  if (any(is_parquet) || holds(path / "data", is_parquet)) return "parquet";
   if (has("train_images.npy")) return "npy";
   if (has("train") || has("val")) return "image_folder";
   throw base::DataError(fmt::format(
       "{}: no data set is known by the names in it; expected a folder train/ or val/ of classes, "
-      "ILSVRC2012 tars, tar shards, a packed set, CIFAR, MNIST or .npy files; give --format NAME "
+      "ILSVRC2012 tars, tar shards, Parquet files, a packed set, CIFAR, MNIST or .npy files; give "
+      "--format NAME "
       "(`paceline list datasets`) or a recipe",
       path.string()));
 }

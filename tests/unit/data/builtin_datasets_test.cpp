@@ -16,6 +16,7 @@ TEST(BuiltinDatasets, NeedAPath) {
   EXPECT_THROW(open(ImageFolderConfig{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(Ilsvrc2012Config{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(WebDatasetConfig{}, Split::kTrain), base::ConfigError);
+  EXPECT_THROW(open(ParquetConfig{}, Split::kTrain), base::ConfigError);
   EXPECT_THROW(open(MnistConfig{}, Split::kVal), base::ConfigError);
   EXPECT_THROW(open(NpyConfig{}, Split::kVal), base::ConfigError);
   EXPECT_THROW(open(Cifar10Config{}, Split::kTrain), base::ConfigError);
@@ -68,6 +69,27 @@ TEST(BuiltinDatasets, WebDatasetTakesItsSettings) {
   EXPECT_EQ(open(config, Split::kTrain)->label(1), 3);
 }
 
+TEST(BuiltinDatasets, ParquetTakesItsSettings) {
+  const paceline::test::TempFolder folder;
+  std::filesystem::create_directory(folder.path() / "data");
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::copy_file(std::filesystem::path(PACELINE_GOLDEN_DIR) / "parquet" / from,
+                               folder.path() / to);
+  };
+  copy("texts.parquet", "data/train-00000-of-00001.parquet");
+  copy("only_dogs.parquet", "data/validation-00000-of-00001.parquet");
+  copy("required.parquet", "flat.parquet");
+  ParquetConfig config;
+  config.path = folder.path().string();
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 10);
+  EXPECT_EQ(open(config, Split::kVal)->label(0), 2);  // dog, by the training files
+  config.train_files = "flat.parquet";
+  config.image_column = "img";
+  config.label_column = "fine_label";
+  config.classes = 20;
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 20);
+}
+
 TEST(BuiltinDatasets, NpyTakesItsSettings) {
   NpyConfig config;
   config.path = PACELINE_GOLDEN_DIR "/npy";
@@ -102,6 +124,7 @@ TEST(BuiltinDatasets, EachHasASchema) {
   EXPECT_EQ(config::describe<ImageFolderConfig>().name, "image_folder");
   EXPECT_EQ(config::describe<Ilsvrc2012Config>().name, "ilsvrc2012");
   EXPECT_EQ(config::describe<WebDatasetConfig>().name, "webdataset");
+  EXPECT_EQ(config::describe<ParquetConfig>().name, "parquet");
   EXPECT_EQ(config::describe<MnistConfig>().name, "mnist");
   EXPECT_EQ(config::describe<NpyConfig>().name, "npy");
   EXPECT_EQ(config::describe<Cifar10Config>().name, "cifar10");

@@ -25,6 +25,8 @@ TEST(DatasetName, IsKnownByWhatLiesThere) {
       {"train/n01440764.tar", "ilsvrc2012"},
       {"LOC_val_solution.csv", "ilsvrc2012"},
       {"set-train-000.tar", "webdataset"},
+      {"train-00000-of-00001.parquet", "parquet"},
+      {"data/train-00000-of-00294.parquet", "parquet"},
       {"data_batch_1.bin", "cifar10"},
       {"data_batch_1", "cifar10"},
       {"cifar-10-python.tar.gz", "cifar10"},
