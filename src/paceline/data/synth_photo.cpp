@@ -12,7 +12,7 @@ namespace paceline::data {
 namespace {
 
 // What was calibrated, until files had ImageNet's bits per pixel and coefficients per block.
-constexpr double kContrast = 5.2;           ///< of single pixels, of 255
+constexpr double kSceneContrast = 5.2;           ///< of single pixels, of 255
 constexpr double kContrastRange = 1.7;      ///< pictures differ by 2 to this power, up and down
 constexpr double kOctaveGrowth = 1.3;       ///< of noise, from one octave to the next coarser one
 constexpr double kRoughnessRange = 0.75;    ///< within a picture
@@ -153,7 +153,7 @@ Image synthesize_photo(const PhotoPlan& plan, int class_index, std::uint64_t see
   const NoiseField noise = make_noise(plan.width, plan.height, draws);
   Image image{plan.width, plan.height, {}};
   image.pixels.reserve(scene.pixels.size() * 3);
-  const double strength = kContrast * plan.contrast;
+  const double strength = kSceneContrast * plan.contrast;
   for (std::size_t i = 0; i < scene.pixels.size(); ++i) {
     const Color& color = scene.pixels[i];
     const Noise& at = noise.values[i];
