@@ -36,6 +36,13 @@ class Dataset {
   virtual void get(std::int64_t index, StoredSample& sample) const = 0;
   /// A hint that get(index) comes next but one, for data in memory.
   virtual void touch(std::int64_t /*index*/) const {}
+  /// Whether the hints below are of use.
+  virtual bool reads_ahead() const { return false; }
+  /// A hint that get() will be called once for each of these, about in this order: remote data is
+  /// fetched from now on. Hints add up.
+  virtual void will_read(std::span<const std::int64_t> /*indices*/) const {}
+  /// Takes back all hints, as their samples will not be asked for.
+  virtual void will_read_no_more() const {}
   /// What tells sample `index` from the others of its class, and is the same in every format that
   /// keeps names: the path of its file below the class's folder. Else its number.
   virtual std::string name(std::int64_t index) const { return std::to_string(index); }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,9 +32,11 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   int connections = 8;
 
   std::atomic<int> num_opened = 0;
+  std::atomic<int> num_known = 0;  ///< opened with facts
   std::atomic<int> num_facts = 0;
   std::atomic<int> num_lists = 0;
   std::atomic<int> num_reads = 0;
+  std::atomic<int> num_at_once = 0;   ///< reads
   std::atomic<int> most_at_once = 0;  ///< reads
   std::atomic<std::int64_t> bytes_read = 0;
 
@@ -53,7 +57,9 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
 
   std::unique_ptr<const data::InputFile> open_known(const std::string& path,
                                                     const data::FileFacts&) const override {
-    return std::make_unique<const File>(path, const_cast<FakeStorage*>(this)->shared_from_this());
+    auto* const self = const_cast<FakeStorage*>(this);
+    ++self->num_known;
+    return std::make_unique<const File>(path, self->shared_from_this());
   }
 
   std::optional<data::FileFacts> facts(const std::string& path) const override {
@@ -92,23 +98,26 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   int num_connections() const override { return connections; }
 
  private:
+  /// Counts a read that is under way.
+  struct AtOnce {
+    explicit AtOnce(FakeStorage& counted) : storage(counted) {
+      const int now = ++storage.num_at_once;
+      int most = storage.most_at_once;
+      while (now > most && !storage.most_at_once.compare_exchange_weak(most, now)) {
+      }
+    }
+    ~AtOnce() { --storage.num_at_once; }
+    FakeStorage& storage;
+  };
+
   class File final : public data::InputFile {
    public:
     File(const std::string& path, std::shared_ptr<FakeStorage> storage)
         : InputFile(path, storage->files.at(path).size()), storage_(std::move(storage)) {}
 
     void read(std::uint64_t offset, std::span<std::uint8_t> target) const override {
-      const int now = ++storage_->num_at_once_;
-      int most = storage_->most_at_once;
-      while (now > most && !storage_->most_at_once.compare_exchange_weak(most, now)) {
-      }
-      try {
-        storage_->transfer(target.size());
-      } catch (...) {
-        --storage_->num_at_once_;
-        throw;
-      }
-      --storage_->num_at_once_;
+      const AtOnce at_once(*storage_);
+      storage_->transfer(target.size());
       const std::string& content = storage_->files.at(path());
       if (offset + target.size() > content.size())
         throw base::DataError(path() + ": ends before that");
@@ -151,8 +160,20 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   std::mutex mutex_;
   std::deque<std::function<void()>> faults_;
   std::chrono::steady_clock::time_point line_free_at_;
-  std::atomic<int> num_at_once_ = 0;
 };
+
+/// The files of a local folder under remote names.
+inline std::shared_ptr<FakeStorage> copy_of(const std::filesystem::path& folder,
+                                            const std::string& remote) {
+  auto storage = std::make_shared<FakeStorage>();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string name = entry.path().lexically_relative(folder).string();
+    storage->files[remote + "/" + name] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  return storage;
+}
 
 /// The whole content of a file.
 inline std::string read_text(const data::InputFile& file) {

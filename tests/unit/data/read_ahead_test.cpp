@@ -1,0 +1,164 @@
+#include "paceline/data/read_ahead.h"
+
+#include "paceline/base/error.h"
+#include "support/data/fake_storage.h"
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using paceline::test::FakeStorage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr std::uint64_t kPartBytes = 1000;
+
+/// 100 parts of 1,000 bytes in each of two files; part i of file f is full of a byte of its own.
+class ReadAheadTest : public ::testing::Test {
+ protected:
+  ReadAheadTest() {
+    for (int file = 0; file < 2; ++file) {
+      std::string& content = storage_->files[path_of(file)];
+      for (int i = 0; i < 100; ++i) content.append(kPartBytes, static_cast<char>(file * 100 + i));
+    }
+  }
+
+  static std::string path_of(std::uint64_t file) { return "s3://b/" + std::to_string(file); }
+
+  std::unique_ptr<ReadAhead> make(const ReadAheadOptions& options) const {
+    return std::make_unique<ReadAhead>(
+        [this](std::uint64_t file) { return storage_->open_known(path_of(file), {}); }, options);
+  }
+
+  static ReadAheadPart part(std::int64_t key) {
+    const auto number = static_cast<std::uint64_t>(key);
+    return {key, number / 100, number % 100 * kPartBytes, kPartBytes};
+  }
+  static std::vector<ReadAheadPart> parts(const std::vector<std::int64_t>& keys) {
+    std::vector<ReadAheadPart> all;
+    for (const std::int64_t key : keys) all.push_back(part(key));
+    return all;
+  }
+
+  /// Whether it was expected; fails the test if the bytes are wrong.
+  static bool take(ReadAhead& ahead, std::int64_t key) {
+    std::vector<std::uint8_t> bytes = {1, 2, 3};
+    if (!ahead.take(key, bytes)) return false;
+    EXPECT_EQ(bytes, std::vector<std::uint8_t>(kPartBytes, static_cast<std::uint8_t>(key))) << key;
+    return true;
+  }
+
+  std::shared_ptr<FakeStorage> storage_ = std::make_shared<FakeStorage>();
+};
+
+constexpr ReadAheadOptions kApart{.connections = 4, .max_bytes = 1 << 20, .max_read = 1};
+
+TEST_F(ReadAheadTest, GivesWhatWasExpectedOnce) {
+  const auto ahead = make(kApart);
+  ahead->expect(parts({5, 3, 150}));
+  for (const std::int64_t key : {150, 5, 3}) EXPECT_TRUE(take(*ahead, key));
+  EXPECT_FALSE(take(*ahead, 5));
+  EXPECT_FALSE(take(*ahead, 4));
+  EXPECT_EQ(storage_->num_reads, 3);
+}
+
+TEST_F(ReadAheadTest, FetchesOnceWhatIsExpectedTwice) {
+  const auto ahead = make(kApart);
+  ahead->expect(parts({7, 7}));
+  ahead->expect(parts({7}));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(take(*ahead, 7));
+  EXPECT_FALSE(take(*ahead, 7));
+  EXPECT_EQ(storage_->num_reads, 1);
+}
+
+TEST_F(ReadAheadTest, KeepsSoManyReadsUnderWay) {
+  storage_->latency = std::chrono::milliseconds(20);
+  const auto ahead = make(kApart);
+  std::vector<std::int64_t> keys(40);
+  for (std::int64_t i = 0; i < 40; ++i) keys[static_cast<std::size_t>(i)] = 5 * i;
+  ahead->expect(parts(keys));
+  for (const std::int64_t key : keys) EXPECT_TRUE(take(*ahead, key));
+  EXPECT_EQ(storage_->most_at_once, 4);
+  EXPECT_EQ(storage_->num_reads, 40);
+}
+
+TEST_F(ReadAheadTest, JoinsNeighboursOfAFile) {
+  const auto ahead = make(
+      {.connections = 2, .max_bytes = 1 << 20, .max_gap = kPartBytes, .max_read = 5 * kPartBytes});
+  // Read alone or with neighbours: 0-4 and 5, as five parts are the most; 10 and 12; 15; and 99
+  // and 100, which are of two files.
+  ahead->expect(parts({4, 3, 2, 1, 0, 5, 12, 10, 15, 99, 100}));
+  for (const std::int64_t key : {0, 1, 2, 3, 4, 5, 10, 12, 15, 99, 100})
+    EXPECT_TRUE(take(*ahead, key));
+  // The fake reads each part by itself.
+  EXPECT_EQ(storage_->num_reads, 11);
+  EXPECT_EQ(storage_->num_known, 6);
+}
+
+TEST_F(ReadAheadTest, HoldsNoMoreThanItMay) {
+  const auto ahead =
+      make({.connections = 4, .max_bytes = 10 * kPartBytes, .max_gap = 0, .max_read = 1});
+  std::vector<std::int64_t> keys(50);
+  for (std::int64_t i = 0; i < 50; ++i) keys[static_cast<std::size_t>(i)] = 2 * i;
+  ahead->expect(parts(keys));
+  while (storage_->num_reads < 10) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(storage_->num_reads, 10);
+  EXPECT_TRUE(take(*ahead, 98));  // the last one comes before memory is free for it
+  for (std::int64_t i = 0; i < 49; ++i) EXPECT_TRUE(take(*ahead, 2 * i));
+}
+
+TEST_F(ReadAheadTest, ForgetsWhatIsNotWantedAnyMore) {
+  const auto ahead = make({.connections = 2, .max_bytes = 4 * kPartBytes, .max_read = 1});
+  ahead->expect(parts({0, 2, 4, 6, 8, 10, 12}));
+  while (storage_->num_reads < 4) std::this_thread::yield();
+  ahead->forget();
+  EXPECT_FALSE(take(*ahead, 0));
+  EXPECT_FALSE(take(*ahead, 12));
+  ahead->expect(parts({20, 22, 24, 26}));  // for which there is memory again
+  for (const std::int64_t key : {20, 22, 24, 26}) EXPECT_TRUE(take(*ahead, key));
+}
+
+TEST_F(ReadAheadTest, ThrowsWhatTheReadThrew) {
+  const auto ahead = make(kApart);
+  storage_->fail_next(base::DataError("the disk of far away is gone"));
+  ahead->expect(parts({1}));
+  EXPECT_THAT([&] { take(*ahead, 1); }, ThrowsMessage<base::DataError>(HasSubstr("far away")));
+  ahead->expect(parts({1}));
+  EXPECT_TRUE(take(*ahead, 1));
+}
+
+TEST_F(ReadAheadTest, EndsWhileReadsAreUnderWay) {
+  storage_->latency = std::chrono::milliseconds(5);
+  const auto ahead = make(kApart);
+  ahead->expect(parts({1, 5, 9, 13, 17, 21}));
+}
+
+TEST_F(ReadAheadTest, ServesManyThreadsWhileHintsComeAndGo) {
+  const auto ahead = make(
+      {.connections = 4, .max_bytes = 20 * kPartBytes, .max_gap = 0, .max_read = 3 * kPartBytes});
+  std::atomic<int> num_taken = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 50; ++round) {
+        std::vector<std::int64_t> keys;
+        for (int i = 0; i < 10; ++i) keys.push_back((thread * 50 + round * 7 + i) % 200);
+        ahead->expect(parts(keys));
+        if (round % 10 == 9) ahead->forget();
+        for (const std::int64_t key : keys) num_taken += take(*ahead, key) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(num_taken, 500);
+}
+
+}  // namespace
+}  // namespace paceline::data
