@@ -87,6 +87,7 @@ class ThreadedLoader final : public DataLoader {
   // These are called with mutex_ held.
   bool may_open() const;
   void open_batch();
+  void hint(std::int64_t opened);
   Claim claim_samples();
   void abandon_window();
   void count_skipped(BatchInWork& work);
@@ -116,7 +117,8 @@ class ThreadedLoader final : public DataLoader {
   std::condition_variable batch_done_;
   std::deque<std::shared_ptr<BatchInWork>> window_;  ///< batches from position_ on
   std::int64_t position_ = 0;
-  bool failed_ = false;  ///< a batch of the window holds an error: read no further
+  std::int64_t hinted_ = 0;  ///< batches before this one the data set was told of
+  bool failed_ = false;      ///< a batch of the window holds an error: read no further
   bool stopping_ = false;
   LoaderCounts counts_;
   std::vector<std::thread> threads_;
@@ -237,6 +239,8 @@ void ThreadedLoader::count_skipped(BatchInWork& work) {
 void ThreadedLoader::abandon_window() {
   for (const auto& work : window_) work->abandoned = true;
   window_.clear();
+  reader_.will_read_no_more();
+  hinted_ = 0;
 }
 
 bool ThreadedLoader::may_open() const {
@@ -256,14 +260,27 @@ void ThreadedLoader::open_batch() {
   const std::int64_t position = position_ + static_cast<std::int64_t>(window_.size());
   auto work = std::make_shared<BatchInWork>(plan_.slice(position), pipeline_of(position));
   try {
+    hint(position);
     work->batch = make_batch(*work);
-  } catch (...) {  // out of memory; next() throws it
+  } catch (...) {  // out of memory, or a damaged index; next() throws it
     work->error = std::current_exception();
     work->num_claimed = work->slice.count;
     failed_ = true;
   }
   window_.push_back(std::move(work));
   if (window_.back()->is_done()) batch_done_.notify_one();  // no sample of this rank, or no memory
+}
+
+/// Beyond the batches in work, so that small ones keep far machines busy too.
+void ThreadedLoader::hint(std::int64_t opened) {
+  constexpr std::int64_t kSamplesAhead = 512;
+  if (!reader_.reads_ahead()) return;
+  const std::int64_t ahead = 1 + kSamplesAhead / std::max<std::int64_t>(1, plan_.max_count());
+  const std::int64_t end = std::min(opened + 1 + ahead, end_position_);
+  for (hinted_ = std::max(hinted_, opened); hinted_ < end; ++hinted_) {
+    const BatchSlice slice = plan_.slice(hinted_);
+    reader_.will_read({static_cast<std::uint64_t>(slice.epoch), slice.first}, slice.count);
+  }
 }
 
 std::unique_ptr<HostBatch> ThreadedLoader::make_batch(const BatchInWork& work) const {
@@ -329,12 +346,14 @@ void ThreadedLoader::run_thread() {
 
 void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
-  // Of the whole claim before the first sample: so the processor works at several at once.
-  for (std::int64_t i = claim.begin; i < claim.end; ++i) {
-    work.batch->indices[static_cast<std::size_t>(i)] = reader_.index_at(place_of(work, i));
-  }
+  // Of the whole claim before its first sample, so that the processor draws several at once.
+  const auto draw_indices = [&] {
+    for (std::int64_t i = claim.begin; i < claim.end; ++i)
+      work.batch->indices[static_cast<std::size_t>(i)] = reader_.index_at(place_of(work, i));
+  };
   for (std::int64_t i = claim.begin; i < claim.end && !work.abandoned; ++i) {
     try {
+      if (i == claim.begin) draw_indices();
       if (i + 1 < claim.end) dataset_.touch(work.batch->indices[static_cast<std::size_t>(i + 1)]);
       read_sample(work, i, scratch);
     } catch (...) {

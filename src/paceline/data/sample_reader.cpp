@@ -30,6 +30,17 @@ std::int64_t SampleReader::places_per_epoch() const {
   return sampler_ ? sampler_->places_per_epoch() : dataset_.size();
 }
 
+std::int64_t SampleReader::index_at(const SamplePlace& place) const {
+  return sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
+}
+
+void SampleReader::will_read(const SamplePlace& first, std::int64_t count) const {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = 0; i < count; ++i)
+    indices.push_back(index_at({first.epoch, first.place + i}));
+  dataset_.will_read(indices);
+}
+
 std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
                                             const TransformPipeline& pipeline,
                                             ReaderScratch& scratch, const ImageSink& sink) const {

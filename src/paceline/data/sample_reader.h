@@ -48,9 +48,14 @@ class SampleReader {
 
   std::int64_t places_per_epoch() const;
 
-  std::int64_t index_at(const SamplePlace& place) const {
-    return sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
-  }
+  std::int64_t index_at(const SamplePlace& place) const;
+
+  /// Whether hints are of use.
+  bool reads_ahead() const { return dataset_.reads_ahead(); }
+  /// Hints that the samples of `count` places from `first` on will be read.
+  void will_read(const SamplePlace& first, std::int64_t count) const;
+  /// Takes all hints back.
+  void will_read_no_more() const { dataset_.will_read_no_more(); }
 
   /// Writes the pixels of sample `index`, which is index_at(place), to `sink`. In evaluation a
   /// skipped sample leaves nothing there. Throws DataError by OnError's rules.

@@ -24,6 +24,13 @@ class ShuffledDataset final : public Dataset {
   void get(std::int64_t index, StoredSample& sample) const override {
     dataset_->get(order_.at(index), sample);
   }
+  bool reads_ahead() const override { return dataset_->reads_ahead(); }
+  void will_read(std::span<const std::int64_t> indices) const override {
+    std::vector<std::int64_t> unshuffled;
+    for (const std::int64_t index : indices) unshuffled.push_back(order_.at(index));
+    dataset_->will_read(unshuffled);
+  }
+  void will_read_no_more() const override { dataset_->will_read_no_more(); }
   std::string name(std::int64_t index) const override { return dataset_->name(order_.at(index)); }
   std::string describe(std::int64_t index) const override {
     return dataset_->describe(order_.at(index));

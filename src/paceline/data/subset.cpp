@@ -27,6 +27,13 @@ class Subset final : public Dataset {
   void get(std::int64_t index, StoredSample& sample) const override {
     whole_->get(at(index), sample);
   }
+  bool reads_ahead() const override { return whole_->reads_ahead(); }
+  void will_read(std::span<const std::int64_t> indices) const override {
+    std::vector<std::int64_t> of_whole;
+    for (const std::int64_t index : indices) of_whole.push_back(at(index));
+    whole_->will_read(of_whole);
+  }
+  void will_read_no_more() const override { whole_->will_read_no_more(); }
   std::string name(std::int64_t index) const override { return whole_->name(at(index)); }
   std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
   std::string fingerprint() const override {

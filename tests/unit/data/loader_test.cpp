@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -507,6 +508,75 @@ TEST(DataLoader, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(make_data_loader(images, pipeline, options), base::ConfigError);
   const NumberedImages none(0);
   EXPECT_THROW(make_data_loader(none, pipeline, training_options()), base::DataError);
+}
+
+/// Expects that every read was hinted at, and not taken back.
+class HintedImages final : public Dataset {
+ public:
+  std::int64_t size() const override { return images_.size(); }
+  int num_classes() const override { return images_.num_classes(); }
+  std::vector<std::string> class_names() const override { return {}; }
+  std::int64_t label(std::int64_t index) const override { return images_.label(index); }
+  bool reads_ahead() const override { return true; }
+  void will_read(std::span<const std::int64_t> indices) const override {
+    const std::lock_guard lock(mutex_);
+    hints.insert(indices.begin(), indices.end());
+    most_hints = std::max(most_hints, hints.size());
+  }
+  void will_read_no_more() const override {
+    const std::lock_guard lock(mutex_);
+    hints.clear();
+  }
+  void get(std::int64_t index, StoredSample& sample) const override {
+    images_.get(index, sample);
+    const std::lock_guard lock(mutex_);
+    const auto hint = hints.find(index);
+    if (hint == hints.end()) {
+      ++num_unhinted;
+    } else {
+      hints.erase(hint);
+    }
+  }
+  std::string describe(std::int64_t index) const override { return images_.describe(index); }
+  std::string fingerprint() const override { return images_.fingerprint(); }
+
+  mutable std::multiset<std::int64_t> hints;
+  mutable std::size_t most_hints = 0;
+  mutable int num_unhinted = 0;
+
+ private:
+  NumberedImages images_{2000};
+  mutable std::mutex mutex_;
+};
+
+TEST(DataLoader, HintsAtWhatItWillRead) {
+  const HintedImages images;
+  const auto pipeline = training_pipeline();
+  LoaderOptions options = training_options(20);
+  options.rank = 1;
+  options.world_size = 2;
+  options.num_threads = 3;
+  {
+    const auto loader = make_data_loader(images, pipeline, options);
+    for (int i = 0; i < 250; ++i) loader->next();  // beyond an epoch
+    EXPECT_EQ(images.num_unhinted, 0);
+    EXPECT_GE(images.most_hints, 512u);  // far enough for far machines,
+    EXPECT_LE(images.most_hints, 700u);  // and no further
+  }
+  EXPECT_TRUE(images.hints.empty()) << "they are taken back in the end";
+}
+
+TEST(DataLoader, TakesHintsBackWhenItSeeks) {
+  const HintedImages images;
+  const auto pipeline = evaluation_pipeline();
+  const auto loader = make_data_loader(images, pipeline, evaluation_options(100));
+  loader->next();
+  loader->seek(12);
+  const auto batch = loader->next();
+  EXPECT_EQ(batch->indices.front(), 1200);
+  while (loader->next()) {
+  }
+  EXPECT_TRUE(images.hints.empty());
 }
 
 }  // namespace
