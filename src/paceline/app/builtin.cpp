@@ -40,17 +40,22 @@ std::vector<data::TransformConfig> scaled_cifar(int image_size, bool is_training
 }
 
 template <typename Config>
+auto opener(const Config& config) {
+  return [config](data::Split split, const std::shared_ptr<const data::Storage>& storage) {
+    return data::open(config, split, storage);
+  };
+}
+
+template <typename Config>
 std::unique_ptr<DatasetPlan> photo_plan(const Config& config) {
-  return std::make_unique<DatasetPlan>(
-      DatasetPlan{[config](data::Split split) { return data::open(config, split); }, 224,
-                  [](int size) { return data::imagenet_train(size); }, photo_eval});
+  return std::make_unique<DatasetPlan>(DatasetPlan{
+      opener(config), 224, [](int size) { return data::imagenet_train(size); }, photo_eval});
 }
 
 template <typename Config>
 std::unique_ptr<DatasetPlan> small_image_plan(const Config& config, int image_size) {
   return std::make_unique<DatasetPlan>(
-      DatasetPlan{[config](data::Split split) { return data::open(config, split); }, image_size,
-                  [](int size) { return scaled_cifar(size, true); },
+      DatasetPlan{opener(config), image_size, [](int size) { return scaled_cifar(size, true); },
                   [](int size) { return scaled_cifar(size, false); }});
 }
 
@@ -76,9 +81,9 @@ void add_datasets(Registries& registries) {
   datasets.add<data::Cifar100Config>(
       [](const data::Cifar100Config& config) { return small_image_plan(config, 32); });
   datasets.add<data::MnistConfig>([](const data::MnistConfig& config) {
-    return std::make_unique<DatasetPlan>(DatasetPlan{
-        [config](data::Split split) { return data::open(config, split); }, 28,
-        [](int size) { return data::mnist(size); }, [](int size) { return data::mnist(size); }});
+    return std::make_unique<DatasetPlan>(DatasetPlan{opener(config), 28,
+                                                     [](int size) { return data::mnist(size); },
+                                                     [](int size) { return data::mnist(size); }});
   });
   datasets.add<data::NpyConfig>(photo_plan<data::NpyConfig>);
   datasets.add<data::SyntheticConfig>(

@@ -30,7 +30,9 @@ struct OptimizerPlan {
 /// A data set before it is opened: its splits and the usual transforms of its images.
 struct DatasetPlan {
   /// Throws DataError.
-  std::function<std::unique_ptr<data::Dataset>(data::Split split)> open;
+  std::function<std::unique_ptr<data::Dataset>(data::Split split,
+                                               const std::shared_ptr<const data::Storage>& storage)>
+      open;
   int default_image_size = 224;
   std::function<std::vector<data::TransformConfig>(int image_size)> train_transforms;
   std::function<std::vector<data::TransformConfig>(int image_size)> eval_transforms;

@@ -1,5 +1,6 @@
 #include "paceline/app/data_parts.h"
 
+#include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
 
@@ -34,7 +35,8 @@ std::shared_ptr<void> allocate_as_tensor(std::size_t size_bytes) {
 
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
                                             data::Split split) {
-  auto dataset = registries.datasets.build(recipe.data.source)->open(split);
+  auto dataset = registries.datasets.build(recipe.data.source)
+                     ->open(split, data::make_storage(recipe.data.remote));
   const auto subset_size = data::parse_subset_size(recipe.data.subset);
   if (split != data::Split::kTrain || !subset_size) return dataset;
   return data::make_subset(std::move(dataset), *subset_size, recipe.data.subset_seed);

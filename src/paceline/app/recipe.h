@@ -3,6 +3,7 @@
 #include "paceline/app/progressive_resizing.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/loader.h"
+#include "paceline/data/remote_config.h"
 #include "paceline/parallel/ddp_config.h"
 #include "paceline/parallel/sharded_config.h"
 #include "paceline/train/checkpoint_config.h"
@@ -43,6 +44,7 @@ struct DataSection {
   std::optional<int> num_threads;
   int prefetch_batches = 2;
   data::OnError on_error = data::OnError::kFail;
+  data::RemoteConfig remote = {};
 };
 
 enum class ParallelStrategy { kAuto, kNone, kDdp, kZero1, kZero2, kFsdp, kHsdp };
@@ -161,7 +163,8 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             AtLeast{1}, MayChangeOnResume{}),
       field(&Section::on_error, "on_error",
             "A sample that cannot be decoded: fail, or skip (another takes its place; counted and "
-            "reported).")};
+            "reported)."),
+      field(&Section::remote, "remote", "How s3://, gs:// and https:// paths are read.")};
 
   static void validate(const Section& value, Problems& problems);
 };

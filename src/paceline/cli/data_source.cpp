@@ -7,6 +7,7 @@
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
 #include "paceline/data/dataset_name.h"
+#include "paceline/data/remote_storage.h"
 
 #include <filesystem>
 
@@ -20,10 +21,14 @@ bool is_recipe(const std::string& source) {
   return extension == ".yaml" || extension == ".yml";
 }
 
+bool is_remote(const std::string& source) { return !data::remote_scheme(source).empty(); }
+
 }  // namespace
 
 void DataSource::add_options(CLI::App& app, bool has_split) {
-  app.add_option("source", source, "A recipe, or the folder or archive of a data set")->required();
+  app.add_option("source", source,
+                 "A recipe, or the folder or archive of a data set; also s3://, gs:// or https://")
+      ->required();
   app.add_option("overrides", overrides, "data.key=value settings of the source");
   app.add_option(
       "--format", format,
@@ -38,8 +43,10 @@ void DataSource::add_options(CLI::App& app, bool has_split) {
 app::Recipe DataSource::recipe(const app::Registries& registries) const {
   const config::BindContext context{registries.catalogs(), 0};
   if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
-  const std::string name = format.empty() ? data::dataset_name(source) : format;
-  const nlohmann::json path = std::filesystem::absolute(source).lexically_normal().string();
+  const std::string name =
+      format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
+  const nlohmann::json path =
+      is_remote(source) ? source : std::filesystem::absolute(source).lexically_normal().string();
   config::Node node =
       config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
   config::Problems problems;

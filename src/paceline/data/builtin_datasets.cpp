@@ -4,6 +4,7 @@
 #include "paceline/data/cifar.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/imagenet/ilsvrc2012.h"
+#include "paceline/data/local_copy.h"
 #include "paceline/data/mnist.h"
 #include "paceline/data/npy_dataset.h"
 #include "paceline/data/pack/packed_dataset.h"
@@ -11,44 +12,65 @@
 #include "paceline/data/synthetic.h"
 #include "paceline/data/webdataset.h"
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 namespace paceline::data {
 namespace {
 
-void require_path(const std::string& path, std::string_view dataset) {
+namespace fs = std::filesystem;
+using StoragePointer = std::shared_ptr<const Storage>;
+
+fs::path place_of(const std::string& path, std::string_view dataset) {
   if (path.empty()) {
     throw base::ConfigError(
         fmt::format("data.path is not set; {} needs the folder of its files", dataset));
   }
+  constexpr std::string_view kFileScheme = "file://";
+  return path.starts_with(kFileScheme) ? path.substr(kFileScheme.size()) : path;
+}
+
+/// The same on this machine.
+fs::path local_place_of(const std::string& path, std::string_view dataset,
+                        const StoragePointer& storage, const std::vector<std::string>& files) {
+  const fs::path place = place_of(path, dataset);
+  if (remote_scheme(place.native()).empty()) return place;
+  return copy_to_this_machine(*storage, place.string(), files);
 }
 
 }  // namespace
 
-std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split) {
-  require_path(config.path, "image_folder");
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place = place_of(config.path, "image_folder");
   const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
-  return std::make_unique<ImageFolder>(config.path, folder, config.train_folder);
+  return std::make_unique<ImageFolder>(place, folder, config.train_folder, storage);
 }
 
-std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split) {
-  require_path(config.path, "ilsvrc2012");
-  return open_ilsvrc2012(config.path, config.val_labels, split == Split::kTrain);
+std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place = place_of(config.path, "ilsvrc2012");
+  return open_ilsvrc2012(place, config.val_labels, split == Split::kTrain, storage);
 }
 
-std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split) {
-  require_path(config.path, "webdataset");
+std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place = place_of(config.path, "webdataset");
   const bool is_training = split == Split::kTrain;
-  return open_webdataset({config.path, is_training ? config.train_shards : config.val_shards,
-                          config.label_key, config.classes,
-                          is_training ? "webdataset-train" : "webdataset-val"});
+  return open_webdataset(
+      {place, is_training ? config.train_shards : config.val_shards, config.label_key,
+       config.classes, is_training ? "webdataset-train" : "webdataset-val"},
+      storage);
 }
 
-std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split) {
-  require_path(config.path, "parquet");
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
+                              const StoragePointer& /*storage*/) {
   const bool is_training = split == Split::kTrain;
   ParquetSource source;
-  source.folder = config.path;
+  source.folder = place_of(config.path, "parquet");
   source.files = is_training ? config.train_files : config.val_files;
   source.class_files = config.train_files;
   source.columns = {config.image_column, config.label_column};
@@ -57,37 +79,43 @@ std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split) {
   return open_parquet(source);
 }
 
-std::unique_ptr<Dataset> open(const PackedConfig& config, Split split) {
-  require_path(config.path, "packed");
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place = place_of(config.path, "packed");
   const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
-  return std::make_unique<PackedDataset>(std::filesystem::path(config.path) / folder);
+  return std::make_unique<PackedDataset>(place / folder, storage);
 }
 
-std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split) {
-  require_path(config.path, "cifar10");
-  return std::make_unique<Cifar>(CifarVariant::k10, config.path, split == Split::kTrain);
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place =
+      local_place_of(config.path, "cifar10", storage, cifar_files(CifarVariant::k10));
+  return std::make_unique<Cifar>(CifarVariant::k10, place, split == Split::kTrain);
 }
 
-std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split) {
-  require_path(config.path, "cifar100");
-  return std::make_unique<Cifar>(CifarVariant::k100, config.path, split == Split::kTrain);
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split,
+                              const StoragePointer& storage) {
+  const fs::path place =
+      local_place_of(config.path, "cifar100", storage, cifar_files(CifarVariant::k100));
+  return std::make_unique<Cifar>(CifarVariant::k100, place, split == Split::kTrain);
 }
 
-std::unique_ptr<Dataset> open(const MnistConfig& config, Split split) {
-  require_path(config.path, "mnist");
-  return open_mnist(config.path, split == Split::kTrain);
+std::unique_ptr<Dataset> open(const MnistConfig& config, Split split,
+                              const StoragePointer& storage) {
+  return open_mnist(local_place_of(config.path, "mnist", storage, mnist_files()),
+                    split == Split::kTrain);
 }
 
-std::unique_ptr<Dataset> open(const NpyConfig& config, Split split) {
-  require_path(config.path, "npy");
+std::unique_ptr<Dataset> open(const NpyConfig& config, Split split, const StoragePointer& storage) {
   const bool is_training = split == Split::kTrain;
-  const std::filesystem::path folder = config.path;
-  return open_npy_dataset(folder / (is_training ? config.train_images : config.val_images),
-                          folder / (is_training ? config.train_labels : config.val_labels),
-                          config.classes);
+  const std::string& images = is_training ? config.train_images : config.val_images;
+  const std::string& labels = is_training ? config.train_labels : config.val_labels;
+  const fs::path folder = local_place_of(config.path, "npy", storage, {images, labels});
+  return open_npy_dataset(folder / images, folder / labels, config.classes);
 }
 
-std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split) {
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
+                              const StoragePointer& /*storage*/) {
   const bool is_training = split == Split::kTrain;
   return std::make_unique<SyntheticDataset>(
       is_training ? config.num_samples : config.num_val_samples, config.num_classes, config.size,

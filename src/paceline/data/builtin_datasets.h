@@ -2,6 +2,7 @@
 
 #include "paceline/config/schema.h"
 #include "paceline/data/dataset.h"
+#include "paceline/data/storage.h"
 
 #include <cstdint>
 #include <memory>
@@ -75,18 +76,29 @@ struct SyntheticConfig {
   int size = 32;
 };
 
-/// Open one split. Throw DataError if files are missing or wrong, ConfigError if a needed setting
-/// is.
-std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split);
-std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split);
-std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split);
-std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split);
-std::unique_ptr<Dataset> open(const PackedConfig& config, Split split);
-std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split);
-std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split);
-std::unique_ptr<Dataset> open(const MnistConfig& config, Split split);
-std::unique_ptr<Dataset> open(const NpyConfig& config, Split split);
-std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split);
+/// Open one split. The path is one of this machine, or one that `storage` knows; CIFAR, MNIST and
+/// .npy files of other machines are copied to this one first. Throw DataError if files are missing
+/// or wrong, ConfigError if a needed setting is.
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const MnistConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const NpyConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
 
 /// Throws DataError unless a model for `num_classes` classes suits the data set; says which to
 /// change.

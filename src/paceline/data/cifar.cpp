@@ -253,6 +253,21 @@ std::vector<std::string> read_class_names(const LoadedFiles& files, const Versio
 
 }  // namespace
 
+std::vector<std::string> cifar_files(CifarVariant variant) {
+  std::vector<std::string> files;
+  for (const Version& version : versions_of(variant)) {
+    files.push_back(version.archive);
+    std::vector<std::string> names = version.train_files;
+    names.insert(names.end(), version.val_files.begin(), version.val_files.end());
+    names.push_back(version.names_file);
+    for (const std::string& name : names) {
+      files.push_back(name);
+      files.push_back((fs::path(version.folder) / name).string());
+    }
+  }
+  return files;
+}
+
 Cifar::Cifar(CifarVariant variant, const fs::path& path, bool is_training) {
   const std::int64_t num_classes = variant == CifarVariant::k10 ? 10 : 100;
   const std::vector<Version> versions = versions_of(variant);

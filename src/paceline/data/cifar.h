@@ -50,4 +50,7 @@ class Cifar final : public Dataset {
   std::vector<std::string> class_names_;
 };
 
+/// Where the files of a variant may lie, relative to the path that is given.
+std::vector<std::string> cifar_files(CifarVariant variant);
+
 }  // namespace paceline::data

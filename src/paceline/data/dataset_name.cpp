@@ -4,6 +4,8 @@
 #include "paceline/base/text.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace paceline::data {
@@ -11,12 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> names_in(const fs::path& folder) {
+std::vector<std::string> names_in(const fs::path& folder, const Storage& storage) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    names.push_back(entry.path().filename().string());
-  if (error) throw base::DataError(fmt::format("{}: {}", folder.string(), error.message()));
+  for (FileEntry& entry : storage.list(folder.string())) names.push_back(std::move(entry.name));
   return names;
 }
 
@@ -35,37 +34,43 @@ bool is_class_tar(const std::string& name) {
 bool is_parquet(const std::string& name) { return name.ends_with(".parquet"); }
 
 /// Whether a folder is there and has a name in it for which `is_it` holds.
-bool holds(const fs::path& folder, bool (*is_it)(const std::string& name)) {
-  return fs::is_directory(folder) && std::ranges::any_of(names_in(folder), is_it);
+bool holds(const fs::path& folder, const Storage& storage, bool (*is_it)(const std::string& name)) {
+  return is_folder(storage, folder) && std::ranges::any_of(names_in(folder, storage), is_it);
 }
 
 }  // namespace
 
-std::string dataset_name(const fs::path& path) {
+std::string dataset_name(const fs::path& path, const std::shared_ptr<const Storage>& storage) {
   const fs::path without_slash = path.has_filename() ? path : path.parent_path();
   const std::string own_name = without_slash.filename().string();
   if (is_cifar(own_name, "100")) return "cifar100";
   if (is_cifar(own_name, "10")) return "cifar10";
-  const std::vector<std::string> names = names_in(path);
+  if (remote_scheme(path.native()).starts_with("http"))
+    throw base::DataError(
+        fmt::format("{}: HTTP servers do not list folders, so what this is cannot be seen; give "
+                    "--format NAME (`paceline list datasets`) or a recipe",
+                    path.string()));
+  const std::vector<std::string> names = names_in(path, *storage);
   const auto any = [&](auto is_it) { return std::ranges::any_of(names, is_it); };
   const auto has = [&](std::string_view name) {
     return any([&](const std::string& other) { return other == name; });
   };
   for (const char* folder : {"", "train", "val"}) {
-    if (fs::exists(path / folder / "manifest.json")) return "packed";
+    if (storage->facts((path / folder / "manifest.json").string())) return "packed";
   }
   if (any([](const std::string& name) { return name.starts_with("ILSVRC"); }) ||
-      has("LOC_val_solution.csv") || any(is_class_tar) || holds(path / "train", is_class_tar))
+      has("LOC_val_solution.csv") || any(is_class_tar) ||
+      holds(path / "train", *storage, is_class_tar))
     return "ilsvrc2012";
   if (has("data_batch_1") || has("data_batch_1.bin")) return "cifar10";
   if (has("train.bin") && has("fine_label_names.txt")) return "cifar100";
-  if (has("meta") && fs::is_regular_file(path / "train")) return "cifar100";
+  if (has("meta") && is_file(*storage, path / "train")) return "cifar100";
   if (any([](const std::string& name) { return is_cifar(name, "100"); })) return "cifar100";
   if (any([](const std::string& name) { return is_cifar(name, "10"); })) return "cifar10";
   if (any([](const std::string& name) { return name.find("-idx3-ubyte") != std::string::npos; }))
     return "mnist";
   if (any([](const std::string& name) { return name.ends_with(".tar"); })) return "webdataset";
-  if (any(is_parquet) || holds(path / "data", is_parquet)) return "parquet";
+  if (any(is_parquet) || holds(path / "data", *storage, is_parquet)) return "parquet";
   if (has("train_images.npy")) return "npy";
   if (has("train") || has("val")) return "image_folder";
   throw base::DataError(fmt::format(

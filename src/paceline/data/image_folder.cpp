@@ -2,7 +2,6 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/index_cache.h"
-#include "paceline/data/input_file.h"
 
 #include <utility>
 
@@ -13,24 +12,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_folder(const fs::path& path, const std::string& split) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+void check_folder(const fs::path& path, const std::string& split, const Storage& storage) {
+  if (is_folder(storage, path / split)) return;
+  if (!is_folder(storage, path)) {
     throw base::DataError(
         fmt::format("{}: no such folder; set data.path to the folder that holds {}/<class>/*.jpg",
                     path.string(), split));
   }
-  if (!fs::is_directory(path / split, error)) {
-    throw base::DataError(
-        fmt::format("{}: no such folder; expected images in {}/<class>/. Move them there, or name "
-                    "the folder in "
-                    "data.train_folder or data.val_folder",
-                    (path / split).string(), (path / split).string()));
-  }
+  throw base::DataError(
+      fmt::format("{}: no such folder; expected images in {}/<class>/. Move them there, or name "
+                  "the folder in "
+                  "data.train_folder or data.val_folder",
+                  (path / split).string(), (path / split).string()));
 }
 
 ImageIndex open_index(const fs::path& path, const std::string& split,
-                      const std::vector<std::string>& classes) {
+                      const std::vector<std::string>& classes,
+                      const std::shared_ptr<const Storage>& storage,
+                      std::vector<FileFacts>& facts) {
+  if (!remote_scheme(path.native()).empty())
+    return ImageIndex::list(path / split, classes, storage->num_connections(), storage, &facts);
   return load_or_make(
       index_files(path, split),
       [&](const fs::path& file) { return ImageIndex::load(file, path / split, classes); },
@@ -38,32 +39,60 @@ ImageIndex open_index(const fs::path& path, const std::string& split,
 }
 
 std::vector<std::string> open_classes(const fs::path& path, const std::string& split,
-                                      const std::string& label_split) {
-  check_folder(path, split);
-  std::error_code error;
-  const bool has_labels = fs::is_directory(path / label_split, error);
-  return list_classes(path / (has_labels ? label_split : split));
+                                      const std::string& label_split,
+                                      const std::shared_ptr<const Storage>& storage) {
+  check_folder(path, split, *storage);
+  const bool has_labels = is_folder(*storage, path / label_split);
+  return list_classes(path / (has_labels ? label_split : split), storage);
 }
 
 }  // namespace
 
 ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
-                         const std::string& label_split)
-    : ImageFolder(path, split, open_classes(path, split, label_split)) {}
+                         const std::string& label_split,
+                         const std::shared_ptr<const Storage>& storage)
+    : ImageFolder(path, split, open_classes(path, split, label_split, storage), storage) {}
 
 ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
-                         std::vector<std::string> classes)
+                         std::vector<std::string> classes, std::shared_ptr<const Storage> storage)
     : root_(path / split),
       classes_(std::move(classes)),
-      index_(open_index(path, split, classes_)) {}
+      storage_(std::move(storage)),
+      index_(open_index(path, split, classes_, storage_, facts_)) {
+  if (facts_.empty()) return;
+  read_ahead_ = std::make_unique<ReadAhead>(
+      [this](std::uint64_t index) {
+        return storage_->open_known(describe(static_cast<std::int64_t>(index)), facts_[index]);
+      },
+      ReadAheadOptions{.connections = storage_->num_connections()});
+}
 
 void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
-  const LocalFile file(root_ / index_.path(index));
-  sample.bytes.resize(file.size());
-  file.read(0, sample.bytes);
+  if (!read_ahead_ || !read_ahead_->take(index, sample.bytes)) {
+    const std::string path = describe(index);
+    const auto file = facts_.empty()
+                          ? storage_->open(path)
+                          : storage_->open_known(path, facts_[static_cast<std::size_t>(index)]);
+    sample.bytes.resize(file->size());
+    file->read(0, sample.bytes);
+  }
   sample.width = 0;
   sample.height = 0;
   sample.label = index_.label(index);
+}
+
+void ImageFolder::will_read(std::span<const std::int64_t> indices) const {
+  if (!read_ahead_) return;
+  std::vector<ReadAheadPart> parts;
+  for (const std::int64_t index : indices) {
+    const auto which = static_cast<std::uint64_t>(index);
+    parts.push_back({.key = index, .file = which, .offset = 0, .size = facts_[which].size});
+  }
+  read_ahead_->expect(parts);
+}
+
+void ImageFolder::will_read_no_more() const {
+  if (read_ahead_) read_ahead_->forget();
 }
 
 std::string ImageFolder::name(std::int64_t index) const {

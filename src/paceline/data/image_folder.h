@@ -2,9 +2,13 @@
 
 #include "paceline/data/dataset.h"
 #include "paceline/data/image_index.h"
+#include "paceline/data/read_ahead.h"
+#include "paceline/data/storage.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,21 +19,28 @@ namespace paceline::data {
 ///
 /// Labels follow the class folders of `label_split`, usually the training split, so that a
 /// validation split which lacks a class keeps the others' labels. The list of files is kept (see
-/// index_files()) and made anew when a folder has changed.
+/// index_files()) and made anew when a folder has changed; that of remote files at each start.
 class ImageFolder final : public Dataset {
  public:
   /// Throws DataError that names the folder and what was expected there.
   ImageFolder(const std::filesystem::path& path, const std::string& split,
-              const std::string& label_split);
+              const std::string& label_split,
+              const std::shared_ptr<const Storage>& storage = local_storage());
   /// The same with given classes, in sorted order.
   ImageFolder(const std::filesystem::path& path, const std::string& split,
-              std::vector<std::string> classes);
+              std::vector<std::string> classes,
+              std::shared_ptr<const Storage> storage = local_storage());
+  ImageFolder(const ImageFolder&) = delete;
+  ImageFolder& operator=(const ImageFolder&) = delete;
 
   std::int64_t size() const override { return index_.size(); }
   int num_classes() const override { return static_cast<int>(classes_.size()); }
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override;
+  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  void will_read(std::span<const std::int64_t> indices) const override;
+  void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override { return index_.fingerprint(); }
@@ -37,7 +48,10 @@ class ImageFolder final : public Dataset {
  private:
   std::filesystem::path root_;
   std::vector<std::string> classes_;
+  std::shared_ptr<const Storage> storage_;
+  std::vector<FileFacts> facts_;  ///< of the samples, if they are remote
   ImageIndex index_;
+  std::unique_ptr<ReadAhead> read_ahead_;  ///< if they are remote
 };
 
 }  // namespace paceline::data

@@ -48,52 +48,52 @@ struct ImageIndex::Sample {
 
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '1'};
+constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '2'};
 constexpr int kMaxDepth = 32;
-
-struct ListedFile {
-  std::string name;
-  std::uint64_t size_bytes = 0;
-};
 
 struct ListedFolder {
   std::string path;  ///< relative to the root
   std::int64_t changed = 0;
-  std::vector<ListedFile> files;
+  std::vector<FileEntry> files;
 };
 
-std::int64_t time_of_change(const fs::path& folder) {
-  return fs::last_write_time(folder).time_since_epoch().count();
+std::int64_t time_of_change(const fs::path& folder, const Storage& storage) {
+  const std::optional<FileFacts> facts = storage.facts(folder.string());
+  if (!facts) throw base::DataError(fmt::format("{}: no such folder", folder.string()));
+  return facts->changed;
 }
 
-void list_folder(const fs::path& root, const std::string& relative, int depth,
+/// A folder whose own facts are known.
+void list_folder(const fs::path& root, const FileEntry& entry, int depth, const Storage& storage,
                  std::vector<ListedFolder>& folders) {
+  const std::string& relative = entry.name;
   if (depth > kMaxDepth) {
     throw base::DataError(
         fmt::format("{}: folders are nested more than {} deep; is a symbolic link "
                     "part of a circle?",
                     (root / relative).string(), kMaxDepth));
   }
-  // The time is taken first: a change during the listing then makes the index stale.
-  ListedFolder folder{relative, time_of_change(root / relative), {}};
-  std::vector<std::string> inner;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root / relative)) {
-    std::string name = entry.path().filename().string();
-    if (entry.is_directory()) {
-      inner.push_back(fmt::format("{}/{}", relative, name));
-    } else if (is_image_name(name)) {
-      folder.files.push_back({std::move(name), entry.file_size()});
+  // The time was taken first: a change during the listing makes the index stale.
+  ListedFolder folder{relative, entry.facts.changed, {}};
+  std::vector<FileEntry> inner;
+  for (FileEntry& found : storage.list((root / relative).string())) {
+    if (found.facts.is_folder) {
+      inner.push_back({fmt::format("{}/{}", relative, found.name), found.facts});
+    } else if (is_image_name(found.name)) {
+      folder.files.push_back(std::move(found));
     }
   }
-  std::sort(folder.files.begin(), folder.files.end(),
-            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   folders.push_back(std::move(folder));
-  for (const std::string& path : inner) list_folder(root, path, depth + 1, folders);
+  for (const FileEntry& found : inner) list_folder(root, found, depth + 1, storage, folders);
 }
 
-std::vector<ListedFolder> list_class(const fs::path& root, const std::string& name) {
+std::vector<ListedFolder> list_class(const fs::path& root, const std::string& name,
+                                     const Storage& storage) {
   std::vector<ListedFolder> folders;
-  list_folder(root, name, 0, folders);
+  FileEntry entry{name, {}};
+  if (remote_scheme(root.native()).empty())
+    entry.facts.changed = time_of_change(root / name, storage);
+  list_folder(root, entry, 0, storage, folders);
   std::sort(folders.begin(), folders.end(),
             [](const ListedFolder& a, const ListedFolder& b) { return a.path < b.path; });
   const bool is_empty = std::all_of(folders.begin(), folders.end(), [](const ListedFolder& folder) {
@@ -141,11 +141,11 @@ class ImageIndex::Builder {
   void add(const ListedFolder& folder, std::uint32_t label) {
     folders_.push_back({append(folder.path), static_cast<std::uint32_t>(folder.path.size()), label,
                         folder.changed});
-    for (const ListedFile& file : folder.files) {
+    for (const FileEntry& file : folder.files) {
       samples_.push_back({append(file.name), static_cast<std::uint32_t>(file.name.size()),
                           static_cast<std::uint32_t>(folders_.size() - 1)});
       const std::string line =
-          fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.size_bytes, label);
+          fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.facts.size, label);
       hash_.update(line);
     }
   }
@@ -223,41 +223,40 @@ bool ImageIndex::is_intact() const {
 
 bool ImageIndex::matches(const fs::path& root, const std::vector<std::string>& classes) const {
   if (text(header().classes_offset, header().classes_bytes) != joined(classes)) return false;
+  const auto storage = local_storage();
   return std::all_of(folders_.begin(), folders_.end(), [&](const Folder& folder) {
-    std::error_code error;
-    const auto changed =
-        fs::last_write_time(root / text(folder.path_offset, folder.path_length), error);
-    return !error && changed.time_since_epoch().count() == folder.changed;
+    const fs::path path = root / text(folder.path_offset, folder.path_length);
+    const std::optional<FileFacts> now = storage->facts(path.string());
+    return now && now->changed == folder.changed;
   });
 }
 
 ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>& classes,
-                            int num_threads) {
-  try {
-    Builder builder(classes, time_of_change(root));
-    const std::vector<std::string> present = list_classes(root);
-    std::vector<std::vector<ListedFolder>> listed(present.size());
-    base::parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
-      const auto which = static_cast<std::size_t>(i);
-      listed[which] = list_class(root, present[which]);
-    });
-    for (std::size_t i = 0; i < present.size(); ++i) {
-      const auto found = std::lower_bound(classes.begin(), classes.end(), present[i]);
-      if (found == classes.end() || *found != present[i]) {
-        throw base::DataError(fmt::format(
-            "{}: the training data has no class '{}' ({} classes); remove the folder or "
-            "add training images",
-            (root / present[i]).string(), present[i], classes.size()));
-      }
-      for (const ListedFolder& folder : listed[i]) {
-        builder.add(folder, static_cast<std::uint32_t>(found - classes.begin()));
-      }
+                            int num_threads, const std::shared_ptr<const Storage>& storage,
+                            std::vector<FileFacts>* facts) {
+  const bool is_remote = !remote_scheme(root.native()).empty();
+  Builder builder(classes, is_remote ? 0 : time_of_change(root, *storage));
+  const std::vector<std::string> present = list_classes(root, storage);
+  std::vector<std::vector<ListedFolder>> listed(present.size());
+  base::parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
+    const auto which = static_cast<std::size_t>(i);
+    listed[which] = list_class(root, present[which], *storage);
+  });
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    const auto found = std::lower_bound(classes.begin(), classes.end(), present[i]);
+    if (found == classes.end() || *found != present[i]) {
+      throw base::DataError(
+          fmt::format("{}: the training data has no class '{}' ({} classes); remove the folder or "
+                      "add training images",
+                      (root / present[i]).string(), present[i], classes.size()));
     }
-    return builder.finish();
-  } catch (const fs::filesystem_error& error) {
-    throw base::DataError(
-        fmt::format("{}: cannot list: {}", error.path1().string(), error.code().message()));
+    for (const ListedFolder& folder : listed[i]) {
+      builder.add(folder, static_cast<std::uint32_t>(found - classes.begin()));
+      if (facts == nullptr) continue;
+      for (const FileEntry& file : folder.files) facts->push_back(file.facts);
+    }
   }
+  return builder.finish();
 }
 
 std::optional<ImageIndex> ImageIndex::load(const fs::path& file, const fs::path& root,
@@ -309,32 +308,25 @@ bool is_image_name(std::string name) {
   return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png");
 }
 
-std::vector<std::string> list_classes(const fs::path& root) {
-  std::error_code error;
-  if (!fs::is_directory(root, error)) {
+std::vector<std::string> list_classes(const fs::path& root,
+                                      const std::shared_ptr<const Storage>& storage) {
+  const std::optional<FileFacts> facts = storage->facts(root.string());
+  if (!facts || !facts->is_folder)
     throw base::DataError(fmt::format("{}: no such folder", root.string()));
-  }
   std::vector<std::string> classes;
   bool has_images = false;
-  try {
-    for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
-      std::string name = entry.path().filename().string();
-      if (entry.is_directory()) {
-        classes.push_back(std::move(name));
-      } else {
-        has_images = has_images || is_image_name(std::move(name));
-      }
+  for (FileEntry& entry : storage->list(root.string())) {
+    if (entry.facts.is_folder) {
+      classes.push_back(std::move(entry.name));
+    } else {
+      has_images = has_images || is_image_name(std::move(entry.name));
     }
-  } catch (const fs::filesystem_error& failure) {
-    throw base::DataError(
-        fmt::format("{}: cannot list: {}", root.string(), failure.code().message()));
   }
   if (classes.empty()) {
     throw base::DataError(
         fmt::format("{}: no class folders{}; expected {}/<class>/*.jpg", root.string(),
                     has_images ? ", but images beside each other" : "", root.string()));
   }
-  std::sort(classes.begin(), classes.end());
   return classes;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/storage.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -14,15 +16,19 @@ namespace paceline::data {
 /// The list of an image folder's samples: 16 bytes a sample and its file name, in memory as on
 /// disk, so that a saved index is mapped, not read. Order and labels are those of torchvision's
 /// ImageFolder: classes by name; within one, folders by path, then files by name, each compared
-/// byte by byte.
+/// byte by byte. Remote folders have no time of change, so an index of theirs is made at each start
+/// and never saved.
 class ImageIndex {
  public:
   /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files with an image's name
   /// (see is_image_name()) are samples; others are ignored. A class of
   /// `classes` without a folder has no samples; a folder that is not in `classes`, or holds no
-  /// samples, is a DataError that names it. Symbolic links are followed.
+  /// samples, is a DataError that names it. Symbolic links are followed. `facts` gets the samples'
+  /// facts.
   static ImageIndex list(const std::filesystem::path& root, const std::vector<std::string>& classes,
-                         int num_threads = 0);
+                         int num_threads = 0,
+                         const std::shared_ptr<const Storage>& storage = local_storage(),
+                         std::vector<FileFacts>* facts = nullptr);
 
   /// The index saved in `file`; nothing if there is none, it is of another version or damaged, or a
   /// folder of `root` or `classes` has changed since. Replacing a file's content under its old name
@@ -70,6 +76,8 @@ bool is_image_name(std::string name);
 
 /// The names of the folders in `root`, sorted: the classes. Throws DataError that says what was
 /// expected if there are none.
-std::vector<std::string> list_classes(const std::filesystem::path& root);
+std::vector<std::string> list_classes(
+    const std::filesystem::path& root,
+    const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/data/storage.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -15,19 +16,26 @@ namespace fs = std::filesystem;
 std::vector<fs::path> index_files(const fs::path& folder, const std::string& name) {
   std::string plain_name = name;
   std::replace(plain_name.begin(), plain_name.end(), '/', '-');
-  std::vector<fs::path> files = {folder / fmt::format(".paceline-{}.index", plain_name)};
-  fs::path cache;
-  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != 0) {
-    cache = given;
-  } else if (const char* const home = std::getenv("HOME"); home != nullptr && *home != 0) {
-    cache = fs::path(home) / ".cache";
-  }
+  const bool is_remote = !remote_scheme(folder.native()).empty();
+  std::vector<fs::path> files;
+  if (!is_remote) files.push_back(folder / fmt::format(".paceline-{}.index", plain_name));
+  const fs::path cache = user_cache();
   if (!cache.empty()) {
-    const std::string place = fs::absolute(folder / name).lexically_normal().string();
-    files.push_back(cache / "paceline" /
-                    fmt::format("{:016x}-{}.index", base::xxh3(place), plain_name));
+    const fs::path place = folder / name;
+    const std::string text =
+        is_remote ? place.string() : fs::absolute(place).lexically_normal().string();
+    files.push_back(cache / fmt::format("{:016x}-{}.index", base::xxh3(text), plain_name));
   }
   return files;
+}
+
+fs::path user_cache() {
+  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != 0) {
+    return fs::path(given) / "paceline";
+  } else if (const char* const home = std::getenv("HOME"); home != nullptr && *home != 0) {
+    return fs::path(home) / ".cache" / "paceline";
+  }
+  return {};
 }
 
 bool save_index(const fs::path& file, std::string_view bytes) {
@@ -43,8 +51,8 @@ bool save_index(const fs::path& file, std::string_view bytes) {
 
 std::int64_t settled_before() {
   // File systems count time in steps of up to two seconds.
-  const auto limit = fs::file_time_type::clock::now() - std::chrono::seconds(2);
-  return limit.time_since_epoch().count();
+  const auto limit = std::chrono::system_clock::now() - std::chrono::seconds(2);
+  return std::chrono::nanoseconds(limit.time_since_epoch()).count();
 }
 
 }  // namespace paceline::data

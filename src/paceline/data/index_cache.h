@@ -10,9 +10,12 @@
 
 namespace paceline::data {
 
+/// $XDG_CACHE_HOME/paceline, by default ~/.cache/paceline; empty if there is no home.
+std::filesystem::path user_cache();
+
 /// Where the index `name` of the data in `folder` may be kept, best first: folder/.paceline-<name>
-/// .index, and for folders that cannot be written $XDG_CACHE_HOME/paceline (by default
-/// ~/.cache/paceline). A '/' in the name counts as '-'.
+/// .index, and for folders that are remote or cannot be written the user's cache. A '/' in the name
+/// counts as '-'.
 std::vector<std::filesystem::path> index_files(const std::filesystem::path& folder,
                                                const std::string& name);
 
@@ -20,7 +23,7 @@ std::vector<std::filesystem::path> index_files(const std::filesystem::path& fold
 /// that is not possible.
 bool save_index(const std::filesystem::path& file, std::string_view bytes);
 
-/// What changed at this time or later (ticks of the file clock) is so young that a further change
+/// What changed at this time or later (as FileFacts counts it) is so young that a further change
 /// might not alter its time.
 std::int64_t settled_before();
 

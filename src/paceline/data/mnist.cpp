@@ -76,17 +76,23 @@ IdxFile load_idx(const fs::path& path, std::size_t num_dimensions) {
   return file;
 }
 
+/// Where a file may lie, best first.
+std::vector<fs::path> idx_places(const std::string& part, const std::string& kind) {
+  std::vector<fs::path> places;
+  for (const char* place : {"", "raw", "MNIST/raw", "FashionMNIST/raw"}) {
+    for (const char* gap : {"-", "."}) {
+      for (const char* ending : {"", ".gz"})
+        places.push_back(fs::path(place) / fmt::format("{}{}{}-ubyte{}", part, gap, kind, ending));
+    }
+  }
+  return places;
+}
+
 std::optional<fs::path> find_idx(const fs::path& folder, const std::string& part,
                                  const std::string& kind) {
   std::error_code error;
-  for (const char* place : {"", "raw", "MNIST/raw", "FashionMNIST/raw"}) {
-    for (const char* gap : {"-", "."}) {
-      for (const char* ending : {"", ".gz"}) {
-        const fs::path file =
-            folder / place / fmt::format("{}{}{}-ubyte{}", part, gap, kind, ending);
-        if (fs::is_regular_file(file, error)) return file;
-      }
-    }
+  for (const fs::path& place : idx_places(part, kind)) {
+    if (fs::is_regular_file(folder / place, error)) return folder / place;
   }
   return std::nullopt;
 }
@@ -96,6 +102,17 @@ int count_classes(std::span<const std::uint8_t> labels) {
 }
 
 }  // namespace
+
+std::vector<std::string> mnist_files() {
+  std::vector<std::string> files;
+  for (const char* split : {"train", "t10k"}) {
+    for (const auto& [part, kind] : {std::pair("-images", "idx3"), std::pair("-labels", "idx1")}) {
+      for (const fs::path& place : idx_places(std::string(split) + part, kind))
+        files.push_back(place.string());
+    }
+  }
+  return files;
+}
 
 std::unique_ptr<Dataset> open_mnist(const fs::path& folder, bool is_training) {
   const std::string split = is_training ? "train" : "t10k";

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace paceline::data {
 
@@ -15,5 +17,8 @@ namespace paceline::data {
 ///
 /// Throws DataError that says where it looked, or names the file that is wrong.
 std::unique_ptr<Dataset> open_mnist(const std::filesystem::path& folder, bool is_training);
+
+/// Where the files may lie, relative to the folder.
+std::vector<std::string> mnist_files();
 
 }  // namespace paceline::data

@@ -1,66 +1,103 @@
 #include "paceline/data/range_dataset.h"
 
-#include "paceline/base/error.h"
 #include "paceline/data/input_file.h"
 
-#include <atomic>
+#include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace paceline::data {
+namespace {
+
+/// Files of the read-ahead: sources by their numbers, and from here on samples that are files.
+constexpr std::uint64_t kFirstSampleFile = std::uint64_t{1} << 32;
+
+}  // namespace
 
 /// Keeps the first files open and reads the others by opening them each time: a process may often
-/// have no more than 1,024 files open.
+/// have no more than 1,024 files of its machine open.
 class RangeDataset::OpenFiles {
  public:
-  explicit OpenFiles(std::int64_t num_sources) : files_(static_cast<std::size_t>(num_sources)) {}
-  ~OpenFiles() {
-    for (const std::atomic<const InputFile*>& file : files_) delete file.load();
-  }
-  OpenFiles(const OpenFiles&) = delete;
-  OpenFiles& operator=(const OpenFiles&) = delete;
+  OpenFiles(const RangeIndex& index, const Storage& storage)
+      : index_(index), storage_(storage), files_(static_cast<std::size_t>(index.num_sources())) {}
 
-  void read(const RangeIndex& index, const ByteRange& range, std::span<std::uint8_t> target) {
-    std::atomic<const InputFile*>& kept = files_.at(range.source);
-    if (const InputFile* const file = kept.load(std::memory_order_acquire)) {
-      return file->read(range.offset, target);
+  std::shared_ptr<const InputFile> open(std::uint32_t source) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (files_.at(source)) return files_[source];
     }
-    auto opened = std::make_unique<const LocalFile>(index.source(range.source));
-    opened->read(range.offset, target);
-    if (num_kept_.load(std::memory_order_relaxed) >= kMaxKept) return;  // or a few more
-    const InputFile* expected = nullptr;
-    if (kept.compare_exchange_strong(expected, opened.get(), std::memory_order_release)) {
-      static_cast<void>(opened.release());  // by `kept` from now on
-      num_kept_.fetch_add(1, std::memory_order_relaxed);
-    }
+    const std::string path = index_.source(source).string();
+    const bool is_local = remote_scheme(path).empty();
+    std::shared_ptr<const InputFile> file =
+        is_local ? storage_.open(path) : storage_.open_known(path, index_.source_facts(source));
+    const std::lock_guard lock(mutex_);
+    if (is_local && num_local_ == kMaxLocal) return file;
+    if (is_local && !files_[source]) ++num_local_;
+    return files_[source] = file;
   }
 
  private:
-  static constexpr int kMaxKept = 256;
-  std::vector<std::atomic<const InputFile*>> files_;
-  std::atomic<int> num_kept_ = 0;
+  static constexpr int kMaxLocal = 256;
+  const RangeIndex& index_;
+  const Storage& storage_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<const InputFile>> files_;
+  int num_local_ = 0;
 };
 
-RangeDataset::RangeDataset(RangeIndex index)
+RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> storage)
     : index_(std::move(index)),
       classes_(index_.classes()),
-      files_(std::make_unique<OpenFiles>(index_.num_sources())) {}
+      storage_(std::move(storage)),
+      files_(std::make_unique<OpenFiles>(index_, *storage_)) {
+  if (index_.num_sources() == 0 || remote_scheme(index_.source(0).native()).empty()) return;
+  read_ahead_ = std::make_unique<ReadAhead>(
+      [this](std::uint64_t file) {
+        return file < kFirstSampleFile ? files_->open(static_cast<std::uint32_t>(file))
+                                       : open(static_cast<std::int64_t>(file - kFirstSampleFile));
+      },
+      ReadAheadOptions{.connections = storage_->num_connections()});
+}
 
 RangeDataset::~RangeDataset() = default;
+
+/// The file that sample `index` is in, or is.
+std::shared_ptr<const InputFile> RangeDataset::open(std::int64_t index) const {
+  const ByteRange range = index_.range(index);
+  if (!index_.is_folder(range.source)) return files_->open(range.source);
+  const std::string path = describe(index);
+  if (remote_scheme(path).empty()) return storage_->open(path);
+  return storage_->open_known(path, {.size = range.size});
+}
 
 void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
   const ByteRange range = index_.range(index);
   sample.width = 0;
   sample.height = 0;
   sample.label = index_.label(index);
-  if (index_.is_folder(range.source)) {
-    const LocalFile file(index_.source(range.source) / index_.name(index));
-    sample.bytes.resize(file.size());
-    file.read(0, sample.bytes);
-  } else {
-    sample.bytes.resize(range.size);
-    files_->read(index_, range, sample.bytes);
+  if (read_ahead_ && read_ahead_->take(index, sample.bytes)) return;
+  const std::shared_ptr<const InputFile> file = open(index);
+  const bool is_file = index_.is_folder(range.source);
+  sample.bytes.resize(is_file ? file->size() : range.size);
+  file->read(range.offset, sample.bytes);
+}
+
+void RangeDataset::will_read(std::span<const std::int64_t> indices) const {
+  if (!read_ahead_) return;
+  std::vector<ReadAheadPart> parts;
+  for (const std::int64_t index : indices) {
+    const ByteRange range = index_.range(index);
+    const std::uint64_t file = index_.is_folder(range.source)
+                                   ? kFirstSampleFile + static_cast<std::uint64_t>(index)
+                                   : range.source;
+    parts.push_back({.key = index, .file = file, .offset = range.offset, .size = range.size});
   }
+  read_ahead_->expect(parts);
+}
+
+void RangeDataset::will_read_no_more() const {
+  if (read_ahead_) read_ahead_->forget();
 }
 
 std::string RangeDataset::describe(std::int64_t index) const {

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
 
 #include <algorithm>
@@ -68,22 +69,19 @@ std::span<const T> take_span(std::string_view bytes, std::size_t& offset, std::u
   return {first, static_cast<std::size_t>(count)};
 }
 
-/// Size and time of change; size 0 of a folder. Nothing if it is neither file nor folder.
-struct SourceState {
-  std::uint64_t size = 0;
-  std::int64_t changed = 0;
-  bool is_folder = false;
-};
-
-std::optional<SourceState> look_at(const fs::path& path) {
-  std::error_code error;
-  SourceState state;
-  const fs::file_status status = fs::status(path, error);
-  state.is_folder = fs::is_directory(status);
-  if (error || (!state.is_folder && !fs::is_regular_file(status))) return std::nullopt;
-  if (!state.is_folder) state.size = fs::file_size(path, error);
-  state.changed = fs::last_write_time(path, error).time_since_epoch().count();
-  return error ? std::nullopt : std::optional(state);
+/// Of remote files many at once, which takes the time of one.
+std::vector<std::optional<FileFacts>> look_at(const std::vector<fs::path>& paths,
+                                              const Storage& storage) {
+  std::vector<std::optional<FileFacts>> facts(paths.size());
+  const bool is_remote = std::any_of(paths.begin(), paths.end(), [](const fs::path& path) {
+    return !remote_scheme(path.native()).empty();
+  });
+  base::parallel_for(static_cast<std::int64_t>(paths.size()),
+                     is_remote ? storage.num_connections() : 1, [&](std::int64_t i) {
+                       const auto which = static_cast<std::size_t>(i);
+                       facts[which] = storage.facts(paths[which].string());
+                     });
+  return facts;
 }
 
 }  // namespace
@@ -182,7 +180,12 @@ std::string_view RangeIndex::name(std::int64_t index) const {
 
 fs::path RangeIndex::source(std::uint32_t number) const {
   PACELINE_CHECK(number < sources_.size(), "source {} of {}", number, sources_.size());
-  return root_ / text_.substr(sources_[number].path_offset, sources_[number].path_length);
+  return path_in(root_, text_.substr(sources_[number].path_offset, sources_[number].path_length));
+}
+
+FileFacts RangeIndex::source_facts(std::uint32_t number) const {
+  const Source& source = sources_[number];
+  return {.is_folder = source.is_folder != 0, .size = source.size, .changed = source.changed};
 }
 
 bool RangeIndex::is_folder(std::uint32_t number) const { return sources_[number].is_folder != 0; }
@@ -202,23 +205,29 @@ std::string RangeIndex::fingerprint() const {
   return fmt::format("ranges:{}:{:016x}", size(), header().fingerprint);
 }
 
-bool RangeIndex::has_current_sources() const {
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    const auto now = look_at(source(static_cast<std::uint32_t>(i)));
-    if (!now || now->size != sources_[i].size || now->changed != sources_[i].changed) return false;
+bool RangeIndex::has_current_sources(const Storage& storage) const {
+  std::vector<fs::path> paths;
+  for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+    paths.push_back(source(i));
+    if (is_folder(i) && !remote_scheme(paths.back().native()).empty()) return false;
+  }
+  const auto now = look_at(paths, storage);
+  for (std::uint32_t i = 0; i < sources_.size(); ++i) {
+    if (now[i] != source_facts(i)) return false;
   }
   return true;
 }
 
 std::optional<RangeIndex> RangeIndex::load(const fs::path& file, const fs::path& root,
-                                           std::string_view key) {
+                                           std::string_view key,
+                                           const std::shared_ptr<const Storage>& storage) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
   try {
     const auto mapping = std::make_shared<const base::MappedFile>(file);
     RangeIndex index(mapping, mapping->bytes(), file, root);
     if (index.has_right_sizes() && index.header().key == base::xxh3(key) &&
-        index.head_checksum() == index.header().checksum && index.has_current_sources()) {
+        index.head_checksum() == index.header().checksum && index.has_current_sources(*storage)) {
       return index;
     }
   } catch (const base::FileError&) {
@@ -237,6 +246,7 @@ bool RangeIndex::is_settled() const {
 
 struct RangeIndexBuilder::Content {
   fs::path root;
+  std::shared_ptr<const Storage> storage;
   RangeIndex::Header header;
   std::vector<RangeIndex::Source> sources;
   std::vector<RangeIndex::Sample> samples;
@@ -245,9 +255,11 @@ struct RangeIndexBuilder::Content {
   base::Xxh3Stream fingerprint;
 };
 
-RangeIndexBuilder::RangeIndexBuilder(const fs::path& root, std::string_view key)
+RangeIndexBuilder::RangeIndexBuilder(const fs::path& root, std::string_view key,
+                                     std::shared_ptr<const Storage> storage)
     : content_(std::make_unique<Content>()) {
   content_->root = root;
+  content_->storage = std::move(storage);
   content_->header.magic = kRangeMagic;
   content_->header.key = base::xxh3(key);
 }
@@ -260,16 +272,22 @@ std::int64_t RangeIndexBuilder::size() const {
 }
 
 std::uint32_t RangeIndexBuilder::add_source(const fs::path& path) {
-  const std::optional<SourceState> state = look_at(content_->root / path);
-  if (!state) {
-    throw base::DataError(
-        fmt::format("{}: no such file or folder", (content_->root / path).string()));
-  }
-  const std::string text = path.string();
-  content_->sources.push_back({state->size, state->changed, content_->head_text.size(),
-                               static_cast<std::uint32_t>(text.size()), state->is_folder});
-  content_->head_text += text;
+  add_sources({path});
   return static_cast<std::uint32_t>(content_->sources.size() - 1);
+}
+
+void RangeIndexBuilder::add_sources(const std::vector<fs::path>& paths) {
+  std::vector<fs::path> places;
+  for (const fs::path& path : paths) places.push_back(path_in(content_->root, path));
+  const auto facts = look_at(places, *content_->storage);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (!facts[i])
+      throw base::DataError(fmt::format("{}: no such file or folder", places[i].string()));
+    const std::string text = paths[i].string();
+    content_->sources.push_back({facts[i]->size, facts[i]->changed, content_->head_text.size(),
+                                 static_cast<std::uint32_t>(text.size()), facts[i]->is_folder});
+    content_->head_text += text;
+  }
 }
 
 void RangeIndexBuilder::add(std::uint32_t source, std::uint64_t offset, std::uint64_t size,

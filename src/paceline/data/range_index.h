@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/storage.h"
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -29,8 +31,10 @@ class RangeIndex {
  public:
   /// The index saved in `file`; nothing if there is none, it is of another version or key, its head
   /// is damaged, or a source has another size or time of change than when the index was made.
-  static std::optional<RangeIndex> load(const std::filesystem::path& file,
-                                        const std::filesystem::path& root, std::string_view key);
+  /// Remote folders have no time of change: an index of one is not found again.
+  static std::optional<RangeIndex> load(
+      const std::filesystem::path& file, const std::filesystem::path& root, std::string_view key,
+      const std::shared_ptr<const Storage>& storage = local_storage());
 
   /// Writes the index under a temporary name and renames it. False if that is not possible.
   bool save(const std::filesystem::path& file) const;
@@ -42,6 +46,7 @@ class RangeIndex {
   std::vector<std::string> classes() const;
   std::int64_t num_sources() const { return static_cast<std::int64_t>(sources_.size()); }
   std::filesystem::path source(std::uint32_t number) const;  ///< its path
+  FileFacts source_facts(std::uint32_t number) const;        ///< when the index was made
   bool is_folder(std::uint32_t number) const;
 
   // Of a sample. Pure and thread-safe; throw DataError that names the index if it is damaged.
@@ -63,7 +68,7 @@ class RangeIndex {
   bool has_right_sizes() const;
   std::uint64_t head_checksum() const;
   std::uint64_t block_checksum(std::size_t block) const;
-  bool has_current_sources() const;
+  bool has_current_sources(const Storage& storage) const;
   const Header& header() const;
   const Sample& sample(std::int64_t index) const;
   void check_block(std::size_t block) const;
@@ -87,13 +92,16 @@ class RangeIndexBuilder {
  public:
   /// `key` stands for all that the index depends on beside its sources' content: their list and the
   /// settings of the data set.
-  RangeIndexBuilder(const std::filesystem::path& root, std::string_view key);
+  RangeIndexBuilder(const std::filesystem::path& root, std::string_view key,
+                    std::shared_ptr<const Storage> storage = local_storage());
   RangeIndexBuilder(RangeIndexBuilder&&) noexcept;
   ~RangeIndexBuilder();
 
   /// Notes size and time of change, so call it before reading the source. `path` is relative to the
   /// root or absolute. Returns its number. Throws DataError if it is not there.
   std::uint32_t add_source(const std::filesystem::path& path);
+  /// The same for several, which get the next numbers in their order; looks at many at once.
+  void add_sources(const std::vector<std::filesystem::path>& paths);
 
   /// Throws DataError for samples of 4 GiB and more.
   void add(std::uint32_t source, std::uint64_t offset, std::uint64_t size, std::int64_t label,

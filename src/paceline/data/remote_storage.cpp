@@ -1,5 +1,6 @@
 #include "paceline/data/remote_storage.h"
 
+#include "paceline/base/log.h"
 #include "paceline/data/remote_plugin.h"
 
 #include <utility>
@@ -12,6 +13,13 @@ AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme)
   open_scheme_ = [config](std::string_view scheme) {
     return load_remote_plugin().open_storage(scheme, config);
   };
+}
+
+AnyStorage::~AnyStorage() {
+  const std::int64_t retries = retry_counts_->retries;
+  if (retries > 0)
+    base::log_info("remote data: {} reads were tried again, {} given up", retries,
+                   retry_counts_->given_up.load());
 }
 
 const Storage& AnyStorage::storage_of(const std::string& path) const {

@@ -22,6 +22,10 @@ class AnyStorage final : public Storage {
 
   /// `open_scheme` stands in for the plug-in in tests.
   explicit AnyStorage(const RemoteConfig& config, OpenScheme open_scheme = {});
+  /// Logs how many retries there were, if any.
+  ~AnyStorage() override;
+  AnyStorage(const AnyStorage&) = delete;
+  AnyStorage& operator=(const AnyStorage&) = delete;
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override;
   std::unique_ptr<const InputFile> open_known(const std::string& path,

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include <fnmatch.h>
 #include <glob.h>
 
 namespace paceline::data {
@@ -73,13 +74,19 @@ std::vector<std::string> expand_list(std::string_view inner) {
   return texts;
 }
 
-std::vector<fs::path> tars_in(const fs::path& folder) {
-  std::vector<fs::path> tars;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".tar") tars.push_back(entry.path());
+/// The files of a folder whose names match.
+std::vector<fs::path> matching_files(const fs::path& folder, const std::string& pattern,
+                                     const Storage& storage) {
+  std::vector<fs::path> files;
+  for (const FileEntry& entry : storage.list(folder.string())) {
+    if (!entry.facts.is_folder && ::fnmatch(pattern.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
+      files.push_back(folder / entry.name);
   }
-  std::sort(tars.begin(), tars.end());
-  return tars;
+  return files;
+}
+
+bool has_wildcards(const fs::path& path) {
+  return path.native().find_first_of("*?[") != std::string::npos;
 }
 
 std::vector<fs::path> match_wildcards(const fs::path& pattern) {
@@ -92,9 +99,22 @@ std::vector<fs::path> match_wildcards(const fs::path& pattern) {
   return files;
 }
 
-std::vector<fs::path> files_of(const fs::path& path) {
-  if (fs::is_directory(path)) return tars_in(path);
-  if (path.string().find_first_of("*?[") != std::string::npos && !fs::exists(path)) {
+std::vector<fs::path> remote_files_of(const fs::path& path, const Storage& storage) {
+  if (has_wildcards(path)) {
+    if (has_wildcards(path.parent_path()))
+      throw base::DataError(
+          fmt::format("{}: of a remote path only the last part may have wildcards", path.string()));
+    return matching_files(path.parent_path(), path.filename().string(), storage);
+  }
+  // Files are looked at later, all together.
+  if (path.extension() == ".tar") return {path};
+  return matching_files(path, "*.tar", storage);
+}
+
+std::vector<fs::path> files_of(const fs::path& path, const Storage& storage) {
+  if (!remote_scheme(path.native()).empty()) return remote_files_of(path, storage);
+  if (fs::is_directory(path)) return matching_files(path, "*.tar", storage);
+  if (has_wildcards(path) && !fs::exists(path)) {
     return match_wildcards(path);
   }
   if (!fs::exists(path)) throw base::DataError(fmt::format("{}: no such shard", path.string()));
@@ -124,12 +144,13 @@ std::vector<std::string> expand_braces(std::string_view text) {
   return texts;
 }
 
-std::vector<fs::path> list_shards(const fs::path& root, const std::string& pattern) {
+std::vector<fs::path> list_shards(const fs::path& root, const std::string& pattern,
+                                  const std::shared_ptr<const Storage>& storage) {
   std::vector<fs::path> shards;
   try {
     for (const std::string& text : expand_braces(pattern)) {
-      for (const fs::path& file : files_of(root / text)) {
-        const bool is_relative = fs::path(text).is_relative();
+      for (const fs::path& file : files_of(path_in(root, text), *storage)) {
+        const bool is_relative = fs::path(text).is_relative() && remote_scheme(text).empty();
         shards.push_back(is_relative ? file.lexically_relative(root) : file);
       }
     }

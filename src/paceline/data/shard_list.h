@@ -1,6 +1,9 @@
 #pragma once
 
+#include "paceline/data/storage.h"
+
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +17,10 @@ std::vector<std::string> expand_braces(std::string_view text);
 
 /// The files that `pattern` names, in its order: by braces, wildcards (* ? [...]; sorted) and, for
 /// a folder, all *.tar in it (sorted). They are relative to `root`, as the pattern is, or absolute.
-/// Throws DataError if one is not there or none is named.
-std::vector<std::filesystem::path> list_shards(const std::filesystem::path& root,
-                                               const std::string& pattern);
+/// In remote places only the last part of a path may have wildcards. Throws DataError if one is not
+/// there (for remote ones that is not looked at) or none is named.
+std::vector<std::filesystem::path> list_shards(
+    const std::filesystem::path& root, const std::string& pattern,
+    const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

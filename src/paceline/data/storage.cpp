@@ -64,6 +64,27 @@ std::string_view remote_scheme(std::string_view path) {
   return path.substr(0, end);
 }
 
+bool is_file(const Storage& storage, const fs::path& path) {
+  const std::optional<FileFacts> facts = storage.facts(path.string());
+  return facts && !facts->is_folder;
+}
+
+bool is_folder(const Storage& storage, const fs::path& path) {
+  const std::optional<FileFacts> facts = storage.facts(path.string());
+  return facts && facts->is_folder;
+}
+
+std::string read_text(const Storage& storage, const std::string& path) {
+  const auto file = storage.open(path);
+  std::string text(file->size(), '\0');
+  file->read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+  return text;
+}
+
+fs::path path_in(const fs::path& folder, const fs::path& path) {
+  return remote_scheme(path.native()).empty() ? folder / path : path;
+}
+
 std::shared_ptr<const Storage> local_storage() { return std::make_shared<const LocalStorage>(); }
 
 }  // namespace paceline::data

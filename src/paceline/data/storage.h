@@ -4,6 +4,7 @@
 #include "paceline/data/input_file.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,13 +55,24 @@ class Storage {
   virtual std::optional<FileFacts> facts(const std::string& path) const = 0;
   /// What lies directly in a folder, sorted by name. Throws DataError if it is not there.
   virtual std::vector<FileEntry> list(const std::string& folder) const = 0;
-  /// How many reads of small pieces it pays to have under way at once: their time is spent waiting.
+  /// How many small reads it pays to have under way at once. They wait for the disk or the network,
+  /// not for the cores: a network disk answers that many in the time of one.
   virtual int num_connections() const { return 32; }
 };
 
 /// "s3" of "s3://bucket/x", "hf" of "hf:owner/name"; empty for paths of this machine, among them
 /// those with "file://" before them.
 std::string_view remote_scheme(std::string_view path);
+
+bool is_file(const Storage& storage, const std::filesystem::path& path);
+bool is_folder(const Storage& storage, const std::filesystem::path& path);
+
+/// The content of a small file.
+std::string read_text(const Storage& storage, const std::string& path);
+
+/// `path` itself if it is remote or absolute, else its place in `folder`; both may be remote.
+std::filesystem::path path_in(const std::filesystem::path& folder,
+                              const std::filesystem::path& path);
 
 /// The files of this machine.
 std::shared_ptr<const Storage> local_storage();

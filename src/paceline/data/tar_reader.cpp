@@ -1,6 +1,7 @@
 #include "paceline/data/tar_reader.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/storage.h"
 
 #include <algorithm>
 #include <charconv>
@@ -38,6 +39,9 @@ namespace {
 // Names and attributes; a damaged size must not make us read a whole archive into memory.
 constexpr std::uint64_t kMaxExtensionBytes = 1 << 20;
 
+constexpr std::uint64_t kBufferBytes = 8 * TarReader::kBlockBytes;
+constexpr std::uint64_t kRemoteBufferBytes = 1 << 20;
+
 template <std::size_t N>
 std::string_view field_text(const char (&field)[N]) {
   return {field, strnlen(field, N)};
@@ -63,7 +67,10 @@ bool is_zero(const Block& block) {
 }  // namespace
 
 TarReader::TarReader(const InputFile& file, std::uint64_t offset, std::uint64_t size)
-    : file_(file), position_(offset), end_(offset + size) {
+    : file_(file),
+      is_remote_(!remote_scheme(file.path()).empty()),
+      position_(offset),
+      end_(offset + size) {
   static_assert(sizeof(Header) == kBlockBytes);
   PACELINE_CHECK(size <= file.size() && offset <= file.size() - size, "bytes {} + {} are not in {}",
                  offset, size, file.path());
@@ -79,14 +86,22 @@ const TarReader::Header& TarReader::read_header() {
   if (end_ - position_ < kBlockBytes) {
     fail("the archive ends here without its end mark, it may be cut short");
   }
-  const bool is_buffered =
-      position_ >= buffer_offset_ && position_ + kBlockBytes <= buffer_offset_ + buffer_size_;
-  if (!is_buffered) {
-    buffer_offset_ = position_;
-    buffer_size_ = std::min<std::uint64_t>(buffer_.size(), end_ - position_);
-    file_.read(position_, {buffer_.data(), buffer_size_});
-  }
+  fill_buffer(position_, kBlockBytes);
   return *reinterpret_cast<const Header*>(buffer_.data() + (position_ - buffer_offset_));
+}
+
+/// Makes `size` bytes from `offset` on lie in the buffer, and some behind them.
+void TarReader::fill_buffer(std::uint64_t offset, std::uint64_t size) {
+  if (offset >= buffer_offset_ && offset + size <= buffer_offset_ + buffer_size_) return;
+  // At 50 ms a round trip costs as much as some MB.
+  const bool reads_through = is_remote_ && last_hop_ < kRemoteBufferBytes / 2;
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>(size, reads_through ? kRemoteBufferBytes : kBufferBytes);
+  buffer_offset_ = offset;
+  buffer_size_ = 0;  // if the read throws, nothing is there
+  buffer_.resize(std::min(wanted, end_ - offset));
+  file_.read_once(offset, buffer_);
+  buffer_size_ = buffer_.size();
 }
 
 void TarReader::verify(const Header& header) const {
@@ -137,11 +152,16 @@ std::uint64_t TarReader::body_size(const Header& header, const Extension& extens
   return size;
 }
 
-std::string TarReader::read_text(std::uint64_t size) const {
+std::string TarReader::read_extension_text(std::uint64_t size) {
   if (size > kMaxExtensionBytes) fail(fmt::format("an extension of {} bytes", size));
-  std::string text(size, '\0');
-  file_.read(position_ + kBlockBytes, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-  return text;
+  return read({{}, position_ + kBlockBytes, size});
+}
+
+std::string TarReader::read(const TarMember& member) {
+  fill_buffer(member.offset, member.size);
+  const auto* const begin =
+      reinterpret_cast<const char*>(buffer_.data() + (member.offset - buffer_offset_));
+  return {begin, static_cast<std::size_t>(member.size)};
 }
 
 void TarReader::skip(std::uint64_t body) {
@@ -149,7 +169,8 @@ void TarReader::skip(std::uint64_t body) {
   if (blocks * kBlockBytes > end_ - position_) {
     fail(fmt::format("the archive ends behind its {} bytes, it may be cut short", body));
   }
-  position_ += blocks * kBlockBytes;
+  last_hop_ = blocks * kBlockBytes;
+  position_ += last_hop_;
 }
 
 /// Records are "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.
@@ -191,8 +212,8 @@ void TarReader::parse_pax_record(const std::string& record, Extension& extension
 /// Adds what the body of an extension header says about the member behind it.
 void TarReader::read_extension(const Header& header, Extension& extension) {
   const std::uint64_t size = body_size(header, {});
-  if (header.type == 'x') parse_pax(read_text(size), extension);
-  if (header.type == 'L') extension.name = read_text(size).c_str();
+  if (header.type == 'x') parse_pax(read_extension_text(size), extension);
+  if (header.type == 'L') extension.name = read_extension_text(size).c_str();
   skip(size);
 }
 

@@ -46,7 +46,7 @@ SplitName split_name(const std::string& name) {
 struct SampleGroup {
   std::string key;
   std::optional<TarMember> image;
-  std::optional<TarMember> label;
+  std::optional<std::string> label;  ///< content of the member that holds it
 };
 
 struct IndexedSample {
@@ -56,8 +56,8 @@ struct IndexedSample {
 
 class ShardLister {
  public:
-  ShardLister(const fs::path& path, const std::string& label_key)
-      : file_(path), label_key_(label_key) {}
+  ShardLister(const InputFile& file, const std::string& label_key)
+      : file_(file), label_key_(label_key) {}
 
   std::vector<IndexedSample> list() {
     TarReader reader(file_);
@@ -72,7 +72,8 @@ class ShardLister {
       if (name.ending == "jpg" || name.ending == "jpeg" || name.ending == "png") {
         group.image = member;
       } else if (name.ending == (label_key_.empty() ? "cls" : "json")) {
-        group.label = member;
+        if (member.size > kMaxLabelBytes) fail(name.key, "has a label of more than 1 MiB");
+        group.label = reader.read(member);  // now, while it is at hand
       }
     }
     finish(group);
@@ -92,15 +93,8 @@ class ShardLister {
     samples_.push_back({*std::move(group.image), label});
   }
 
-  std::string read(const SampleGroup& group) const {
-    if (group.label->size > kMaxLabelBytes) fail(group.key, "has a label of more than 1 MiB");
-    std::string text(group.label->size, '\0');
-    file_.read(group.label->offset, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-    return text;
-  }
-
   std::int64_t class_text(const SampleGroup& group) const {
-    const std::string text = read(group);
+    const std::string& text = *group.label;
     std::string_view digits = text;
     digits.remove_prefix(std::min(digits.find_first_not_of(kBlanks), digits.size()));
     digits.remove_suffix(digits.size() - (digits.find_last_not_of(kBlanks) + 1));
@@ -114,7 +108,7 @@ class ShardLister {
   }
 
   std::int64_t class_in_json(const SampleGroup& group) const {
-    const auto parsed = nlohmann::json::parse(read(group), nullptr, false);
+    const auto parsed = nlohmann::json::parse(*group.label, nullptr, false);
     if (parsed.is_discarded() || !parsed.is_object()) fail(group.key, "has a damaged .json");
     const auto found = parsed.find(label_key_);
     if (found == parsed.end()) fail(group.key, fmt::format("has no '{}' in its .json", label_key_));
@@ -129,7 +123,7 @@ class ShardLister {
     throw base::DataError(fmt::format("{}: sample {} {}", file_.path(), key, problem));
   }
 
-  LocalFile file_;
+  const InputFile& file_;
   const std::string& label_key_;
   std::vector<IndexedSample> samples_;
 };
@@ -142,14 +136,15 @@ std::vector<std::string> numbered_classes(std::int64_t count) {
 }
 
 RangeIndex make_index(const WebDatasetSource& source, const std::vector<fs::path>& shards,
-                      const std::string& key) {
-  RangeIndexBuilder builder(source.folder, key);
-  for (const fs::path& shard : shards) builder.add_source(shard);
+                      const std::string& key, const std::shared_ptr<const Storage>& storage) {
+  RangeIndexBuilder builder(source.folder, key, storage);
+  builder.add_sources(shards);
   std::vector<std::vector<IndexedSample>> listed(shards.size());
   base::parallel_for(
-      static_cast<std::int64_t>(shards.size()), kTarListingThreads, [&](std::int64_t i) {
+      static_cast<std::int64_t>(shards.size()), storage->num_connections(), [&](std::int64_t i) {
         const auto which = static_cast<std::size_t>(i);
-        listed[which] = ShardLister(source.folder / shards[which], source.label_key).list();
+        const auto file = storage->open(path_in(source.folder, shards[which]).string());
+        listed[which] = ShardLister(*file, source.label_key).list();
       });
   constexpr std::int64_t kMaxClasses = 10'000'000;
   const std::int64_t limit = source.classes.value_or(kMaxClasses);
@@ -176,14 +171,17 @@ RangeIndex make_index(const WebDatasetSource& source, const std::vector<fs::path
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_webdataset(const WebDatasetSource& source) {
-  const std::vector<fs::path> shards = list_shards(source.folder, source.shards);
+std::unique_ptr<Dataset> open_webdataset(const WebDatasetSource& source,
+                                         const std::shared_ptr<const Storage>& storage) {
+  const std::vector<fs::path> shards = list_shards(source.folder, source.shards, storage);
   std::string key = fmt::format("webdataset {} {}", source.label_key, source.classes.value_or(0));
   for (const fs::path& shard : shards) key += " " + shard.string();
-  return std::make_unique<RangeDataset>(load_or_make(
-      index_files(source.folder, source.cache_name),
-      [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key); },
-      [&] { return make_index(source, shards, key); }));
+  return std::make_unique<RangeDataset>(
+      load_or_make(
+          index_files(source.folder, source.cache_name),
+          [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key, storage); },
+          [&] { return make_index(source, shards, key, storage); }),
+      storage);
 }
 
 }  // namespace paceline::data

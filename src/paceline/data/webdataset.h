@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/dataset.h"
+#include "paceline/data/storage.h"
 
 #include <filesystem>
 #include <memory>
@@ -26,6 +27,8 @@ struct WebDatasetSource {
 /// github.com/webdataset.
 ///
 /// Throws DataError that names the shard and the sample.
-std::unique_ptr<Dataset> open_webdataset(const WebDatasetSource& source);
+std::unique_ptr<Dataset> open_webdataset(
+    const WebDatasetSource& source,
+    const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

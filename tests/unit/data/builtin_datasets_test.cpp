@@ -1,6 +1,8 @@
 #include "paceline/data/builtin_datasets.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
 
@@ -101,6 +103,30 @@ TEST(BuiltinDatasets, NpyTakesItsSettings) {
   config.classes = 301;
   EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 301);
   EXPECT_EQ(open(config, Split::kVal)->label(1), 300);
+}
+
+TEST(BuiltinDatasets, ReadSmallFilesOfOtherMachines) {
+  const test::CacheHome cache;
+  const auto storage = std::make_shared<test::FakeStorage>();
+  storage->files["https://host/cifar/test.bin"] = std::string(2 * 3074, '\7');
+  storage->files["s3://b/mnist/raw/t10k-images-idx3-ubyte"] =
+      std::string("\0\0\x08\x03\0\0\0\1\0\0\0\2\0\0\0\2abcd", 20);
+  storage->files["s3://b/mnist/raw/t10k-labels-idx1-ubyte"] =
+      std::string("\0\0\x08\x01\0\0\0\1\3", 9);
+  EXPECT_EQ(open(Cifar100Config{"https://host/cifar"}, Split::kVal, storage)->label(1), 7);
+  const auto mnist = open(MnistConfig{"s3://b/mnist"}, Split::kVal, storage);
+  EXPECT_EQ(mnist->size(), 1);
+  EXPECT_EQ(mnist->label(0), 3);
+  NpyConfig npy;
+  npy.path = "s3://b/mnist";
+  EXPECT_THAT([&] { open(npy, Split::kVal, storage); },
+              ::testing::ThrowsMessage<base::DataError>(HasSubstr("val_images.npy")));
+}
+
+TEST(BuiltinDatasets, TakeFileUrls) {
+  const test::TempFolder folder;
+  folder.write("train/a/1.jpg", "x");
+  EXPECT_EQ(open(ImageFolderConfig{"file://" + folder.path().string()}, Split::kTrain)->size(), 1);
 }
 
 TEST(BuiltinDatasets, SyntheticSplitsDiffer) {

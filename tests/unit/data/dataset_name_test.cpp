@@ -1,8 +1,10 @@
 #include "paceline/data/dataset_name.h"
 
 #include "paceline/base/error.h"
+#include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +64,21 @@ TEST(DatasetName, UnknownFoldersAreToldWhatWasLookedFor) {
                   AllOf(HasSubstr(folder.path().string()), HasSubstr("--format"))));
   EXPECT_THAT([&] { dataset_name(folder.path() / "absent"); },
               ThrowsMessage<base::DataError>(HasSubstr("absent")));
+}
+
+TEST(DatasetName, KnowsRemotePlacesThatCanBeListed) {
+  const auto storage = std::make_shared<test::FakeStorage>();
+  storage->files["s3://b/tars/x-000.tar"] = "";
+  storage->files["s3://b/folder/train/a/1.jpg"] = "";
+  storage->files["s3://b/pack/train/manifest.json"] = "";
+  storage->files["s3://b/tars of classes/train/n01440764.tar"] = "";
+  EXPECT_EQ(dataset_name("s3://b/tars", storage), "webdataset");
+  EXPECT_EQ(dataset_name("s3://b/folder", storage), "image_folder");
+  EXPECT_EQ(dataset_name("s3://b/pack", storage), "packed");
+  EXPECT_EQ(dataset_name("s3://b/tars of classes", storage), "ilsvrc2012");
+  EXPECT_EQ(dataset_name("https://host/cifar-10-binary.tar.gz", storage), "cifar10");
+  EXPECT_THAT([&] { dataset_name("https://host/x", storage); },
+              ThrowsMessage<base::DataError>(HasSubstr("--format")));
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "paceline/data/image_folder.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
+#include "support/data/same_samples.h"
 #include "support/temp_folder.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -138,6 +142,21 @@ TEST_F(CachedFolder, UsesTheUsersCacheWhereTheDataCannotBeWritten) {
   }
   EXPECT_EQ(files, 1);
   EXPECT_EQ(ImageFolder(data_.path(), "train", "train").size(), 1);
+}
+
+TEST(ImageFolder, OfAnotherMachineIsTheSame) {
+  const TempFolder folder;
+  for (int i = 0; i < 30; ++i)
+    folder.write(fmt::format("train/{}/{}/{}.jpg", i % 3, i % 2, i), std::string(i * 50u, 'x'));
+  const auto storage = test::copy_of(folder.path(), "gs://b/set");
+  const ImageFolder there("gs://b/set", "train", "train", storage);
+  const ImageFolder here(folder.path(), "train", "train");
+  test::expect_same_samples(there, here);
+  EXPECT_EQ(there.describe(0), "gs://b/set/train/0/0/0.jpg");
+  EXPECT_EQ(storage->num_opened, 0) << "sizes are known from the list";
+  EXPECT_EQ(storage->num_lists, 2 + 3 + 6);
+  EXPECT_THAT([&] { ImageFolder("gs://b/set", "valid", "train", storage); },
+              ::testing::ThrowsMessage<base::DataError>(HasSubstr("gs://b/set/valid/<class>/")));
 }
 
 }  // namespace

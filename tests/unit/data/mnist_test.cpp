@@ -105,5 +105,18 @@ TEST_F(Mnist, NamesADamagedFile) {
   refuses(idx({1 << 30, 1 << 30, 1 << 30}, ""), "holds 0 values");
 }
 
+TEST_F(Mnist, NamesAllItsPlaces) {
+  for (const char* place : {"", "raw/", "FashionMNIST/raw/"}) {
+    write(place, "-");
+    write(place, ".", true);
+  }
+  const std::vector<std::string> names = mnist_files();
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+    if (!entry.is_regular_file()) continue;
+    EXPECT_THAT(names,
+                ::testing::Contains(entry.path().lexically_relative(folder_.path()).string()));
+  }
+}
+
 }  // namespace
 }  // namespace paceline::data

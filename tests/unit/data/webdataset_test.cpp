@@ -1,6 +1,9 @@
 #include "paceline/data/webdataset.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
+#include "support/data/same_samples.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
 
@@ -109,6 +112,33 @@ TEST_F(WebDataset, KeepsItsIndexUntilAShardChanges) {
   EXPECT_EQ(open()->size(), 2);
   EXPECT_EQ(open("", 2)->num_classes(), 2);
   EXPECT_EQ(open("", 3)->num_classes(), 3);
+}
+
+TEST_F(WebDataset, OfAnotherMachineIsTheSame) {
+  const test::CacheHome cache;
+  for (const char* shard : {"a.tar", "b.tar"}) {
+    TarContent members;
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = fmt::format("{}{}", shard[0], i);
+      members.emplace_back(key + ".jpg", std::string(static_cast<std::size_t>(100 * i), shard[0]));
+      members.emplace_back(key + ".cls", std::to_string(i % 3));
+    }
+    write_tar(folder_.path() / shard, members);
+  }
+  const auto storage = test::copy_of(folder_.path(), "s3://b/set");
+  for (const char* shards : {"*.tar", "{a,b}.tar", "."}) {
+    const bool is_folder = shards == std::string_view(".");
+    const WebDatasetSource here{folder_.path(), "*.tar", "", {}, "here"};
+    const WebDatasetSource there{
+        is_folder ? "s3://b" : "s3://b/set", is_folder ? "set" : shards, "", {}, "there"};
+    test::expect_same_samples(*open_webdataset(there, storage), *open_webdataset(here));
+    storage->num_reads = 0;
+    open_webdataset(there, storage);
+    EXPECT_EQ(storage->num_reads, 0) << "the index was not kept";
+  }
+  storage->changed = 2;
+  open_webdataset({"s3://b/set", "*.tar", "", {}, "there"}, storage);
+  EXPECT_EQ(storage->num_reads, 2) << "a tar of small members is read in large pieces";
 }
 
 }  // namespace

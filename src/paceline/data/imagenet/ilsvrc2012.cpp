@@ -5,6 +5,7 @@
 #include "paceline/data/image_folder.h"
 #include "paceline/data/imagenet/validation_labels.h"
 #include "paceline/data/index_cache.h"
+#include "paceline/data/local_copy.h"
 #include "paceline/data/range_dataset.h"
 #include "paceline/data/tar_reader.h"
 
@@ -21,6 +22,8 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+using StoragePointer = std::shared_ptr<const Storage>;
 
 constexpr char kTrainTar[] = "ILSVRC2012_img_train.tar";
 constexpr char kValTar[] = "ILSVRC2012_img_val.tar";
@@ -39,14 +42,12 @@ bool is_class_tar(const fs::path& name) {
 /// What a folder holds, told by the first entry that tells.
 enum class FolderKind { kNone, kClassTars, kClassFolders, kImages };
 
-FolderKind look_into(const fs::path& folder) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path name = entry->path().filename();
-    if (is_class_tar(name)) return FolderKind::kClassTars;
-    if (is_wnid(name.string()) && entry->is_directory(error)) return FolderKind::kClassFolders;
-    if (is_image_name(name.string())) return FolderKind::kImages;
+FolderKind look_into(const fs::path& folder, const Storage& storage) {
+  if (!is_folder(storage, folder)) return FolderKind::kNone;
+  for (const FileEntry& entry : storage.list(folder.string())) {
+    if (is_class_tar(entry.name)) return FolderKind::kClassTars;
+    if (is_wnid(entry.name) && entry.facts.is_folder) return FolderKind::kClassFolders;
+    if (is_image_name(entry.name)) return FolderKind::kImages;
   }
   return FolderKind::kNone;
 }
@@ -58,14 +59,14 @@ struct ImagePlace {
   fs::path path;
 };
 
-std::optional<ImagePlace> find_train(const fs::path& root) {
-  std::error_code error;
-  if (fs::is_regular_file(root / kTrainTar, error)) {
+std::optional<ImagePlace> find_train(const fs::path& root, const Storage& storage) {
+  if (is_file(storage, root / kTrainTar)) {
     return ImagePlace{ImagePlace::Kind::kTar, kTrainTar};
   }
   for (const char* folder :
        {"ILSVRC2012_img_train", "train", "ILSVRC/Data/CLS-LOC/train", "Data/CLS-LOC/train", "."}) {
-    const FolderKind kind = look_into(root / folder);
+    const FolderKind kind =
+        look_into(folder == std::string_view(".") ? root : root / folder, storage);
     if (kind == FolderKind::kClassTars) return ImagePlace{ImagePlace::Kind::kClassTars, folder};
     // Loose folders in the root itself could be anything.
     if (kind == FolderKind::kClassFolders && folder != std::string_view(".")) {
@@ -76,14 +77,13 @@ std::optional<ImagePlace> find_train(const fs::path& root) {
 }
 
 /// Places that need labels come only into question `with_labels`.
-std::optional<ImagePlace> find_val(const fs::path& root, bool with_labels) {
-  std::error_code error;
-  if (with_labels && fs::is_regular_file(root / kValTar, error)) {
+std::optional<ImagePlace> find_val(const fs::path& root, bool with_labels, const Storage& storage) {
+  if (with_labels && is_file(storage, root / kValTar)) {
     return ImagePlace{ImagePlace::Kind::kTar, kValTar};
   }
   for (const char* folder :
        {"ILSVRC2012_img_val", "val", "ILSVRC/Data/CLS-LOC/val", "Data/CLS-LOC/val"}) {
-    const FolderKind kind = look_into(root / folder);
+    const FolderKind kind = look_into(root / folder, storage);
     if (kind == FolderKind::kClassFolders) {
       return ImagePlace{ImagePlace::Kind::kClassFolders, folder};
     }
@@ -102,21 +102,24 @@ struct ClassTar {
   std::uint64_t size = 0;
 };
 
-std::vector<ClassTar> list_class_tars(const fs::path& root, const ImagePlace& place) {
+std::vector<ClassTar> list_class_tars(const fs::path& root, const ImagePlace& place,
+                                      const Storage& storage) {
   std::vector<ClassTar> tars;
   if (place.kind == ImagePlace::Kind::kTar) {
-    const LocalFile file(root / place.path);
-    TarReader reader(file);
+    const auto file = storage.open((root / place.path).string());
+    TarReader reader(*file);
     for (TarMember member; reader.next(member);) {
       const fs::path name = fs::path(member.name).filename();
       if (!is_class_tar(name)) continue;
       tars.push_back({name.stem().string(), place.path, member.offset, member.size});
     }
   } else {
-    for (const fs::directory_entry& entry : fs::directory_iterator(root / place.path)) {
-      const fs::path name = entry.path().filename();
+    // No place is below ".", which is no folder of a bucket.
+    const fs::path folder = place.path == "." ? fs::path() : place.path;
+    for (const FileEntry& entry : storage.list((folder.empty() ? root : root / folder).string())) {
+      const fs::path name = entry.name;
       if (!is_class_tar(name)) continue;
-      tars.push_back({name.stem().string(), place.path / name, 0, entry.file_size()});
+      tars.push_back({name.stem().string(), folder / name, 0, entry.facts.size});
     }
   }
   if (tars.empty()) {
@@ -135,15 +138,18 @@ std::vector<std::string> wnids_of(const std::vector<ClassTar>& tars) {
   return wnids;
 }
 
-std::vector<std::string> train_classes(const fs::path& root, const ImagePlace& train) {
-  return train.kind == ImagePlace::Kind::kClassFolders ? list_classes(root / train.path)
-                                                       : wnids_of(list_class_tars(root, train));
+std::vector<std::string> train_classes(const fs::path& root, const ImagePlace& train,
+                                       const StoragePointer& storage) {
+  return train.kind == ImagePlace::Kind::kClassFolders
+             ? list_classes(root / train.path, storage)
+             : wnids_of(list_class_tars(root, train, *storage));
 }
 
 /// The classes, where listing them is cheap; a tar is watched as an index's source instead.
-std::string state_in_key(const fs::path& root, const ImagePlace& train) {
+std::string state_in_key(const fs::path& root, const ImagePlace& train,
+                         const StoragePointer& storage) {
   if (train.kind == ImagePlace::Kind::kTar) return {};
-  return fmt::format("{}", fmt::join(train_classes(root, train), " "));
+  return fmt::format("{}", fmt::join(train_classes(root, train, storage), " "));
 }
 
 /// The images in a tar, or in a part of it, under their base names.
@@ -158,18 +164,21 @@ std::vector<TarMember> list_images(const InputFile& file, std::uint64_t offset,
   return images;
 }
 
-RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const std::string& key) {
-  RangeIndexBuilder builder(root, key);
+RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const std::string& key,
+                            const StoragePointer& storage) {
+  RangeIndexBuilder builder(root, key, storage);
   const bool is_one_file = place.kind == ImagePlace::Kind::kTar;
   if (is_one_file) builder.add_source(place.path);
-  const std::vector<ClassTar> tars = list_class_tars(root, place);
-  for (std::size_t i = 0; !is_one_file && i < tars.size(); ++i) builder.add_source(tars[i].file);
+  const std::vector<ClassTar> tars = list_class_tars(root, place, *storage);
+  std::vector<fs::path> files;
+  for (std::size_t i = 0; !is_one_file && i < tars.size(); ++i) files.push_back(tars[i].file);
+  builder.add_sources(files);
   std::vector<std::vector<TarMember>> images(tars.size());
   base::parallel_for(
-      static_cast<std::int64_t>(tars.size()), kTarListingThreads, [&](std::int64_t i) {
+      static_cast<std::int64_t>(tars.size()), storage->num_connections(), [&](std::int64_t i) {
         const auto which = static_cast<std::size_t>(i);
-        const LocalFile file(root / tars[which].file);
-        images[which] = list_images(file, tars[which].offset, tars[which].size);
+        const auto file = storage->open((root / tars[which].file).string());
+        images[which] = list_images(*file, tars[which].offset, tars[which].size);
         std::sort(images[which].begin(), images[which].end(),
                   [](const TarMember& a, const TarMember& b) { return a.name < b.name; });
       });
@@ -186,8 +195,8 @@ RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const
   return builder.finish(wnids_of(tars));
 }
 
-std::unique_ptr<Dataset> open_train(const fs::path& root) {
-  const std::optional<ImagePlace> place = find_train(root);
+std::unique_ptr<Dataset> open_train(const fs::path& root, const StoragePointer& storage) {
+  const std::optional<ImagePlace> place = find_train(root, *storage);
   if (!place) {
     throw base::DataError(
         fmt::format("{}: no ImageNet training data here; expected {}, a folder train/ of tars "
@@ -196,14 +205,16 @@ std::unique_ptr<Dataset> open_train(const fs::path& root) {
                     root.string(), kTrainTar));
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
-    return std::make_unique<ImageFolder>(root, place->path.string(), place->path.string());
+    return std::make_unique<ImageFolder>(root, place->path.string(), place->path.string(), storage);
   }
-  const std::string key =
-      fmt::format("ilsvrc2012 train {} {}", place->path.string(), state_in_key(root, *place));
-  return std::make_unique<RangeDataset>(load_or_make(
-      index_files(root, "ilsvrc2012-train"),
-      [&](const fs::path& file) { return RangeIndex::load(file, root, key); },
-      [&] { return make_train_index(root, *place, key); }));
+  const std::string key = fmt::format("ilsvrc2012 train {} {}", place->path.string(),
+                                      state_in_key(root, *place, storage));
+  return std::make_unique<RangeDataset>(
+      load_or_make(
+          index_files(root, "ilsvrc2012-train"),
+          [&](const fs::path& file) { return RangeIndex::load(file, root, key, storage); },
+          [&] { return make_train_index(root, *place, key, storage); }),
+      storage);
 }
 
 /// A validation image in its tar or folder.
@@ -212,15 +223,15 @@ struct LabelledImage {
   TarMember member;
 };
 
-std::vector<TarMember> list_val_images(const fs::path& root, const ImagePlace& place) {
+std::vector<TarMember> list_val_images(const fs::path& root, const ImagePlace& place,
+                                       const Storage& storage) {
   if (place.kind == ImagePlace::Kind::kTar) {
-    const LocalFile file(root / place.path);
-    return list_images(file, 0, file.size());
+    const auto file = storage.open((root / place.path).string());
+    return list_images(*file, 0, file->size());
   }
   std::vector<TarMember> images;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root / place.path)) {
-    const std::string name = entry.path().filename().string();
-    if (is_image_name(name)) images.push_back({name, 0, entry.file_size()});
+  for (const FileEntry& entry : storage.list((root / place.path).string())) {
+    if (is_image_name(entry.name)) images.push_back({entry.name, 0, entry.facts.size});
   }
   return images;
 }
@@ -257,26 +268,32 @@ std::int64_t label_of(const std::string& written, const std::vector<std::string>
 struct ValSources {
   fs::path root;
   ImagePlace images;
-  fs::path labels;  ///< as given, relative to the root or absolute
+  fs::path labels;       ///< as given, relative to the root or absolute
+  fs::path labels_here;  ///< on this machine
   std::optional<ImagePlace> train;
 };
 
-RangeIndex make_val_index(const ValSources& from, const std::string& key) {
-  RangeIndexBuilder builder(from.root, key);
+RangeIndex make_val_index(const ValSources& from, const std::string& key,
+                          const StoragePointer& storage) {
+  RangeIndexBuilder builder(from.root, key, storage);
   const std::uint32_t source = builder.add_source(from.images.path);
-  for (const fs::path& file : validation_label_files(from.root / from.labels)) {
-    builder.add_source(fs::path(from.labels).is_absolute() ? file
-                                                           : file.lexically_relative(from.root));
+  const fs::path labels_path = path_in(from.root, from.labels);
+  for (const fs::path& file : validation_label_files(from.labels_here)) {
+    const fs::path original = file == from.labels_here
+                                  ? labels_path
+                                  : labels_path / file.lexically_relative(from.labels_here);
+    const bool is_below_root =
+        from.labels.is_relative() && remote_scheme(from.labels.native()).empty();
+    builder.add_source(is_below_root ? original.lexically_relative(from.root) : original);
   }
   if (from.train && from.train->kind == ImagePlace::Kind::kTar) {
     builder.add_source(from.train->path);
   }
-  const fs::path labels_path = from.root / from.labels;
-  const ValidationLabels labels = read_validation_labels(labels_path);
+  const ValidationLabels labels = read_validation_labels(from.labels_here);
   const std::vector<std::string> classes =
-      from.train ? train_classes(from.root, *from.train) : classes_of(labels, labels_path);
+      from.train ? train_classes(from.root, *from.train, storage) : classes_of(labels, labels_path);
   std::vector<LabelledImage> images;
-  for (TarMember& member : list_val_images(from.root, from.images)) {
+  for (TarMember& member : list_val_images(from.root, from.images, *storage)) {
     const std::optional<std::int64_t> number = number_in_name(member.name);
     const auto found = number ? labels.find(*number) : labels.end();
     if (found == labels.end()) {
@@ -295,10 +312,22 @@ RangeIndex make_val_index(const ValSources& from, const std::string& key) {
   return builder.finish(classes);
 }
 
-std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labels) {
-  const fs::path labels = val_labels.empty() ? find_validation_labels(root) : val_labels;
-  const std::optional<ImagePlace> place = find_val(root, !labels.empty());
-  const std::optional<ImagePlace> train = find_train(root);
+/// The labels' file or folder, copied to this machine if it is on another.
+fs::path labels_on_this_machine(const fs::path& place, const Storage& storage) {
+  if (remote_scheme(place.native()).empty()) return place;
+  std::vector<std::string> names;
+  for (const char* folder : {"", "data"}) {
+    for (const char* name : {"ILSVRC2012_validation_ground_truth.txt", "meta.mat"})
+      names.push_back((fs::path(folder) / name).string());
+  }
+  return copy_to_this_machine(storage, place.string(), names);
+}
+
+std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labels,
+                                  const StoragePointer& storage) {
+  const fs::path labels = val_labels.empty() ? find_validation_labels(root, *storage) : val_labels;
+  const std::optional<ImagePlace> place = find_val(root, !labels.empty(), *storage);
+  const std::optional<ImagePlace> train = find_train(root, *storage);
   if (!place) {
     throw base::DataError(fmt::format(
         "{}: no ImageNet validation data with labels here; expected {} or ILSVRC/Data/CLS-LOC/val/ "
@@ -309,28 +338,28 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
   if (place->kind == ImagePlace::Kind::kClassFolders) {
     return std::make_unique<ImageFolder>(
         root, place->path.string(),
-        train ? train_classes(root, *train) : list_classes(root / place->path));
+        train ? train_classes(root, *train, storage) : list_classes(root / place->path, storage),
+        storage);
   }
   std::string key = fmt::format("ilsvrc2012 val {} {}", place->path.string(), labels.string());
-  if (train) key += fmt::format(" {} {}", train->path.string(), state_in_key(root, *train));
-  return std::make_unique<RangeDataset>(load_or_make(
-      index_files(root, "ilsvrc2012-val"),
-      [&](const fs::path& file) { return RangeIndex::load(file, root, key); },
-      [&] {
-        return make_val_index({root, *place, labels, train}, key);
-      }));
+  if (train)
+    key += fmt::format(" {} {}", train->path.string(), state_in_key(root, *train, storage));
+  return std::make_unique<RangeDataset>(
+      load_or_make(
+          index_files(root, "ilsvrc2012-val"),
+          [&](const fs::path& file) { return RangeIndex::load(file, root, key, storage); },
+          [&] {
+            const fs::path here = labels_on_this_machine(path_in(root, labels), *storage);
+            return make_val_index({root, *place, labels, here, train}, key, storage);
+          }),
+      storage);
 }
 
 }  // namespace
 
 std::unique_ptr<Dataset> open_ilsvrc2012(const fs::path& folder, const fs::path& val_labels,
-                                         bool is_training) {
-  try {
-    return is_training ? open_train(folder) : open_val(folder, val_labels);
-  } catch (const fs::filesystem_error& error) {
-    throw base::DataError(
-        fmt::format("{}: cannot list: {}", error.path1().string(), error.code().message()));
-  }
+                                         bool is_training, const StoragePointer& storage) {
+  return is_training ? open_train(folder, storage) : open_val(folder, val_labels, storage);
 }
 
 }  // namespace paceline::data

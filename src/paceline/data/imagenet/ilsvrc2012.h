@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/dataset.h"
+#include "paceline/data/storage.h"
 
 #include <filesystem>
 #include <memory>
@@ -19,7 +20,8 @@ namespace paceline::data {
 /// ordered by label, then name: as image_folder would have them if all were extracted.
 ///
 /// Throws DataError that says what was looked for, or names what is damaged.
-std::unique_ptr<Dataset> open_ilsvrc2012(const std::filesystem::path& folder,
-                                         const std::filesystem::path& val_labels, bool is_training);
+std::unique_ptr<Dataset> open_ilsvrc2012(
+    const std::filesystem::path& folder, const std::filesystem::path& val_labels, bool is_training,
+    const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

@@ -136,11 +136,10 @@ bool is_archive(const fs::path& path) {
 
 }  // namespace
 
-fs::path find_validation_labels(const fs::path& folder) {
-  std::error_code error;
+fs::path find_validation_labels(const fs::path& folder, const Storage& storage) {
   for (const char* name : {"ILSVRC2012_devkit_t12", "ILSVRC2012_devkit_t12.tar.gz",
                            "LOC_val_solution.csv", "val_labels.txt", "val.txt"}) {
-    if (fs::exists(folder / name, error)) return name;
+    if (storage.facts((folder / name).string())) return name;
   }
   return {};
 }

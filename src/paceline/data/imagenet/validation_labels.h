@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/storage.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,7 +18,8 @@ using ValidationLabels = std::map<std::int64_t, std::string>;
 
 /// The first that is there, relative to `folder`: ILSVRC2012_devkit_t12 (a folder, or .tar.gz),
 /// LOC_val_solution.csv, val_labels.txt, val.txt. Empty if none is.
-std::filesystem::path find_validation_labels(const std::filesystem::path& folder);
+std::filesystem::path find_validation_labels(const std::filesystem::path& folder,
+                                             const Storage& storage);
 
 /// The files that read_validation_labels() reads.
 std::vector<std::filesystem::path> validation_label_files(const std::filesystem::path& source);

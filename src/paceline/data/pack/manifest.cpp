@@ -60,16 +60,18 @@ std::string to_json(const PackManifest& manifest) {
   return json.dump(1) + "\n";
 }
 
-PackManifest read_pack_manifest(const std::filesystem::path& folder) {
+PackManifest read_pack_manifest(const std::filesystem::path& folder,
+                                const std::shared_ptr<const Storage>& storage) {
   const std::filesystem::path path = folder / kPackManifestName;
-  if (!std::filesystem::exists(path)) {
+  if (!storage->facts(path.string())) {
     throw base::DataError(fmt::format(
         "{}: there is no {}: not a packed data set, or one whose packing has not ended; `paceline "
         "data pack` makes and completes them",
         folder.string(), kPackManifestName));
   }
+  const std::string text = read_text(*storage, path.string());
   try {
-    return from_json(nlohmann::json::parse(base::read_file(path)));
+    return from_json(nlohmann::json::parse(text));
   } catch (const std::exception& error) {  // JSON of another shape, numbers that are none
     throw base::DataError(fmt::format("{}: {}", path.string(), error.what()));
   }

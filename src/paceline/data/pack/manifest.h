@@ -1,7 +1,10 @@
 #pragma once
 
+#include "paceline/data/storage.h"
+
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,7 @@ std::string shard_name(std::int64_t number);
 
 std::string to_json(const PackManifest& manifest);
 /// Reads FOLDER/manifest.json. Throws DataError that names the file and what is wrong with it.
-PackManifest read_pack_manifest(const std::filesystem::path& folder);
+PackManifest read_pack_manifest(const std::filesystem::path& folder,
+                                const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

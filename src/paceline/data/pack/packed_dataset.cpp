@@ -20,9 +20,12 @@ void check_label(const ShardReader& shard, std::int64_t index, std::size_t num_c
 /// Shards beyond these are opened for each read.
 constexpr std::int64_t kMaxOpenShards = 256;
 
+bool is_remote(const std::filesystem::path& path) { return !remote_scheme(path.native()).empty(); }
+
 ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Shard& expected,
-                       std::size_t num_classes, bool stays_open) {
-  ShardReader shard(path, stays_open);
+                       std::size_t num_classes, bool stays_open, const Storage& storage) {
+  ShardReader shard =
+      is_remote(path) ? ShardReader(storage.open(path.string())) : ShardReader(path, stays_open);
   if (shard.hash() != expected.hash || shard.num_samples() != expected.num_samples ||
       shard.size_bytes() != expected.size_bytes) {
     throw base::DataError(fmt::format("{}: not the shard that {} lists; copy or pack it again",
@@ -34,26 +37,32 @@ ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Sh
 
 }  // namespace
 
-PackedDataset::PackedDataset(const std::filesystem::path& folder)
-    : manifest_(read_pack_manifest(folder)) {
+PackedDataset::PackedDataset(const std::filesystem::path& folder,
+                             const std::shared_ptr<const Storage>& storage)
+    : manifest_(read_pack_manifest(folder, storage)) {
   const auto count = std::ssize(manifest_.shards);
   std::vector<std::optional<ShardReader>> opened(manifest_.shards.size());
-  base::parallel_for(count, 0, [&](std::int64_t i) {
+  const int num_threads = is_remote(folder) ? storage->num_connections() : 0;
+  base::parallel_for(count, num_threads, [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     opened[at].emplace(open_shard(folder / shard_name(i), manifest_.shards[at],
-                                  manifest_.classes.size(), i < kMaxOpenShards));
+                                  manifest_.classes.size(), i < kMaxOpenShards, *storage));
   });
   begins_.push_back(0);
   for (std::optional<ShardReader>& shard : opened) {
     begins_.push_back(begins_.back() + shard->num_samples());
     shards_.push_back(*std::move(shard));
   }
+  if (!is_remote(folder)) return;
+  read_ahead_ =
+      std::make_unique<ReadAhead>([this](std::uint64_t shard) { return shards_[shard].file(); },
+                                  ReadAheadOptions{.connections = storage->num_connections()});
 }
 
 PackedDataset::Place PackedDataset::place_of(std::int64_t index) const {
   const auto shard = std::upper_bound(begins_.begin(), begins_.end(), index) - begins_.begin() - 1;
   const auto at = static_cast<std::size_t>(shard);
-  return {shards_[at], index - begins_[at]};
+  return {shards_[at], index - begins_[at], at};
 }
 
 std::int64_t PackedDataset::label(std::int64_t index) const {
@@ -63,7 +72,24 @@ std::int64_t PackedDataset::label(std::int64_t index) const {
 
 void PackedDataset::get(std::int64_t index, StoredSample& sample) const {
   const Place place = place_of(index);
-  place.shard.read(place.index, sample);
+  const bool is_here = read_ahead_ && read_ahead_->take(index, sample.bytes);
+  if (!is_here || !place.shard.accept(place.index, sample)) place.shard.read(place.index, sample);
+}
+
+void PackedDataset::will_read(std::span<const std::int64_t> indices) const {
+  if (!read_ahead_) return;
+  std::vector<ReadAheadPart> parts;
+  for (const std::int64_t index : indices) {
+    const Place place = place_of(index);
+    const ShardRecord& record = place.shard.record(place.index);
+    parts.push_back(
+        {.key = index, .file = place.shard_number, .offset = record.offset, .size = record.size});
+  }
+  read_ahead_->expect(parts);
+}
+
+void PackedDataset::will_read_no_more() const {
+  if (read_ahead_) read_ahead_->forget();
 }
 
 std::string PackedDataset::name(std::int64_t index) const {

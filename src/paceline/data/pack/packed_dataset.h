@@ -3,9 +3,13 @@
 #include "paceline/data/dataset.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
+#include "paceline/data/read_ahead.h"
+#include "paceline/data/storage.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,13 +19,19 @@ namespace paceline::data {
 class PackedDataset final : public Dataset {
  public:
   /// `folder` holds manifest.json. Verifies all indexes. Throws DataError.
-  explicit PackedDataset(const std::filesystem::path& folder);
+  explicit PackedDataset(const std::filesystem::path& folder,
+                         const std::shared_ptr<const Storage>& storage = local_storage());
+  PackedDataset(const PackedDataset&) = delete;
+  PackedDataset& operator=(const PackedDataset&) = delete;
 
   std::int64_t size() const override { return begins_.back(); }
   int num_classes() const override { return static_cast<int>(manifest_.classes.size()); }
   std::vector<std::string> class_names() const override { return manifest_.classes; }
   std::int64_t label(std::int64_t index) const override;
   void get(std::int64_t index, StoredSample& sample) const override;
+  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  void will_read(std::span<const std::int64_t> indices) const override;
+  void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override;
@@ -32,12 +42,14 @@ class PackedDataset final : public Dataset {
   struct Place {
     const ShardReader& shard;
     std::int64_t index;
+    std::size_t shard_number;
   };
   Place place_of(std::int64_t index) const;
 
   PackManifest manifest_;
   std::vector<ShardReader> shards_;
-  std::vector<std::int64_t> begins_;  ///< each shard's first sample, and the number of all
+  std::vector<std::int64_t> begins_;       ///< each shard's first sample, and the number of all
+  std::unique_ptr<ReadAhead> read_ahead_;  ///< if the shards are remote
 };
 
 }  // namespace paceline::data

@@ -2,19 +2,35 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/data/storage.h"
 
 #include <cstring>
+#include <utility>
 
 namespace paceline::data {
 
 ShardReader::ShardReader(const std::filesystem::path& path, bool stays_open)
-    : path_(path.string()), file_(path) {
+    : path_(path.string()), file_(std::make_shared<const LocalFile>(path)) {
   mapped_ = base::MappedFile(path);
-  if (mapped_.bytes().size() < sizeof(ShardHeader) + sizeof(ShardFooter))
-    fail("it is too small for a shard");
+  size_bytes_ = mapped_.bytes().size();
   if (!stays_open) file_.reset();
   read_footer();
   check_tail();
+}
+
+ShardReader::ShardReader(std::shared_ptr<const InputFile> file)
+    : path_(file->path()), size_bytes_(file->size()), file_(std::move(file)) {
+  read_footer();
+  check_tail();
+}
+
+/// A view of the mapped file, or of what is read into `memory`.
+std::string_view ShardReader::bytes_at(std::uint64_t offset, std::uint64_t size,
+                                       std::vector<char>& memory) {
+  if (!mapped_.bytes().empty()) return mapped_.bytes().substr(offset, size);
+  memory.resize(size);
+  file_->read(offset, {reinterpret_cast<std::uint8_t*>(memory.data()), size});
+  return {memory.data(), size};
 }
 
 void ShardReader::fail(std::string_view problem) const {
@@ -23,10 +39,12 @@ void ShardReader::fail(std::string_view problem) const {
 }
 
 void ShardReader::read_footer() {
-  const std::string_view bytes = mapped_.bytes();
-  std::memcpy(&footer_, bytes.data() + bytes.size() - sizeof footer_, sizeof footer_);
+  if (size_bytes_ < sizeof(ShardHeader) + sizeof(ShardFooter)) fail("it is too small for a shard");
+  std::vector<char> memory;
+  const std::uint64_t footer_offset = size_bytes_ - sizeof footer_;
+  std::memcpy(&footer_, bytes_at(footer_offset, sizeof footer_, memory).data(), sizeof footer_);
   ShardHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
+  std::memcpy(&header, bytes_at(0, sizeof header, memory).data(), sizeof header);
   if (header.magic != kShardMagic || footer_.magic != kShardMagic)
     fail("its first or last bytes are not a shard's");
   if (header.version != kShardVersion || footer_.version != kShardVersion) {
@@ -46,7 +64,7 @@ void ShardReader::check_tail() {
       footer_.names_size != end - offset - footer_.num_samples * sizeof(ShardRecord)) {
     fail("its index has a wrong size");
   }
-  const std::string_view tail = mapped_.bytes().substr(offset, end - offset);
+  const std::string_view tail = bytes_at(offset, end - offset, loaded_tail_);
   if (base::xxh3(tail) != footer_.tail_hash) fail("its index has another checksum than noted");
   records_ = {reinterpret_cast<const ShardRecord*>(tail.data()),
               static_cast<std::size_t>(footer_.num_samples)};
@@ -85,17 +103,27 @@ void ShardReader::read(std::int64_t index, StoredSample& sample) const {
   } else {
     LocalFile(path_).read(record.offset, sample.bytes);
   }
-  const std::string_view payload(reinterpret_cast<const char*>(sample.bytes.data()), record.size);
-  if (base::xxh3(payload) != record.hash) {
-    throw base::DataError(
-        fmt::format("{}: damaged: its {} bytes at {} have another checksum than noted; copy or "
-                    "pack the shard again",
-                    describe(index), record.size, record.offset));
+  if (accept(index, sample)) return;
+  if (!remote_scheme(path_).empty()) {  // damaged on its way?
+    file_->read_once(record.offset, sample.bytes);
+    if (accept(index, sample)) return;
   }
+  throw base::DataError(
+      fmt::format("{}: damaged: its {} bytes at {} have another checksum than noted; copy or "
+                  "pack the shard again",
+                  describe(index), record.size, record.offset));
+}
+
+bool ShardReader::accept(std::int64_t index, StoredSample& sample) const {
+  const ShardRecord& record = this->record(index);
+  const std::string_view payload(reinterpret_cast<const char*>(sample.bytes.data()),
+                                 sample.bytes.size());
+  if (payload.size() != record.size || base::xxh3(payload) != record.hash) return false;
   const bool is_pixels = record.kind == PayloadKind::kPixels;
   sample.width = is_pixels ? record.width : 0;
   sample.height = is_pixels ? record.height : 0;
   sample.label = record.label;
+  return true;
 }
 
 }  // namespace paceline::data

@@ -8,10 +8,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace paceline::data {
 
@@ -27,13 +28,17 @@ class ShardReader {
   /// open, each read opens it: a process may have so many files open. Throws DataError that names
   /// the file and what is wrong with it, DamagedShard if only writing it again helps.
   explicit ShardReader(const std::filesystem::path& path, bool stays_open = true);
+  /// The same for a remote file; the index is read into memory.
+  explicit ShardReader(std::shared_ptr<const InputFile> file);
 
   std::int64_t num_samples() const { return std::ssize(records_); }
   std::uint32_t number() const { return footer_.number; }
   std::uint64_t plan() const { return footer_.plan; }
   /// Of all that the shard holds: its records hold their payloads' hashes.
   std::uint64_t hash() const { return footer_.tail_hash; }
-  std::uint64_t size_bytes() const { return mapped_.bytes().size(); }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  /// Of a remote shard.
+  const std::shared_ptr<const InputFile>& file() const { return file_; }
 
   const ShardRecord& record(std::int64_t index) const {
     return records_[static_cast<std::size_t>(index)];
@@ -41,6 +46,8 @@ class ShardReader {
   std::string_view name(std::int64_t index) const;
   /// Throws DataError that names shard and sample if the payload is damaged.
   void read(std::int64_t index, StoredSample& sample) const;
+  /// Fills in what goes with `sample.bytes`; false if those are not the payload.
+  bool accept(std::int64_t index, StoredSample& sample) const;
   /// "FILE, sample NAME".
   std::string describe(std::int64_t index) const;
 
@@ -49,10 +56,13 @@ class ShardReader {
   void read_footer();
   void check_tail();
   void check_records() const;
+  std::string_view bytes_at(std::uint64_t offset, std::uint64_t size, std::vector<char>& memory);
 
   std::string path_;
-  std::optional<LocalFile> file_;  ///< if it stays open
-  base::MappedFile mapped_;
+  std::uint64_t size_bytes_ = 0;
+  std::shared_ptr<const InputFile> file_;  ///< if it stays open
+  base::MappedFile mapped_;                ///< of a local file
+  std::vector<char> loaded_tail_;          ///< of a remote file
   ShardFooter footer_;
   std::span<const ShardRecord> records_;
   std::string_view names_;

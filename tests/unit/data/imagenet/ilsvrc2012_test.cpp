@@ -2,7 +2,10 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/image_folder.h"
+#include "support/data/cache_home.h"
 #include "support/data/devkit.h"
+#include "support/data/fake_storage.h"
+#include "support/data/same_samples.h"
 
 #include <chrono>
 
@@ -231,6 +234,36 @@ TEST_F(Ilsvrc2012, KeepsItsIndexUntilAFileChanges) {
   EXPECT_EQ(fs::last_write_time(index), hour_ago);
   write_kit(data_, "4\n1\n1\n2\n");
   EXPECT_NE(val()->fingerprint(), fingerprint);
+}
+
+class Ilsvrc2012OfAnotherMachine : public Ilsvrc2012 {
+ protected:
+  void expect_the_same() {
+    data_.write("val.txt", val_name(1) + " 3\n" + val_name(2) + " 2\n" + val_name(3) + " 2\n" +
+                               val_name(4) + " 0\n");
+    const auto storage = test::copy_of(data_.path(), "s3://b/x");
+    for (const bool is_training : {true, false}) {
+      const auto here = open_ilsvrc2012(data_.path(), "", is_training);
+      test::expect_same_samples(*open_ilsvrc2012("s3://b/x", "", is_training, storage), *here);
+      test::expect_same_samples(
+          *open_ilsvrc2012("s3://b/x", "s3://b/x/val.txt", is_training, storage), *here);
+    }
+  }
+  test::CacheHome cache_;
+};
+
+TEST_F(Ilsvrc2012OfAnotherMachine, TarsAreTheSame) {
+  expected_train();
+  write_train_tar();
+  write_val_tar();
+  expect_the_same();
+}
+
+TEST_F(Ilsvrc2012OfAnotherMachine, TarsOfClassesAndFoldersAreTheSame) {
+  for (const auto& [wnid, number] : kKitClasses)
+    write_tar(data_.path() / (wnid + ".tar"), train_images(wnid));
+  write_val_folder("val/");
+  expect_the_same();
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ const auto kKitLabels = ElementsAre(Pair(1, "n04254777"), Pair(2, "n02119789"),
 TEST(ValidationLabels, ReadsTheExtractedKit) {
   const TempFolder folder;
   write_kit(folder, "4\n1\n1\r\n3\n");
-  EXPECT_EQ(find_validation_labels(folder.path()), "ILSVRC2012_devkit_t12");
+  EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()), "ILSVRC2012_devkit_t12");
   const fs::path kit = folder.path() / "ILSVRC2012_devkit_t12";
   EXPECT_THAT(read_validation_labels(kit), kKitLabels);
   EXPECT_THAT(read_validation_labels(kit / "data"), kKitLabels);
@@ -41,7 +41,8 @@ TEST(ValidationLabels, ReadsTheKitsArchive) {
       folder.path() / "ILSVRC2012_devkit_t12.tar.gz",
       {{"ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt", "4\n1\n1\n3\n"},
        {"ILSVRC2012_devkit_t12/data/meta.mat", golden_meta()}});
-  EXPECT_EQ(find_validation_labels(folder.path()), "ILSVRC2012_devkit_t12.tar.gz");
+  EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()),
+            "ILSVRC2012_devkit_t12.tar.gz");
   EXPECT_THAT(read_validation_labels(kit), kKitLabels);
   EXPECT_THAT(validation_label_files(kit), ElementsAre(kit));
   write_tar(kit, {{"other", "x"}});
@@ -64,7 +65,7 @@ TEST(ValidationLabels, ReadsKagglesTable) {
                "ImageId,PredictionString\n"
                "ILSVRC2012_val_00048981,n03995372 85 1 499 272 \n"
                "ILSVRC2012_val_00037956,n03481172 131 0 499 254 n03481172 0 0 9 9 \r\n");
-  EXPECT_EQ(find_validation_labels(folder.path()), "LOC_val_solution.csv");
+  EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()), "LOC_val_solution.csv");
   EXPECT_THAT(read_validation_labels(folder.path() / "LOC_val_solution.csv"),
               ElementsAre(Pair(37956, "n03481172"), Pair(48981, "n03995372")));
 }
@@ -74,7 +75,7 @@ TEST(ValidationLabels, ReadsTwoColumns) {
   folder.write(
       "val.txt",
       "ILSVRC2012_val_00000001.JPEG 65\n\nval/ILSVRC2012_val_00000002.JPEG\tn01440764\r\n");
-  EXPECT_EQ(find_validation_labels(folder.path()), "val.txt");
+  EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()), "val.txt");
   EXPECT_THAT(read_validation_labels(folder.path() / "val.txt"),
               ElementsAre(Pair(1, "65"), Pair(2, "n01440764")));
 }
@@ -89,7 +90,7 @@ TEST(ValidationLabels, NamesABadLine) {
   EXPECT_THAT([&] { read_validation_labels(folder.write("val.txt", "\n")); },
               ThrowsMessage<base::DataError>(HasSubstr("holds no labels")));
   EXPECT_THROW(read_validation_labels(folder.path() / "absent.txt"), base::DataError);
-  EXPECT_EQ(find_validation_labels(folder.path() / "absent"), "");
+  EXPECT_EQ(find_validation_labels(folder.path() / "absent", *local_storage()), "");
 }
 
 TEST(NumberInName, IsTheDigitsBeforeTheEnding) {

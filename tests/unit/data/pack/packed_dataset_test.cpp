@@ -3,7 +3,13 @@
 #include "paceline/base/error.h"
 #include "paceline/data/pack/packer.h"
 #include "paceline/data/synthetic.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
+#include "support/data/same_samples.h"
 #include "support/temp_folder.h"
+
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,6 +99,38 @@ TEST(PackedDataset, RefusesLabelsWithoutAClass) {
   folder.write("packed/manifest.json", to_json(manifest));
   EXPECT_THAT([&] { PackedDataset{path}; },
               ThrowsMessage<base::DataError>(HasSubstr("the manifest has 2 classes")));
+}
+
+TEST(PackedDataset, OfAnotherMachineIsTheSame) {
+  const TempFolder folder;
+  const PackedDataset here(pack_ten(folder));
+  const auto storage = test::copy_of(folder.path(), "https://host");
+  const PackedDataset there("https://host/packed", storage);
+  test::expect_same_samples(there, here);
+}
+
+TEST(PackedDataset, ReadsAgainWhatWasDamagedOnItsWay) {
+  const TempFolder folder;
+  pack_ten(folder);
+  const auto storage = test::copy_of(folder.path(), "s3://b");
+  const PackedDataset packed("s3://b/packed", storage);
+  std::string& shard = storage->files.at("s3://b/packed/shard-00000.pack");
+  const std::string sound = shard;
+  StoredSample sample;
+  packed.get(0, sample);
+  const auto expected = sample.bytes;
+  const std::vector<std::int64_t> first = {0};
+  shard[sizeof(ShardHeader) + 10] ^= 1;
+  const std::int64_t read_before = storage->bytes_read;
+  packed.will_read(first);
+  while (storage->bytes_read == read_before) std::this_thread::yield();
+  while (storage->num_at_once > 0) std::this_thread::yield();
+  shard = sound;
+  packed.get(0, sample);
+  EXPECT_EQ(sample.bytes, expected);
+  shard[sizeof(ShardHeader) + 10] ^= 1;
+  EXPECT_THAT([&] { packed.get(0, sample); },
+              ThrowsMessage<base::DataError>(AllOf(HasSubstr("s3://b"), HasSubstr("damaged"))));
 }
 
 }  // namespace

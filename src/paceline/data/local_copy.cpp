@@ -1,0 +1,106 @@
+#include "paceline/data/local_copy.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/data/index_cache.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kPieceBytes = std::uint64_t{4} << 20;
+
+/// Beside each copy: what its original was.
+fs::path note_of(const fs::path& copy) { return copy.string() + ".origin"; }
+
+std::string text_of(const FileFacts& facts) {
+  return fmt::format("{} {}\n", facts.size, facts.changed);
+}
+
+bool is_current(const fs::path& copy, const FileFacts& facts) {
+  std::error_code error;
+  if (fs::file_size(copy, error) != facts.size || error) return false;
+  try {
+    return base::read_file(note_of(copy)) == text_of(facts);
+  } catch (const base::FileError&) {
+    return false;  // an unfinished copy is made again
+  }
+}
+
+void copy_file(const Storage& storage, const std::string& path, const FileFacts& facts,
+               const fs::path& copy) {
+  const auto file = storage.open_known(path, facts);
+  base::RealFileSystem files;
+  files.create_directories(copy.parent_path());
+  const fs::path unfinished = fmt::format("{}.{}.part", copy.string(), getpid());
+  const auto output = files.create(unfinished);
+  const auto num_at_once = static_cast<std::uint64_t>(std::clamp(storage.num_connections(), 1, 16));
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t begin = 0; begin < facts.size; begin += bytes.size()) {
+    bytes.resize(std::min(facts.size - begin, num_at_once * kPieceBytes));
+    const auto num_pieces = (bytes.size() + kPieceBytes - 1) / kPieceBytes;
+    base::parallel_for(static_cast<std::int64_t>(num_pieces), static_cast<int>(num_at_once),
+                       [&](std::int64_t i) {
+                         const std::size_t at = static_cast<std::size_t>(i) * kPieceBytes;
+                         const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
+                         file->read_once(begin + at, std::span(bytes).subspan(at, size));
+                       });
+    output->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  output->close();
+  files.rename(unfinished, copy);
+  base::write_file_atomically(files, note_of(copy), text_of(facts));
+}
+
+}  // namespace
+
+fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
+                              const std::vector<std::string>& names) {
+  const fs::path cache = user_cache();
+  if (cache.empty())
+    throw base::DataError(
+        fmt::format("{}: its files need a place on this machine; set XDG_CACHE_HOME", path));
+  const fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
+  std::vector<fs::path> wanted(names.begin(), names.end());
+  wanted.emplace_back();  // the path itself, as a file
+  std::vector<std::optional<FileFacts>> facts(wanted.size());
+  base::parallel_for(std::ssize(wanted), storage.num_connections(), [&](std::int64_t i) {
+    const auto which = static_cast<std::size_t>(i);
+    facts[which] = storage.facts(
+        (wanted[which].empty() ? fs::path(path) : path_in(path, wanted[which])).string());
+  });
+  const auto is_file = [](const std::optional<FileFacts>& known) {
+    return known && !known->is_folder;
+  };
+  if (is_file(facts.back())) {
+    const fs::path copy = folder / fs::path(path).filename();
+    if (!is_current(copy, *facts.back())) copy_file(storage, path, *facts.back(), copy);
+    return copy;
+  }
+  facts.pop_back();
+  if (std::none_of(facts.begin(), facts.end(), is_file))
+    throw base::DataError(fmt::format("{}: there is nothing there that is looked for: {}", path,
+                                      fmt::join(names, ", ")));
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const fs::path copy = folder / wanted[i];
+    std::error_code error;
+    if (!is_file(facts[i])) {
+      fs::remove(copy, error);  // of an original that is gone
+    } else if (!is_current(copy, *facts[i])) {
+      copy_file(storage, path_in(path, wanted[i]), *facts[i], copy);
+    }
+  }
+  return folder;
+}
+
+}  // namespace paceline::data
