@@ -106,7 +106,8 @@ class HttpFile final : public InputFile {
     if (!has_shrunk) throw_unless_ok(response, path());
     if (!has_shrunk && response.status != 206) fail_without_ranges(path());
     const auto total = total_size(response);
-    if (has_shrunk || (total && *total != size()) || version_of(response) != facts_.changed)
+    const bool is_other = !place_.is_fixed && version_of(response) != facts_.changed;
+    if (has_shrunk || (total && *total != size()) || is_other)
       throw base::DataError(fmt::format(
           "{}: changed on the server since it was opened; start again to read the new version",
           path()));

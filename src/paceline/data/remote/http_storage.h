@@ -14,6 +14,7 @@ struct HttpPlace {
   std::string path;         ///< for messages
   std::string url;          ///< where to ask
   std::string bearer = {};  ///< a token for the URL's own host
+  bool is_fixed = false;    ///< what the URL names never changes, so its version is not looked at
 };
 
 /// Size and version of a file; nothing if the server says that there is none (404, 410). Throws

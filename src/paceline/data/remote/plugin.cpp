@@ -1,6 +1,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/remote/gcs_storage.h"
 #include "paceline/data/remote/http_storage.h"
+#include "paceline/data/remote/hub_storage.h"
 #include "paceline/data/remote/parquet_listing.h"
 #include "paceline/data/remote/parquet_pages.h"
 #include "paceline/data/remote/s3_storage.h"
@@ -15,9 +16,10 @@ class Plugin final : public RemotePlugin {
                                               const RemoteConfig& config) const override {
     if (scheme == "s3") return open_s3_storage(config);
     if (scheme == "gs") return open_gcs_storage(config);
+    if (scheme == "hf") return open_hub_storage(find_hub_access(), config.timeout);
     if (scheme == "https" || scheme == "http") return open_http_storage(config.timeout);
     throw base::ConfigError(
-        fmt::format("there is no storage {}://; expected s3://, gs:// or https://", scheme));
+        fmt::format("there is no storage {}://; expected s3://, gs://, https:// or hf:", scheme));
   }
 
   ParquetListing list_parquet(std::shared_ptr<const InputFile> file,
