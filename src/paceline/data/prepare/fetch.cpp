@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kReadBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kHashedBytes = std::uint64_t{1} << 20;  ///< at once
 
 std::string_view as_text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -29,7 +29,7 @@ std::string_view as_text(std::span<const std::uint8_t> bytes) {
 void add_file(const InputFile& file, Md5& sum, const FetchProgress& progress) {
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t at = 0; at < file.size(); at += bytes.size()) {
-    bytes.resize(std::min(kReadBytes, file.size() - at));
+    bytes.resize(std::min(kHashedBytes, file.size() - at));
     file.read(at, bytes);
     sum.update(bytes);
     if (progress) progress(at + bytes.size(), file.size());
@@ -82,15 +82,15 @@ class Fetch {
   }
 
   std::uint64_t stretch_bytes() const {
-    return kReadBytes * static_cast<std::uint64_t>(options_.connections);
+    return options_.read_bytes * static_cast<std::uint64_t>(options_.connections);
   }
 
   void read(std::uint64_t begin, std::span<std::uint8_t> target) const {
-    const std::uint64_t pieces = (target.size() + kReadBytes - 1) / kReadBytes;
+    const std::uint64_t pieces = (target.size() + options_.read_bytes - 1) / options_.read_bytes;
     base::parallel_for(
         static_cast<std::int64_t>(pieces), options_.connections, [&](std::int64_t piece) {
-          const std::uint64_t at = static_cast<std::uint64_t>(piece) * kReadBytes;
-          const auto part = target.subspan(at, std::min(kReadBytes, target.size() - at));
+          const std::uint64_t at = static_cast<std::uint64_t>(piece) * options_.read_bytes;
+          const auto part = target.subspan(at, std::min(options_.read_bytes, target.size() - at));
           retried([&] { source_->read(begin + at, part); });
         });
   }
@@ -137,8 +137,8 @@ std::string wrong_sum(const std::string& path, const std::string& found, const s
 void fetch(const Storage& storage, const std::string& from, const std::string& md5,
            const fs::path& target, const FetchOptions& options, base::FileSystem& files,
            const FetchProgress& progress) {
-  PACELINE_CHECK(options.connections > 0 && options.retries >= 0, "{} connections, {} retries",
-                 options.connections, options.retries);
+  PACELINE_CHECK(options.connections > 0 && options.read_bytes > 0, "{} reads of {} bytes at once",
+                 options.connections, options.read_bytes);
   if (fs::exists(target)) return;
   files.create_directories(target.parent_path());
   const fs::path part = target.string() + ".part";

@@ -11,7 +11,8 @@
 namespace paceline::data {
 
 struct FetchOptions {
-  int connections = 8;     ///< reads under way at once, each of 8 MiB
+  int connections = 8;                                ///< reads under way at once
+  std::uint64_t read_bytes = std::uint64_t{8} << 20;  ///< of each read
   int retries = 5;         ///< of a read that failed, beyond those of the storage itself
   double first_pause = 2;  ///< seconds before the first retry; every further pause is twice as long
   /// Told of every retry, in words; from any thread.

@@ -66,7 +66,7 @@ KnownSet cifar(const std::string& number, const std::string& md5, std::uint64_t 
           .classes = classes,
           .train = {50'000, 50'000 / classes, 50'000 / classes},
           .val = {10'000, 10'000 / classes, 10'000 / classes},
-          .image_bytes = 60'000 * 3 * 32 * 32,
+          .image_bytes = 184'320'000,
           .is_pixels = true};
 }
 

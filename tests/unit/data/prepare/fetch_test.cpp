@@ -21,12 +21,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::uint64_t kReadBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kReadBytes = 8192;
 const std::string kPath = "s3://bucket/file";
 
-/// 20 MiB and a bit, every byte's place matters.
+/// Two and a half reads, every byte's place matters.
 std::string large_content() {
-  std::string content(20'000'003, ' ');
+  std::string content(20'003, ' ');
   for (std::size_t i = 0; i < content.size(); ++i)
     content[i] = static_cast<char>(i * 2654435761u >> 24);
   return content;
@@ -36,6 +36,7 @@ class FetchTest : public ::testing::Test {
  protected:
   FetchTest() {
     storage_.contents[kPath] = large_content();
+    options_.read_bytes = kReadBytes;
     options_.first_pause = 0;
     options_.on_retry = [this](const std::string& what) {
       const std::lock_guard lock(mutex_);
@@ -147,7 +148,7 @@ TEST_F(FetchTest, StartsAnewWhenWhatIsThereIsOfAnotherFile) {
   expect_complete();
   EXPECT_THAT(retries_, SizeIs(1));
   fs::remove(target_);
-  folder_.write("downloads/file.part", std::string(30'000'000, 'x'));
+  folder_.write("downloads/file.part", std::string(30'000, 'x'));
   run();
   expect_complete();
 }
@@ -161,7 +162,7 @@ TEST_F(FetchTest, TakesFilesWithoutAChecksum) {
 
 TEST_F(FetchTest, TellsOfAFullDiskAndGoesOnLater) {
   options_.connections = 1;
-  files_.fill_disk_after(9'000'000);
+  files_.fill_disk_after(9'000);
   EXPECT_THAT(failure(), HasSubstr("file.part"));
   EXPECT_FALSE(fs::exists(target_));
   files_.free_disk();

@@ -184,5 +184,44 @@ TEST_F(PrepareTest, RefusesAFolderOfAnotherSet) {
   EXPECT_THAT(failure(), HasSubstr("packed as files: not photos as pixels"));
 }
 
+/// ImageNet's tars, made small: two classes of three images, and two images of each in the other
+/// tar, whose classes stand in a list.
+TEST_F(PrepareTest, TakesImagenetsTarsFromABucket) {
+  const fs::path made = folder_.path() / "made";
+  TarContent class_tars;
+  TarContent val;
+  std::string labels;
+  int number = 0;
+  for (const fs::directory_entry& train_class : fs::directory_iterator(made / "train")) {
+    const std::string wnid = fmt::format("n0000000{}", class_tars.size());
+    TarContent images;
+    for (const auto& [name, image] : folder_content(train_class))
+      images.emplace_back(wnid + "_" + std::to_string(images.size()) + ".JPEG", image);
+    class_tars.emplace_back(wnid + ".tar", tar_bytes(folder_.path() / "scratch.tar", images));
+    for (const auto& [name, image] : folder_content(made / "val" / train_class.path().filename())) {
+      val.emplace_back(fmt::format("ILSVRC2012_val_{:08}.JPEG", ++number), image);
+      labels += val.back().first + " " + wnid + "\n";
+    }
+  }
+  storage_.contents = {
+      {"s3://b/ILSVRC2012_img_train.tar", tar_bytes(folder_.path() / "scratch.tar", class_tars)},
+      {"s3://b/ILSVRC2012_img_val.tar", tar_bytes(folder_.path() / "scratch.tar", val)},
+      {"s3://b/val.txt", labels}};
+  set_.format = "ilsvrc2012";
+  set_.folder_in_archive.clear();
+  set_.files = {
+      {"ILSVRC2012_img_train.tar"}, {"ILSVRC2012_img_val.tar"}, {"val.txt", "", "", 0, true}};
+  options_.from = "s3://b";
+  const auto open = [](const ImageSource& source, Split split) {
+    EXPECT_EQ(source.format, "ilsvrc2012");
+    return data::open(Ilsvrc2012Config{.path = source.path, .val_labels = {}}, split);
+  };
+  EXPECT_TRUE(prepare(set_, options_, {storage_, files_, open, {}}).is_complete());
+  const PackedDataset packed(out("val"));
+  EXPECT_EQ(packed.class_names(), (std::vector<std::string>{"n00000000", "n00000001"}));
+  EXPECT_EQ(packed.name(3), "ILSVRC2012_val_00000004.JPEG");
+  EXPECT_EQ(packed.label(3), 1);
+}
+
 }  // namespace
 }  // namespace paceline::data
