@@ -346,28 +346,25 @@ void ThreadedLoader::run_thread() {
 
 void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
-  // Of the whole claim before its first sample, so that the processor draws several at once.
-  const auto draw_indices = [&] {
-    for (std::int64_t i = claim.begin; i < claim.end; ++i)
-      work.batch->indices[static_cast<std::size_t>(i)] = reader_.index_at(place_of(work, i));
-  };
-  for (std::int64_t i = claim.begin; i < claim.end && !work.abandoned; ++i) {
-    try {
-      if (i == claim.begin) draw_indices();
+  std::int64_t i = claim.begin;
+  try {
+    // All at once, so that the processor draws several side by side.
+    for (std::int64_t j = claim.begin; j < claim.end; ++j)
+      work.batch->indices[static_cast<std::size_t>(j)] = reader_.index_at(place_of(work, j));
+    for (; i < claim.end && !work.abandoned; ++i) {
       if (i + 1 < claim.end) dataset_.touch(work.batch->indices[static_cast<std::size_t>(i + 1)]);
       read_sample(work, i, scratch);
-    } catch (...) {
-      // All samples before this one are claimed, so the first error of the batch is found whatever
-      // thread is faster.
-      const std::lock_guard lock(mutex_);
-      if (!work.error || i < work.error_at) {
-        work.error = std::current_exception();
-        work.error_at = i;
-      }
-      work.num_claimed = work.slice.count;
-      if (!work.abandoned) failed_ = true;
-      return;
     }
+  } catch (...) {
+    // All samples before this one are claimed, so the first error of the batch is found whatever
+    // thread is faster.
+    const std::lock_guard lock(mutex_);
+    if (!work.error || i < work.error_at) {
+      work.error = std::current_exception();
+      work.error_at = i;
+    }
+    work.num_claimed = work.slice.count;
+    if (!work.abandoned) failed_ = true;
   }
 }
 
