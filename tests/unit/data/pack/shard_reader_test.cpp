@@ -118,7 +118,7 @@ TEST(ShardReader, EveryTruncationIsFound) {
   }
 }
 
-TEST(ShardReader, DamageOfAllKindsIsAnErrorOrHarmless) {
+TEST(ShardReaderFuzz, DamageOfAllKindsIsAnErrorOrHarmless) {
   const TempFolder folder;
   base::RealFileSystem files;
   const std::filesystem::path path = folder.path() / "one.pack";

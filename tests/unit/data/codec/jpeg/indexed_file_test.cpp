@@ -68,7 +68,7 @@ TEST(IndexFile, LeavesOtherAndDamagedFilesAlone) {
   EXPECT_FALSE(index_file({}).has_value());
 }
 
-TEST(IndexedFile, StaysInsideDamagedBytes) {
+TEST(IndexedFileFuzz, StaysInsideDamagedBytes) {
   const auto indexed = index_file(make_jpeg({40, 100}, {.columns = 2, .rows = 2}, 1));
   IndexedFileDecoder decoder;
   PixelBuffer pixels;

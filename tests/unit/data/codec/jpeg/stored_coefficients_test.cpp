@@ -72,7 +72,7 @@ TEST(StoredCoefficients, EveryTruncationIsFound) {
   }
 }
 
-TEST(StoredCoefficients, StayInsideDamagedBytes) {
+TEST(StoredCoefficientsFuzz, StayInsideDamagedBytes) {
   const auto stored = store_coefficients(make_jpeg({40, 100}, {.columns = 2, .rows = 2}, 1));
   int refused = 0;
   const int count = repeat_fuzzing([&](std::mt19937& random) {
