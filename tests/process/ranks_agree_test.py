@@ -29,6 +29,11 @@ class RanksAgree(RunTest):
             for a, b in zip(losses, many_losses, strict=True):
                 self.assertAlmostEqual(a, b, places=10)
 
+    def test_ranks_that_lend_each_other_threads(self):
+        recipe = self.write_recipe(model=TINY_VIT)
+        runs = [self.weights_after_20_steps(f"pool-{pool}", recipe, 2, f"data.pool={pool}") for pool in ("rank", "node")]
+        self.assertEqual(runs[0], runs[1])
+
     def test_every_strategy(self):
         recipe = self.write_recipe(model=TINY_VIT)
         # Of 60 images the last batch holds one: the other ranks have none.

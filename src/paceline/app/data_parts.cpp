@@ -1,5 +1,6 @@
 #include "paceline/app/data_parts.h"
 
+#include "paceline/app/local_ranks.h"
 #include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
@@ -32,6 +33,14 @@ std::shared_ptr<void> allocate_as_tensor(std::size_t size_bytes) {
 }
 
 }  // namespace
+
+DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
+                     tensor::Device& device) {
+  DataPlace place{communicator.rank(), communicator.world_size(), num_threads, &device};
+  if (recipe.data.pool == LoaderPool::kNode)
+    place.slots = common_slots(communicator, recipe.data.num_threads.value_or(num_threads));
+  return place;
+}
 
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
                                             data::Split split) {
@@ -81,6 +90,9 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.rank = place.rank;
   options.world_size = place.world_size;
   options.num_threads = recipe.data.num_threads.value_or(place.num_threads);
+  // With common slots a rank may work with as many threads of the others as it has itself.
+  options.slots = place.slots;
+  if (place.slots && place.world_size > 1) options.num_threads *= 2;
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;

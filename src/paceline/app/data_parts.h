@@ -3,8 +3,10 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/recipe.h"
+#include "paceline/comm/communicator.h"
 #include "paceline/data/loader.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/work_slots.h"
 #include "paceline/tensor/device.h"
 
 #include <memory>
@@ -26,9 +28,14 @@ struct DataPart {
 struct DataPlace {
   int rank = 0;
   int world_size = 1;
-  int num_threads = 1;               ///< that this rank has for all its work
-  tensor::Device* device = nullptr;  ///< that batches are copied to; nullptr: none
+  int num_threads = 1;                                ///< that this rank has for all its work
+  tensor::Device* device = nullptr;                   ///< that batches are copied to; nullptr: none
+  std::shared_ptr<const data::WorkSlots> slots = {};  ///< of data.pool: node
 };
+
+/// This rank's place. Every rank must call it. Throws DataError.
+DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
+                     tensor::Device& device);
 
 /// Opens one split; of the training split, data.subset. Throws DataError, ConfigError.
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,

@@ -45,9 +45,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   const std::int64_t batch_size = recipe.data.batch_size_per_rank
                                       ? *recipe.data.batch_size_per_rank * communicator.world_size()
                                       : recipe.data.global_batch_size.value_or(256);
-  make_loader(
-      part, recipe, context.registries, batch_size, data::Split::kVal,
-      {communicator.rank(), communicator.world_size(), context.num_threads, &context.device});
+  make_loader(part, recipe, context.registries, batch_size, data::Split::kVal,
+              data_place(recipe, communicator, context.num_threads, context.device));
   part.loader->start();
   const auto model = make_model(recipe, context.registries);
   nn::set_device(model->network(), context.device.place());

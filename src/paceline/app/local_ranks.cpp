@@ -35,4 +35,22 @@ std::vector<metrics::LocalRank> ranks_beside_first(comm::Communicator& communica
   return ranks;
 }
 
+std::shared_ptr<const data::WorkSlots> common_slots(comm::Communicator& communicator,
+                                                    int num_threads) {
+  const auto own = data::WorkSlots::create(num_threads);
+  const auto texts = communicator.all_gather_text(
+      fmt::format("{} {} {}", process_space(), own->path(), num_threads));
+  std::string path;
+  int count = 0;
+  for (const std::string& text : texts) {
+    const auto parts = base::split(text, ' ');
+    if (parts[0] != process_space()) continue;
+    if (path.empty()) path = parts[1];
+    count += std::stoi(parts[2]);
+  }
+  auto slots = data::WorkSlots::join(path, count);
+  communicator.all_gather_text("joined");  // from here on the first rank's own may go
+  return slots;
+}
+
 }  // namespace paceline::app

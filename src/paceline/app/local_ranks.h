@@ -1,8 +1,10 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
+#include "paceline/data/work_slots.h"
 #include "paceline/metrics/process_usage.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,5 +15,10 @@ namespace paceline::app {
 /// all.
 std::vector<metrics::LocalRank> ranks_beside_first(comm::Communicator& communicator,
                                                    const std::string& gpu);
+
+/// Of the ranks that see each other's processes, one slot per thread that they brought: what their
+/// loaders share with data.pool: node. Every rank must call it. Throws DataError.
+std::shared_ptr<const data::WorkSlots> common_slots(comm::Communicator& communicator,
+                                                    int num_threads);
 
 }  // namespace paceline::app

@@ -29,6 +29,9 @@ struct ModelSection {
   bool freeze_batch_norm = false;
 };
 
+/// Who shares the threads that decode.
+enum class LoaderPool { kRank, kNode };
+
 struct DataSection {
   config::Component source{"image_folder"};
   std::string subset = "full";
@@ -42,6 +45,7 @@ struct DataSection {
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
   std::optional<int> num_threads;
+  LoaderPool pool = LoaderPool::kRank;
   int prefetch_batches = 2;
   data::OnError on_error = data::OnError::kFail;
   data::RemoteConfig remote = {};
@@ -83,6 +87,12 @@ template <>
 struct paceline::config::EnumNames<paceline::data::OnError> {
   static constexpr std::array names{EnumName{paceline::data::OnError::kFail, "fail"},
                                     EnumName{paceline::data::OnError::kSkip, "skip"}};
+};
+
+template <>
+struct paceline::config::EnumNames<paceline::app::LoaderPool> {
+  static constexpr std::array names{EnumName{paceline::app::LoaderPool::kRank, "rank"},
+                                    EnumName{paceline::app::LoaderPool::kNode, "node"}};
 };
 
 template <>
@@ -158,6 +168,10 @@ struct paceline::config::Schema<paceline::app::DataSection> {
               "Transforms of validation images in order; empty: the usual ones of the data set.")),
       field(&Section::num_threads, "num_threads",
             "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
+            MayChangeOnResume{}),
+      field(&Section::pool, "pool",
+            "rank: each rank decodes with its own threads; node: the ranks of a node lend each "
+            "other threads that have nothing to do.",
             MayChangeOnResume{}),
       field(&Section::prefetch_batches, "prefetch_batches", "Batches prepared ahead of the step.",
             AtLeast{1}, MayChangeOnResume{}),

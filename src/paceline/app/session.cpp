@@ -48,8 +48,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
   }
   choose_kernels(recipe_, context.device);
-  const DataPlace place{context.communicator.rank(), context.communicator.world_size(),
-                        context.num_threads, &context.device};
+  const DataPlace place =
+      data_place(recipe_, context.communicator, context.num_threads, context.device);
   add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
   for (const data::PipelineChange& change : train_part_.pipeline_changes)
     notes_.push_back(fmt::format("from step {} on, training images of {} pixels",

@@ -5,6 +5,7 @@
 #include "paceline/data/sample_order.h"
 #include "paceline/data/sample_reader.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/work_slots.h"
 
 #include <algorithm>
 #include <atomic>
@@ -93,8 +94,8 @@ class ThreadedLoader final : public DataLoader {
   void count_skipped(BatchInWork& work);
 
   // These are called without.
-  void run_thread();
-  void read_samples(const Claim& claim, ReaderScratch& scratch);
+  void run_thread(WorkSeat* seat);
+  void read_samples(const Claim& claim, WorkSeat* seat, ReaderScratch& scratch);
   SamplePlace place_of(const BatchInWork& work, std::int64_t i) const {
     return {static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
   }
@@ -193,7 +194,9 @@ void ThreadedLoader::seek(std::int64_t position) {
 void ThreadedLoader::start() {
   // Only the thread that calls next() comes here, so threads_ needs no lock.
   while (threads_.size() < static_cast<std::size_t>(options_.num_threads)) {
-    threads_.emplace_back([this] { run_thread(); });
+    const int number = options_.rank * options_.num_threads + static_cast<int>(threads_.size());
+    auto seat = options_.slots ? std::make_unique<WorkSeat>(*options_.slots, number) : nullptr;
+    threads_.emplace_back([this, seat = std::move(seat)] { run_thread(seat.get()); });
   }
 }
 
@@ -320,7 +323,7 @@ Claim ThreadedLoader::claim_samples() {
   return {};
 }
 
-void ThreadedLoader::run_thread() {
+void ThreadedLoader::run_thread(WorkSeat* seat) {
   sigset_t all_signals;
   sigfillset(&all_signals);
   pthread_sigmask(SIG_BLOCK, &all_signals, nullptr);  // signals are the main thread's
@@ -330,7 +333,7 @@ void ThreadedLoader::run_thread() {
     const Claim claim = claim_samples();
     if (claim.work) {
       lock.unlock();
-      read_samples(claim, scratch);
+      read_samples(claim, seat, scratch);
       lock.lock();
       counts_.stages += std::exchange(scratch.times, {});
       --claim.work->num_running;
@@ -344,10 +347,11 @@ void ThreadedLoader::run_thread() {
   }
 }
 
-void ThreadedLoader::read_samples(const Claim& claim, ReaderScratch& scratch) {
+void ThreadedLoader::read_samples(const Claim& claim, WorkSeat* seat, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
   std::int64_t i = claim.begin;
   try {
+    const WorkSeat::Hold hold(seat);
     // All at once, so that the processor draws several side by side.
     for (std::int64_t j = claim.begin; j < claim.end; ++j)
       work.batch->indices[static_cast<std::size_t>(j)] = reader_.index_at(place_of(work, j));

@@ -13,6 +13,7 @@ namespace paceline::data {
 
 class Sampler;            // data/sampler.h
 class TransformPipeline;  // data/transforms/pipeline.h
+class WorkSlots;          // data/work_slots.h
 
 /// Gives `size_bytes` of memory aligned to 64 bytes; frees it with the last reference.
 using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes)>;
@@ -41,6 +42,7 @@ struct LoaderOptions {
   int rank = 0;
   int world_size = 1;
   int num_threads = 1;
+  std::shared_ptr<const WorkSlots> slots = {};  ///< of all loaders of the node; empty: unlimited
   int prefetch_batches = 2;  ///< ready or in work ahead of the consumer; more if they are tiny
   bool channels_last = true;
   PixelForm pixel_form = PixelForm::kFloats;

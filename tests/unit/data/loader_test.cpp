@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/buffer_pool.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/work_slots.h"
 
 #include <algorithm>
 #include <atomic>
@@ -38,6 +39,13 @@ class NumberedImages final : public Dataset {
   void get(std::int64_t index, StoredSample& sample) const override {
     // Relaxed: it must not order the threads, or ThreadSanitizer would miss races of the loader.
     num_reads.fetch_add(1, std::memory_order_relaxed);
+    const int readers = 1 + num_readers.fetch_add(1, std::memory_order_relaxed);
+    if (readers > most_readers.load(std::memory_order_relaxed))
+      most_readers.store(readers, std::memory_order_relaxed);
+    fill(index, sample);
+    num_readers.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void fill(std::int64_t index, StoredSample& sample) const {
     if (read_time.count() > 0) std::this_thread::sleep_for(read_time);
     if (bad_.contains(index)) throw base::DataError("it is cut short");
     if (index == wild) throw std::runtime_error("not a data error");
@@ -57,6 +65,8 @@ class NumberedImages final : public Dataset {
   std::int64_t wild = -1;
   std::chrono::milliseconds read_time{0};
   mutable std::atomic<std::int64_t> num_reads = 0;
+  mutable std::atomic<int> num_readers = 0;
+  mutable std::atomic<int> most_readers = 0;
 
  private:
   std::int64_t size_;
@@ -217,6 +227,27 @@ TEST(DataLoader, PipelinesChangeAtTheirBatchWhereverItStarts) {
     append(content, *batch);
     EXPECT_EQ(content, only_large[static_cast<std::size_t>(position)]) << position;
   }
+}
+
+TEST(DataLoader, LoadersWithCommonSlotsTakeTurns) {
+  NumberedImages images(40);
+  const TransformPipeline pipeline = training_pipeline();
+  LoaderOptions options = training_options();
+  const auto alone = read_batches(images, options, 2, 8);
+  options.num_threads = 3;
+  options.slots = WorkSlots::create(1);
+  options.world_size = 2;
+  std::vector<std::unique_ptr<DataLoader>> loaders;
+  for (options.rank = 0; options.rank < 2; ++options.rank) {
+    loaders.push_back(make_data_loader(images, pipeline, options));
+    loaders.back()->start();
+  }
+  for (std::size_t number = 0; number < alone.size(); ++number) {
+    Content content;
+    for (const auto& loader : loaders) append(content, *loader->next());
+    EXPECT_EQ(content, alone[number]);
+  }
+  EXPECT_EQ(images.most_readers, 1);
 }
 
 TEST(DataLoader, BytesBecomeTheSameFloats) {
