@@ -9,6 +9,9 @@ namespace paceline::data {
 
 AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme)
     : config_(config), open_scheme_(std::move(open_scheme)), local_(local_storage()) {
+  if (!config.cache.empty())
+    cache_ = std::make_shared<ByteCache>(config.cache,
+                                         static_cast<std::uint64_t>(config.cache_gb * 1e9));
   if (open_scheme_) return;
   open_scheme_ = [config](std::string_view scheme) {
     return load_remote_plugin().open_storage(scheme, config);
@@ -20,6 +23,10 @@ AnyStorage::~AnyStorage() {
   if (retries > 0)
     base::log_info("remote data: {} reads were tried again, {} given up", retries,
                    retry_counts_->given_up.load());
+  const std::int64_t hits = cache_counts_->hits;
+  if (cache_)
+    base::log_info("data.remote.cache: {} reads came from it, {} from elsewhere", hits,
+                   cache_counts_->misses.load());
 }
 
 const Storage& AnyStorage::storage_of(const std::string& path) const {
@@ -30,6 +37,7 @@ const Storage& AnyStorage::storage_of(const std::string& path) const {
   if (found != remote_.end()) return *found->second;
   auto storage =
       retry_transient_errors(open_scheme_(scheme), {.retries = config_.retries}, retry_counts_);
+  if (cache_) storage = keep_in_cache(std::move(storage), cache_, cache_counts_);
   return *remote_.emplace(scheme, std::move(storage)).first->second;
 }
 

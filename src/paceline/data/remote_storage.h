@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/byte_cache.h"
+#include "paceline/data/caching_storage.h"
 #include "paceline/data/remote_config.h"
 #include "paceline/data/retrying_storage.h"
 #include "paceline/data/storage.h"
@@ -15,7 +17,8 @@
 namespace paceline::data {
 
 /// All places by their paths: the files of this machine, and by the plug-in, which is loaded at the
-/// first path that needs it, those of others, with retries. It costs nothing until then.
+/// first path that needs it, those of others, with retries and a cache. It costs nothing until
+/// then.
 class AnyStorage final : public Storage {
  public:
   using OpenScheme = std::function<std::unique_ptr<const Storage>(std::string_view scheme)>;
@@ -36,6 +39,7 @@ class AnyStorage final : public Storage {
 
   /// Of all reads so far.
   const RetryCounts& retry_counts() const { return *retry_counts_; }
+  const CacheCounts& cache_counts() const { return *cache_counts_; }
 
  private:
   const Storage& storage_of(const std::string& path) const;
@@ -44,6 +48,8 @@ class AnyStorage final : public Storage {
   OpenScheme open_scheme_;
   std::shared_ptr<const Storage> local_;
   std::shared_ptr<RetryCounts> retry_counts_ = std::make_shared<RetryCounts>();
+  std::shared_ptr<ByteCache> cache_;  ///< if there is to be one
+  std::shared_ptr<CacheCounts> cache_counts_ = std::make_shared<CacheCounts>();
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const Storage>, std::less<>> remote_;
 };

@@ -39,7 +39,7 @@ ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Sh
 
 PackedDataset::PackedDataset(const std::filesystem::path& folder,
                              const std::shared_ptr<const Storage>& storage)
-    : manifest_(read_pack_manifest(folder, storage)) {
+    : storage_(storage), manifest_(read_pack_manifest(folder, storage)) {
   const auto count = std::ssize(manifest_.shards);
   std::vector<std::optional<ShardReader>> opened(manifest_.shards.size());
   const int num_threads = is_remote(folder) ? storage->num_connections() : 0;

@@ -46,6 +46,7 @@ class PackedDataset final : public Dataset {
   };
   Place place_of(std::int64_t index) const;
 
+  std::shared_ptr<const Storage> storage_;
   PackManifest manifest_;
   std::vector<ShardReader> shards_;
   std::vector<std::int64_t> begins_;       ///< each shard's first sample, and the number of all
