@@ -97,8 +97,12 @@ DatasetStatistics examine(const Dataset& dataset, std::int64_t num_examined, int
     StoredSample sample;
     ImageDecoder decoder;
     const std::int64_t end = std::min(count, (piece + 1) * kPerPiece);
+    std::vector<std::int64_t> indices;
+    for (std::int64_t i = piece * kPerPiece; i < end; ++i)
+      indices.push_back(i * dataset.size() / count);
+    dataset.will_read(indices);
     for (std::int64_t i = piece * kPerPiece; i < end; ++i) {
-      const std::int64_t index = i * dataset.size() / count;
+      const std::int64_t index = indices[static_cast<std::size_t>(i - piece * kPerPiece)];
       all[static_cast<std::size_t>(i)] = facts_of(dataset, index, sample, decoder);
       if (!progress) continue;
       const std::lock_guard lock(mutex);

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/read_hints.h"
 
 #include <algorithm>
 #include <mutex>
@@ -46,6 +47,7 @@ VerifyReport verify(const Dataset& dataset, bool decodes, int num_threads,
   base::parallel_for(pieces, num_threads, [&](std::int64_t piece) {
     Checker checker;
     const std::int64_t end = std::min(dataset.size(), (piece + 1) * kSamplesPerPiece);
+    will_read_range(dataset, piece * kSamplesPerPiece, end);
     for (std::int64_t i = piece * kSamplesPerPiece; i < end; ++i) {
       const std::optional<std::string> problem = checker.problem_of(dataset, i, decodes);
       const std::lock_guard lock(mutex);

@@ -9,6 +9,7 @@
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
 #include "paceline/data/pack/shard_writer.h"
+#include "paceline/data/read_hints.h"
 
 #include <algorithm>
 #include <cstring>
@@ -175,7 +176,10 @@ class Packer {
     ShardWriter writer(files_, path_of(shard), static_cast<std::uint32_t>(shard), plan_);
     SampleEncoder encoder(options_);
     StoredSample sample;
+    constexpr std::int64_t kHintSamples = 128;
     for (std::int64_t i = shard * per_shard_; i < end_of(shard); ++i) {
+      if ((i - shard * per_shard_) % kHintSamples == 0)
+        will_read_range(source_, i, std::min(i + kHintSamples, end_of(shard)));
       add(i, sample, encoder, writer);
       if (!progress_) continue;
       const std::lock_guard lock(mutex_);

@@ -1,13 +1,17 @@
 #include "paceline/data/pack/packed_dataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/loader.h"
 #include "paceline/data/pack/packer.h"
+#include "paceline/data/remote_config.h"
 #include "paceline/data/synthetic.h"
+#include "paceline/data/transforms/pipeline.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
 #include "support/data/same_samples.h"
 #include "support/temp_folder.h"
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -131,6 +135,40 @@ TEST(PackedDataset, ReadsAgainWhatWasDamagedOnItsWay) {
   shard[sizeof(ShardHeader) + 10] ^= 1;
   EXPECT_THAT([&] { packed.get(0, sample); },
               ThrowsMessage<base::DataError>(AllOf(HasSubstr("s3://b"), HasSubstr("damaged"))));
+}
+
+/// Samples of 110 kB in any order, each 50 ms away, through a line of 125 MB/s. Measures, so it is
+/// not run by itself: --gtest_also_run_disabled_tests --gtest_filter=*ThrottledLine.
+TEST(PackedDataset, DISABLED_KeepsAThrottledLineBusy) {
+  constexpr double kLineRate = 125e6;
+  const TempFolder folder;
+  base::RealFileSystem files;
+  constexpr std::int64_t kNumSamples = 3000;
+  pack(SyntheticDataset(kNumSamples, 10, 192, 0),
+       {.folder = folder.path() / "packed", .samples_per_shard = 250}, files);
+  const auto storage = test::copy_of(folder.path(), "s3://b");
+  storage->connections = RemoteConfig().connections;
+  const PackedDataset packed("s3://b/packed", storage);
+  storage->latency = std::chrono::milliseconds(50);
+  storage->bytes_per_second = kLineRate;
+  const TransformPipeline pipeline({CenterCropConfig{32}});
+  LoaderOptions options;
+  options.global_batch_size = 64;
+  options.num_threads = 2;
+  const auto loader = make_data_loader(packed, pipeline, options);
+  const auto begin = std::chrono::steady_clock::now();
+  loader->next();
+  const auto first = std::chrono::steady_clock::now();
+  const std::int64_t before = storage->bytes_read;
+  for (int i = 0; i < 150; ++i) loader->next();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - first).count();
+  const double rate = static_cast<double>(storage->bytes_read - before) / seconds;
+  fmt::print(
+      "first batch after {:.3f} s, then {:.1f} MB/s, {:.1f} % of the line; {} reads at once\n",
+      std::chrono::duration<double>(first - begin).count(), rate / 1e6, 100 * rate / kLineRate,
+      storage->most_at_once.load());
+  EXPECT_GE(rate, 0.9 * kLineRate);
 }
 
 }  // namespace
