@@ -17,9 +17,11 @@ namespace {
 /// The files, opened when they are first read. A process may often have no more than 1,024 open.
 class OpenParquetFiles {
  public:
-  OpenParquetFiles(const RangeIndex& index, std::string image)
+  OpenParquetFiles(const RangeIndex& index, std::string image,
+                   std::shared_ptr<const Storage> storage)
       : index_(index),
         image_(std::move(image)),
+        storage_(std::move(storage)),
         files_(static_cast<std::size_t>(index.num_sources())) {}
 
   std::shared_ptr<const ParquetImages> at(std::uint32_t source) {
@@ -28,7 +30,7 @@ class OpenParquetFiles {
       if (files_.at(source) != nullptr) return files_[source];
     }
     std::shared_ptr<const ParquetImages> opened = load_remote_plugin().open_parquet(
-        std::make_shared<const LocalFile>(index_.source(source)), image_);
+        storage_->open_known(index_.source(source).string(), index_.source_facts(source)), image_);
     const std::lock_guard lock(mutex_);
     if (files_[source] == nullptr && num_kept_ < kMaxKept) {
       files_[source] = opened;
@@ -41,6 +43,7 @@ class OpenParquetFiles {
   static constexpr int kMaxKept = 400;
   const RangeIndex& index_;
   std::string image_;
+  std::shared_ptr<const Storage> storage_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<const ParquetImages>> files_;
   int num_kept_ = 0;
@@ -48,10 +51,10 @@ class OpenParquetFiles {
 
 class ParquetDataset final : public Dataset {
  public:
-  explicit ParquetDataset(const ParquetSource& source)
-      : index_(open_parquet_index(source)),
+  ParquetDataset(const ParquetSource& source, const std::shared_ptr<const Storage>& storage)
+      : index_(open_parquet_index(source, storage)),
         classes_(index_.classes()),
-        files_(index_, source.columns.image),
+        files_(index_, source.columns.image, storage),
         cache_(source.cached_bytes) {}
 
   std::int64_t size() const override { return index_.size(); }
@@ -104,8 +107,9 @@ class ParquetDataset final : public Dataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_parquet(const ParquetSource& source) {
-  return std::make_unique<ParquetDataset>(source);
+std::unique_ptr<Dataset> open_parquet(const ParquetSource& source,
+                                      const std::shared_ptr<const Storage>& storage) {
+  return std::make_unique<ParquetDataset>(source, storage);
 }
 
 }  // namespace paceline::data

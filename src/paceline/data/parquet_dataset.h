@@ -2,6 +2,7 @@
 
 #include "paceline/data/dataset.h"
 #include "paceline/data/parquet_file.h"
+#include "paceline/data/storage.h"
 
 #include <filesystem>
 #include <memory>
@@ -13,7 +14,7 @@ namespace paceline::data {
 /// How a split in Parquet files is read.
 struct ParquetSource {
   std::filesystem::path folder;
-  std::string files;        ///< see list_shards(); relative to the folder, or absolute
+  std::string files;        ///< by braces and wildcards (* ? [...]; sorted), relative to the folder
   std::string class_files;  ///< of the training split, whose texts as labels give the classes
   ParquetColumns columns;
   std::optional<int> classes;  ///< their number; else what the files say, see open_parquet()
@@ -31,6 +32,7 @@ struct ParquetSource {
 /// read alone unless the page is among those used last. Needs the plug-in of remote_plugin.h.
 ///
 /// Throws DataError that names the file and the row.
-std::unique_ptr<Dataset> open_parquet(const ParquetSource& source);
+std::unique_ptr<Dataset> open_parquet(
+    const ParquetSource& source, const std::shared_ptr<const Storage>& storage = local_storage());
 
 }  // namespace paceline::data

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
 namespace paceline::data {
@@ -22,26 +23,53 @@ struct SplitFiles {
   std::vector<fs::path> class_files;
 };
 
-SplitFiles list_files(const ParquetSource& source) {
-  SplitFiles split;
-  split.files = list_shards(source.folder, source.files);
-  split.class_files = split.files;
-  if (source.class_files == source.files) return split;
-  try {
-    split.class_files = list_shards(source.folder, source.class_files);
-  } catch (const base::DataError&) {
-    // Without a training split the validation split's own labels give the classes.
+/// Files that are there or, of parts with wildcards, those that match; sorted.
+std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
+                                  const Storage& storage) {
+  std::vector<fs::path> found = {""};
+  for (const fs::path& part : pattern) {
+    std::vector<fs::path> longer;
+    for (const fs::path& path : found) {
+      const auto facts = storage.facts((root / path).string());
+      if (!facts || !facts->is_folder) continue;
+      for (const FileEntry& entry : storage.list((root / path).string()))
+        if (::fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
+          longer.push_back(path / entry.name);
+    }
+    found = std::move(longer);
   }
+  return found;
+}
+
+std::vector<fs::path> list_files(const fs::path& root, const std::string& pattern,
+                                 const Storage& storage) {
+  std::vector<fs::path> files;
+  for (const std::string& text : expand_braces(pattern))
+    for (fs::path& file : match_files(root, text, storage)) files.push_back(std::move(file));
+  return files;
+}
+
+SplitFiles list_split(const ParquetSource& source, const Storage& storage) {
+  SplitFiles split{list_files(source.folder, source.files, storage),
+                   list_files(source.folder, source.class_files, storage)};
+  if (split.files.empty()) {
+    throw base::DataError(
+        fmt::format("{}: no files are named so; set data.train_files and data.val_files",
+                    (source.folder / source.files).string()));
+  }
+  // Without a training split the validation split's own labels give the classes.
+  if (split.class_files.empty()) split.class_files = split.files;
   return split;
 }
 
 class IndexMaker {
  public:
-  explicit IndexMaker(const ParquetSource& source) : source_(source) {}
+  IndexMaker(const ParquetSource& source, std::shared_ptr<const Storage> storage)
+      : source_(source), storage_(std::move(storage)) {}
 
   RangeIndex make(const SplitFiles& split, const std::string& key) {
-    RangeIndexBuilder builder(source_.folder, key);
-    for (const fs::path& file : split.files) builder.add_source(file);
+    RangeIndexBuilder builder(source_.folder, key, storage_);
+    builder.add_sources(split.files);
     std::vector<ParquetListing> listings = list(split.files);
     if (std::ranges::any_of(listings, [](const auto& one) { return !one.label_texts.empty(); })) {
       number_texts(split, builder, listings);
@@ -59,13 +87,12 @@ class IndexMaker {
 
  private:
   std::vector<ParquetListing> list(const std::vector<fs::path>& files) const {
-    constexpr int kThreads = 16;  // they wait for the disk, or the other machine
     const RemotePlugin& plugin = load_remote_plugin();
     std::vector<ParquetListing> listings(files.size());
-    base::parallel_for(std::ssize(files), kThreads, [&](std::int64_t i) {
+    base::parallel_for(std::ssize(files), storage_->num_connections(), [&](std::int64_t i) {
       const auto which = static_cast<std::size_t>(i);
       listings[which] = plugin.list_parquet(
-          std::make_shared<const LocalFile>(source_.folder / files[which]), source_.columns);
+          storage_->open((source_.folder / files[which]).string()), source_.columns);
       check_rows(files[which], listings[which]);
     });
     return listings;
@@ -87,7 +114,7 @@ class IndexMaker {
   void number_texts(const SplitFiles& split, RangeIndexBuilder& builder,
                     std::vector<ParquetListing>& listings) {
     if (split.class_files != split.files) {
-      for (const fs::path& file : split.class_files) builder.add_source(file);
+      builder.add_sources(split.class_files);
       collect_texts(list(split.class_files));
     } else {
       collect_texts(listings);
@@ -172,21 +199,23 @@ class IndexMaker {
   }
 
   const ParquetSource& source_;
+  std::shared_ptr<const Storage> storage_;
   std::vector<std::string> classes_;
 };
 
 }  // namespace
 
-RangeIndex open_parquet_index(const ParquetSource& source) {
-  const SplitFiles split = list_files(source);
+RangeIndex open_parquet_index(const ParquetSource& source,
+                              const std::shared_ptr<const Storage>& storage) {
+  const SplitFiles split = list_split(source, *storage);
   std::string key = fmt::format("parquet {} {} {}", source.columns.image, source.columns.label,
                                 source.classes.value_or(0));
   for (const auto* files : {&split.files, &split.class_files})
     for (const fs::path& file : *files) key += " " + file.string();
   return load_or_make(
       index_files(source.folder, source.cache_name),
-      [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key); },
-      [&] { return IndexMaker(source).make(split, key); });
+      [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key, storage); },
+      [&] { return IndexMaker(source, storage).make(split, key); });
 }
 
 }  // namespace paceline::data

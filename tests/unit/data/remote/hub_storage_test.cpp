@@ -2,9 +2,14 @@
 #include "paceline/data/remote/hub_storage.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/data/builtin_datasets.h"
+#include "paceline/data/dataset_name.h"
 #include "paceline/data/remote_plugin.h"
+#include "paceline/data/remote_storage.h"
 #include "support/data/fake_storage.h"
 #include "support/data/http_server.h"
+#include "support/data/parquet_files.h"
 #include "support/temp_folder.h"
 
 #include <atomic>
@@ -224,6 +229,56 @@ TEST(HubStorage, FindsTheTokenAsHuggingFacesProgramsDo) {
             "Bearer of-home");
   EXPECT_EQ(token_with({{"XDG_CACHE_HOME", folder.path().string()}}), "Bearer of-cache");
   EXPECT_EQ(token_with({{"HF_HOME", (folder.path() / "absent").string()}}), "");
+}
+
+// All the way: from the path in a recipe to an image, by an index that is kept.
+TEST(HubStorage, HoldsParquetDataSets) {
+  const std::filesystem::path golden = std::filesystem::path(PACELINE_GOLDEN_DIR) / "parquet";
+  const std::string content = base::read_file(golden / "photos.parquet");
+  const std::vector<ListedRow> rows = read_listing(golden / "listing.tsv").at("photos.parquet");
+  const std::string file = "data/train-00000-of-00001.parquet";
+  std::atomic<int> num_reads = 0;
+  HttpServer hub([&](const HttpQuestion& question) -> HttpAnswer {
+    const std::string tree = kApi + "/tree/" + kCommit;
+    if (question.target == kApi + "/revision/main")
+      return {200, {}, "{\"sha\": \"" + kCommit + "\"}"};
+    if (question.target == tree)
+      return {200, {}, R"([{"type": "directory", "oid": "1", "size": 0, "path": "data"}])"};
+    if (question.target == tree + "/data")
+      return {200,
+              {},
+              fmt::format(R"([{{"type": "file", "oid": "2", "size": {}, "path": "{}"}}])",
+                          content.size(), file)};
+    if (question.target == "/datasets/some/photos/resolve/" + kCommit + "/" + file) {
+      ++num_reads;
+      return serve_range(question, content, "\"etag\"");
+    }
+    return {404, {{"X-Error-Code", "EntryNotFound"}}};
+  });
+  const TempFolder cache;
+  const HubEnvironment environment(
+      {{"HF_ENDPOINT", hub.url("")}, {"XDG_CACHE_HOME", cache.path().string()}});
+  ParquetConfig config;
+  config.path = "hf:some/photos";
+  int num_reads_before = 0;
+  for (const bool has_index : {false, true}) {
+    const auto storage = make_storage({.timeout = 5});
+    EXPECT_EQ(dataset_name(config.path, storage), "parquet");
+    const auto dataset = open(config, Split::kTrain, storage);
+    EXPECT_TRUE(!has_index || num_reads == num_reads_before) << num_reads;
+    ASSERT_EQ(dataset->size(), std::ssize(rows));
+    StoredSample sample;
+    for (std::int64_t i = 0; i < dataset->size(); ++i) {
+      dataset->get(i, sample);
+      EXPECT_EQ(listed_row(sample.label, dataset->name(i), sample.bytes),
+                rows[static_cast<std::size_t>(i)]);
+    }
+    EXPECT_EQ(dataset->describe(6), "hf:some/photos/" + file + ": row 6 (n0_30_n0.JPEG)");
+    EXPECT_THAT([&] { open(config, Split::kVal, storage); },
+                ThrowsMessage<base::DataError>(
+                    AllOf(HasSubstr("hf:some/photos/"), HasSubstr("set data.train_files"))));
+    num_reads_before = num_reads;
+  }
 }
 
 }  // namespace
