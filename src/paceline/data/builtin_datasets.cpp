@@ -67,7 +67,7 @@ std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split,
 }
 
 std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
-                              const StoragePointer& /*storage*/) {
+                              const StoragePointer& storage) {
   const bool is_training = split == Split::kTrain;
   ParquetSource source;
   source.folder = place_of(config.path, "parquet");
@@ -76,7 +76,7 @@ std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
   source.columns = {config.image_column, config.label_column};
   source.classes = config.classes;
   source.cache_name = is_training ? "parquet-train" : "parquet-val";
-  return open_parquet(source);
+  return open_parquet(source, storage);
 }
 
 std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,

@@ -169,7 +169,7 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       "Parquet files of images and labels, as Hugging Face keeps them, read at random places.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the files."),
+      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name."),
       field(&Config::train_files, "train_files",
             "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
             "or both; quote them in YAML.",

@@ -34,7 +34,7 @@ bool is_class_tar(const std::string& name) {
 bool is_parquet(const std::string& name) { return name.ends_with(".parquet"); }
 
 /// Whether a folder is there and has a name in it for which `is_it` holds.
-bool holds(const fs::path& folder, const Storage& storage, bool (*is_it)(const std::string& name)) {
+bool holds(const fs::path& folder, bool (*is_it)(const std::string& name), const Storage& storage) {
   return is_folder(storage, folder) && std::ranges::any_of(names_in(folder, storage), is_it);
 }
 
@@ -60,7 +60,7 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
   }
   if (any([](const std::string& name) { return name.starts_with("ILSVRC"); }) ||
       has("LOC_val_solution.csv") || any(is_class_tar) ||
-      holds(path / "train", *storage, is_class_tar))
+      holds(path / "train", is_class_tar, *storage))
     return "ilsvrc2012";
   if (has("data_batch_1") || has("data_batch_1.bin")) return "cifar10";
   if (has("train.bin") && has("fine_label_names.txt")) return "cifar100";
@@ -70,7 +70,7 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
   if (any([](const std::string& name) { return name.find("-idx3-ubyte") != std::string::npos; }))
     return "mnist";
   if (any([](const std::string& name) { return name.ends_with(".tar"); })) return "webdataset";
-  if (any(is_parquet) || holds(path / "data", *storage, is_parquet)) return "parquet";
+  if (any(is_parquet) || holds(path / "data", is_parquet, *storage)) return "parquet";
   if (has("train_images.npy")) return "npy";
   if (has("train") || has("val")) return "image_folder";
   throw base::DataError(fmt::format(
