@@ -8,21 +8,13 @@
 #include "paceline/cli/packing.h"
 #include "paceline/cli/work_progress.h"
 #include "paceline/data/prepare/prepare.h"
-#include "paceline/data/remote_plugin.h"
+#include "paceline/data/remote_storage.h"
 
 #include <mutex>
 #include <optional>
 
 namespace paceline::cli {
 namespace {
-
-/// Where the published files lie.
-std::shared_ptr<const data::Storage> storage_of(const data::KnownSet& set,
-                                                const std::string& from) {
-  const std::string_view scheme = data::remote_scheme(from.empty() ? set.files.front().url : from);
-  if (scheme.empty()) return data::local_storage();
-  return data::load_remote_plugin().open_storage(scheme, {});
-}
 
 /// One line of progress for each kind of work, one after the other.
 class ProgressOfManyKinds {
@@ -49,8 +41,9 @@ class ProgressOfManyKinds {
 };
 
 data::PrepareResult prepare_with_progress(const data::KnownSet& set,
-                                          const data::PrepareOptions& options) {
-  const auto storage = storage_of(set, options.from);
+                                          const data::PrepareOptions& options,
+                                          const data::RemoteConfig& remote) {
+  const auto storage = data::make_storage(remote);
   const auto registries = app::make_registries();
   base::RealFileSystem files;
   ProgressOfManyKinds progress;
@@ -82,6 +75,7 @@ std::vector<std::string> set_names() {
 int run_data_prepare(const std::vector<std::string>& arguments) {
   std::string name;
   data::PrepareOptions options;
+  data::RemoteConfig remote;
   Packing packing;
   CLI::App app(
       "Make a packed data set of a public one, which `data: {name: packed, path: OUTPUT}` reads: "
@@ -99,14 +93,14 @@ int run_data_prepare(const std::vector<std::string>& arguments) {
   app.add_option("--connections", options.fetch.connections, "Reads of a download at once")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("--retries", options.fetch.retries, "How often a failed read is tried again")
+  app.add_option("--retries", remote.retries, "How often a failed read is tried again")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   if (!parse_arguments(app, arguments)) return 0;
   const data::KnownSet& set = data::known_set(name);
   options.pack = packing.options();
   options.pack.folder = packing.output;
-  const data::PrepareResult result = prepare_with_progress(set, options);
+  const data::PrepareResult result = prepare_with_progress(set, options, remote);
   if (result.was_complete) {
     base::log_info("{} holds {} already", packing.output.string(), name);
     return 0;

@@ -2,16 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
-#include "paceline/base/text.h"
 #include "paceline/data/prepare/md5.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
-#include <optional>
 #include <span>
-#include <thread>
-#include <type_traits>
 #include <vector>
 
 namespace paceline::data {
@@ -40,10 +35,7 @@ class Fetch {
  public:
   Fetch(const Storage& storage, const std::string& from, const FetchOptions& options,
         const FetchProgress& progress)
-      : from_(from),
-        options_(options),
-        progress_(progress),
-        source_(retried([&] { return storage.open(from); })) {}
+      : options_(options), progress_(progress), source_(storage.open(from)) {}
 
   /// Brings `part` to the source's full length and returns its checksum.
   std::string complete(const fs::path& part, base::FileSystem& files) {
@@ -54,7 +46,12 @@ class Fetch {
       add_file(LocalFile(part), sum, {});
       here = fs::file_size(part);
     }
-    append_from(here, *files.append(part), sum);
+    try {
+      append_from(here, *files.append(part), sum);
+    } catch (const base::DataError& error) {
+      throw base::DataError(fmt::format(
+          "{}; what has come is kept, so the same command goes on from there", error.what()));
+    }
     return sum.finish();
   }
 
@@ -91,38 +88,10 @@ class Fetch {
         static_cast<std::int64_t>(pieces), options_.connections, [&](std::int64_t piece) {
           const std::uint64_t at = static_cast<std::uint64_t>(piece) * options_.read_bytes;
           const auto part = target.subspan(at, std::min(options_.read_bytes, target.size() - at));
-          retried([&] { source_->read(begin + at, part); });
+          source_->read(begin + at, part);
         });
   }
 
-  template <class Work>
-  std::invoke_result_t<const Work&> retried(const Work& work) const {
-    for (int failures = 0;; ++failures) {
-      try {
-        return work();
-      } catch (const base::DataError& error) {
-        if (failures == options_.retries) {
-          throw base::DataError(
-              fmt::format("{}; gave up after {} tries; what has come is kept, so the same command "
-                          "goes on from there",
-                          error.what(), failures + 1));
-        }
-        pause(failures, error.what());
-      }
-    }
-  }
-
-  void pause(int failures, const std::string& problem) const {
-    const double seconds = options_.first_pause * static_cast<double>(1 << std::min(failures, 10));
-    if (options_.on_retry) {
-      options_.on_retry(fmt::format("{}; trying again in {} ({} of {})", problem,
-                                    base::format_duration(seconds), failures + 1,
-                                    options_.retries));
-    }
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  }
-
-  const std::string& from_;
   const FetchOptions& options_;
   const FetchProgress& progress_;
   std::unique_ptr<const InputFile> source_;

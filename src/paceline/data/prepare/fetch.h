@@ -13,9 +13,7 @@ namespace paceline::data {
 struct FetchOptions {
   int connections = 8;                                ///< reads under way at once
   std::uint64_t read_bytes = std::uint64_t{8} << 20;  ///< of each read
-  int retries = 5;         ///< of a read that failed, beyond those of the storage itself
-  double first_pause = 2;  ///< seconds before the first retry; every further pause is twice as long
-  /// Told of every retry, in words; from any thread.
+  /// Told in words when a whole file has to be fetched again.
   std::function<void(const std::string& what)> on_retry = {};
 };
 
@@ -25,7 +23,8 @@ using FetchProgress = std::function<void(std::uint64_t done, std::uint64_t total
 /// Copies the file `from` of a storage to `target` on this machine. It appears there complete and,
 /// unless `md5` is empty, with this checksum; a file that is there already is left alone. What has
 /// come so far is kept in `target`.part, where the next call goes on. A file of another checksum is
-/// fetched once again. Throws DataError that says what failed and what to do, FileError.
+/// fetched once again; reads that fail are the storage's to try again. Throws DataError that says
+/// what failed and what to do, FileError.
 void fetch(const Storage& storage, const std::string& from, const std::string& md5,
            const std::filesystem::path& target, const FetchOptions& options,
            base::FileSystem& files, const FetchProgress& progress = {});

@@ -42,7 +42,6 @@ class PrepareTest : public ::testing::Test {
     }
     publish(tar_bytes(folder_.path() / "scratch.tar", members));
     options_.pack.folder = folder_.path() / "out";
-    options_.fetch.retries = 0;
   }
 
   void publish(const std::string& archive) {
