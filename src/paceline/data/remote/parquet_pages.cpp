@@ -34,9 +34,10 @@ RawPage read_page(const InputFile& file, std::uint64_t begin, std::uint64_t end,
   const auto stream = std::make_shared<PageStream>(file, begin, end);
   RawPage raw;
   raw.compressed = stream->load();
-  const auto reader =
-      parquet::PageReader::Open(stream, std::numeric_limits<std::int64_t>::max(), codec,
-                                parquet::default_reader_properties(), column);
+  parquet::ReaderProperties properties = parquet::default_reader_properties();
+  properties.set_page_checksum_verification(true);  // of pages that have one
+  const auto reader = parquet::PageReader::Open(stream, std::numeric_limits<std::int64_t>::max(),
+                                                codec, properties, column);
   raw.page = reader->NextPage();
   if (raw.page == nullptr) throw base::DataError(fmt::format("no page is at byte {}", begin));
   raw.content = stream->content_begin();

@@ -49,6 +49,7 @@ def main():
         write(f"{codec}.parquet", ten, compression=codec, use_dictionary=False, row_group_size=7, **SMALL_PAGES)
         write(f"{codec}_v2_index.parquet", ten, compression=codec, use_dictionary=False, row_group_size=7,
               data_page_version="2.0", write_page_index=True, **SMALL_PAGES)
+    write("checksums.parquet", ten, compression="none", use_dictionary=False, write_page_checksum=True)
     for encoding in ("DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"):
         write(f"{encoding.lower()}.parquet", ten, use_dictionary=False, column_encoding={"image.bytes": encoding},
               **SMALL_PAGES)

@@ -71,6 +71,15 @@ TEST(ParquetPages, AreFoundWithAndWithoutAnIndex) {
     EXPECT_EQ(walked.listing.pages[i].num_rows, indexed.listing.pages[i].num_rows);
 }
 
+TEST(ParquetPages, AreCheckedWhereTheFileHasChecksums) {
+  const MemoryFile memory;
+  std::string bytes = base::read_file(parquet_page_file("checksums.parquet"));
+  EXPECT_EQ(PagesOfFile(memory.write(bytes)).rows, listed_images("checksums.parquet"));
+  bytes[500] = static_cast<char>(bytes[500] ^ 1);  // within an image
+  EXPECT_THAT([&] { PagesOfFile(memory.write(bytes)); },
+              testing::ThrowsMessage<base::DataError>(testing::HasSubstr("CRC")));
+}
+
 TEST(ParquetPagesFuzz, GiveADataErrorAtWorst) {
   const MemoryFile memory;
   const std::vector<std::string> names = {"dictionary.parquet",      "fallback_index.parquet",
