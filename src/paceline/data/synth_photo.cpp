@@ -12,7 +12,7 @@ namespace paceline::data {
 namespace {
 
 // What was calibrated, until files had ImageNet's bits per pixel and coefficients per block.
-constexpr double kSceneContrast = 5.2;           ///< of single pixels, of 255
+constexpr double kSceneContrast = 5.2;      ///< of single pixels, of 255
 constexpr double kContrastRange = 1.7;      ///< pictures differ by 2 to this power, up and down
 constexpr double kOctaveGrowth = 1.3;       ///< of noise, from one octave to the next coarser one
 constexpr double kRoughnessRange = 0.75;    ///< within a picture
