@@ -1,7 +1,10 @@
 # libpaceline_remote.so: all that needs Arrow and libcurl, from data/remote/. The program loads it with
 # dlopen at the first remote path or Parquet file. Arrow's headers and libraries come from the wheel that
 # deps/arrow_wheel.txt names; PACELINE_ARROW_DIR uses an unpacked one that is elsewhere.
-set(PACELINE_ARROW_DIR ${CMAKE_SOURCE_DIR}/.deps/pyarrow CACHE PATH "The folder pyarrow of an unpacked pyarrow wheel")
+set(PACELINE_ARROW_DIR "$ENV{PACELINE_ARROW_DIR}" CACHE PATH "The folder pyarrow of an unpacked pyarrow wheel")
+if(NOT PACELINE_ARROW_DIR)
+  set(PACELINE_ARROW_DIR ${CMAKE_SOURCE_DIR}/.deps/pyarrow)
+endif()
 file(GLOB arrow_libraries ${PACELINE_ARROW_DIR}/libarrow.so.* ${PACELINE_ARROW_DIR}/libparquet.so.*)
 list(LENGTH arrow_libraries num_arrow_libraries)
 if(NOT num_arrow_libraries EQUAL 2)
