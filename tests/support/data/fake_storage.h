@@ -30,6 +30,8 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   std::chrono::microseconds latency{0};      ///< of each call
   double bytes_per_second = 0;               ///< of all reads together; 0: no limit
   int connections = 8;
+  std::string damaged_path;            ///< bytes of it come damaged
+  std::atomic<int> num_to_damage = 0;  ///< so many times
 
   std::atomic<int> num_opened = 0;
   std::atomic<int> num_known = 0;  ///< opened with facts
@@ -122,6 +124,10 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
       if (offset + target.size() > content.size())
         throw base::DataError(path() + ": ends before that");
       std::memcpy(target.data(), content.data() + offset, target.size());
+      if (path() == storage_->damaged_path && storage_->num_to_damage > 0) {
+        --storage_->num_to_damage;
+        target.front() ^= 1;
+      }
     }
 
    private:

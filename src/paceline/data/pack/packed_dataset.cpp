@@ -22,10 +22,19 @@ constexpr std::int64_t kMaxOpenShards = 256;
 
 bool is_remote(const std::filesystem::path& path) { return !remote_scheme(path.native()).empty(); }
 
+ShardReader open_remote_shard(const std::filesystem::path& path, const Storage& storage) {
+  const std::shared_ptr<const InputFile> file = storage.open(path.string());
+  try {
+    return ShardReader(file, false);
+  } catch (const DamagedShard&) {  // on its way?
+    return ShardReader(file, true);
+  }
+}
+
 ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Shard& expected,
                        std::size_t num_classes, bool stays_open, const Storage& storage) {
   ShardReader shard =
-      is_remote(path) ? ShardReader(storage.open(path.string())) : ShardReader(path, stays_open);
+      is_remote(path) ? open_remote_shard(path, storage) : ShardReader(path, stays_open);
   if (shard.hash() != expected.hash || shard.num_samples() != expected.num_samples ||
       shard.size_bytes() != expected.size_bytes) {
     throw base::DataError(fmt::format("{}: not the shard that {} lists; copy or pack it again",

@@ -18,8 +18,11 @@ ShardReader::ShardReader(const std::filesystem::path& path, bool stays_open)
   check_tail();
 }
 
-ShardReader::ShardReader(std::shared_ptr<const InputFile> file)
-    : path_(file->path()), size_bytes_(file->size()), file_(std::move(file)) {
+ShardReader::ShardReader(std::shared_ptr<const InputFile> file, bool skips_cache)
+    : path_(file->path()),
+      size_bytes_(file->size()),
+      skips_cache_(skips_cache),
+      file_(std::move(file)) {
   read_footer();
   check_tail();
 }
@@ -29,7 +32,12 @@ std::string_view ShardReader::bytes_at(std::uint64_t offset, std::uint64_t size,
                                        std::vector<char>& memory) {
   if (!mapped_.bytes().empty()) return mapped_.bytes().substr(offset, size);
   memory.resize(size);
-  file_->read(offset, {reinterpret_cast<std::uint8_t*>(memory.data()), size});
+  const std::span target(reinterpret_cast<std::uint8_t*>(memory.data()), memory.size());
+  if (skips_cache_) {
+    file_->read_once(offset, target);
+  } else {
+    file_->read(offset, target);
+  }
   return {memory.data(), size};
 }
 

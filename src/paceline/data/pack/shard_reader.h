@@ -28,8 +28,8 @@ class ShardReader {
   /// open, each read opens it: a process may have so many files open. Throws DataError that names
   /// the file and what is wrong with it, DamagedShard if only writing it again helps.
   explicit ShardReader(const std::filesystem::path& path, bool stays_open = true);
-  /// The same for a remote file; the index is read into memory.
-  explicit ShardReader(std::shared_ptr<const InputFile> file);
+  /// The same for a remote file; the index is read into memory, past any cache if it is to be.
+  ShardReader(std::shared_ptr<const InputFile> file, bool skips_cache);
 
   std::int64_t num_samples() const { return std::ssize(records_); }
   std::uint32_t number() const { return footer_.number; }
@@ -60,6 +60,7 @@ class ShardReader {
 
   std::string path_;
   std::uint64_t size_bytes_ = 0;
+  bool skips_cache_ = false;
   std::shared_ptr<const InputFile> file_;  ///< if it stays open
   base::MappedFile mapped_;                ///< of a local file
   std::vector<char> loaded_tail_;          ///< of a remote file

@@ -137,6 +137,16 @@ TEST(PackedDataset, ReadsAgainWhatWasDamagedOnItsWay) {
               ThrowsMessage<base::DataError>(AllOf(HasSubstr("s3://b"), HasSubstr("damaged"))));
 }
 
+TEST(PackedDataset, ReadsAnIndexAgainThatWasDamagedOnItsWay) {
+  const TempFolder folder;
+  pack_ten(folder);
+  const auto storage = test::copy_of(folder.path(), "s3://b");
+  storage->num_to_damage = 1;
+  storage->damaged_path = "s3://b/packed/shard-00001.pack";
+  EXPECT_EQ(PackedDataset("s3://b/packed", storage).size(), 10);
+  EXPECT_EQ(storage->num_to_damage, 0);
+}
+
 /// Samples of 110 kB in any order, each 50 ms away, through a line of 125 MB/s. Measures, so it is
 /// not run by itself: --gtest_also_run_disabled_tests --gtest_filter=*ThrottledLine.
 TEST(PackedDataset, DISABLED_KeepsAThrottledLineBusy) {
