@@ -131,7 +131,9 @@ class ArrowStorage final : public Storage {
     auto result = system->GetFileInfo(key);
     if (!result.ok()) {
       // The answer to HEAD has no text: a listing tells what is wrong.
-      const auto listed = system->GetFileInfo(selector_of(key));
+      afs::FileSelector folder = selector_of(key);
+      folder.allow_not_found = true;
+      const auto listed = system->GetFileInfo(folder);
       fail(*connection_->cloud, listed.ok() ? result.status() : listed.status(), path,
            "look at it");
     }
