@@ -6,9 +6,7 @@
 #include "paceline/data/range_index.h"
 #include "paceline/data/remote_plugin.h"
 
-#include <algorithm>
 #include <mutex>
-#include <ranges>
 #include <utility>
 
 namespace paceline::data {
@@ -92,11 +90,15 @@ class ParquetDataset final : public Dataset {
  private:
   /// The first sample that lies in a page of `source` at `offset` or behind.
   std::int64_t first_from(std::uint32_t source, std::uint64_t offset) const {
-    return *std::ranges::partition_point(
-        std::views::iota(std::int64_t{0}, size()), [&](std::int64_t index) {
-          const ByteRange range = index_.range(index);
-          return std::pair(range.source, range.offset) < std::pair(source, offset);
-        });
+    std::int64_t first = 0;
+    std::int64_t end = size();
+    while (first < end) {
+      const std::int64_t middle = first + (end - first) / 2;
+      const ByteRange range = index_.range(middle);
+      const bool is_before = std::pair(range.source, range.offset) < std::pair(source, offset);
+      (is_before ? first : end) = is_before ? middle + 1 : middle;
+    }
+    return first;
   }
 
   RangeIndex index_;

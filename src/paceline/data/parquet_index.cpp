@@ -138,8 +138,7 @@ class IndexMaker {
     for (const ParquetListing& listing : listings)
       classes_.insert(classes_.end(), listing.label_texts.begin(), listing.label_texts.end());
     std::ranges::sort(classes_);
-    const auto rest = std::ranges::unique(classes_);
-    classes_.erase(rest.begin(), rest.end());
+    classes_.erase(std::unique(classes_.begin(), classes_.end()), classes_.end());
   }
 
   /// The classes' names, and whether all labels are among them.

@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> names_of(const parquet::SchemaDescriptor& schema) {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(schema.num_columns()));
   for (int i = 0; i < schema.num_columns(); ++i)
     names.push_back(schema.Column(i)->path()->ToDotString());
   return names;
