@@ -75,8 +75,8 @@ std::vector<std::string> set_names() {
 int run_data_prepare(const std::vector<std::string>& arguments) {
   std::string name;
   data::PrepareOptions options;
-  data::RemoteConfig remote;
   Packing packing;
+  data::RemoteConfig remote{.retries = 12};  // downloads of hours meet longer outages
   CLI::App app(
       "Make a packed data set of a public one, which `data: {name: packed, path: OUTPUT}` reads: "
       "download it, check its checksums and counts, decode and pack all images. An interrupted "
@@ -93,7 +93,8 @@ int run_data_prepare(const std::vector<std::string>& arguments) {
   app.add_option("--connections", options.fetch.connections, "Reads of a download at once")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("--retries", remote.retries, "How often a failed read is tried again")
+  app.add_option("--retries", remote.retries,
+                 "How often a failed read is tried again, each time after a longer pause")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
   if (!parse_arguments(app, arguments)) return 0;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,13 +26,14 @@ namespace paceline::test {
 /// Files in memory, as slow and as faulty as a test wants them. Set up before it is shared.
 class FakeStorage final : public data::Storage, public std::enable_shared_from_this<FakeStorage> {
  public:
+  /// What happens at every read besides: it may throw, or spoil the bytes. One call at a time.
+  std::function<void(const std::string& path, std::uint64_t offset, std::span<std::uint8_t> bytes)>
+      disturb;
   std::map<std::string, std::string> files;  ///< content by whole path
   std::int64_t changed = 1;                  ///< of all files
   std::chrono::microseconds latency{0};      ///< of each call
   double bytes_per_second = 0;               ///< of all reads together; 0: no limit
   int connections = 8;
-  std::string damaged_path;            ///< bytes of it come damaged
-  std::atomic<int> num_to_damage = 0;  ///< so many times
 
   std::atomic<int> num_opened = 0;
   std::atomic<int> num_known = 0;  ///< opened with facts
@@ -124,10 +126,9 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
       if (offset + target.size() > content.size())
         throw base::DataError(path() + ": ends before that");
       std::memcpy(target.data(), content.data() + offset, target.size());
-      if (path() == storage_->damaged_path && storage_->num_to_damage > 0) {
-        --storage_->num_to_damage;
-        target.front() ^= 1;
-      }
+      if (!storage_->disturb) return;
+      const std::lock_guard lock(storage_->mutex_);
+      storage_->disturb(path(), offset, target);
     }
 
    private:

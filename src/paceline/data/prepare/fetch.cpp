@@ -50,7 +50,7 @@ class Fetch {
       append_from(here, *files.append(part), sum);
     } catch (const base::DataError& error) {
       throw base::DataError(fmt::format(
-          "{}; what has come is kept, so the same command goes on from there", error.what()));
+          "{}; what has come is kept: the same command goes on from there", error.what()));
     }
     return sum.finish();
   }
@@ -61,6 +61,7 @@ class Fetch {
     std::vector<std::uint8_t> coming;
     std::vector<std::uint8_t> written;
     std::future<void> writing;
+    if (progress_) progress_(here, source_->size());  // the time begins
     while (here < source_->size()) {
       coming.resize(std::min(stretch_bytes(), source_->size() - here));
       read(here, coming);
@@ -118,7 +119,7 @@ void fetch(const Storage& storage, const std::string& from, const std::string& m
     files.remove_all(part);
     const std::string problem = wrong_sum(from, found, md5);
     if (is_last) throw base::DataError(problem + ", twice; fetch it from another place");
-    if (options.on_retry) options.on_retry(problem + "; fetching it again");
+    if (options.say) options.say(problem + "; fetching it again");
   }
   files.rename(part, target);
   files.sync_directory(target.parent_path());

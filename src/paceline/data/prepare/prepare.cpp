@@ -95,7 +95,7 @@ class Preparation {
                       .fetch = options_.fetch,
                       .is_first = options_.pack.part == 0,
                       .look_every_s = options_.look_every_s};
-    if (!how.fetch.on_retry) how.fetch.on_retry = surroundings_.reports.say;
+    if (!how.fetch.say) how.fetch.say = surroundings_.reports.say;
     return obtain_images(set_, from_, located, surroundings_.storage, how, surroundings_.files,
                          surroundings_.reports);
   }

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -141,10 +142,12 @@ TEST(PackedDataset, ReadsAnIndexAgainThatWasDamagedOnItsWay) {
   const TempFolder folder;
   pack_ten(folder);
   const auto storage = test::copy_of(folder.path(), "s3://b");
-  storage->num_to_damage = 1;
-  storage->damaged_path = "s3://b/packed/shard-00001.pack";
+  bool is_damaged = false;
+  storage->disturb = [&](const std::string& path, std::uint64_t, auto bytes) {
+    if (path.ends_with("shard-00001.pack") && !std::exchange(is_damaged, true)) bytes.front() ^= 1;
+  };
   EXPECT_EQ(PackedDataset("s3://b/packed", storage).size(), 10);
-  EXPECT_EQ(storage->num_to_damage, 0);
+  EXPECT_TRUE(is_damaged);
 }
 
 /// Samples of 110 kB in any order, each 50 ms away, through a line of 125 MB/s. Measures, so it is

@@ -3,8 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/synth.h"
+#include "support/data/fake_storage.h"
 #include "support/data/md5_of.h"
-#include "support/data/memory_storage.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
 
@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string kUrl = "https://host/photos.tgz";
 
@@ -45,7 +44,7 @@ class PrepareTest : public ::testing::Test {
   }
 
   void publish(const std::string& archive) {
-    storage_.contents[kUrl] = archive;
+    storage_->files[kUrl] = archive;
     set_.files = {{"photos.tgz", kUrl, md5_of(archive)}};
   }
 
@@ -56,7 +55,7 @@ class PrepareTest : public ::testing::Test {
       return data::open(ImageFolderConfig{.path = source.path}, split);
     };
     return prepare(set_, options_,
-                   {storage_, files_, open, {.say = [this](const std::string& what) {
+                   {*storage_, files_, open, {.say = [this](const std::string& what) {
                       said_.push_back(what);
                     }}});
   }
@@ -71,7 +70,7 @@ class PrepareTest : public ::testing::Test {
   fs::path out(const std::string& name) const { return options_.pack.folder / name; }
 
   const test::TempFolder folder_;
-  MemoryStorage storage_;
+  const std::shared_ptr<test::FakeStorage> storage_ = std::make_shared<test::FakeStorage>();
   base::RealFileSystem files_;
   KnownSet set_{.name = "photos",
                 .format = "image_folder",
@@ -114,10 +113,10 @@ TEST_F(PrepareTest, KeepsDownloadsIfAsked) {
 
 TEST_F(PrepareTest, DoesNothingWhenAllIsThere) {
   run();
-  const auto reads = storage_.read_offsets().size();
+  const int reads = storage_->num_reads;
   opened_ = 0;
   EXPECT_TRUE(run().was_complete);
-  EXPECT_EQ(storage_.read_offsets().size(), reads);
+  EXPECT_EQ(storage_->num_reads, reads);
   EXPECT_EQ(opened_, 0);
 }
 
@@ -126,9 +125,9 @@ TEST_F(PrepareTest, CompletesWhatAnEarlierCallBegan) {
   run();
   fs::remove(out("val/manifest.json"));
   fs::remove(out("val/shard-00001.pack"));
-  const auto reads = storage_.read_offsets().size();
+  const int reads = storage_->num_reads;
   const PrepareResult result = run();
-  EXPECT_EQ(storage_.read_offsets().size(), reads);
+  EXPECT_EQ(storage_->num_reads, reads);
   EXPECT_EQ(result.train.written_shards, 0);
   EXPECT_EQ(result.val.written_shards, 1);
   EXPECT_TRUE(result.is_complete());
@@ -147,7 +146,7 @@ TEST_F(PrepareTest, SharesTheWork) {
 
 TEST_F(PrepareTest, TakesAFolderOfImagesInTheirPlace) {
   options_.from = (folder_.path() / "made").string();
-  MemoryStorage nothing;
+  const test::FakeStorage nothing;
   const auto open = [this](const ImageSource& source, Split split) {
     EXPECT_EQ(source.format, "");
     EXPECT_EQ(source.path, (folder_.path() / "made").string());
@@ -166,7 +165,7 @@ TEST_F(PrepareTest, RefusesASetThatIsNotComplete) {
 }
 
 TEST_F(PrepareTest, RefusesADamagedDownload) {
-  storage_.contents[kUrl][1000] ^= 1;
+  storage_->files[kUrl][1000] ^= 1;
   EXPECT_THAT(failure(), HasSubstr("its MD5 is"));
   EXPECT_FALSE(fs::exists(out("train")));
 }
@@ -174,7 +173,7 @@ TEST_F(PrepareTest, RefusesADamagedDownload) {
 TEST_F(PrepareTest, LooksForRoomFirst) {
   set_.image_bytes = std::uint64_t{1} << 60;
   EXPECT_THAT(failure(), HasSubstr("photos needs about "));
-  EXPECT_THAT(storage_.read_offsets(), IsEmpty());
+  EXPECT_EQ(storage_->num_reads, 0);
 }
 
 TEST_F(PrepareTest, RefusesAFolderOfAnotherSet) {
@@ -202,7 +201,7 @@ TEST_F(PrepareTest, TakesImagenetsTarsFromABucket) {
       labels += val.back().first + " " + wnid + "\n";
     }
   }
-  storage_.contents = {
+  storage_->files = {
       {"s3://b/ILSVRC2012_img_train.tar", tar_bytes(folder_.path() / "scratch.tar", class_tars)},
       {"s3://b/ILSVRC2012_img_val.tar", tar_bytes(folder_.path() / "scratch.tar", val)},
       {"s3://b/val.txt", labels}};
@@ -215,7 +214,7 @@ TEST_F(PrepareTest, TakesImagenetsTarsFromABucket) {
     EXPECT_EQ(source.format, "ilsvrc2012");
     return data::open(Ilsvrc2012Config{.path = source.path, .val_labels = {}}, split);
   };
-  EXPECT_TRUE(prepare(set_, options_, {storage_, files_, open, {}}).is_complete());
+  EXPECT_TRUE(prepare(set_, options_, {*storage_, files_, open, {}}).is_complete());
   const PackedDataset packed(out("val"));
   EXPECT_EQ(packed.class_names(), (std::vector<std::string>{"n00000000", "n00000001"}));
   EXPECT_EQ(packed.name(3), "ILSVRC2012_val_00000004.JPEG");
