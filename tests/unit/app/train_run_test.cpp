@@ -153,9 +153,9 @@ TEST_F(TrainRunTest, TheTrainingSetIsOpenedOnce) {
     images.num_classes = config.num_classes;
     images.size = 16;
     auto plan = registries_->datasets.build(config::Component::of("synthetic", images));
-    plan->open = [&opened, open = plan->open](data::Split split) {
+    plan->open = [&opened, open = plan->open](data::Split split, const auto& storage) {
       opened.push_back(split);
-      return open(split);
+      return open(split, storage);
     };
     return plan;
   });
