@@ -21,7 +21,10 @@ bool is_recipe(const std::string& source) {
   return extension == ".yaml" || extension == ".yml";
 }
 
-bool is_remote(const std::string& source) { return !data::remote_scheme(source).empty(); }
+/// Other paths are made absolute, since recipes may be used elsewhere.
+bool is_url(const std::string& source) {
+  return !data::remote_scheme(source).empty() || source.starts_with("file://");
+}
 
 }  // namespace
 
@@ -46,7 +49,7 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
   const std::string name =
       format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
   const nlohmann::json path =
-      is_remote(source) ? source : std::filesystem::absolute(source).lexically_normal().string();
+      is_url(source) ? source : std::filesystem::absolute(source).lexically_normal().string();
   config::Node node =
       config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
   config::Problems problems;
