@@ -143,13 +143,24 @@ class ArrowStorage final : public Storage {
 
   std::vector<FileEntry> list(const std::string& folder) const override {
     const std::string key = key_of(folder);
+    afs::FileSelector selector = selector_of(key);
+    selector.recursive = !connection_->cloud->lists_folders();
     std::vector<FileEntry> entries;
     for (const afs::FileInfo& info :
-         take(*connection_->cloud, connection_->system_of(key)->GetFileInfo(selector_of(key)),
-              folder, "list it"))
-      entries.push_back({info.base_name(), facts_of(info)});
+         take(*connection_->cloud, connection_->system_of(key)->GetFileInfo(selector), folder,
+              "list it")) {
+      const std::string below = info.path().substr(key.size() + 1);
+      const std::size_t slash = below.find('/');
+      if (slash == std::string::npos) {
+        entries.push_back({below, facts_of(info)});
+      } else {
+        entries.push_back({below.substr(0, slash), {.is_folder = true}});
+      }
+    }
     std::sort(entries.begin(), entries.end(),
               [](const FileEntry& a, const FileEntry& b) { return a.name < b.name; });
+    const auto is_same = [](const FileEntry& a, const FileEntry& b) { return a.name == b.name; };
+    entries.erase(std::unique(entries.begin(), entries.end(), is_same), entries.end());
     return entries;
   }
 

@@ -23,6 +23,9 @@ class Cloud {
   virtual std::string_view scheme() const = 0;
   /// The file system of a bucket; called once per bucket. Throws ConfigError.
   virtual std::shared_ptr<arrow::fs::FileSystem> connect(const std::string& bucket) const = 0;
+  /// Whether Arrow's list of a folder names the folders in it. If not, all that lies below is
+  /// listed.
+  virtual bool lists_folders() const { return true; }
   /// Whether the same call may succeed a moment later.
   virtual bool may_pass(const arrow::Status& error) const = 0;
   /// What is wrong and the cure, in a sentence without the path; empty if it is nothing that is

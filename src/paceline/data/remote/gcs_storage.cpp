@@ -63,6 +63,9 @@ class Gcs final : public Cloud {
     return *system;
   }
 
+  /// It names objects only.
+  bool lists_folders() const override { return false; }
+
   bool may_pass(const arrow::Status& error) const override {
     constexpr std::array kTransient = {"UNAVAILABLE",        "DEADLINE_EXCEEDED", "INTERNAL",
                                        "RESOURCE_EXHAUSTED", "ABORTED",           "DATA_LOSS"};
