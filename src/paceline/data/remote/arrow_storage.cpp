@@ -21,13 +21,13 @@ namespace afs = arrow::fs;
 
 [[noreturn]] void fail(const Cloud& cloud, const arrow::Status& status, std::string_view path,
                        std::string_view action) {
+  // Google's library adds a kilobyte about itself.
+  const std::string said = status.message().substr(0, status.message().find(" error_info="));
   if (cloud.may_pass(status))
-    throw TransientError(fmt::format("{}: cannot {}: {}", path, action, status.message()));
+    throw TransientError(fmt::format("{}: cannot {}: {}", path, action, said));
   const std::string known = cloud.explain(status);
-  if (known.empty())
-    throw base::DataError(fmt::format("{}: cannot {}: {}", path, action, status.message()));
-  throw base::DataError(
-      fmt::format("{}: cannot {}: {} ({})", path, action, known, status.message()));
+  if (known.empty()) throw base::DataError(fmt::format("{}: cannot {}: {}", path, action, said));
+  throw base::DataError(fmt::format("{}: cannot {}: {} ({})", path, action, known, said));
 }
 
 template <class Result>
