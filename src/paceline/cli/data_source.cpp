@@ -21,9 +21,10 @@ bool is_recipe(const std::string& source) {
   return extension == ".yaml" || extension == ".yml";
 }
 
-/// Other paths are made absolute, since recipes may be used elsewhere.
-bool is_url(const std::string& source) {
-  return !data::remote_scheme(source).empty() || source.starts_with("file://");
+/// A path of this machine is made absolute, since recipes may be used elsewhere.
+std::string place_of(const std::string& source) {
+  if (!data::remote_scheme(source).empty()) return source;
+  return std::filesystem::absolute(data::without_file_scheme(source)).lexically_normal().string();
 }
 
 }  // namespace
@@ -48,8 +49,7 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
   if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
   const std::string name =
       format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
-  const nlohmann::json path =
-      is_url(source) ? source : std::filesystem::absolute(source).lexically_normal().string();
+  const nlohmann::json path = place_of(source);
   config::Node node =
       config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
   config::Problems problems;

@@ -29,14 +29,13 @@ fs::path place_of(const std::string& path, std::string_view dataset) {
     throw base::ConfigError(
         fmt::format("data.path is not set; {} needs the folder of its files", dataset));
   }
-  constexpr std::string_view kFileScheme = "file://";
-  return path.starts_with(kFileScheme) ? path.substr(kFileScheme.size()) : path;
+  return without_file_scheme(path);
 }
 
 /// The same on this machine.
 fs::path local_place_of(const std::string& path, std::string_view dataset,
                         const StoragePointer& storage, const std::vector<std::string>& files) {
-  const fs::path place = place_of(path, dataset);
+  fs::path place = place_of(path, dataset);
   if (remote_scheme(place.native()).empty()) return place;
   return copy_to_this_machine(*storage, place.string(), files);
 }

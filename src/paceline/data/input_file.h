@@ -18,6 +18,7 @@ struct FilePart {
 class InputFile {
  public:
   virtual ~InputFile() = default;
+  InputFile& operator=(InputFile&&) = delete;
   const std::string& path() const { return path_; }  ///< as it was asked for
   std::uint64_t size() const { return size_; }       ///< in bytes, when it was opened
 
@@ -37,7 +38,6 @@ class InputFile {
  protected:
   InputFile(std::string path, std::uint64_t size) : path_(std::move(path)), size_(size) {}
   InputFile(InputFile&&) = default;
-  InputFile& operator=(InputFile&&) = delete;
 
  private:
   std::string path_;

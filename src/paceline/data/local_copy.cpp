@@ -70,7 +70,7 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
   if (cache.empty())
     throw base::DataError(
         fmt::format("{}: its files need a place on this machine; set XDG_CACHE_HOME", path));
-  const fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
+  fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
   std::vector<fs::path> wanted(names.begin(), names.end());
   wanted.emplace_back();  // the path itself, as a file
   std::vector<std::optional<FileFacts>> facts(wanted.size());
@@ -83,7 +83,7 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
     return known && !known->is_folder;
   };
   if (is_file(facts.back())) {
-    const fs::path copy = folder / fs::path(path).filename();
+    fs::path copy = folder / fs::path(path).filename();
     if (!is_current(copy, *facts.back())) copy_file(storage, path, *facts.back(), copy);
     return copy;
   }

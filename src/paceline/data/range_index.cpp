@@ -278,6 +278,7 @@ std::uint32_t RangeIndexBuilder::add_source(const fs::path& path) {
 
 void RangeIndexBuilder::add_sources(const std::vector<fs::path>& paths) {
   std::vector<fs::path> places;
+  places.reserve(paths.size());
   for (const fs::path& path : paths) places.push_back(path_in(content_->root, path));
   const auto facts = look_at(places, *content_->storage);
   for (std::size_t i = 0; i < paths.size(); ++i) {

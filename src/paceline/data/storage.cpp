@@ -15,11 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFileScheme = "file://";
 
-fs::path local_path(std::string_view path) {
-  if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());
-  return path;
-}
-
 std::optional<FileFacts> facts_of(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -33,18 +28,18 @@ std::optional<FileFacts> facts_of(const fs::path& path) {
 class LocalStorage final : public Storage {
  public:
   std::unique_ptr<const InputFile> open(const std::string& path) const override {
-    return std::make_unique<const LocalFile>(local_path(path));
+    return std::make_unique<const LocalFile>(without_file_scheme(path));
   }
 
   std::optional<FileFacts> facts(const std::string& path) const override {
-    return facts_of(local_path(path));
+    return facts_of(without_file_scheme(path));
   }
 
   std::vector<FileEntry> list(const std::string& folder) const override {
     std::error_code error;
     std::vector<FileEntry> entries;
-    for (fs::directory_iterator entry(local_path(folder), error), end; !error && entry != end;
-         entry.increment(error)) {
+    for (fs::directory_iterator entry(without_file_scheme(folder), error), end;
+         !error && entry != end; entry.increment(error)) {
       if (auto facts = facts_of(entry->path()))
         entries.push_back({entry->path().filename().string(), *facts});
     }
@@ -56,6 +51,11 @@ class LocalStorage final : public Storage {
 };
 
 }  // namespace
+
+std::string without_file_scheme(std::string_view path) {
+  if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());
+  return std::string(path);
+}
 
 std::string_view remote_scheme(std::string_view path) {
   if (path.starts_with("hf:")) return path.substr(0, 2);

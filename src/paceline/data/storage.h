@@ -74,6 +74,9 @@ std::string read_text(const Storage& storage, const std::string& path);
 std::filesystem::path path_in(const std::filesystem::path& folder,
                               const std::filesystem::path& path);
 
+/// The path without "file://" before it.
+std::string without_file_scheme(std::string_view path);
+
 /// The files of this machine.
 std::shared_ptr<const Storage> local_storage();
 

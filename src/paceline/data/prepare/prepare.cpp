@@ -35,11 +35,6 @@ std::uint64_t bytes_in(const fs::path& path) {
   return sum;
 }
 
-std::string without_file_scheme(const std::string& path) {
-  constexpr std::string_view kFileScheme = "file://";
-  return path.starts_with(kFileScheme) ? path.substr(kFileScheme.size()) : path;
-}
-
 class Preparation {
  public:
   Preparation(const KnownSet& set, const PrepareOptions& options,
