@@ -178,7 +178,7 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::on_error, "on_error",
             "A sample that cannot be decoded: fail, or skip (another takes its place; counted and "
             "reported)."),
-      field(&Section::remote, "remote", "How s3://, gs:// and https:// paths are read.")};
+      field(&Section::remote, "remote", "How s3://, gs://, https:// and hf: paths are read.")};
 
   static void validate(const Section& value, Problems& problems);
 };

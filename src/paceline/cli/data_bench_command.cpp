@@ -124,19 +124,28 @@ int run_data_bench(const std::vector<std::string>& arguments) {
   if (num_threads == 0)
     num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const auto registries = app::make_registries();
-  const app::DataPart part =
-      app::open_data(source.recipe(*registries), *registries, data::Split::kTrain);
+  const app::Recipe recipe = source.recipe(*registries);
+  const app::DataPart part = app::open_data(recipe, *registries, data::Split::kTrain);
   if (part.dataset->size() == 0) throw base::DataError(source.source + ": there is no sample");
   // Another order each time, so that a large set's samples are not those that lie in memory.
   const auto seed = static_cast<std::uint64_t>(base::SystemClock().wall_s());
+  const auto measure = [&](int threads, std::uint64_t its_seed) {
+    data::LoaderOptions options{.seed = its_seed};
+    options.sampler = registries->samplers.build(recipe.data.sampler, *part.dataset, its_seed);
+    options.num_threads = threads;
+    options.pixel_form =
+        needed ? data::PixelForm::kBytes : data::PixelForm::kFloats;  // as GPUs get
+    options.on_error = recipe.data.on_error;
+    return data::measure_loader(*part.dataset, *part.pipeline, options, num_samples);
+  };
   data::LoaderRate one;
   data::LoaderRate all;
   {
     const base::ProgressLine line;
     line.say("one thread");
-    one = data::measure_loader(*part.dataset, *part.pipeline, 1, num_samples, seed);
+    one = measure(1, seed);
     line.say(fmt::format("{} threads", num_threads));
-    all = data::measure_loader(*part.dataset, *part.pipeline, num_threads, num_samples, seed + 1);
+    all = measure(num_threads, seed + 1);
   }
   if (as_json) {
     print_json(one, all, needed);

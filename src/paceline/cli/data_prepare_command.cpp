@@ -50,7 +50,7 @@ data::PrepareResult prepare_with_progress(const data::KnownSet& set,
   const auto open = [&](const data::ImageSource& source, data::Split split) {
     const DataSource opened{.source = source.path,
                             .format = source.format,
-                            .overrides = {},
+                            .overrides = {fmt::format("data.remote.retries={}", remote.retries)},
                             .split = split == data::Split::kTrain ? "train" : "val"};
     return opened.open(*registries);
   };

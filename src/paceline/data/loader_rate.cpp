@@ -41,11 +41,8 @@ std::string_view cure_of(LoaderStage stage) {
 }
 
 LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
-                          int num_threads, std::int64_t num_samples, std::uint64_t seed) {
-  LoaderOptions options;
-  options.seed = seed;
+                          LoaderOptions options, std::int64_t num_samples) {
   options.global_batch_size = std::min(kBatchSize, dataset.size());
-  options.num_threads = num_threads;
   const auto loader = make_data_loader(dataset, pipeline, options);
   loader->next();  // threads and buffers are there now
   const StageTimes warm_up = loader->counts().stages;
@@ -54,7 +51,7 @@ LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipel
   std::int64_t images = 0;
   for (std::int64_t i = 0; i < batches; ++i) images += loader->next()->count;
   LoaderRate rate;
-  rate.num_threads = num_threads;
+  rate.num_threads = options.num_threads;
   rate.images_per_s = static_cast<double>(images) / (base::SystemClock().monotonic_s() - start);
   rate.stages = loader->counts().stages - warm_up;
   return rate;

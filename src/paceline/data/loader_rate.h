@@ -25,9 +25,10 @@ struct LoaderRate {
   StageTimes stages;
 };
 
-/// Loads about `num_samples` training samples, shuffled by `seed`, and throws them away. What an
-/// earlier call read may lie in memory now: give another seed to read other samples.
+/// Loads about `num_samples` training samples and throws them away. Of `options` the size of
+/// batches is not used. What an earlier call read may lie in memory now: give another seed to read
+/// other samples.
 LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
-                          int num_threads, std::int64_t num_samples, std::uint64_t seed);
+                          LoaderOptions options, std::int64_t num_samples);
 
 }  // namespace paceline::data

@@ -28,6 +28,7 @@ std::string text_of(const FileFacts& facts) {
 }
 
 bool is_current(const fs::path& copy, const FileFacts& facts) {
+  if (facts.changed == 0) return false;  // a server that does not say
   std::error_code error;
   if (fs::file_size(copy, error) != facts.size || error) return false;
   try {
@@ -37,13 +38,9 @@ bool is_current(const fs::path& copy, const FileFacts& facts) {
   }
 }
 
-void copy_file(const Storage& storage, const std::string& path, const FileFacts& facts,
-               const fs::path& copy) {
+void write_content(const Storage& storage, const std::string& path, const FileFacts& facts,
+                   base::OutputFile& output) {
   const auto file = storage.open_known(path, facts);
-  base::RealFileSystem files;
-  files.create_directories(copy.parent_path());
-  const fs::path unfinished = fmt::format("{}.{}.part", copy.string(), getpid());
-  const auto output = files.create(unfinished);
   const auto num_at_once = static_cast<std::uint64_t>(std::clamp(storage.num_connections(), 1, 16));
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t begin = 0; begin < facts.size; begin += bytes.size()) {
@@ -55,9 +52,22 @@ void copy_file(const Storage& storage, const std::string& path, const FileFacts&
                          const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
                          file->read_once(begin + at, std::span(bytes).subspan(at, size));
                        });
-    output->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    output.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
-  output->close();
+  output.close();
+}
+
+void copy_file(const Storage& storage, const std::string& path, const FileFacts& facts,
+               const fs::path& copy) {
+  base::RealFileSystem files;
+  files.create_directories(copy.parent_path());
+  const fs::path unfinished = fmt::format("{}.{}.part", copy.string(), getpid());
+  try {
+    write_content(storage, path, facts, *files.create(unfinished));
+  } catch (...) {
+    files.remove_all(unfinished);
+    throw;
+  }
   files.rename(unfinished, copy);
   base::write_file_atomically(files, note_of(copy), text_of(facts));
 }

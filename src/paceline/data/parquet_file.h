@@ -10,6 +10,9 @@
 
 namespace paceline::data {
 
+/// A damaged page may claim anything; writers stay below 20,000 rows or so.
+inline constexpr std::int32_t kMaxParquetPageRows = 1 << 24;
+
 /// The columns of an image data set, by their names in the Parquet schema.
 struct ParquetColumns {
   std::string image;  ///< bytes, or a struct of `bytes` and maybe `path`, as Hugging Face has it

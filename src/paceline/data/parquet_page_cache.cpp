@@ -24,7 +24,8 @@ void ParquetPageCache::keep(Entry& entry, Page page) {
   }
 }
 
-void ParquetPageCache::drop(const Entry& entry) {
+void ParquetPageCache::drop(Entry& entry) {
+  entry.is_dropped = true;
   std::erase_if(recent_, [&](const auto& one) { return one.get() == &entry; });
 }
 
@@ -38,29 +39,36 @@ ParquetPageCache::Found ParquetPageCache::find(const Key& key) {
 
 ParquetPageCache::Page ParquetPageCache::get(const Key& key,
                                              const std::function<DecodedParquetPage()>& decode) {
-  std::shared_ptr<Entry> entry;
-  {
-    const std::lock_guard lock(mutex_);
-    entry = touch(key);
-    if (entry == nullptr) {
-      entry = std::make_shared<Entry>();
-      entry->key = key;
-      recent_.push_front(entry);
+  while (true) {
+    const std::shared_ptr<Entry> entry = find_or_add(key);
+    const std::lock_guard decoding(entry->decoding);
+    {
+      const std::lock_guard lock(mutex_);
+      if (entry->page != nullptr) return entry->page;
+      if (entry->is_dropped) continue;  // another thread failed to decode it meanwhile
     }
+    return decode_into(*entry, decode);
   }
-  const std::lock_guard decoding(entry->decoding);
-  {
-    const std::lock_guard lock(mutex_);
-    if (entry->page != nullptr) return entry->page;
-  }
+}
+
+std::shared_ptr<ParquetPageCache::Entry> ParquetPageCache::find_or_add(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  if (auto entry = touch(key)) return entry;
+  recent_.push_front(std::make_shared<Entry>());
+  recent_.front()->key = key;
+  return recent_.front();
+}
+
+ParquetPageCache::Page ParquetPageCache::decode_into(
+    Entry& entry, const std::function<DecodedParquetPage()>& decode) {
   try {
     auto page = std::make_shared<const DecodedParquetPage>(decode());
     const std::lock_guard lock(mutex_);
-    keep(*entry, page);
+    keep(entry, page);
     return page;
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    drop(*entry);
+    drop(entry);
     throw;
   }
 }

@@ -38,12 +38,17 @@ class ParquetPageCache {
   struct Entry {
     Key key;
     std::mutex decoding;  ///< held meanwhile
-    Page page;            ///< nullptr until then; guarded by mutex_
+    Page page;            ///< nullptr until then; guarded by mutex_, as the next
+    bool is_dropped = false;
   };
+  std::shared_ptr<Entry> find_or_add(const Key& key);
+  /// With the entry's `decoding` held.
+  Page decode_into(Entry& entry, const std::function<DecodedParquetPage()>& decode);
+
   /// The entry moved to the front; nullptr if there is none. With mutex_ held, as those below.
   std::shared_ptr<Entry> touch(const Key& key);
   void keep(Entry& entry, Page page);
-  void drop(const Entry& entry);
+  void drop(Entry& entry);
 
   std::size_t max_bytes_;
   std::mutex mutex_;

@@ -26,15 +26,17 @@ struct paceline::config::Schema<paceline::data::RemoteConfig> {
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
       field(&Config::connections, "connections", "Reads of a rank that are under way at once.",
-            InRange{1, 1024}),
+            InRange{1, 1024}, MayChangeOnResume{}),
       field(&Config::retries, "retries",
             "How often a read that failed is tried again, each time after a longer pause.",
-            InRange{0, 100}),
+            InRange{0, 100}, MayChangeOnResume{}),
       field(&Config::timeout, "timeout", "Seconds without an answer after which a read has failed.",
-            AtLeast{0.001}),
+            AtLeast{0.001}, MayChangeOnResume{}),
       field(&Config::cache, "cache",
             "A folder of this machine that keeps what was read, shared by its ranks and runs; "
-            "empty: nothing is kept."),
+            "empty: nothing is kept.",
+            MayChangeOnResume{}),
       field(&Config::cache_gb, "cache_gb",
-            "Size of the cache in GB; what was not used for longest goes first.", AtLeast{0.001})};
+            "Size of the cache in GB; what was not used for longest goes first.", AtLeast{0.001},
+            MayChangeOnResume{})};
 };

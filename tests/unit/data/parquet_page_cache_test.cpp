@@ -1,6 +1,7 @@
 #include "paceline/data/parquet_page_cache.h"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -56,6 +57,28 @@ TEST(ParquetPageCache, TriesAgainAfterAnError) {
                std::runtime_error);
   EXPECT_EQ(cache.find({0, 4}).page, nullptr);
   EXPECT_NE(add(cache, {0, 4}, 10), nullptr);
+}
+
+TEST(ParquetPageCache, AThreadThatWaitedForAnErrorStoresItsPage) {
+  ParquetPageCache cache(100);
+  std::atomic<bool> is_failing = false;
+  std::thread failing([&] {
+    EXPECT_THROW(cache.get({0, 4},
+                           [&]() -> DecodedParquetPage {
+                             is_failing = true;
+                             std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                             throw std::runtime_error("x");
+                           }),
+                 std::runtime_error);
+  });
+  while (!is_failing) std::this_thread::yield();
+  const auto page = add(cache, {0, 4}, 60);
+  failing.join();
+  EXPECT_EQ(cache.find({0, 4}).page, page);
+  add(cache, {0, 8}, 60);  // in its place, as the bytes are counted
+  EXPECT_EQ(cache.find({0, 4}).page, nullptr);
+  add(cache, {0, 12}, 40);
+  EXPECT_NE(cache.find({0, 8}).page, nullptr);
 }
 
 TEST(ParquetPageCache, DecodesAPageOnceForAllThreads) {

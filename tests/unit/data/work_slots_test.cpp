@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -44,16 +45,33 @@ TEST(WorkSlots, NoMoreThreadsWorkThanThereAreSlots) {
 TEST(WorkSlots, AnEndedProcessGivesItsSlotBack) {
   const auto slots = WorkSlots::create(1);
   const std::string path = slots->path();
+  int has_taken[2];
+  ASSERT_EQ(pipe(has_taken), 0);
   const pid_t child = fork();
   if (child == 0) {
-    WorkSeat seat(*WorkSlots::join(path, 1), 0);
+    const auto joined = WorkSlots::join(path, 1);
+    WorkSeat seat(*joined, 0);
     seat.take();
-    _exit(0);  // holding it
+    if (write(has_taken[1], "x", 1) != 1) _exit(1);
+    pause();  // until it is killed, holding the slot
   }
-  ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  WorkSeat seat(*slots, 0);
-  seat.take();
-  seat.leave();
+  char told = 0;
+  ASSERT_EQ(read(has_taken[0], &told, 1), 1);
+  std::atomic<bool> has_slot = false;
+  std::thread waiting([&] {
+    WorkSeat seat(*slots, 0);
+    seat.take();
+    has_slot = true;
+    seat.leave();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(has_slot);
+  kill(child, SIGKILL);
+  waiting.join();
+  EXPECT_TRUE(has_slot);
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  close(has_taken[0]);
+  close(has_taken[1]);
 }
 
 TEST(WorkSlots, SaysWhatToDoWithoutThem) {

@@ -109,9 +109,13 @@ void fetch(const Storage& storage, const std::string& from, const std::string& m
            const FetchProgress& progress) {
   PACELINE_CHECK(options.connections > 0 && options.read_bytes > 0, "{} reads of {} bytes at once",
                  options.connections, options.read_bytes);
+  const fs::path part = target.string() + ".part";
+  if (md5.empty()) {  // nothing tells whether what is here is of the same file
+    files.remove_all(target);
+    files.remove_all(part);
+  }
   if (fs::exists(target)) return;
   files.create_directories(target.parent_path());
-  const fs::path part = target.string() + ".part";
   Fetch copying(storage, from, options, progress);
   for (const bool is_last : {false, true}) {
     const std::string found = copying.complete(part, files);

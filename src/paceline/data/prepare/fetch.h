@@ -23,8 +23,8 @@ using FetchProgress = std::function<void(std::uint64_t done, std::uint64_t total
 /// Copies the file `from` of a storage to `target` on this machine. It appears there complete and,
 /// unless `md5` is empty, with this checksum; a file that is there already is left alone. What has
 /// come so far is kept in `target`.part, where the next call goes on: trying failed reads again is
-/// the storage's part. A file of another checksum is fetched once again. Throws DataError that says
-/// what failed and what to do, FileError.
+/// the storage's part. A file of another checksum is fetched once again; without `md5` all is
+/// fetched anew each time. Throws DataError that says what failed and what to do, FileError.
 void fetch(const Storage& storage, const std::string& from, const std::string& md5,
            const std::filesystem::path& target, const FetchOptions& options,
            base::FileSystem& files, const FetchProgress& progress = {});

@@ -16,7 +16,7 @@ namespace paceline::data {
 namespace {
 
 /// What is plausible; a damaged file may say anything.
-constexpr std::int64_t kMaxFileRows = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxFileRows = std::int64_t{1} << 31;
 
 /// Hands each value of a column to `take(row, value)`, and nullptr for nulls.
 template <class Type, class Take>
@@ -110,10 +110,14 @@ void add_indexed_pages(const parquet::OffsetIndex& index, const ColumnChunk& chu
                        std::vector<ParquetPage>& pages) {
   const std::vector<parquet::PageLocation>& places = index.page_locations();
   for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int64_t begin = places[i].first_row_index;
     const std::int64_t end = i + 1 < places.size() ? places[i + 1].first_row_index : chunk.num_rows;
+    if (begin < 0 || end < begin || end > chunk.num_rows)
+      throw base::DataError(
+          fmt::format("the index of the pages from byte {} on is damaged", chunk.data));
     pages.push_back({static_cast<std::uint64_t>(places[i].offset),
                      static_cast<std::uint64_t>(std::max(places[i].compressed_page_size, 0)),
-                     end - places[i].first_row_index});
+                     end - begin});
   }
 }
 
@@ -147,7 +151,8 @@ void check_pages(const std::vector<ParquetPage>& pages, std::size_t first,
   for (std::size_t i = first; i < pages.size(); ++i) {
     const ParquetPage& page = pages[i];
     if (page.offset < position || page.offset > chunk.end || page.size > chunk.end - page.offset ||
-        page.num_rows < 0 || page.num_rows > chunk.num_rows - num_rows)
+        page.num_rows < 0 || page.num_rows > kMaxParquetPageRows ||
+        page.num_rows > chunk.num_rows - num_rows)
       throw base::DataError(fmt::format("the page at byte {} is damaged", page.offset));
     position = page.offset + page.size;
     num_rows += page.num_rows;

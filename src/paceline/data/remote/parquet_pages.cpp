@@ -73,10 +73,9 @@ struct PageParts {
 };
 
 PageParts part_page(const parquet::DataPage& page, std::int16_t max_level) {
-  // A damaged page may claim anything; writers stay below 20,000 rows or so.
-  constexpr std::int32_t kMaxPageRows = 1 << 24;
   const std::int32_t num_rows = page.num_values();
-  if (num_rows < 0 || num_rows > kMaxPageRows) throw base::DataError("a page's rows are damaged");
+  if (num_rows < 0 || num_rows > kMaxParquetPageRows)
+    throw base::DataError("a page's rows are damaged");
   const auto rows = static_cast<std::size_t>(num_rows);
   PageParts parts{std::vector<bool>(rows, true), rows, bytes_of_page(page)};
   std::vector<std::int16_t> levels(rows, max_level);

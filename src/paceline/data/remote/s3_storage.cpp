@@ -41,6 +41,7 @@ void start_s3_once() {
   static const bool is_started = [] {
     afs::S3GlobalOptions global = afs::S3GlobalOptions::Defaults();
     global.log_level = afs::S3LogLevel::Off;
+    global.install_sigpipe_handler = true;  // a server that hangs up is no reason to end
     arrow::Status status = afs::InitializeS3(global);
     afs::S3Options options = afs::S3Options::Anonymous();
     options.region = "us-east-1";
@@ -115,6 +116,9 @@ class S3 final : public Cloud {
     afs::S3Options options = options_;
     if (options.region.empty()) {
       auto region = afs::ResolveS3BucketRegion(bucket);
+      if (!region.ok() && may_pass(region.status()))
+        throw TransientError(fmt::format("s3://{}: cannot find the bucket's region: {}", bucket,
+                                         region.status().message()));
       if (!region.ok())
         throw base::DataError(
             fmt::format("s3://{}: cannot find the bucket's region: {}; see its name, or set "
