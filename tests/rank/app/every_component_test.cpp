@@ -184,6 +184,12 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
       }
       data::write_tar(folder.path() / fmt::format("data/{}-0000.tar", split), members);
     }
+  } else if (name == "parquet") {
+    fs::create_directories(folder.path() / "data");
+    for (const std::string split : {"train", "validation"}) {
+      fs::copy_file(fs::path(PACELINE_SOURCE_DIR) / "tests/golden/data/parquet/photos.parquet",
+                    folder.path() / fmt::format("data/{}-0.parquet", split));
+    }
   } else if (name == "mnist") {
     for (const std::string split : {"train", "t10k"}) {
       folder.write(fmt::format("data/{}-images-idx3-ubyte", split),
