@@ -127,6 +127,9 @@ void add_work(const std::string& file, JpegWork& work) {
 }
 
 TEST(Synth, LikeImagenetHasItsBytesAndCoefficients) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "takes a minute under ThreadSanitizer, and shares nothing between threads";
+#endif
   const TempFolder folder;
   SynthOptions options = small_set(folder.path() / "set");
   options.kind = SynthKind::kImagenet;
