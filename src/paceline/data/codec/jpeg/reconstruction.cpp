@@ -47,7 +47,8 @@ bool Reconstruction::run(const Header& header, const Box& box, CoefficientSource
   target_ = target;
   prepare(header, box);
   for (int mcu_row = mcus_.top; mcu_row < mcus_.bottom(); ++mcu_row) {
-    if (header.has_low_chroma()) {
+    // A damaged header of a grey image may claim low chroma, but has no planes of it.
+    if (header.num_components == kMaxComponents && header.has_low_chroma()) {
       for (Plane& plane : planes_) plane.copy_row(plane.rows - 1, -1);
     }
     if (!source.read(mcu_row, coefficients_)) return false;
