@@ -39,17 +39,26 @@ class Philox {
 
   /// Ten rounds over one counter; the published function, exposed for tests and for kernels.
   static Block generate(Block counter, std::uint32_t key0, std::uint32_t key1) {
-    for (int round = 0; round < 10; ++round) {
-      const std::uint64_t product0 = 0xD2511F53ull * counter[0];
-      const std::uint64_t product1 = 0xCD9E8D57ull * counter[2];
-      counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0,
-                 static_cast<std::uint32_t>(product1),
-                 static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1,
-                 static_cast<std::uint32_t>(product0)};
-      key0 += 0x9E3779B9u;
-      key1 += 0xBB67AE85u;
+    for (int round = 0; round < kRounds; ++round) {
+      counter = mix_round(counter, key0, key1);
+      key0 += kKeyStep0;
+      key1 += kKeyStep1;
     }
     return counter;
+  }
+
+  /// What generate() is made of; for philox_lanes.h.
+  static constexpr int kRounds = 10;
+  static constexpr std::uint32_t kKeyStep0 = 0x9E3779B9u;
+  static constexpr std::uint32_t kKeyStep1 = 0xBB67AE85u;
+  [[gnu::always_inline]] static Block mix_round(const Block& words, std::uint32_t key0,
+                                                std::uint32_t key1) {
+    const std::uint64_t product0 = 0xD2511F53ull * words[0];
+    const std::uint64_t product1 = 0xCD9E8D57ull * words[2];
+    return {static_cast<std::uint32_t>(product1 >> 32) ^ words[1] ^ key0,
+            static_cast<std::uint32_t>(product1),
+            static_cast<std::uint32_t>(product0 >> 32) ^ words[3] ^ key1,
+            static_cast<std::uint32_t>(product0)};
   }
 
   /// What generate() makes block `index` of this stream from; for kernels that make many at once.

@@ -1,10 +1,11 @@
 #include "paceline/data/sample_order.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/philox.h"
+#include "paceline/base/philox_lanes.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace paceline::data {
 namespace {
@@ -22,29 +23,64 @@ SampleOrder::SampleOrder(std::uint64_t seed, std::uint64_t epoch, std::int64_t s
   columns_ = (size_ + rows_ - 1) / rows_;
 }
 
-std::uint64_t SampleOrder::permute_cell(std::uint64_t cell) const {
-  std::uint64_t row = cell / columns_;
-  std::uint64_t column = cell % columns_;
-  for (std::uint32_t round = 0; round < kRounds; round += 2) {
-    const auto draw = [&](std::uint32_t which, std::uint64_t half, std::uint64_t bound) {
-      const base::Philox draws(seed_, base::DrawPurpose::kSampleOrder, epoch_, half);
-      const base::Philox::Block words = draws.block(which);
-      return ((std::uint64_t{words[0]} << 32) | words[1]) % bound;
-    };
-    row += draw(round, column, rows_);
-    if (row >= rows_) row -= rows_;
-    column += draw(round + 1, row, columns_);
-    if (column >= columns_) column -= columns_;
+/// Adds to each row what Philox draws from its column, or the other way round.
+template <std::size_t kLanes>
+void SampleOrder::shift(std::uint32_t round, const Cells<kLanes>& from, std::uint64_t bound,
+                        Cells<kLanes>& to) const {
+  base::PhiloxLanes<kLanes> draws;
+  base::Philox::Counter counter;
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    counter = base::Philox(seed_, base::DrawPurpose::kSampleOrder, epoch_, from[i]).counter(round);
+    for (std::size_t word = 0; word < 4; ++word) draws.word[word][i] = counter.words[word];
   }
-  return row * columns_ + column;
+  base::generate(draws, counter.key0, counter.key1);
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    to[i] += ((std::uint64_t{draws.word[0][i]} << 32) | draws.word[1][i]) % bound;
+    if (to[i] >= bound) to[i] -= bound;
+  }
+}
+
+template <std::size_t kLanes>
+void SampleOrder::permute(Cells<kLanes>& cells) const {
+  Cells<kLanes> rows;
+  Cells<kLanes> columns;
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    rows[i] = cells[i] / columns_;
+    columns[i] = cells[i] % columns_;
+  }
+  for (std::uint32_t round = 0; round < kRounds; round += 2) {
+    shift(round, columns, rows_, rows);
+    shift(round + 1, rows, columns_, columns);
+  }
+  for (std::size_t i = 0; i < kLanes; ++i) cells[i] = rows[i] * columns_ + columns[i];
+}
+
+template <std::size_t kLanes>
+void SampleOrder::fill_lanes(std::int64_t first, std::int64_t* samples) const {
+  Cells<kLanes> cells;
+  std::iota(cells.begin(), cells.end(), static_cast<std::uint64_t>(first));
+  permute(cells);
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    Cells<1> walker = {cells[i]};
+    while (walker[0] >= size_) permute(walker);
+    samples[i] = static_cast<std::int64_t>(walker[0]);
+  }
 }
 
 std::int64_t SampleOrder::at(std::int64_t position) const {
-  PACELINE_CHECK(position >= 0 && static_cast<std::uint64_t>(position) < size_,
-                 "place {} of an order of {}", position, size_);
-  std::uint64_t cell = permute_cell(static_cast<std::uint64_t>(position));
-  while (cell >= size_) cell = permute_cell(cell);
-  return static_cast<std::int64_t>(cell);
+  std::int64_t sample = 0;
+  fill(position, {&sample, 1});
+  return sample;
+}
+
+void SampleOrder::fill(std::int64_t first, std::span<std::int64_t> samples) const {
+  constexpr std::size_t kLanes = 16;
+  PACELINE_CHECK(first >= 0 && static_cast<std::uint64_t>(first) + samples.size() <= size_,
+                 "{} places from {} on of an order of {}", samples.size(), first, size_);
+  std::size_t i = 0;
+  for (; i + kLanes <= samples.size(); i += kLanes)
+    fill_lanes<kLanes>(first + static_cast<std::int64_t>(i), &samples[i]);
+  for (; i < samples.size(); ++i) fill_lanes<1>(first + static_cast<std::int64_t>(i), &samples[i]);
 }
 
 std::int64_t SampleOrder::replacement(std::int64_t position, int attempt) const {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace paceline::data {
 
@@ -18,12 +21,25 @@ class SampleOrder {
   /// The sample at place `position` of the epoch, 0 <= position < size. O(1).
   std::int64_t at(std::int64_t position) const;
 
+  /// The same for the places from `first` on, several side by side.
+  void fill(std::int64_t first, std::span<std::int64_t> samples) const;
+
   /// The sample that stands in for the one at `position` when it and attempt - 1 stand-ins could
   /// not be read; attempt >= 1. Any sample, drawn by (seed, epoch, position, attempt) alone.
   std::int64_t replacement(std::int64_t position, int attempt) const;
 
  private:
-  std::uint64_t permute_cell(std::uint64_t cell) const;
+  /// Cells of the grid, or their rows or columns, to be worked on side by side.
+  template <std::size_t kLanes>
+  using Cells = std::array<std::uint64_t, kLanes>;
+
+  template <std::size_t kLanes>
+  void fill_lanes(std::int64_t first, std::int64_t* samples) const;
+  template <std::size_t kLanes>
+  void permute(Cells<kLanes>& cells) const;
+  template <std::size_t kLanes>
+  void shift(std::uint32_t round, const Cells<kLanes>& from, std::uint64_t bound,
+             Cells<kLanes>& to) const;
 
   std::uint64_t seed_;
   std::uint64_t epoch_;

@@ -1,5 +1,7 @@
 #include "paceline/tensor/normal_blocks.h"
 
+#include "paceline/base/philox_lanes.h"
+
 #include <bit>
 
 // The loops below become vector code only at this level and where no operation may trap.
@@ -11,12 +13,9 @@ namespace {
 
 constexpr std::size_t kBlocks = kDrawChunk / 4;
 
-/// Words of consecutive blocks, one array per word.
-struct Words {
-  alignas(64) std::uint32_t word[4][kBlocks];
-};
+using Words = base::PhiloxLanes<kBlocks>;  ///< of consecutive blocks
 
-void generate(const base::Philox& stream, std::uint32_t chunk, Words& words) {
+void draw_words(const base::Philox& stream, std::uint32_t chunk, Words& words) {
   const base::Philox::Counter first = stream.counter(chunk * static_cast<std::uint32_t>(kBlocks));
   for (std::size_t i = 0; i < kBlocks; ++i) {
     words.word[0][i] = first.words[0] + static_cast<std::uint32_t>(i);
@@ -24,20 +23,7 @@ void generate(const base::Philox& stream, std::uint32_t chunk, Words& words) {
     words.word[2][i] = first.words[2];
     words.word[3][i] = first.words[3];
   }
-  std::uint32_t key0 = first.key0;
-  std::uint32_t key1 = first.key1;
-  for (int round = 0; round < 10; ++round) {
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      const std::uint64_t product0 = 0xD2511F53ull * words.word[0][i];
-      const std::uint64_t product1 = 0xCD9E8D57ull * words.word[2][i];
-      words.word[0][i] = static_cast<std::uint32_t>(product1 >> 32) ^ words.word[1][i] ^ key0;
-      words.word[1][i] = static_cast<std::uint32_t>(product1);
-      words.word[2][i] = static_cast<std::uint32_t>(product0 >> 32) ^ words.word[3][i] ^ key1;
-      words.word[3][i] = static_cast<std::uint32_t>(product0);
-    }
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
+  base::generate(words, first.key0, first.key1);
 }
 
 float to_unit(std::uint32_t word) {
@@ -79,7 +65,7 @@ void sine_cosine_of_turns(float u, float& sine, float& cosine) {
 
 void uniform_chunk(const base::Philox& stream, std::uint32_t chunk, float* out) {
   Words words;
-  generate(stream, chunk, words);
+  draw_words(stream, chunk, words);
   for (std::size_t i = 0; i < kBlocks; ++i) {
     for (std::size_t word = 0; word < 4; ++word) out[4 * i + word] = to_unit(words.word[word][i]);
   }
@@ -87,7 +73,7 @@ void uniform_chunk(const base::Philox& stream, std::uint32_t chunk, float* out) 
 
 void normal_chunk(const base::Philox& stream, std::uint32_t chunk, float* out) {
   Words words;
-  generate(stream, chunk, words);
+  draw_words(stream, chunk, words);
   alignas(64) float normals[4][kBlocks];
   for (std::size_t pair = 0; pair < 4; pair += 2) {
     for (std::size_t i = 0; i < kBlocks; ++i) {

@@ -1,4 +1,4 @@
-#include "paceline/base/philox.h"
+#include "paceline/base/philox_lanes.h"
 
 #include <set>
 
@@ -17,6 +17,22 @@ TEST(Philox, EqualsThePublishedVectors) {
   EXPECT_EQ(Philox::generate({0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, 0xa4093822u,
                              0x299f31d0u),
             (Philox::Block{0xd16cfe09u, 0x94fdcceb, 0x5001e420u, 0x24126ea1u}));
+}
+
+TEST(Philox, LanesHoldWhatBlocksHold) {
+  const Philox draws(7, DrawPurpose::kTest, 3, 4);
+  PhiloxLanes<8> lanes;
+  Philox::Counter counter;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    counter = draws.counter(i);
+    for (std::size_t word = 0; word < 4; ++word) lanes.word[word][i] = counter.words[word];
+  }
+  generate(lanes, counter.key0, counter.key1);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(
+        (Philox::Block{lanes.word[0][i], lanes.word[1][i], lanes.word[2][i], lanes.word[3][i]}),
+        draws.block(i));
+  }
 }
 
 TEST(Philox, KeysGiveDistinctStreams) {

@@ -31,6 +31,20 @@ TEST(SampleOrder, IsAPermutationOfEverySize) {
   }
 }
 
+TEST(SampleOrder, GivesTheSameSideBySide) {
+  for (const std::int64_t size : {1, 15, 16, 17, 50, 997}) {
+    const std::vector<std::int64_t> one_by_one = order_of(3, 2, size);
+    for (std::int64_t first = 0; first < size; first += 7) {
+      std::vector<std::int64_t> samples(static_cast<std::size_t>(size - first));
+      SampleOrder(3, 2, size).fill(first, samples);
+      EXPECT_THAT(samples,
+                  ::testing::ElementsAreArray(one_by_one.begin() + first, one_by_one.end()));
+    }
+  }
+  std::vector<std::int64_t> too_many(6);
+  EXPECT_THROW(SampleOrder(3, 2, 10).fill(5, too_many), base::InternalError);
+}
+
 TEST(SampleOrder, HandlesSizesBeyond32Bits) {
   const std::int64_t size = (std::int64_t{1} << 40) + 12'345;
   const SampleOrder order(1, 0, size);
