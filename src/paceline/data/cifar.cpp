@@ -7,16 +7,18 @@
 #include "paceline/data/archive_reader.h"
 #include "paceline/data/pickle.h"
 #include "paceline/data/planes.h"
-#include "paceline/data/prefetch.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 namespace paceline::data {
@@ -149,13 +151,40 @@ std::optional<LoadedFiles> load_version(const fs::path& place, const Version& ve
   return files;
 }
 
+/// The images of one file: planes of red, green and blue, row by row.
+struct Part {
+  std::string name;
+  std::shared_ptr<const void> owner;  ///< of the memory below
+  const std::uint8_t* pixels = nullptr;
+  std::int64_t stride = 0;  ///< bytes from image to image
+  std::int64_t count = 0;
+};
+
 /// What the data set is made of; filled file by file.
 struct Content {
-  std::vector<Cifar::Part> parts;
+  std::vector<Part> parts;
   std::vector<std::uint8_t> labels;
 };
 
-void add_label(Content& content, const Cifar::Part& part, std::int64_t record, std::int64_t label,
+/// The images of all parts as RGB triples, in pages so large that the way from an image to a far
+/// one costs the processor no look-up in tables.
+std::shared_ptr<const std::uint8_t> gather_pixels(const Content& content) {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  const std::size_t size = content.labels.size() * static_cast<std::size_t>(kImageBytes);
+  const std::size_t whole_pages = (size + kHugePage - 1) / kHugePage * kHugePage;
+  const std::shared_ptr<std::uint8_t> pixels(
+      static_cast<std::uint8_t*>(std::aligned_alloc(kHugePage, whole_pages)), &std::free);
+  if (!pixels) throw std::bad_alloc();
+  madvise(pixels.get(), whole_pages, MADV_HUGEPAGE);  // a wish; ordinary pages do as well
+  std::uint8_t* target = pixels.get();
+  for (const Part& part : content.parts) {
+    for (std::int64_t i = 0; i < part.count; ++i, target += kImageBytes)
+      interleave_planes(part.pixels + i * part.stride, kPlaneBytes, kPlaneBytes, target);
+  }
+  return pixels;
+}
+
+void add_label(Content& content, const Part& part, std::int64_t record, std::int64_t label,
                std::int64_t num_classes) {
   if (label < 0 || label >= num_classes) {
     throw base::DataError(fmt::format(
@@ -174,8 +203,7 @@ void add_binary(Content& content, const LoadedFile& file, const Version& version
         "{}: {} bytes are not a whole number of records of {} bytes; extract or fetch it again",
         file.name, size, record));
   }
-  Cifar::Part part{file.name, file.owner, file.bytes.data() + version.label_bytes, record,
-                   size / record};
+  Part part{file.name, file.owner, file.bytes.data() + version.label_bytes, record, size / record};
   for (std::int64_t i = 0; i < part.count; ++i) {
     add_label(content, part, i, part.pixels[i * record - 1], num_classes);
   }
@@ -203,9 +231,8 @@ void add_python(Content& content, const LoadedFile& file, const Version& version
         fmt::format("{}: 'data' is not a uint8 array of shape ({}, {}), one row per label",
                     file.name, count, kImageBytes));
   }
-  Cifar::Part part{file.name, found->second,
-                   reinterpret_cast<const std::uint8_t*>(found->second->text.data()), kImageBytes,
-                   count};
+  Part part{file.name, found->second,
+            reinterpret_cast<const std::uint8_t*>(found->second->text.data()), kImageBytes, count};
   for (std::int64_t i = 0; i < count; ++i) {
     const PickleValue& label = *labels.items[static_cast<std::size_t>(i)];
     add_label(content, part, i, label.kind == PickleValue::Kind::kInt ? label.integer : -1,
@@ -285,7 +312,8 @@ Cifar::Cifar(CifarVariant variant, const fs::path& path, bool is_training) {
       const auto add = version->is_binary ? add_binary : add_python;
       add(content, files->at(name), *version, num_classes);
     }
-    parts_ = std::move(content.parts);
+    pixels_ = gather_pixels(content);
+    for (const Part& part : content.parts) files_.push_back({part.name, part.count});
     labels_ = std::move(content.labels);
     class_names_ = read_class_names(*files, *version, num_classes);
     return;
@@ -293,35 +321,29 @@ Cifar::Cifar(CifarVariant variant, const fs::path& path, bool is_training) {
   throw_not_found(path, versions);
 }
 
-const std::uint8_t* Cifar::planes(std::int64_t index) const {
-  auto part = parts_.begin();
-  for (; index >= part->count; ++part) index -= part->count;
-  return part->pixels + index * part->stride;
+std::span<const std::uint8_t> Cifar::image(std::int64_t index) const {
+  return {pixels_.get() + index * kImageBytes, static_cast<std::size_t>(kImageBytes)};
 }
 
 void Cifar::get(std::int64_t index, StoredSample& sample) const {
-  const std::uint8_t* const red = planes(index);
-  sample.bytes.resize(static_cast<std::size_t>(kImageBytes));
-  interleave_planes(red, kPlaneBytes, kPlaneBytes, sample.bytes.data());
+  const auto pixels = image(index);
+  sample.bytes.assign(pixels.begin(), pixels.end());
   sample.width = kSide;
   sample.height = kSide;
   sample.label = label(index);
 }
 
-void Cifar::touch(std::int64_t index) const { prefetch_bytes(planes(index), kImageBytes); }
-
 std::string Cifar::describe(std::int64_t index) const {
-  auto part = parts_.begin();
-  for (; index >= part->count; ++part) index -= part->count;
-  return fmt::format("{}: record {}", part->name, index);
+  auto file = files_.begin();
+  for (; index >= file->count; ++file) index -= file->count;
+  return fmt::format("{}: record {}", file->name, index);
 }
 
 std::string Cifar::fingerprint() const {
   base::Xxh3Stream hash;
   hash.update({reinterpret_cast<const char*>(labels_.data()), labels_.size()});
-  for (std::int64_t i = 0; i < size(); ++i) {
-    hash.update({reinterpret_cast<const char*>(planes(i)), static_cast<std::size_t>(kImageBytes)});
-  }
+  hash.update({reinterpret_cast<const char*>(pixels_.get()),
+               labels_.size() * static_cast<std::size_t>(kImageBytes)});
   return fmt::format("cifar{}:{}:{:016x}", num_classes(), size(), hash.digest());
 }
 

@@ -14,8 +14,8 @@ enum class CifarVariant { k10, k100 };
 
 /// CIFAR-10 or CIFAR-100 (fine labels) as published: the binary or the Python version, extracted or
 /// still in its .tar.gz. `path` is the folder of the batch files, the folder above it, the folder
-/// of the archive or the archive itself. Extracted binary files are mapped, all others are held in
-/// memory. Samples are raw RGB pixels of 32 x 32. Source: Krizhevsky, "Learning Multiple Layers of
+/// of the archive or the archive itself. All pixels, 150 MB, are held in memory, as raw RGB images
+/// of 32 x 32. Source: Krizhevsky, "Learning Multiple Layers of
 /// Features from Tiny Images", 2009; https://www.cs.toronto.edu/~kriz/cifar.html
 class Cifar final : public Dataset {
  public:
@@ -29,23 +29,23 @@ class Cifar final : public Dataset {
     return labels_[static_cast<std::size_t>(index)];
   }
   void get(std::int64_t index, StoredSample& sample) const override;
-  void touch(std::int64_t index) const override;
+  std::span<const std::uint8_t> memory_of(std::int64_t index) const override {
+    return image(index);
+  }
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override;
 
-  /// The images of one file: planes of red, green and blue, row by row.
-  struct Part {
+ private:
+  /// The images that one file gave.
+  struct File {
     std::string name;
-    std::shared_ptr<const void> owner;  ///< of the memory below
-    const std::uint8_t* pixels = nullptr;
-    std::int64_t stride = 0;  ///< bytes from image to image
     std::int64_t count = 0;
   };
 
- private:
-  const std::uint8_t* planes(std::int64_t index) const;
+  std::span<const std::uint8_t> image(std::int64_t index) const;
 
-  std::vector<Part> parts_;
+  std::vector<File> files_;
+  std::shared_ptr<const std::uint8_t> pixels_;  ///< of all images
   std::vector<std::uint8_t> labels_;
   std::vector<std::string> class_names_;
 };

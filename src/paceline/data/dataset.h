@@ -34,8 +34,8 @@ class Dataset {
   virtual std::int64_t label(std::int64_t index) const = 0;
   /// Reads sample `index` into `sample`. Throws DataError that names the file.
   virtual void get(std::int64_t index, StoredSample& sample) const = 0;
-  /// A hint that get(index) comes next but one, for data in memory.
-  virtual void touch(std::int64_t /*index*/) const {}
+  /// The bytes that get(index) reads, if they lie in memory (or a mapped file); else empty.
+  virtual std::span<const std::uint8_t> memory_of(std::int64_t /*index*/) const { return {}; }
   /// Whether the hints below are of use.
   virtual bool reads_ahead() const { return false; }
   /// A hint that get() will be called once for each of these, about in this order: remote data is

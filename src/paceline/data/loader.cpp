@@ -352,11 +352,11 @@ void ThreadedLoader::read_samples(const Claim& claim, WorkSeat* seat, ReaderScra
   std::int64_t i = claim.begin;
   try {
     const WorkSeat::Hold hold(seat);
-    // All at once, so that the processor draws several side by side.
-    for (std::int64_t j = claim.begin; j < claim.end; ++j)
-      work.batch->indices[static_cast<std::size_t>(j)] = reader_.index_at(place_of(work, j));
+    const std::span<std::int64_t> indices(&work.batch->indices[static_cast<std::size_t>(i)],
+                                          static_cast<std::size_t>(claim.end - i));
+    reader_.fill_indices(place_of(work, i), indices);
     for (; i < claim.end && !work.abandoned; ++i) {
-      if (i + 1 < claim.end) dataset_.touch(work.batch->indices[static_cast<std::size_t>(i + 1)]);
+      reader_.expect(indices.subspan(static_cast<std::size_t>(i + 1 - claim.begin)), scratch);
       read_sample(work, i, scratch);
     }
   } catch (...) {

@@ -4,7 +4,6 @@
 #include "paceline/base/hash.h"
 #include "paceline/data/codec/limits.h"
 #include "paceline/data/planes.h"
-#include "paceline/data/prefetch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -54,8 +53,8 @@ void RawDataset::get(std::int64_t index, StoredSample& sample) const {
   interleave_planes(source, images_.layout == RawLayout::kGray ? 0 : pixels, pixels, target);
 }
 
-void RawDataset::touch(std::int64_t index) const {
-  prefetch_bytes(image(index), images_.image_bytes());
+std::span<const std::uint8_t> RawDataset::memory_of(std::int64_t index) const {
+  return {image(index), static_cast<std::size_t>(images_.image_bytes())};
 }
 
 std::string RawDataset::describe(std::int64_t index) const {

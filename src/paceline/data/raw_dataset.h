@@ -40,7 +40,7 @@ class RawDataset final : public Dataset {
     return labels_[static_cast<std::size_t>(index)];
   }
   void get(std::int64_t index, StoredSample& sample) const override;
-  void touch(std::int64_t index) const override;
+  std::span<const std::uint8_t> memory_of(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   /// Of all labels, and of 1,000 images: reading all could take minutes.
   std::string fingerprint() const override;

@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/sample_order.h"
 
+#include <numeric>
 #include <utility>
 
 namespace paceline::data {
@@ -30,15 +31,22 @@ std::int64_t SampleReader::places_per_epoch() const {
   return sampler_ ? sampler_->places_per_epoch() : dataset_.size();
 }
 
-std::int64_t SampleReader::index_at(const SamplePlace& place) const {
-  return sampler_ ? sampler_->at(place.epoch, place.place) : place.place;
+void SampleReader::fill_indices(const SamplePlace& first, std::span<std::int64_t> indices) const {
+  if (sampler_) {
+    sampler_->fill(first.epoch, first.place, indices);
+  } else {
+    std::iota(indices.begin(), indices.end(), first.place);
+  }
 }
 
 void SampleReader::will_read(const SamplePlace& first, std::int64_t count) const {
-  std::vector<std::int64_t> indices;
-  for (std::int64_t i = 0; i < count; ++i)
-    indices.push_back(index_at({first.epoch, first.place + i}));
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+  fill_indices(first, indices);
   dataset_.will_read(indices);
+}
+
+void SampleReader::expect(std::span<const std::int64_t> later, ReaderScratch& scratch) const {
+  scratch.transform.next = later.empty() ? Prefetch() : Prefetch(dataset_.memory_of(later.front()));
 }
 
 std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
@@ -46,7 +54,9 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
                                             ReaderScratch& scratch, const ImageSink& sink) const {
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
+  scratch.transform.next.advance();
   dataset_.get(index, scratch.sample);
+  scratch.transform.next.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
   std::optional<EraseStep> erased;
@@ -55,6 +65,7 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   } else {
     pipeline.run(scratch.sample, key, scratch.transform, std::get<PixelSink>(sink));
   }
+  scratch.transform.next.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
   scratch.times += {.read_s = read - start,
                     .decode_s = decode_s,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,7 +49,12 @@ class SampleReader {
 
   std::int64_t places_per_epoch() const;
 
-  std::int64_t index_at(const SamplePlace& place) const;
+  /// Which samples stand at the places from `first` on.
+  void fill_indices(const SamplePlace& first, std::span<std::int64_t> indices) const;
+
+  /// During the next read() the first of `later` is moved towards the processor if it lies in
+  /// memory.
+  void expect(std::span<const std::int64_t> later, ReaderScratch& scratch) const;
 
   /// Whether hints are of use.
   bool reads_ahead() const { return dataset_.reads_ahead(); }
@@ -57,7 +63,7 @@ class SampleReader {
   /// Takes all hints back.
   void will_read_no_more() const { dataset_.will_read_no_more(); }
 
-  /// Writes the pixels of sample `index`, which is index_at(place), to `sink`. In evaluation a
+  /// Writes the pixels of sample `index`, which stands at `place`, to `sink`. In evaluation a
   /// skipped sample leaves nothing there. Throws DataError by OnError's rules.
   ReadSample read(std::int64_t index, const SamplePlace& place, const TransformPipeline& pipeline,
                   ReaderScratch& scratch, const ImageSink& sink) const;

@@ -30,6 +30,10 @@ class Shuffle : public Sampler {
   std::int64_t at(std::uint64_t epoch, std::int64_t place) const override {
     return SampleOrder(seed_, epoch, size_).at(place);
   }
+  void fill(std::uint64_t epoch, std::int64_t first,
+            std::span<std::int64_t> samples) const override {
+    SampleOrder(seed_, epoch, size_).fill(first, samples);
+  }
 
  private:
   std::int64_t size_;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace paceline::data {
@@ -18,6 +19,11 @@ class Sampler {
   virtual std::int64_t places_per_epoch() const = 0;
   /// 0 <= place < places_per_epoch(). O(1).
   virtual std::int64_t at(std::uint64_t epoch, std::int64_t place) const = 0;
+  /// The samples of the places from `first` on, all of one epoch; may be faster than one by one.
+  virtual void fill(std::uint64_t epoch, std::int64_t first,
+                    std::span<std::int64_t> samples) const {
+    for (std::int64_t& sample : samples) sample = at(epoch, first++);
+  }
 };
 
 /// Every sample once an epoch, in a uniformly drawn order.

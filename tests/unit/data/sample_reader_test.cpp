@@ -37,8 +37,9 @@ class SampleReaderTest : public ::testing::Test {
  protected:
   ReadSample read(const LoaderOptions& options, const SamplePlace& place) {
     const SampleReader reader(dataset_, options);
-    return reader.read(reader.index_at(place), place, pipeline_, scratch_,
-                       PixelSink{pixels_.data()});
+    std::int64_t index = 0;
+    reader.fill_indices(place, {&index, 1});
+    return reader.read(index, place, pipeline_, scratch_, PixelSink{pixels_.data()});
   }
 
   HalfDamaged dataset_;

@@ -68,6 +68,16 @@ TEST(Sampler, ShuffleIsTheSampleOrder) {
     EXPECT_EQ(sampler->at(3, place), order.at(place));
 }
 
+TEST(Sampler, FillsAsItGivesOneByOne) {
+  for (const auto& sampler : {make_sampler(ShuffleConfig{}, of_size(100), 7),
+                              make_sampler(RepeatedAugmentationConfig{}, of_size(100), 7)}) {
+    std::vector<std::int64_t> filled(60);
+    sampler->fill(3, 40, filled);
+    for (std::int64_t i = 0; i < 60; ++i)
+      EXPECT_EQ(filled[static_cast<std::size_t>(i)], sampler->at(3, 40 + i));
+  }
+}
+
 TEST(Sampler, BlocksHoldEverySampleOnceInAnyProportion) {
   for (const std::int64_t size : {1, 2, 7, 64, 65, 100, 1000, 1024}) {
     for (const std::int64_t block : {1, 3, 10, 2000}) {

@@ -2,6 +2,7 @@
 
 #include "paceline/data/codec/pixels.h"
 #include "paceline/data/dataset.h"
+#include "paceline/data/prefetch.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
@@ -26,6 +27,8 @@ class TransformScratch {
 
   /// Time that decoding has taken, of all images so far.
   double decode_seconds() const;
+
+  Prefetch next;  ///< of the sample that will come after this one
 
  private:
   friend class TransformPipeline;
