@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -11,6 +12,12 @@
 #include <unistd.h>
 
 namespace paceline::data {
+
+void PartlyReadFile::read(std::uint64_t offset, std::span<std::uint8_t> target) const {
+  const std::uint64_t end = offset + target.size();
+  if (offset < offset_ || end > offset_ + bytes_.size()) return file_.read(offset, target);
+  std::ranges::copy(bytes_.subspan(offset - offset_, target.size()), target.begin());
+}
 
 LocalFile::Opened LocalFile::open(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -29,8 +29,8 @@ class InputFile {
   virtual void read_once(std::uint64_t offset, std::span<std::uint8_t> target) const {
     read(offset, target);
   }
-  /// Reads several parts, sorted by offset. Remote files fetch parts that lie close together, as
-  /// those that it is worth to hand over together do, in one request.
+  /// Reads several parts, sorted by offset, which may overlap. Remote files fetch parts that lie
+  /// close together, as those that it is worth to hand over together do, in one request.
   virtual void read_parts(std::span<const FilePart> parts) const {
     for (const FilePart& part : parts) read(part.offset, part.target);
   }
@@ -42,6 +42,21 @@ class InputFile {
  private:
   std::string path_;
   std::uint64_t size_;
+};
+
+/// A file of which some bytes, from `offset` on, are in memory already; the others are read.
+class PartlyReadFile final : public InputFile {
+ public:
+  /// Both must outlive it.
+  PartlyReadFile(const InputFile& file, std::uint64_t offset, std::span<const std::uint8_t> bytes)
+      : InputFile(file.path(), file.size()), file_(file), offset_(offset), bytes_(bytes) {}
+
+  void read(std::uint64_t offset, std::span<std::uint8_t> target) const override;
+
+ private:
+  const InputFile& file_;
+  std::uint64_t offset_;
+  std::span<const std::uint8_t> bytes_;
 };
 
 /// A file of this machine. Movable.

@@ -4,15 +4,23 @@
 #include "paceline/data/parquet_index.h"
 #include "paceline/data/parquet_page_cache.h"
 #include "paceline/data/range_index.h"
+#include "paceline/data/read_ahead.h"
 #include "paceline/data/remote_plugin.h"
 
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace paceline::data {
 namespace {
 
-/// The files, opened when they are first read. A process may often have no more than 1,024 open.
+struct OpenParquetFile {
+  std::shared_ptr<const InputFile> file;
+  std::shared_ptr<const ParquetImages> images;
+};
+
+/// The files, opened when they are first read. A process may often have no more than 1,024 of its
+/// machine open.
 class OpenParquetFiles {
  public:
   OpenParquetFiles(const RangeIndex& index, std::string image,
@@ -22,29 +30,40 @@ class OpenParquetFiles {
         storage_(std::move(storage)),
         files_(static_cast<std::size_t>(index.num_sources())) {}
 
-  std::shared_ptr<const ParquetImages> at(std::uint32_t source) {
+  OpenParquetFile at(std::uint32_t source) {
     {
       const std::lock_guard lock(mutex_);
-      if (files_.at(source) != nullptr) return files_[source];
+      if (files_.at(source).file != nullptr) return files_[source];
     }
-    std::shared_ptr<const ParquetImages> opened = load_remote_plugin().open_parquet(
-        storage_->open_known(index_.source(source).string(), index_.source_facts(source)), image_);
+    const std::string path = index_.source(source).string();
+    OpenParquetFile opened{storage_->open_known(path, index_.source_facts(source)), nullptr};
+    opened.images = load_remote_plugin().open_parquet(opened.file, image_);
+    const bool is_local = remote_scheme(path).empty();
     const std::lock_guard lock(mutex_);
-    if (files_[source] == nullptr && num_kept_ < kMaxKept) {
-      files_[source] = opened;
-      ++num_kept_;
-    }
-    return opened;
+    if (is_local && num_local_ == kMaxLocal) return opened;
+    if (is_local && files_[source].file == nullptr) ++num_local_;
+    return files_[source] = opened;
   }
 
  private:
-  static constexpr int kMaxKept = 400;
+  static constexpr int kMaxLocal = 400;
   const RangeIndex& index_;
   std::string image_;
   std::shared_ptr<const Storage> storage_;
   std::mutex mutex_;
-  std::vector<std::shared_ptr<const ParquetImages>> files_;
-  int num_kept_ = 0;
+  std::vector<OpenParquetFile> files_;
+  int num_local_ = 0;
+};
+
+/// Where a sample lies: its page, and its row there.
+struct PlaceInPage {
+  ParquetPageCache::Key page;
+  std::uint64_t size = 0;  ///< of the page
+  std::int64_t first = 0;  ///< sample of the page
+  std::size_t row = 0;
+
+  /// The page's key for the read-ahead, where samples have their numbers.
+  std::int64_t page_key() const { return -1 - first; }
 };
 
 class ParquetDataset final : public Dataset {
@@ -53,7 +72,12 @@ class ParquetDataset final : public Dataset {
       : index_(open_parquet_index(source, storage)),
         classes_(index_.classes()),
         files_(index_, source.columns.image, storage),
-        cache_(source.cached_bytes) {}
+        cache_(source.cached_bytes) {
+    if (remote_scheme(index_.source(0).native()).empty()) return;
+    read_ahead_ = std::make_unique<ReadAhead>(
+        [this](std::uint64_t file) { return files_.at(static_cast<std::uint32_t>(file)).file; },
+        ReadAheadOptions{.connections = storage->num_connections()});
+  }
 
   std::int64_t size() const override { return index_.size(); }
   int num_classes() const override { return static_cast<int>(classes_.size()); }
@@ -63,22 +87,50 @@ class ParquetDataset final : public Dataset {
   std::string fingerprint() const override { return index_.fingerprint(); }
 
   void get(std::int64_t index, StoredSample& sample) const override {
-    const ByteRange range = index_.range(index);
-    const auto row = static_cast<std::size_t>(index - first_from(range.source, range.offset));
+    const PlaceInPage place = place_of(index);
     sample.width = 0;
     sample.height = 0;
     sample.label = index_.label(index);
-    const ParquetPageCache::Key key{range.source, range.offset};
-    ParquetPageCache::Found found = cache_.find(key);
-    if (found.page == nullptr && found.places != nullptr)
-      return files_.at(range.source)->read(*found.places, row, sample.bytes);
-    if (found.page == nullptr) {
-      found.page = cache_.get(
-          key, [&] { return files_.at(range.source)->decode(range.offset, range.size); });
+    ParquetPageCache::Found found = cache_.find(place.page);
+    if (read_ahead_ != nullptr && read_ahead_->take(index, sample.bytes))
+      return files_.at(place.page.first).images->unpack(*found.places, place.row, sample.bytes);
+    if (found.page == nullptr && found.places == nullptr) {
+      found.page = cache_.get(place.page, [&] { return decode_page(place); });
+    } else if (std::vector<std::uint8_t> unused; read_ahead_ != nullptr) {
+      read_ahead_->take(place.page_key(), unused);  // another thread was faster than the hint
     }
-    if (row >= found.page->values.size() || found.page->values[row].data() == nullptr)
+    if (found.page == nullptr) return read_alone(place, *found.places, sample.bytes);
+    const auto& values = found.page->values;
+    if (place.row >= values.size() || values[place.row].data() == nullptr)
       throw base::DataError(fmt::format("{}: has no image", describe(index)));
-    sample.bytes.assign(found.page->values[row].begin(), found.page->values[row].end());
+    sample.bytes.assign(values[place.row].begin(), values[place.row].end());
+  }
+
+  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+
+  /// Images whose places are known are fetched alone, of all others the pages.
+  void will_read(std::span<const std::int64_t> indices) const override {
+    if (read_ahead_ == nullptr) return;
+    std::vector<ReadAheadPart> parts;
+    std::set<std::int64_t> pages;
+    for (const std::int64_t index : indices) {
+      const PlaceInPage place = place_of(index);
+      const ParquetPageCache::Found found = cache_.find(place.page);
+      const auto [source, offset] = place.page;
+      if (found.places != nullptr) {
+        const ParquetStretch stretch =
+            files_.at(source).images->stretch_of(*found.places, place.row);
+        parts.push_back({index, source, stretch.offset, stretch.size});
+      } else if (!found.is_decoded && !read_ahead_->is_expected(place.page_key()) &&
+                 pages.insert(place.page_key()).second) {
+        parts.push_back({place.page_key(), source, offset, place.size});
+      }
+    }
+    read_ahead_->expect(parts);
+  }
+
+  void will_read_no_more() const override {
+    if (read_ahead_ != nullptr) read_ahead_->forget();
   }
 
   std::string describe(std::int64_t index) const override {
@@ -88,6 +140,32 @@ class ParquetDataset final : public Dataset {
   }
 
  private:
+  PlaceInPage place_of(std::int64_t index) const {
+    const ByteRange range = index_.range(index);
+    const std::int64_t first = first_from(range.source, range.offset);
+    return {
+        {range.source, range.offset}, range.size, first, static_cast<std::size_t>(index - first)};
+  }
+
+  void read_alone(const PlaceInPage& place, const ParquetPlaces& places,
+                  std::vector<std::uint8_t>& bytes) const {
+    const OpenParquetFile opened = files_.at(place.page.first);
+    const ParquetStretch stretch = opened.images->stretch_of(places, place.row);
+    bytes.resize(stretch.size);
+    opened.file->read(stretch.offset, bytes);
+    opened.images->unpack(places, place.row, bytes);
+  }
+
+  DecodedParquetPage decode_page(const PlaceInPage& place) const {
+    const auto [source, offset] = place.page;
+    const OpenParquetFile opened = files_.at(source);
+    std::vector<std::uint8_t> fetched;
+    if (read_ahead_ == nullptr || !read_ahead_->take(place.page_key(), fetched))
+      return opened.images->decode(*opened.file, offset, place.size);
+    const PartlyReadFile file(*opened.file, offset, fetched);
+    return opened.images->decode(file, offset, place.size);
+  }
+
   /// The first sample that lies in a page of `source` at `offset` or behind.
   std::int64_t first_from(std::uint32_t source, std::uint64_t offset) const {
     std::int64_t first = 0;
@@ -105,6 +183,7 @@ class ParquetDataset final : public Dataset {
   std::vector<std::string> classes_;
   mutable OpenParquetFiles files_;
   mutable ParquetPageCache cache_;
+  std::unique_ptr<ReadAhead> read_ahead_;  ///< if the files are remote
 };
 
 }  // namespace

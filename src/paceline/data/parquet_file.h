@@ -61,14 +61,25 @@ struct DecodedParquetPage {
   std::shared_ptr<const ParquetPlaces> places;  ///< or nullptr
 };
 
-/// The images of a Parquet file. Thread-safe. Errors are DataErrors that name the file.
+/// A part of a file.
+struct ParquetStretch {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+/// Makes images of the bytes of a Parquet file. Thread-safe. Errors are DataErrors that name the
+/// file.
 class ParquetImages {
  public:
   virtual ~ParquetImages() = default;
-  virtual DecodedParquetPage decode(std::uint64_t offset, std::uint64_t size) const = 0;
-  /// Reads the value of row `row` of a page into `bytes`.
-  virtual void read(const ParquetPlaces& places, std::size_t row,
-                    std::vector<std::uint8_t>& bytes) const = 0;
+  /// The page at `offset` of the file, which reads it and the dictionary that it may need.
+  virtual DecodedParquetPage decode(const InputFile& file, std::uint64_t offset,
+                                    std::uint64_t size) const = 0;
+  /// What must be read for the value of row `row` of a page.
+  virtual ParquetStretch stretch_of(const ParquetPlaces& places, std::size_t row) const = 0;
+  /// Turns the bytes of stretch_of() into that value.
+  virtual void unpack(const ParquetPlaces& places, std::size_t row,
+                      std::vector<std::uint8_t>& bytes) const = 0;
 };
 
 }  // namespace paceline::data

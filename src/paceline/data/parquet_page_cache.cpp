@@ -32,7 +32,10 @@ void ParquetPageCache::drop(Entry& entry) {
 ParquetPageCache::Found ParquetPageCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   Found found;
-  if (const auto entry = touch(key)) found.page = entry->page;
+  if (const auto entry = touch(key)) {
+    found.page = entry->page;
+    found.is_decoded = true;
+  }
   if (const auto places = places_.find(key); places != places_.end()) found.places = places->second;
   return found;
 }

@@ -26,6 +26,7 @@ struct ReadAhead::Slot {
 struct ReadAhead::Read {
   std::vector<std::shared_ptr<Slot>> slots;                     ///< sorted by offset
   std::size_t place = std::numeric_limits<std::size_t>::max();  ///< first of the slots'
+  std::uint64_t end = 0;                                        ///< of the slots'; they may overlap
   bool is_urgent = false;
 
   std::size_t num_bytes() const {
@@ -79,6 +80,7 @@ ReadAhead::Reads ReadAhead::join_neighbours(Slots slots) const {
       reads.push_back(std::make_shared<Read>());
     slot->read = reads.back();
     reads.back()->place = std::min(reads.back()->place, slot->place);
+    reads.back()->end = std::max(reads.back()->end, slot->part.offset + slot->part.size);
     reads.back()->slots.push_back(std::move(slot));
   }
   std::sort(reads.begin(), reads.end(),
@@ -88,10 +90,13 @@ ReadAhead::Reads ReadAhead::join_neighbours(Slots slots) const {
 
 bool ReadAhead::is_neighbour(const Read& read, const ReadAheadPart& part) const {
   const ReadAheadPart& first = read.slots.front()->part;
-  const ReadAheadPart& last = read.slots.back()->part;
-  const std::uint64_t end = last.offset + last.size;
-  return part.file == last.file && part.offset >= end && part.offset - end <= options_.max_gap &&
-         part.offset + part.size - first.offset <= options_.max_read;
+  return part.file == first.file && part.offset <= read.end + options_.max_gap &&
+         std::max(read.end, part.offset + part.size) - first.offset <= options_.max_read;
+}
+
+bool ReadAhead::is_expected(std::int64_t key) const {
+  const std::lock_guard lock(mutex_);
+  return expected_.contains(key);
 }
 
 bool ReadAhead::take(std::int64_t key, std::vector<std::uint8_t>& bytes) {

@@ -48,6 +48,8 @@ class ReadAhead {
   /// one that is expected n times is fetched once and may be taken n times.
   void expect(std::span<const ReadAheadPart> parts);
 
+  bool is_expected(std::int64_t key) const;
+
   /// Swaps the bytes of an expected part into `bytes`, waiting for them if need be; a part that is
   /// waited for is fetched next, whatever memory is left. False if none is expected under this key.
   /// Throws what fetching it threw.
@@ -73,7 +75,7 @@ class ReadAhead {
   const Open open_;
   const ReadAheadOptions options_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable work_available_;
   std::condition_variable read_done_;
   std::deque<std::shared_ptr<Read>> queue_;

@@ -25,9 +25,10 @@ class RemotePlugin {
   /// that names the file.
   virtual ParquetListing list_parquet(std::shared_ptr<const InputFile> file,
                                       const ParquetColumns& columns) const = 0;
-  /// The images in column `image` of a file. Throws DataError that names the file.
-  virtual std::unique_ptr<const ParquetImages> open_parquet(std::shared_ptr<const InputFile> file,
-                                                            const std::string& image) const = 0;
+  /// Reads the footer of a file, to make images of its column `image`. Throws DataError that names
+  /// the file.
+  virtual std::unique_ptr<const ParquetImages> open_parquet(
+      const std::shared_ptr<const InputFile>& file, const std::string& image) const = 0;
 };
 
 /// Loads the plug-in, if it is not loaded yet: $PACELINE_REMOTE_PLUGIN, else
@@ -36,7 +37,7 @@ class RemotePlugin {
 const RemotePlugin& load_remote_plugin();
 
 /// To be raised with every change of a class that the plug-in and the program share.
-inline constexpr int kRemotePluginAbi = 2;
+inline constexpr int kRemotePluginAbi = 3;
 /// `extern "C" const RemotePlugin* paceline_remote_plugin(int abi)` of the plug-in; nullptr if it
 /// was built with another one.
 inline constexpr const char* kRemotePluginEntry = "paceline_remote_plugin";

@@ -104,7 +104,9 @@ class RetryingFile final : public InputFile {
     if (parts.size() == 1) return read(parts[0].offset, parts[0].target);
     if (parts.empty()) return;
     const std::uint64_t begin = parts.front().offset;
-    std::vector<std::uint8_t> bytes(parts.back().offset + parts.back().target.size() - begin);
+    std::uint64_t end = begin;
+    for (const FilePart& part : parts) end = std::max(end, part.offset + part.target.size());
+    std::vector<std::uint8_t> bytes(end - begin);
     read(begin, bytes);
     for (const FilePart& part : parts)
       std::memcpy(part.target.data(), bytes.data() + (part.offset - begin), part.target.size());

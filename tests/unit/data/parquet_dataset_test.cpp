@@ -3,14 +3,19 @@
 #include "paceline/base/error.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/remote_plugin.h"
+#include "paceline/data/retrying_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/data/transforms/presets.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
 #include "support/data/mutations.h"
 #include "support/data/parquet_files.h"
+#include "support/data/same_samples.h"
 #include "support/temp_folder.h"
 
 #include <chrono>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -228,6 +233,56 @@ TEST(ParquetDataset, KeepsItsIndexUntilAFileChanges) {
   EXPECT_EQ(fs::last_write_time(index), hour_ago);
   fs::copy_file(golden_parquet("zstd.parquet"), folder.path() / "zstd.parquet");
   EXPECT_EQ(folder.open("*.parquet")->size(), 20);
+}
+
+// The first pass fetches pages, the second one images alone, where the form allows it.
+TEST(ParquetDataset, IsTheSameOnOtherMachines) {
+  const test::CacheHome cache;
+  for (const auto& [name, rows] : read_listing(golden_parquet("listing.tsv"))) {
+    SCOPED_TRACE(name);
+    const ParquetFolder folder({name});
+    ParquetSource source = folder.source(name);
+    source.cached_bytes = 0;
+    const auto local = open_parquet(source);
+    source.folder = "s3://bucket";
+    const auto remote = open_parquet(source, test::copy_of(folder.path(), "s3://bucket"));
+    EXPECT_TRUE(remote->reads_ahead());
+    for (int pass = 0; pass < 2; ++pass) test::expect_same_samples(*remote, *local);
+  }
+}
+
+TEST(ParquetDataset, FetchesAheadWhatItIsToldOf) {
+  const test::CacheHome cache;
+  const TempFolder folder;
+  constexpr int kFiles = 6;
+  for (int i = 0; i < kFiles; ++i)
+    fs::copy_file(golden_parquet("snappy.parquet"), folder.path() / fmt::format("{}.parquet", i));
+  const auto far = test::copy_of(folder.path(), "s3://bucket");
+  const auto storage = retry_transient_errors(far, {}, std::make_shared<RetryCounts>());
+  const ParquetSource source{
+      "s3://bucket", "*.parquet", "*.parquet", {"image", "label"}, {}, "parquet-train", 0};
+  const auto dataset = open_parquet(source, storage);
+  std::vector<std::int64_t> all(static_cast<std::size_t>(dataset->size()));
+  std::iota(all.begin(), all.end(), 0);
+  StoredSample sample;
+  for (const std::int64_t i : all) dataset->get(i, sample);  // opens the files, finds all places
+  far->latency = std::chrono::milliseconds(20);
+  far->num_reads = far->most_at_once = 0;
+  dataset->will_read(all);
+  for (const std::int64_t i : all) dataset->get(i, sample);
+  EXPECT_EQ(far->num_reads, kFiles);
+  EXPECT_GT(far->most_at_once, 1);
+
+  const auto anew = open_parquet(source, storage);
+  anew->will_read(all);
+  far->num_reads = 0;
+  anew->will_read(all);  // a second hint fetches no page again
+  for (const std::int64_t i : all) anew->get(i, sample);
+  anew->will_read_no_more();
+  far->latency = {};
+  const int num_reads = far->num_reads;
+  anew->get(0, sample);
+  EXPECT_EQ(far->num_reads, num_reads + 1);  // forgotten: nothing of it was kept
 }
 
 TEST(ParquetDataset, IsReadFromManyThreads) {

@@ -104,13 +104,16 @@ TEST_F(RetryingStorageTest, ReadsNeighboursInOneRequest) {
   const auto file = with_retries(1)->open("s3://b/x");
   std::string first(2, ' ');
   std::string second(3, ' ');
+  std::string within(1, ' ');
   const auto bytes = [](std::string& text) {
     return std::span(reinterpret_cast<std::uint8_t*>(text.data()), text.size());
   };
   inner_->fail_next(TransientError("reset"));
-  file->read_parts(std::vector<FilePart>{{1, bytes(first)}, {4, bytes(second)}});
+  file->read_parts(
+      std::vector<FilePart>{{1, bytes(first)}, {4, bytes(second)}, {5, bytes(within)}});
   EXPECT_EQ(first, "12");
   EXPECT_EQ(second, "456");
+  EXPECT_EQ(within, "5");
   EXPECT_EQ(inner_->num_reads, 2);  // the first one failed
   EXPECT_EQ(inner_->bytes_read, 6);
 }

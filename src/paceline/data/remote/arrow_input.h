@@ -74,13 +74,12 @@ class PageStream final : public arrow::io::InputStream {
   bool is_content_skipped_ = false;
 };
 
-/// What `action()` gives; whatever is thrown becomes a DataError that names the file.
+/// What `action()` gives; whatever is thrown becomes a DataError that names the file `path`.
 template <class Action>
-auto with_arrow(const InputFile& file, Action action) {
+auto with_arrow(const std::string& path, Action action) {
   const auto named = [&](const std::string& problem) {
-    return base::DataError(problem.find(file.path()) == std::string::npos
-                               ? fmt::format("{}: {}", file.path(), problem)
-                               : problem);
+    return base::DataError(
+        problem.find(path) == std::string::npos ? fmt::format("{}: {}", path, problem) : problem);
   };
   try {
     return action();

@@ -186,7 +186,7 @@ std::vector<ParquetPage> list_pages(parquet::ParquetFileReader& reader, const In
 }  // namespace
 
 ParquetListing list_parquet(std::shared_ptr<const InputFile> file, const ParquetColumns& columns) {
-  return with_arrow(*file, [&] {
+  return with_arrow(file->path(), [&] {
     const auto reader = parquet::ParquetFileReader::Open(std::make_shared<ArrowInput>(file));
     const parquet::FileMetaData& metadata = *reader->metadata();
     ParquetListing listing;

@@ -188,59 +188,90 @@ std::shared_ptr<const ParquetPlaces> find_places(const RawPage& raw, Bytes conte
   return places;
 }
 
-/// Reads the compressed 64 KiB that hold a value, and leaves the value.
-void read_fragments(const InputFile& file, arrow::util::Codec& snappy, const ParquetPlaces& places,
-                    const ParquetPlaces::Value& value, std::vector<std::uint8_t>& bytes) {
+/// The compressed 64 KiB that hold a value.
+struct Fragments {
+  std::uint32_t begin = 0;         ///< of their content among the values
+  std::uint32_t content_size = 0;  ///< not compressed
+  std::uint64_t offset = 0;        ///< in the file
+  std::uint32_t size = 0;
+};
+
+Fragments fragments_of(const ParquetPlaces& places, const ParquetPlaces::Value& value) {
   constexpr std::uint32_t kFragment = ParquetPlaces::kFragmentBytes;
   const std::size_t first = value.start / kFragment;
   const std::size_t end =
       (value.start + std::max<std::uint64_t>(value.size, 1) - 1) / kFragment + 1;
   const auto begin = static_cast<std::uint32_t>(first * kFragment);
-  const auto content_size =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(end * kFragment, places.size) - begin);
-  const std::uint32_t compressed_size = places.fragments.at(end) - places.fragments.at(first);
-  // The content goes to the front, what it is made from behind it.
-  constexpr std::size_t kMaxHead = 5;
-  bytes.resize(content_size + kMaxHead + compressed_size);
-  std::uint8_t* const compressed = bytes.data() + content_size;
-  const std::size_t head = write_snappy_size(content_size, compressed);
-  file.read(places.content + places.fragments[first], {compressed + head, compressed_size});
-  PARQUET_ASSIGN_OR_THROW(const std::int64_t size,
-                          snappy.Decompress(static_cast<std::int64_t>(head + compressed_size),
-                                            compressed, content_size, bytes.data()));
-  if (size != content_size) throw base::DataError("a page does not hold what it held before");
-  std::memmove(bytes.data(), bytes.data() + (value.start - begin), value.size);
+  return {begin,
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(end * kFragment, places.size) - begin),
+          places.content + places.fragments.at(first),
+          places.fragments.at(end) - places.fragments.at(first)};
+}
+
+/// Bytes before the fragments that are read with them, as room for the head of Snappy's format.
+constexpr std::uint32_t kMaxSnappyHead = 5;
+
+void unpack_fragments(arrow::util::Codec& snappy, const Fragments& fragments,
+                      const ParquetPlaces::Value& value, std::vector<std::uint8_t>& bytes) {
+  std::uint8_t head[kMaxSnappyHead];
+  const std::size_t head_size = write_snappy_size(fragments.content_size, head);
+  const std::size_t compressed_begin = kMaxSnappyHead - head_size;
+  std::copy_n(head, head_size, bytes.begin() + static_cast<std::ptrdiff_t>(compressed_begin));
+  const std::size_t compressed_end = bytes.size();
+  bytes.resize(compressed_end + fragments.content_size);
+  std::uint8_t* const content = bytes.data() + compressed_end;
+  PARQUET_ASSIGN_OR_THROW(
+      const std::int64_t size,
+      snappy.Decompress(static_cast<std::int64_t>(compressed_end - compressed_begin),
+                        bytes.data() + compressed_begin, fragments.content_size, content));
+  if (size != fragments.content_size)
+    throw base::DataError("a page does not hold what it held before");
+  std::memmove(bytes.data(), content + (value.start - fragments.begin), value.size);
   bytes.resize(value.size);
+}
+
+const ParquetPlaces::Value& value_of(const ParquetPlaces& places, std::size_t row) {
+  if (row >= places.values.size()) throw base::DataError("a page holds fewer rows than it should");
+  return places.values[row];
 }
 
 class Pages final : public ParquetImages {
  public:
-  Pages(std::shared_ptr<const InputFile> file, const std::string& image) : file_(std::move(file)) {
-    with_arrow(*file_, [&] {
-      const auto reader = parquet::ParquetFileReader::Open(std::make_shared<ArrowInput>(file_));
+  Pages(const std::shared_ptr<const InputFile>& file, const std::string& image)
+      : path_(file->path()) {
+    with_arrow(path_, [&] {
+      const auto reader = parquet::ParquetFileReader::Open(std::make_shared<ArrowInput>(file));
       const parquet::SchemaDescriptor& schema = *reader->metadata()->schema();
       const int number = find_image_column(schema, image);
       const parquet::ColumnDescriptor& column = *schema.Column(number);
       column_ = std::make_unique<parquet::ColumnDescriptor>(
           column.schema_node(), column.max_definition_level(), column.max_repetition_level());
-      chunks_ = list_chunks(*reader->metadata(), number, file_->size());
+      chunks_ = list_chunks(*reader->metadata(), number, file->size());
       PARQUET_ASSIGN_OR_THROW(snappy_, arrow::util::Codec::Create(arrow::Compression::SNAPPY));
     });
   }
 
-  DecodedParquetPage decode(std::uint64_t offset, std::uint64_t size) const override {
-    return with_arrow(*file_, [&] { return decode_in(chunk_with(offset, size), offset, size); });
+  DecodedParquetPage decode(const InputFile& file, std::uint64_t offset,
+                            std::uint64_t size) const override {
+    return with_arrow(path_,
+                      [&] { return decode_in(chunk_with(offset, size), file, offset, size); });
   }
 
-  void read(const ParquetPlaces& places, std::size_t row,
-            std::vector<std::uint8_t>& bytes) const override {
-    with_arrow(*file_, [&] {
-      if (row >= places.values.size())
-        throw base::DataError("a page holds fewer rows than it should");
-      const ParquetPlaces::Value value = places.values[row];
-      if (!places.fragments.empty()) return read_fragments(*file_, *snappy_, places, value, bytes);
-      bytes.resize(value.size);
-      file_->read(places.content + value.start, bytes);
+  ParquetStretch stretch_of(const ParquetPlaces& places, std::size_t row) const override {
+    return with_arrow(path_, [&]() -> ParquetStretch {
+      const ParquetPlaces::Value& value = value_of(places, row);
+      if (places.fragments.empty()) return {places.content + value.start, value.size};
+      const Fragments fragments = fragments_of(places, value);
+      return {fragments.offset - kMaxSnappyHead, kMaxSnappyHead + fragments.size};
+    });
+  }
+
+  void unpack(const ParquetPlaces& places, std::size_t row,
+              std::vector<std::uint8_t>& bytes) const override {
+    if (places.fragments.empty()) return;
+    with_arrow(path_, [&] {
+      const ParquetPlaces::Value& value = value_of(places, row);
+      unpack_fragments(*snappy_, fragments_of(places, value), value, bytes);
     });
   }
 
@@ -256,16 +287,16 @@ class Pages final : public ParquetImages {
     return *chunk;
   }
 
-  DecodedParquetPage decode_in(const ColumnChunk& chunk, std::uint64_t offset,
-                               std::uint64_t size) const {
+  DecodedParquetPage decode_in(const ColumnChunk& chunk, const InputFile& file,
+                               std::uint64_t offset, std::uint64_t size) const {
     auto kept = std::make_shared<Kept>();
-    kept->data = read_page(*file_, offset, offset + size, chunk.codec, *column_);
+    kept->data = read_page(file, offset, offset + size, chunk.codec, *column_);
     const auto* const page = dynamic_cast<const parquet::DataPage*>(kept->data.page.get());
     if (page == nullptr) throw base::DataError(fmt::format("no data page is at byte {}", offset));
     const PageParts parts = part_page(*page, column_->max_definition_level());
     DecodedParquetPage decoded;
     if (is_dictionary_encoded(page->encoding())) {
-      kept->dictionary = read_dictionary(chunk);
+      kept->dictionary = read_dictionary(chunk, file);
       const Bytes content = bytes_of_page(*kept->dictionary.page);
       decoded.values =
           spread(take_from_dictionary(parts, dictionary_values(kept->dictionary)), parts.has_value);
@@ -284,13 +315,13 @@ class Pages final : public ParquetImages {
     return decoded;
   }
 
-  RawPage read_dictionary(const ColumnChunk& chunk) const {
+  RawPage read_dictionary(const ColumnChunk& chunk, const InputFile& file) const {
     if (chunk.dictionary == chunk.data)
       throw base::DataError(fmt::format("the column at byte {} lacks its dictionary", chunk.data));
-    return read_page(*file_, chunk.dictionary, chunk.data, chunk.codec, *column_);
+    return read_page(file, chunk.dictionary, chunk.data, chunk.codec, *column_);
   }
 
-  std::shared_ptr<const InputFile> file_;
+  std::string path_;
   std::unique_ptr<const parquet::ColumnDescriptor> column_;
   std::vector<ColumnChunk> chunks_;
   std::unique_ptr<arrow::util::Codec> snappy_;  ///< without state
@@ -298,9 +329,9 @@ class Pages final : public ParquetImages {
 
 }  // namespace
 
-std::unique_ptr<const ParquetImages> open_parquet_pages(std::shared_ptr<const InputFile> file,
-                                                        const std::string& image) {
-  return std::make_unique<const Pages>(std::move(file), image);
+std::unique_ptr<const ParquetImages> open_parquet_pages(
+    const std::shared_ptr<const InputFile>& file, const std::string& image) {
+  return std::make_unique<const Pages>(file, image);
 }
 
 }  // namespace paceline::data

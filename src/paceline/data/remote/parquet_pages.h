@@ -8,8 +8,9 @@
 
 namespace paceline::data {
 
-/// The images in column `image` of a file. Throws DataError that names the file.
-std::unique_ptr<const ParquetImages> open_parquet_pages(std::shared_ptr<const InputFile> file,
-                                                        const std::string& image);
+/// Reads the footer of `file`, to make images of its column `image`. Throws DataError that names
+/// the file.
+std::unique_ptr<const ParquetImages> open_parquet_pages(
+    const std::shared_ptr<const InputFile>& file, const std::string& image);
 
 }  // namespace paceline::data

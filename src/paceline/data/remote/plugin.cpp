@@ -27,9 +27,9 @@ class Plugin final : public RemotePlugin {
     return data::list_parquet(std::move(file), columns);
   }
 
-  std::unique_ptr<const ParquetImages> open_parquet(std::shared_ptr<const InputFile> file,
+  std::unique_ptr<const ParquetImages> open_parquet(const std::shared_ptr<const InputFile>& file,
                                                     const std::string& image) const override {
-    return open_parquet_pages(std::move(file), image);
+    return open_parquet_pages(file, image);
   }
 };
 

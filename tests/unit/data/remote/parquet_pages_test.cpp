@@ -26,10 +26,13 @@ struct PagesOfFile {
     const auto images = load_remote_plugin().open_parquet(file, "image");
     std::vector<std::uint8_t> bytes;
     for (const ParquetPage& page : listing.pages) {
-      const DecodedParquetPage decoded = images->decode(page.offset, page.size);
+      const DecodedParquetPage decoded = images->decode(*file, page.offset, page.size);
       for (const auto value : decoded.values) rows.push_back(listed_row(0, "", value));
       for (std::size_t i = 0; decoded.places != nullptr && i < decoded.values.size(); ++i) {
-        images->read(*decoded.places, i, bytes);
+        const ParquetStretch stretch = images->stretch_of(*decoded.places, i);
+        bytes.resize(stretch.size);
+        file->read(stretch.offset, bytes);
+        images->unpack(*decoded.places, i, bytes);
         single_rows.push_back(listed_row(0, "", bytes));
       }
     }
