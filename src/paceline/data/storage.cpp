@@ -57,6 +57,17 @@ std::string without_file_scheme(std::string_view path) {
   return std::string(path);
 }
 
+std::string without_secrets(std::string_view path) {
+  if (remote_scheme(path).empty()) return std::string(path);
+  path = path.substr(0, path.find('?'));
+  const std::size_t host = path.find("://");
+  if (host == std::string_view::npos) return std::string(path);
+  const std::size_t begin = host + 3;
+  const std::size_t at = path.substr(0, path.find('/', begin)).rfind('@');
+  if (at == std::string_view::npos) return std::string(path);
+  return std::string(path.substr(0, begin)).append(path.substr(at + 1));
+}
+
 std::string_view remote_scheme(std::string_view path) {
   if (path.starts_with("hf:")) return path.substr(0, 2);
   const std::size_t end = path.find("://");

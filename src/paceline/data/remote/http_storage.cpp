@@ -139,17 +139,18 @@ class HttpStorage final : public Storage {
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override {
     const auto known = facts(path);
-    if (!known) throw base::DataError(fmt::format("{}: there is no such file", path));
+    if (!known)
+      throw base::DataError(fmt::format("{}: there is no such file", without_secrets(path)));
     return open_known(path, *known);
   }
 
   std::unique_ptr<const InputFile> open_known(const std::string& path,
                                               const FileFacts& facts) const override {
-    return open_http(client_, {path, path}, facts);
+    return open_http(client_, {without_secrets(path), path}, facts);
   }
 
   std::optional<FileFacts> facts(const std::string& path) const override {
-    return http_facts(*client_, {path, path});
+    return http_facts(*client_, {without_secrets(path), path});
   }
 
   std::vector<FileEntry> list(const std::string& folder) const override {
