@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <hwy/cache_control.h>
+
 namespace paceline::data {
 namespace {
 
@@ -89,6 +91,7 @@ void NormalizeTable::write(const PixelView& image, const Box& box, bool flipped,
     for (float*& channel : row.channels) channel += begin * row.step;
     write_pixels(image.row(source_y) + std::ptrdiff_t{3} * (box.left + begin), end - begin, row);
   }
+  hwy::FlushStream();  // what normalize_row() wrote past the caches is there for all threads
 }
 
 }  // namespace paceline::data

@@ -14,6 +14,7 @@ struct RowSink {
 };
 
 /// Writes `count` pixels of a row, unless they are fewer than a vector has; says whether it did.
+/// Other threads may see the row after hwy::FlushStream().
 bool normalize_row(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
                    const RowSink& sink);
 

@@ -34,7 +34,30 @@ struct Scale {
   }
 };
 
+template <bool kStreams>
+HWY_INLINE void store(FloatVector values, float* target) {
+  if constexpr (kStreams) {
+    hn::Stream(values, Floats(), target);
+  } else {
+    hn::StoreU(values, Floats(), target);
+  }
+}
+
+/// Whether a row may be written past the caches: a batch is far larger than they are, and to read
+/// its lines first, as common stores do, would take a quarter of all work on an image. Only rows of
+/// whole vectors, as lines that are written in both ways cost far more than that.
+bool may_stream(int count, const RowSink& sink) {
+  const bool is_planar = sink.step == 1 || sink.step == -1;
+  const std::ptrdiff_t before = sink.step < 0 ? (kPixels - 1) * sink.step : 0;
+  const auto is_aligned = [&](const float* first) {
+    return reinterpret_cast<std::uintptr_t>(first + before) % sizeof(float[kPixels]) == 0;
+  };
+  return count % kPixels == 0 && is_aligned(sink.channels[0]) &&
+         (!is_planar || (is_aligned(sink.channels[1]) && is_aligned(sink.channels[2])));
+}
+
 /// Three planes.
+template <bool kStreams>
 struct PlaneWriter {
   Scale scales[3];
 
@@ -49,13 +72,14 @@ struct PlaneWriter {
                              std::ptrdiff_t first) const {
     const ByteVector triples = spread_triples(pixels);
     for (int channel = 0; channel < 3; ++channel) {
-      hn::StoreU(scales[channel].normalized(channel_words(triples, channel)), Floats(),
-                 sink.channels[channel] + first);
+      store<kStreams>(scales[channel].normalized(channel_words(triples, channel)),
+                      sink.channels[channel] + first);
     }
   }
 };
 
 /// Triples, which stay in their order: the channel changes from lane to lane.
+template <bool kStreams>
 struct TripleWriter {
   Scale scales[3];
 
@@ -72,8 +96,8 @@ struct TripleWriter {
     const hn::Rebind<std::uint8_t, Words> bytes;
     for (std::ptrdiff_t part = 0; part < 3; ++part) {
       const WordVector words = hn::PromoteTo(Words(), hn::LoadU(bytes, pixels + part * kPixels));
-      hn::StoreU(scales[part].normalized(words), Floats(),
-                 sink.channels[0] + 3 * first + part * kPixels);
+      store<kStreams>(scales[part].normalized(words),
+                      sink.channels[0] + 3 * first + part * kPixels);
     }
   }
 };
@@ -98,14 +122,21 @@ void normalize_row_with(const Writer& write, const std::uint8_t* pixels, int cou
   }
 }
 
+template <bool kStreams>
+void normalize_row_by(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
+                      const RowSink& sink) {
+  if (sink.step == 1 || sink.step == -1) {
+    normalize_row_with(PlaneWriter<kStreams>(lanes), pixels, count, sink);
+  } else {
+    normalize_row_with(TripleWriter<kStreams>(lanes), pixels, count, sink);
+  }
+}
+
 bool normalize_row_vectorised(const std::uint8_t* pixels, int count, const NormalizeLanes& lanes,
                               const RowSink& sink) {
   if (count < kPixels) return false;
-  if (sink.step == 1 || sink.step == -1) {
-    normalize_row_with(PlaneWriter(lanes), pixels, count, sink);
-  } else {
-    normalize_row_with(TripleWriter(lanes), pixels, count, sink);
-  }
+  const auto normalize = may_stream(count, sink) ? normalize_row_by<true> : normalize_row_by<false>;
+  normalize(pixels, count, lanes, sink);
   return true;
 }
 

@@ -18,6 +18,20 @@ std::ptrdiff_t place(std::ptrdiff_t step, int width, int x) {
   return (step == 1 || step == -1 ? 1 : 3) * std::ptrdiff_t{written};
 }
 
+struct RowForm {
+  PixelLayout layout;
+  bool flipped;
+  int shift;  ///< floats
+};
+
+std::vector<RowForm> row_forms() {
+  std::vector<RowForm> forms;
+  for (const PixelLayout layout : {PixelLayout::kChannelsLast, PixelLayout::kPlanar})
+    for (const bool flipped : {false, true})
+      for (const int shift : {0, 1}) forms.push_back({layout, flipped, shift});
+  return forms;
+}
+
 // The bytes lie in a vector of just their size: a sanitizer sees reads beyond them.
 TEST_P(NormalizeRowSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
   std::mt19937 random(5);
@@ -32,25 +46,26 @@ TEST_P(NormalizeRowSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(3 * width));
       for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
       const PixelView row = {bytes.data(), {1, width}, std::ptrdiff_t{3} * width};
-      for (const PixelLayout layout : {PixelLayout::kChannelsLast, PixelLayout::kPlanar}) {
-        for (const bool flipped : {false, true}) {
-          std::vector<float> floats(bytes.size(), -9.0f);
-          table.write(row, whole(row.size), flipped, {floats.data(), layout});
-          const std::ptrdiff_t step = (layout == PixelLayout::kPlanar ? 1 : 3) * (flipped ? -1 : 1);
-          const int between = layout == PixelLayout::kPlanar ? width : 1;
-          for (int x = 0; x < width; ++x) {
-            for (int channel = 0; channel < 3; ++channel) {
-              ASSERT_EQ(floats[static_cast<std::size_t>(channel * between + place(step, width, x))],
-                        table.value(channel, bytes[static_cast<std::size_t>(3 * x + channel)]))
-                  << width << " columns, step " << step;
-            }
+      for (const RowForm& form : row_forms()) {
+        // At the start of a cache line, where rows may be written past the caches, and elsewhere.
+        alignas(64) float room[3 * 90 + 1];
+        float* const floats = room + form.shift;
+        table.write(row, whole(row.size), form.flipped, {floats, form.layout});
+        const bool is_planar = form.layout == PixelLayout::kPlanar;
+        const std::ptrdiff_t step = (is_planar ? 1 : 3) * (form.flipped ? -1 : 1);
+        const int between = is_planar ? width : 1;
+        for (int x = 0; x < width; ++x) {
+          for (int channel = 0; channel < 3; ++channel) {
+            ASSERT_EQ(floats[channel * between + place(step, width, x)],
+                      table.value(channel, bytes[static_cast<std::size_t>(3 * x + channel)]))
+                << width << " columns, step " << step << ", shift " << form.shift;
           }
-          ++rows_written;
         }
+        ++rows_written;
       }
     }
   }
-  EXPECT_EQ(rows_written, 4 * 89 * 4);
+  EXPECT_EQ(rows_written, 4 * 89 * 8);
 }
 
 // The vector code itself: not just what stands in for it.
