@@ -58,8 +58,9 @@ struct Header {
   int mcu_height() const { return kBlockSide * components[0].rows; }
   int mcu_columns() const { return (size.width + mcu_width() - 1) / mcu_width(); }
   int mcu_rows() const { return (size.height + mcu_height() - 1) / mcu_height(); }
-  bool has_narrow_chroma() const { return components[0].columns == 2; }
-  bool has_low_chroma() const { return components[0].rows == 2; }
+  bool has_chroma() const { return num_components == kMaxComponents; }
+  bool has_narrow_chroma() const { return has_chroma() && components[0].columns == 2; }
+  bool has_low_chroma() const { return has_chroma() && components[0].rows == 2; }
 };
 
 /// Reads the header of a sequential Huffman-coded file with 8-bit samples in one scan: grey, or

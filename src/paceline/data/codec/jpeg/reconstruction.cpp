@@ -47,13 +47,12 @@ bool Reconstruction::run(const Header& header, const Box& box, CoefficientSource
   target_ = target;
   prepare(header, box);
   for (int mcu_row = mcus_.top; mcu_row < mcus_.bottom(); ++mcu_row) {
-    // A damaged header of a grey image may claim low chroma, but has no planes of it.
-    if (header.num_components == kMaxComponents && header.has_low_chroma()) {
+    if (header.has_low_chroma()) {
       for (Plane& plane : planes_) plane.copy_row(plane.rows - 1, -1);
     }
     if (!source.read(mcu_row, coefficients_)) return false;
     transform_row();
-    if (header.num_components == kMaxComponents) extend_chroma(mcu_row);
+    if (header.has_chroma()) extend_chroma(mcu_row);
     write_rows(mcu_row);
   }
   return true;
@@ -117,10 +116,10 @@ void Reconstruction::write_row(int mcu_row, int y) {
   const int target_row = mcu_row * header_->mcu_height() + y - box_.top;
   std::uint8_t* rgb = target_ + std::ptrdiff_t{3} * target_row * box_.width;
   const std::uint8_t* luma = planes_[0].row(y) + left;
-  if (header_->num_components == 1) {
-    convert_gray_row(luma, box_.width, rgb);
-  } else {
+  if (header_->has_chroma()) {
     convert_ycc_row(luma, chroma_row(1, y) + left, chroma_row(2, y) + left, box_.width, rgb);
+  } else {
+    convert_gray_row(luma, box_.width, rgb);
   }
 }
 

@@ -1,5 +1,8 @@
 #include "paceline/data/codec/jpeg/reconstruction.h"
 
+#include <algorithm>
+#include <span>
+
 #include <gtest/gtest.h>
 
 namespace paceline::data::jpeg {
@@ -51,6 +54,27 @@ struct ColoredMcus final : CoefficientSource {
     return true;
   }
 };
+
+/// MCUs without any detail.
+struct BlankMcus final : CoefficientSource {
+  bool read(int, CoefficientRow& row) override {
+    row.clear();
+    return true;
+  }
+};
+
+TEST(Reconstruction, LooksForNoChromaOfGreyWhoseDamagedHeaderClaimsItIsLow) {
+  Header header = header_of({64, 64}, 2, 2);
+  header.num_components = 1;
+  EXPECT_EQ(needed_mcus(header, {16, 16, 16, 16}), (Box{1, 1, 1, 1}));
+  Reconstruction reconstruction;
+  BlankMcus source;
+  PixelBuffer buffer;
+  const auto pixels = reconstruction.decode(header, {0, 0, 64, 64}, source, buffer);
+  ASSERT_TRUE(pixels.has_value());
+  const std::span written(pixels->pixels, std::size_t{3} * 64 * 64);
+  EXPECT_EQ(std::ranges::count(written, 128), std::ssize(written));
+}
 
 TEST(Reconstruction, TakesCoefficientsFromAnySource) {
   const Header header = header_of({64, 64}, 1, 1);
