@@ -23,7 +23,7 @@ bool is_recipe(const std::string& source) {
 
 /// A path of this machine is made absolute, since recipes may be used elsewhere.
 std::string place_of(const std::string& source) {
-  if (!data::remote_scheme(source).empty()) return source;
+  if (data::is_remote(source)) return source;
   return std::filesystem::absolute(data::without_file_scheme(source)).lexically_normal().string();
 }
 

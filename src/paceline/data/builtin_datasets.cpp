@@ -36,7 +36,7 @@ fs::path place_of(const std::string& path, std::string_view dataset) {
 fs::path local_place_of(const std::string& path, std::string_view dataset,
                         const StoragePointer& storage, const std::vector<std::string>& files) {
   fs::path place = place_of(path, dataset);
-  if (remote_scheme(place.native()).empty()) return place;
+  if (!is_remote(place)) return place;
   return copy_to_this_machine(*storage, place.string(), files);
 }
 

@@ -30,7 +30,7 @@ ImageIndex open_index(const fs::path& path, const std::string& split,
                       const std::vector<std::string>& classes,
                       const std::shared_ptr<const Storage>& storage,
                       std::vector<FileFacts>& facts) {
-  if (!remote_scheme(path.native()).empty())
+  if (is_remote(path))
     return ImageIndex::list(path / split, classes, storage->num_connections(), storage, &facts);
   return load_or_make(
       index_files(path, split),

@@ -91,8 +91,7 @@ std::vector<ListedFolder> list_class(const fs::path& root, const std::string& na
                                      const Storage& storage) {
   std::vector<ListedFolder> folders;
   FileEntry entry{name, {}};
-  if (remote_scheme(root.native()).empty())
-    entry.facts.changed = time_of_change(root / name, storage);
+  if (!is_remote(root)) entry.facts.changed = time_of_change(root / name, storage);
   list_folder(root, entry, 0, storage, folders);
   std::sort(folders.begin(), folders.end(),
             [](const ListedFolder& a, const ListedFolder& b) { return a.path < b.path; });
@@ -234,8 +233,7 @@ bool ImageIndex::matches(const fs::path& root, const std::vector<std::string>& c
 ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>& classes,
                             int num_threads, const std::shared_ptr<const Storage>& storage,
                             std::vector<FileFacts>* facts) {
-  const bool is_remote = !remote_scheme(root.native()).empty();
-  Builder builder(classes, is_remote ? 0 : time_of_change(root, *storage));
+  Builder builder(classes, is_remote(root) ? 0 : time_of_change(root, *storage));
   const std::vector<std::string> present = list_classes(root, storage);
   std::vector<std::vector<ListedFolder>> listed(present.size());
   base::parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {

@@ -16,14 +16,13 @@ namespace fs = std::filesystem;
 std::vector<fs::path> index_files(const fs::path& folder, const std::string& name) {
   std::string plain_name = name;
   std::replace(plain_name.begin(), plain_name.end(), '/', '-');
-  const bool is_remote = !remote_scheme(folder.native()).empty();
   std::vector<fs::path> files;
-  if (!is_remote) files.push_back(folder / fmt::format(".paceline-{}.index", plain_name));
+  if (!is_remote(folder)) files.push_back(folder / fmt::format(".paceline-{}.index", plain_name));
   const fs::path cache = user_cache();
   if (!cache.empty()) {
     const fs::path place = folder / name;
     const std::string text =
-        is_remote ? place.string() : fs::absolute(place).lexically_normal().string();
+        is_remote(folder) ? place.string() : fs::absolute(place).lexically_normal().string();
     files.push_back(cache / fmt::format("{:016x}-{}.index", base::xxh3(text), plain_name));
   }
   return files;

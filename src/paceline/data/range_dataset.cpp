@@ -28,7 +28,7 @@ class RangeDataset::OpenFiles {
       if (files_.at(source)) return files_[source];
     }
     const std::string path = index_.source(source).string();
-    const bool is_local = remote_scheme(path).empty();
+    const bool is_local = !is_remote(path);
     std::shared_ptr<const InputFile> file =
         is_local ? storage_.open(path) : storage_.open_known(path, index_.source_facts(source));
     const std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> stor
       classes_(index_.classes()),
       storage_(std::move(storage)),
       files_(std::make_unique<OpenFiles>(index_, *storage_)) {
-  if (index_.num_sources() == 0 || remote_scheme(index_.source(0).native()).empty()) return;
+  if (index_.num_sources() == 0 || !is_remote(index_.source(0))) return;
   read_ahead_ = std::make_unique<ReadAhead>(
       [this](std::uint64_t file) {
         return file < kFirstSampleFile ? files_->open(static_cast<std::uint32_t>(file))
@@ -67,7 +67,7 @@ std::shared_ptr<const InputFile> RangeDataset::open(std::int64_t index) const {
   const ByteRange range = index_.range(index);
   if (!index_.is_folder(range.source)) return files_->open(range.source);
   const std::string path = describe(index);
-  if (remote_scheme(path).empty()) return storage_->open(path);
+  if (!is_remote(path)) return storage_->open(path);
   return storage_->open_known(path, {.size = range.size});
 }
 

@@ -209,7 +209,7 @@ bool RangeIndex::has_current_sources(const Storage& storage) const {
   std::vector<fs::path> paths;
   for (std::uint32_t i = 0; i < sources_.size(); ++i) {
     paths.push_back(source(i));
-    if (is_folder(i) && !remote_scheme(paths.back().native()).empty()) return false;
+    if (is_folder(i) && is_remote(paths.back())) return false;
   }
   const auto now = look_at(paths, storage);
   for (std::uint32_t i = 0; i < sources_.size(); ++i) {

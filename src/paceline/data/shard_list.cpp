@@ -112,7 +112,7 @@ std::vector<fs::path> remote_files_of(const fs::path& path, const Storage& stora
 }
 
 std::vector<fs::path> files_of(const fs::path& path, const Storage& storage) {
-  if (!remote_scheme(path.native()).empty()) return remote_files_of(path, storage);
+  if (is_remote(path)) return remote_files_of(path, storage);
   if (fs::is_directory(path)) return matching_files(path, "*.tar", storage);
   if (has_wildcards(path) && !fs::exists(path)) {
     return match_wildcards(path);
@@ -150,7 +150,7 @@ std::vector<fs::path> list_shards(const fs::path& root, const std::string& patte
   try {
     for (const std::string& text : expand_braces(pattern)) {
       for (const fs::path& file : files_of(path_in(root, text), *storage)) {
-        const bool is_relative = fs::path(text).is_relative() && remote_scheme(text).empty();
+        const bool is_relative = fs::path(text).is_relative() && !is_remote(text);
         shards.push_back(is_relative ? file.lexically_relative(root) : file);
       }
     }

@@ -75,6 +75,8 @@ std::string_view remote_scheme(std::string_view path) {
   return path.substr(0, end);
 }
 
+bool is_remote(const std::string& path) { return !remote_scheme(path).empty(); }
+
 bool is_file(const Storage& storage, const fs::path& path) {
   const std::optional<FileFacts> facts = storage.facts(path.string());
   return facts && !facts->is_folder;
@@ -93,7 +95,7 @@ std::string read_text(const Storage& storage, const std::string& path) {
 }
 
 fs::path path_in(const fs::path& folder, const fs::path& path) {
-  return remote_scheme(path.native()).empty() ? folder / path : path;
+  return is_remote(path) ? path : folder / path;
 }
 
 std::shared_ptr<const Storage> local_storage() { return std::make_shared<const LocalStorage>(); }

@@ -64,6 +64,9 @@ class Storage {
 /// those with "file://" before them.
 std::string_view remote_scheme(std::string_view path);
 
+/// Whether `path` is of another machine.
+bool is_remote(const std::string& path);
+
 bool is_file(const Storage& storage, const std::filesystem::path& path);
 bool is_folder(const Storage& storage, const std::filesystem::path& path);
 

@@ -67,10 +67,7 @@ bool is_zero(const Block& block) {
 }  // namespace
 
 TarReader::TarReader(const InputFile& file, std::uint64_t offset, std::uint64_t size)
-    : file_(file),
-      is_remote_(!remote_scheme(file.path()).empty()),
-      position_(offset),
-      end_(offset + size) {
+    : file_(file), is_remote_(is_remote(file.path())), position_(offset), end_(offset + size) {
   static_assert(sizeof(Header) == kBlockBytes);
   PACELINE_CHECK(size <= file.size() && offset <= file.size() - size, "bytes {} + {} are not in {}",
                  offset, size, file.path());

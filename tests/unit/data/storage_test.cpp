@@ -20,6 +20,8 @@ TEST(Storage, TellsRemotePathsFromThoseOfThisMachine) {
   EXPECT_EQ(remote_scheme("/data/x"), "");
   EXPECT_EQ(remote_scheme("file:///data/x"), "");
   EXPECT_EQ(remote_scheme("data:x"), "");
+  EXPECT_TRUE(is_remote("hf:owner/name"));
+  EXPECT_FALSE(is_remote("file:///data/x"));
   EXPECT_EQ(without_file_scheme("file:///data/x"), "/data/x");
   EXPECT_EQ(without_file_scheme("s3://data/x"), "s3://data/x");
 }

@@ -282,8 +282,7 @@ RangeIndex make_val_index(const ValSources& from, const std::string& key,
     const fs::path original = file == from.labels_here
                                   ? labels_path
                                   : labels_path / file.lexically_relative(from.labels_here);
-    const bool is_below_root =
-        from.labels.is_relative() && remote_scheme(from.labels.native()).empty();
+    const bool is_below_root = from.labels.is_relative() && !is_remote(from.labels);
     builder.add_source(is_below_root ? original.lexically_relative(from.root) : original);
   }
   if (from.train && from.train->kind == ImagePlace::Kind::kTar) {
@@ -314,7 +313,7 @@ RangeIndex make_val_index(const ValSources& from, const std::string& key,
 
 /// The labels' file or folder, copied to this machine if it is on another.
 fs::path labels_on_this_machine(const fs::path& place, const Storage& storage) {
-  if (remote_scheme(place.native()).empty()) return place;
+  if (!is_remote(place)) return place;
   std::vector<std::string> names;
   for (const char* folder : {"", "data"}) {
     for (const char* name : {"ILSVRC2012_validation_ground_truth.txt", "meta.mat"})

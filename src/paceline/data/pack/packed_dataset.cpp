@@ -20,8 +20,6 @@ void check_label(const ShardReader& shard, std::int64_t index, std::size_t num_c
 /// Shards beyond these are opened for each read.
 constexpr std::int64_t kMaxOpenShards = 256;
 
-bool is_remote(const std::filesystem::path& path) { return !remote_scheme(path.native()).empty(); }
-
 ShardReader open_remote_shard(const std::filesystem::path& path, const Storage& storage) {
   const std::shared_ptr<const InputFile> file = storage.open(path.string());
   try {

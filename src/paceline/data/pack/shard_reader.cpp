@@ -112,7 +112,7 @@ void ShardReader::read(std::int64_t index, StoredSample& sample) const {
     LocalFile(path_).read(record.offset, sample.bytes);
   }
   if (accept(index, sample)) return;
-  if (!remote_scheme(path_).empty()) {  // damaged on its way?
+  if (is_remote(path_)) {  // damaged on its way?
     file_->read_once(record.offset, sample.bytes);
     if (accept(index, sample)) return;
   }

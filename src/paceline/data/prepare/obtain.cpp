@@ -130,7 +130,7 @@ class Obtaining {
 
  private:
   fs::path place_of(const LocatedFile& file) const {
-    return file.is_here() ? fs::path(file.path) : options_.folder / file.file->name;
+    return is_remote(file.path) ? options_.folder / file.file->name : fs::path(file.path);
   }
 
   bool is_ready() const {
@@ -149,7 +149,7 @@ class Obtaining {
         if (reports_.progress)
           reports_.progress("MB of " + file.file->name, megabytes(done), megabytes(total));
       };
-      if (!file.is_here()) {
+      if (is_remote(file.path)) {
         fetch(storage_, file.path, file.file->md5, place_of(file), options_.fetch, files_,
               progress);
       } else if (!file.file->md5.empty()) {
@@ -204,7 +204,7 @@ std::vector<LocatedFile> locate_files(const KnownSet& set, const std::string& fr
   }
   const std::string missing = missing_of(set, located);
   if (missing.empty()) return located;
-  if (located.empty() || remote_scheme(from).empty()) return {};
+  if (located.empty() || !is_remote(from)) return {};
   throw base::DataError(fmt::format("{}: {} is not there", from, missing));
 }
 

@@ -27,8 +27,6 @@ struct LocatedFile {
   std::string path;  ///< in the storage
   std::uint64_t size_bytes = 0;
   std::int64_t changed = 0;  ///< FileFacts::changed
-
-  bool is_here() const { return remote_scheme(path).empty(); }
 };
 
 /// Finds the files of a set in `from`, a folder or a file of any storage, or by their URLs if it is

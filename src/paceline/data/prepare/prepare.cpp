@@ -100,7 +100,7 @@ class Preparation {
     const double growth = set_.is_pixels ? 1.0 : growth_of(options_.pack.mode);
     double needed = growth * static_cast<double>(set_.image_bytes);
     for (const LocatedFile& file : located)
-      if (!file.is_here()) needed += static_cast<double>(file.size_bytes);
+      if (is_remote(file.path)) needed += static_cast<double>(file.size_bytes);
     if (!set_.folder_in_archive.empty() && !located.empty())
       needed += static_cast<double>(set_.image_bytes);
     const fs::path& folder = options_.pack.folder;
