@@ -81,14 +81,10 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
     throw base::DataError(
         fmt::format("{}: its files need a place on this machine; set XDG_CACHE_HOME", path));
   fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
-  std::vector<fs::path> wanted(names.begin(), names.end());
-  wanted.emplace_back();  // the path itself, as a file
-  std::vector<std::optional<FileFacts>> facts(wanted.size());
-  base::parallel_for(std::ssize(wanted), storage.num_connections(), [&](std::int64_t i) {
-    const auto which = static_cast<std::size_t>(i);
-    facts[which] = storage.facts(
-        (wanted[which].empty() ? fs::path(path) : path_in(path, wanted[which])).string());
-  });
+  std::vector<fs::path> wanted;
+  for (const std::string& name : names) wanted.push_back(path_in(path, name));
+  wanted.emplace_back(path);  // may be a file itself
+  std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, wanted);
   const auto is_file = [](const std::optional<FileFacts>& known) {
     return known && !known->is_folder;
   };
@@ -102,12 +98,12 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
     throw base::DataError(fmt::format("{}: there is nothing there that is looked for: {}", path,
                                       fmt::join(names, ", ")));
   for (std::size_t i = 0; i < facts.size(); ++i) {
-    const fs::path copy = folder / wanted[i];
+    const fs::path copy = folder / names[i];
     std::error_code error;
     if (!is_file(facts[i])) {
       fs::remove(copy, error);  // of an original that is gone
     } else if (!is_current(copy, *facts[i])) {
-      copy_file(storage, path_in(path, wanted[i]), *facts[i], copy);
+      copy_file(storage, wanted[i], *facts[i], copy);
     }
   }
   return folder;

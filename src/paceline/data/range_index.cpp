@@ -3,7 +3,6 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
-#include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
 
 #include <algorithm>
@@ -67,21 +66,6 @@ std::span<const T> take_span(std::string_view bytes, std::size_t& offset, std::u
   const auto* const first = reinterpret_cast<const T*>(bytes.data() + offset);
   offset += count * sizeof(T);
   return {first, static_cast<std::size_t>(count)};
-}
-
-/// Of remote files many at once, which takes the time of one.
-std::vector<std::optional<FileFacts>> look_at(const std::vector<fs::path>& paths,
-                                              const Storage& storage) {
-  std::vector<std::optional<FileFacts>> facts(paths.size());
-  const bool is_remote = std::any_of(paths.begin(), paths.end(), [](const fs::path& path) {
-    return !remote_scheme(path.native()).empty();
-  });
-  base::parallel_for(static_cast<std::int64_t>(paths.size()),
-                     is_remote ? storage.num_connections() : 1, [&](std::int64_t i) {
-                       const auto which = static_cast<std::size_t>(i);
-                       facts[which] = storage.facts(paths[which].string());
-                     });
-  return facts;
 }
 
 }  // namespace
@@ -211,7 +195,7 @@ bool RangeIndex::has_current_sources(const Storage& storage) const {
     paths.push_back(source(i));
     if (is_folder(i) && is_remote(paths.back())) return false;
   }
-  const auto now = look_at(paths, storage);
+  const auto now = facts_of_all(storage, paths);
   for (std::uint32_t i = 0; i < sources_.size(); ++i) {
     if (now[i] != source_facts(i)) return false;
   }
@@ -280,7 +264,7 @@ void RangeIndexBuilder::add_sources(const std::vector<fs::path>& paths) {
   std::vector<fs::path> places;
   places.reserve(paths.size());
   for (const fs::path& path : paths) places.push_back(path_in(content_->root, path));
-  const auto facts = look_at(places, *content_->storage);
+  const auto facts = facts_of_all(*content_->storage, places);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!facts[i])
       throw base::DataError(fmt::format("{}: no such file or folder", places[i].string()));

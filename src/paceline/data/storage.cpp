@@ -1,6 +1,7 @@
 #include "paceline/data/storage.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -85,6 +86,18 @@ bool is_file(const Storage& storage, const fs::path& path) {
 bool is_folder(const Storage& storage, const fs::path& path) {
   const std::optional<FileFacts> facts = storage.facts(path.string());
   return facts && facts->is_folder;
+}
+
+std::vector<std::optional<FileFacts>> facts_of_all(const Storage& storage,
+                                                   const std::vector<fs::path>& paths) {
+  std::vector<std::optional<FileFacts>> facts(paths.size());
+  const bool has_remote = std::ranges::any_of(paths, is_remote);
+  base::parallel_for(std::ssize(paths), has_remote ? storage.num_connections() : 1,
+                     [&](std::int64_t i) {
+                       const auto which = static_cast<std::size_t>(i);
+                       facts[which] = storage.facts(paths[which].string());
+                     });
+  return facts;
 }
 
 std::string read_text(const Storage& storage, const std::string& path) {

@@ -1,14 +1,17 @@
 #include "paceline/data/storage.h"
 
 #include "paceline/base/error.h"
+#include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::data {
 namespace {
 
+using paceline::test::FakeStorage;
 using paceline::test::TempFolder;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -53,6 +56,20 @@ TEST(Storage, KnowsTheFilesOfThisMachine) {
   EXPECT_EQ(storage->open(root + "/b.txt")->size(), 7u);
   EXPECT_THAT([&] { storage->list(root + "/c"); },
               ThrowsMessage<base::DataError>(HasSubstr("/c: cannot list: No such file")));
+}
+
+TEST(Storage, LooksAtManyFilesInTheirOrder) {
+  const auto storage = std::make_shared<FakeStorage>();
+  std::vector<std::filesystem::path> paths = {"s3://b/absent"};
+  for (std::size_t i = 0; i < 100; ++i) {
+    paths.emplace_back(fmt::format("s3://b/{}", i));
+    storage->files[paths.back()] = std::string(i, 'x');
+  }
+  const auto facts = facts_of_all(*storage, paths);
+  ASSERT_EQ(facts.size(), 101u);
+  EXPECT_EQ(facts[0], std::nullopt);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(facts[i + 1]->size, i);
+  EXPECT_EQ(storage->num_facts, 101);
 }
 
 }  // namespace
