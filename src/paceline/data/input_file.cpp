@@ -1,6 +1,7 @@
 #include "paceline/data/input_file.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,6 +18,15 @@ void PartlyReadFile::read(std::uint64_t offset, std::span<std::uint8_t> target) 
   const std::uint64_t end = offset + target.size();
   if (offset < offset_ || end > offset_ + bytes_.size()) return file_.read(offset, target);
   std::ranges::copy(bytes_.subspan(offset - offset_, target.size()), target.begin());
+}
+
+void read_in_pieces(const InputFile& file, std::uint64_t offset, std::span<std::uint8_t> target,
+                    std::uint64_t piece_bytes, int num_at_once) {
+  const std::uint64_t num_pieces = (target.size() + piece_bytes - 1) / piece_bytes;
+  base::parallel_for(static_cast<std::int64_t>(num_pieces), num_at_once, [&](std::int64_t piece) {
+    const std::uint64_t at = static_cast<std::uint64_t>(piece) * piece_bytes;
+    file.read_once(offset + at, target.subspan(at, std::min(piece_bytes, target.size() - at)));
+  });
 }
 
 LocalFile::Opened LocalFile::open(const std::filesystem::path& path) {

@@ -59,6 +59,11 @@ class PartlyReadFile final : public InputFile {
   std::span<const std::uint8_t> bytes_;
 };
 
+/// Fills `target` from byte `offset` on with read_once() of `piece_bytes` each, of which up to
+/// `num_at_once` are under way: a connection alone is slow.
+void read_in_pieces(const InputFile& file, std::uint64_t offset, std::span<std::uint8_t> target,
+                    std::uint64_t piece_bytes, int num_at_once);
+
 /// A file of this machine. Movable.
 class LocalFile final : public InputFile {
  public:

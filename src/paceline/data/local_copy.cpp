@@ -3,7 +3,6 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
-#include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
 
 #include <algorithm>
@@ -41,17 +40,12 @@ bool is_current(const fs::path& copy, const FileFacts& facts) {
 void write_content(const Storage& storage, const std::string& path, const FileFacts& facts,
                    base::OutputFile& output) {
   const auto file = storage.open_known(path, facts);
-  const auto num_at_once = static_cast<std::uint64_t>(std::clamp(storage.num_connections(), 1, 16));
+  const int num_at_once = std::clamp(storage.num_connections(), 1, 16);
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t begin = 0; begin < facts.size; begin += bytes.size()) {
-    bytes.resize(std::min(facts.size - begin, num_at_once * kPieceBytes));
-    const auto num_pieces = (bytes.size() + kPieceBytes - 1) / kPieceBytes;
-    base::parallel_for(static_cast<std::int64_t>(num_pieces), static_cast<int>(num_at_once),
-                       [&](std::int64_t i) {
-                         const std::size_t at = static_cast<std::size_t>(i) * kPieceBytes;
-                         const std::size_t size = std::min(bytes.size() - at, kPieceBytes);
-                         file->read_once(begin + at, std::span(bytes).subspan(at, size));
-                       });
+    bytes.resize(
+        std::min(facts.size - begin, static_cast<std::uint64_t>(num_at_once) * kPieceBytes));
+    read_in_pieces(*file, begin, bytes, kPieceBytes, num_at_once);
     output.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   output.close();

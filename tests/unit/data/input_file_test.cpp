@@ -29,6 +29,17 @@ TEST(LocalFile, ReadsAtAnyPlace) {
   EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "012");
 }
 
+TEST(ReadInPieces, FillsTheTarget) {
+  const TempFolder folder;
+  const LocalFile file(folder.write("a", "0123456789"));
+  for (const std::uint64_t piece_bytes : {1, 3, 4, 8, 20}) {
+    std::string text(8, ' ');
+    read_in_pieces(file, 1, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()},
+                   piece_bytes, 3);
+    EXPECT_EQ(text, "12345678") << piece_bytes;
+  }
+}
+
 TEST(LocalFile, NamesTheFileAndThePlace) {
   const TempFolder folder;
   const LocalFile file(folder.write("short", "0123456789"));

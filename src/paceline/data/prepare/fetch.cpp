@@ -1,7 +1,6 @@
 #include "paceline/data/prepare/fetch.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/parallel_for.h"
 #include "paceline/data/prepare/md5.h"
 
 #include <algorithm>
@@ -64,7 +63,7 @@ class Fetch {
     if (progress_) progress_(here, source_->size());  // the time begins
     while (here < source_->size()) {
       coming.resize(std::min(stretch_bytes(), source_->size() - here));
-      read(here, coming);
+      read_in_pieces(*source_, here, coming, options_.read_bytes, options_.connections);
       if (writing.valid()) writing.get();
       coming.swap(written);
       here += written.size();
@@ -81,16 +80,6 @@ class Fetch {
 
   std::uint64_t stretch_bytes() const {
     return options_.read_bytes * static_cast<std::uint64_t>(options_.connections);
-  }
-
-  void read(std::uint64_t begin, std::span<std::uint8_t> target) const {
-    const std::uint64_t pieces = (target.size() + options_.read_bytes - 1) / options_.read_bytes;
-    base::parallel_for(
-        static_cast<std::int64_t>(pieces), options_.connections, [&](std::int64_t piece) {
-          const std::uint64_t at = static_cast<std::uint64_t>(piece) * options_.read_bytes;
-          const auto part = target.subspan(at, std::min(options_.read_bytes, target.size() - at));
-          source_->read(begin + at, part);
-        });
   }
 
   const FetchOptions& options_;
