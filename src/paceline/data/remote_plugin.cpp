@@ -1,29 +1,18 @@
 #include "paceline/data/remote_plugin.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/plugin_path.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
 namespace paceline::data {
-namespace {
-
-std::filesystem::path plugin_path() {
-  if (const char* path = std::getenv("PACELINE_REMOTE_PLUGIN"); path != nullptr && *path != '\0') {
-    return path;
-  }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "lib" / "libpaceline_remote.so";
-}
-
-}  // namespace
 
 const RemotePlugin& load_remote_plugin() {
-  const std::filesystem::path path = plugin_path();
+  const std::filesystem::path path =
+      base::plugin_path("PACELINE_REMOTE_PLUGIN", "libpaceline_remote.so");
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     throw base::ConfigError(fmt::format(

@@ -1,8 +1,8 @@
 #include "paceline/tensor/cuda_plugin.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/plugin_path.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <dlfcn.h>
@@ -10,15 +10,6 @@
 
 namespace paceline::tensor {
 namespace {
-
-std::filesystem::path plugin_path() {
-  if (const char* path = std::getenv("PACELINE_CUDA_PLUGIN"); path != nullptr && *path != '\0') {
-    return path;
-  }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "lib" / "libpaceline_cuda.so";
-}
 
 /// Without the driver libtorch_cuda would load, cost a second and a gigabyte, and find nothing.
 bool has_driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr; }
@@ -29,7 +20,8 @@ CudaPlugin load_cuda_plugin() {
   if (!has_driver()) {
     return {nullptr, "this machine has no NVIDIA driver (libcuda.so.1 cannot be loaded)"};
   }
-  const std::filesystem::path path = plugin_path();
+  const std::filesystem::path path =
+      base::plugin_path("PACELINE_CUDA_PLUGIN", "libpaceline_cuda.so");
   if (std::error_code error; !std::filesystem::exists(path, error)) {
     return {nullptr,
             fmt::format("{} does not exist; build it with the cuda preset", path.string())};
