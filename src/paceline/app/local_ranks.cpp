@@ -38,13 +38,14 @@ std::vector<metrics::LocalRank> ranks_beside_first(comm::Communicator& communica
 std::shared_ptr<const data::WorkSlots> common_slots(comm::Communicator& communicator,
                                                     int num_threads) {
   const auto own = data::WorkSlots::create(num_threads);
-  const auto texts = communicator.all_gather_text(
-      fmt::format("{} {} {}", process_space(), own->path(), num_threads));
+  const std::string own_space = process_space();
+  const auto texts =
+      communicator.all_gather_text(fmt::format("{} {} {}", own_space, own->path(), num_threads));
   std::string path;
   int count = 0;
   for (const std::string& text : texts) {
     const auto parts = base::split(text, ' ');
-    if (parts[0] != process_space()) continue;
+    if (parts[0] != own_space) continue;
     if (path.empty()) path = parts[1];
     count += std::stoi(parts[2]);
   }
