@@ -38,7 +38,7 @@ class OpenParquetFiles {
     const std::string path = index_.source(source).string();
     OpenParquetFile opened{storage_->open_known(path, index_.source_facts(source)), nullptr};
     opened.images = load_remote_plugin().open_parquet(opened.file, image_);
-    const bool is_local = remote_scheme(path).empty();
+    const bool is_local = !is_remote(path);
     const std::lock_guard lock(mutex_);
     if (is_local && num_local_ == kMaxLocal) return opened;
     if (is_local && files_[source].file == nullptr) ++num_local_;

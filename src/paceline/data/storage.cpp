@@ -88,6 +88,14 @@ bool is_folder(const Storage& storage, const fs::path& path) {
   return facts && facts->is_folder;
 }
 
+FileFacts file_facts(const Storage& storage, const std::string& path) {
+  const std::optional<FileFacts> known = storage.facts(path);
+  if (!known || known->is_folder)
+    throw base::DataError(fmt::format("{}: {}", without_secrets(path),
+                                      known ? "is a folder" : "there is no such file"));
+  return *known;
+}
+
 std::vector<std::optional<FileFacts>> facts_of_all(const Storage& storage,
                                                    const std::vector<fs::path>& paths) {
   std::vector<std::optional<FileFacts>> facts(paths.size());

@@ -70,6 +70,9 @@ bool is_remote(const std::string& path);
 bool is_file(const Storage& storage, const std::filesystem::path& path);
 bool is_folder(const Storage& storage, const std::filesystem::path& path);
 
+/// The facts of a file. Throws DataError if there is none, or it is a folder.
+FileFacts file_facts(const Storage& storage, const std::string& path);
+
 /// The facts of each path. Of remote ones it asks for many at once, which takes the time of one.
 std::vector<std::optional<FileFacts>> facts_of_all(const Storage& storage,
                                                    const std::vector<std::filesystem::path>& paths);

@@ -108,11 +108,7 @@ class ArrowStorage final : public Storage {
   }
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override {
-    const std::optional<FileFacts> known = facts(path);
-    if (!known || known->is_folder)
-      throw base::DataError(
-          fmt::format("{}: {}", path, known ? "is a folder" : "there is no such file"));
-    return open_known(path, *known);
+    return open_known(path, file_facts(*this, path));
   }
 
   std::unique_ptr<const InputFile> open_known(const std::string& path,

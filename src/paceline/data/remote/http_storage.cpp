@@ -138,10 +138,7 @@ class HttpStorage final : public Storage {
   explicit HttpStorage(double timeout_s) : client_(std::make_shared<HttpClient>(timeout_s)) {}
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override {
-    const auto known = facts(path);
-    if (!known)
-      throw base::DataError(fmt::format("{}: there is no such file", without_secrets(path)));
-    return open_known(path, *known);
+    return open_known(path, file_facts(*this, path));
   }
 
   std::unique_ptr<const InputFile> open_known(const std::string& path,

@@ -107,9 +107,7 @@ class HubStorage final : public Storage {
       : access_(std::move(access)), client_(std::make_shared<const HttpClient>(timeout_s)) {}
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override {
-    const auto known = facts(path);
-    if (!known) throw base::DataError(fmt::format("{}: there is no such file", path));
-    return open_known(path, *known);
+    return open_known(path, file_facts(*this, path));
   }
 
   std::unique_ptr<const InputFile> open_known(const std::string& path,

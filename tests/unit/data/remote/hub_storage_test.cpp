@@ -128,6 +128,8 @@ TEST(HubStorage, ListsAndReadsOneCommit) {
               ThrowsMessage<base::DataError>(HasSubstr("no such folder")));
   EXPECT_THAT([&] { storage->open("hf:some/photos/data x/c.parquet"); },
               ThrowsMessage<base::DataError>(HasSubstr("no such file")));
+  EXPECT_THAT([&] { storage->open("hf:some/photos/data x/more"); },
+              ThrowsMessage<base::DataError>(HasSubstr("is a folder")));
   EXPECT_EQ(asked_commit, 1);
   EXPECT_FALSE(has_token_gone);
 }
