@@ -1,13 +1,13 @@
 #include "paceline/data/parquet_dataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/open_sources.h"
 #include "paceline/data/parquet_index.h"
 #include "paceline/data/parquet_page_cache.h"
 #include "paceline/data/range_index.h"
 #include "paceline/data/read_ahead.h"
 #include "paceline/data/remote_plugin.h"
 
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -16,43 +16,7 @@ namespace {
 
 struct OpenParquetFile {
   std::shared_ptr<const InputFile> file;
-  std::shared_ptr<const ParquetImages> images;
-};
-
-/// The files, opened when they are first read. A process may often have no more than 1,024 of its
-/// machine open.
-class OpenParquetFiles {
- public:
-  OpenParquetFiles(const RangeIndex& index, std::string image,
-                   std::shared_ptr<const Storage> storage)
-      : index_(index),
-        image_(std::move(image)),
-        storage_(std::move(storage)),
-        files_(static_cast<std::size_t>(index.num_sources())) {}
-
-  OpenParquetFile at(std::uint32_t source) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (files_.at(source).file != nullptr) return files_[source];
-    }
-    const std::string path = index_.source(source).string();
-    OpenParquetFile opened{storage_->open_known(path, index_.source_facts(source)), nullptr};
-    opened.images = load_remote_plugin().open_parquet(opened.file, image_);
-    const bool is_local = !is_remote(path);
-    const std::lock_guard lock(mutex_);
-    if (is_local && num_local_ == kMaxLocal) return opened;
-    if (is_local && files_[source].file == nullptr) ++num_local_;
-    return files_[source] = opened;
-  }
-
- private:
-  static constexpr int kMaxLocal = 400;
-  const RangeIndex& index_;
-  std::string image_;
-  std::shared_ptr<const Storage> storage_;
-  std::mutex mutex_;
-  std::vector<OpenParquetFile> files_;
-  int num_local_ = 0;
+  std::unique_ptr<const ParquetImages> images;
 };
 
 /// Where a sample lies: its page, and its row there.
@@ -71,11 +35,12 @@ class ParquetDataset final : public Dataset {
   ParquetDataset(const ParquetSource& source, const std::shared_ptr<const Storage>& storage)
       : index_(open_parquet_index(source, storage)),
         classes_(index_.classes()),
-        files_(index_, source.columns.image, storage),
+        files_(index_, [this, storage, image = source.columns.image](
+                           std::uint32_t number) { return open(*storage, number, image); }),
         cache_(source.cached_bytes) {
-    if (remote_scheme(index_.source(0).native()).empty()) return;
+    if (!is_remote(index_.source(0))) return;
     read_ahead_ = std::make_unique<ReadAhead>(
-        [this](std::uint64_t file) { return files_.at(static_cast<std::uint32_t>(file)).file; },
+        [this](std::uint64_t file) { return files_.at(static_cast<std::uint32_t>(file))->file; },
         ReadAheadOptions{.connections = storage->num_connections()});
   }
 
@@ -93,7 +58,7 @@ class ParquetDataset final : public Dataset {
     sample.label = index_.label(index);
     ParquetPageCache::Found found = cache_.find(place.page);
     if (read_ahead_ != nullptr && read_ahead_->take(index, sample.bytes))
-      return files_.at(place.page.first).images->unpack(*found.places, place.row, sample.bytes);
+      return files_.at(place.page.first)->images->unpack(*found.places, place.row, sample.bytes);
     if (found.page == nullptr && found.places == nullptr) {
       found.page = cache_.get(place.page, [&] { return decode_page(place); });
     } else if (std::vector<std::uint8_t> unused; read_ahead_ != nullptr) {
@@ -119,7 +84,7 @@ class ParquetDataset final : public Dataset {
       const auto [source, offset] = place.page;
       if (found.places != nullptr) {
         const ParquetStretch stretch =
-            files_.at(source).images->stretch_of(*found.places, place.row);
+            files_.at(source)->images->stretch_of(*found.places, place.row);
         parts.push_back({index, source, stretch.offset, stretch.size});
       } else if (!found.is_decoded && !read_ahead_->is_expected(place.page_key()) &&
                  pages.insert(place.page_key()).second) {
@@ -140,6 +105,15 @@ class ParquetDataset final : public Dataset {
   }
 
  private:
+  std::shared_ptr<const OpenParquetFile> open(const Storage& storage, std::uint32_t source,
+                                              const std::string& image) const {
+    std::shared_ptr<const InputFile> file =
+        storage.open_known(index_.source(source).string(), index_.source_facts(source));
+    auto images = load_remote_plugin().open_parquet(file, image);
+    return std::make_shared<const OpenParquetFile>(
+        OpenParquetFile{std::move(file), std::move(images)});
+  }
+
   PlaceInPage place_of(std::int64_t index) const {
     const ByteRange range = index_.range(index);
     const std::int64_t first = first_from(range.source, range.offset);
@@ -149,21 +123,21 @@ class ParquetDataset final : public Dataset {
 
   void read_alone(const PlaceInPage& place, const ParquetPlaces& places,
                   std::vector<std::uint8_t>& bytes) const {
-    const OpenParquetFile opened = files_.at(place.page.first);
-    const ParquetStretch stretch = opened.images->stretch_of(places, place.row);
+    const auto opened = files_.at(place.page.first);
+    const ParquetStretch stretch = opened->images->stretch_of(places, place.row);
     bytes.resize(stretch.size);
-    opened.file->read(stretch.offset, bytes);
-    opened.images->unpack(places, place.row, bytes);
+    opened->file->read(stretch.offset, bytes);
+    opened->images->unpack(places, place.row, bytes);
   }
 
   DecodedParquetPage decode_page(const PlaceInPage& place) const {
     const auto [source, offset] = place.page;
-    const OpenParquetFile opened = files_.at(source);
+    const auto opened = files_.at(source);
     std::vector<std::uint8_t> fetched;
     if (read_ahead_ == nullptr || !read_ahead_->take(place.page_key(), fetched))
-      return opened.images->decode(*opened.file, offset, place.size);
-    const PartlyReadFile file(*opened.file, offset, fetched);
-    return opened.images->decode(file, offset, place.size);
+      return opened->images->decode(*opened->file, offset, place.size);
+    const PartlyReadFile file(*opened->file, offset, fetched);
+    return opened->images->decode(file, offset, place.size);
   }
 
   /// The first sample that lies in a page of `source` at `offset` or behind.
@@ -181,7 +155,7 @@ class ParquetDataset final : public Dataset {
 
   RangeIndex index_;
   std::vector<std::string> classes_;
-  mutable OpenParquetFiles files_;
+  mutable OpenSources<OpenParquetFile> files_;
   mutable ParquetPageCache cache_;
   std::unique_ptr<ReadAhead> read_ahead_;  ///< if the files are remote
 };

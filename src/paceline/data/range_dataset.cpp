@@ -2,7 +2,6 @@
 
 #include "paceline/data/input_file.h"
 
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,46 +14,17 @@ constexpr std::uint64_t kFirstSampleFile = std::uint64_t{1} << 32;
 
 }  // namespace
 
-/// Keeps the first files open and reads the others by opening them each time: a process may often
-/// have no more than 1,024 files of its machine open.
-class RangeDataset::OpenFiles {
- public:
-  OpenFiles(const RangeIndex& index, const Storage& storage)
-      : index_(index), storage_(storage), files_(static_cast<std::size_t>(index.num_sources())) {}
-
-  std::shared_ptr<const InputFile> open(std::uint32_t source) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (files_.at(source)) return files_[source];
-    }
-    const std::string path = index_.source(source).string();
-    const bool is_local = !is_remote(path);
-    std::shared_ptr<const InputFile> file =
-        is_local ? storage_.open(path) : storage_.open_known(path, index_.source_facts(source));
-    const std::lock_guard lock(mutex_);
-    if (is_local && num_local_ == kMaxLocal) return file;
-    if (is_local && !files_[source]) ++num_local_;
-    return files_[source] = file;
-  }
-
- private:
-  static constexpr int kMaxLocal = 256;
-  const RangeIndex& index_;
-  const Storage& storage_;
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<const InputFile>> files_;
-  int num_local_ = 0;
-};
-
 RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> storage)
     : index_(std::move(index)),
       classes_(index_.classes()),
       storage_(std::move(storage)),
-      files_(std::make_unique<OpenFiles>(index_, *storage_)) {
+      files_(index_, [this](std::uint32_t source) {
+        return storage_->open_known(index_.source(source).string(), index_.source_facts(source));
+      }) {
   if (index_.num_sources() == 0 || !is_remote(index_.source(0))) return;
   read_ahead_ = std::make_unique<ReadAhead>(
       [this](std::uint64_t file) {
-        return file < kFirstSampleFile ? files_->open(static_cast<std::uint32_t>(file))
+        return file < kFirstSampleFile ? files_.at(static_cast<std::uint32_t>(file))
                                        : open(static_cast<std::int64_t>(file - kFirstSampleFile));
       },
       ReadAheadOptions{.connections = storage_->num_connections()});
@@ -65,7 +35,7 @@ RangeDataset::~RangeDataset() = default;
 /// The file that sample `index` is in, or is.
 std::shared_ptr<const InputFile> RangeDataset::open(std::int64_t index) const {
   const ByteRange range = index_.range(index);
-  if (!index_.is_folder(range.source)) return files_->open(range.source);
+  if (!index_.is_folder(range.source)) return files_.at(range.source);
   const std::string path = describe(index);
   if (!is_remote(path)) return storage_->open(path);
   return storage_->open_known(path, {.size = range.size});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/dataset.h"
+#include "paceline/data/open_sources.h"
 #include "paceline/data/range_index.h"
 #include "paceline/data/read_ahead.h"
 #include "paceline/data/storage.h"
@@ -36,13 +37,12 @@ class RangeDataset final : public Dataset {
   std::string fingerprint() const override { return index_.fingerprint(); }
 
  private:
-  class OpenFiles;
   std::shared_ptr<const InputFile> open(std::int64_t index) const;
 
   RangeIndex index_;
   std::vector<std::string> classes_;
   std::shared_ptr<const Storage> storage_;
-  std::unique_ptr<OpenFiles> files_;
+  mutable OpenSources<InputFile> files_;
   std::unique_ptr<ReadAhead> read_ahead_;  ///< if the sources are remote
 };
 
