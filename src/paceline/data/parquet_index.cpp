@@ -7,6 +7,7 @@
 #include "paceline/data/shard_list.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <fnmatch.h>
@@ -23,16 +24,30 @@ struct SplitFiles {
   std::vector<fs::path> class_files;
 };
 
+/// Folders, each looked at once however many files of it are asked for.
+class Folders {
+ public:
+  explicit Folders(const Storage& storage) : storage_(storage) {}
+
+  /// What lies in a folder; nothing if it is none.
+  const std::vector<FileEntry>& entries(const fs::path& folder) {
+    const auto [found, is_new] = entries_.try_emplace(folder);
+    if (is_new && is_folder(storage_, folder)) found->second = storage_.list(folder.string());
+    return found->second;
+  }
+
+ private:
+  const Storage& storage_;
+  std::map<fs::path, std::vector<FileEntry>> entries_;
+};
+
 /// Files that are there or, of parts with wildcards, those that match; sorted.
-std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
-                                  const Storage& storage) {
+std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern, Folders& folders) {
   std::vector<fs::path> found = {""};
   for (const fs::path& part : pattern) {
     std::vector<fs::path> longer;
     for (const fs::path& path : found) {
-      const auto facts = storage.facts((root / path).string());
-      if (!facts || !facts->is_folder) continue;
-      for (const FileEntry& entry : storage.list((root / path).string()))
+      for (const FileEntry& entry : folders.entries(path.empty() ? root : root / path))
         if (::fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
           longer.push_back(path / entry.name);
     }
@@ -42,16 +57,17 @@ std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
 }
 
 std::vector<fs::path> list_files(const fs::path& root, const std::string& pattern,
-                                 const Storage& storage) {
+                                 Folders& folders) {
   std::vector<fs::path> files;
   for (const std::string& text : expand_braces(pattern))
-    for (fs::path& file : match_files(root, text, storage)) files.push_back(std::move(file));
+    for (fs::path& file : match_files(root, text, folders)) files.push_back(std::move(file));
   return files;
 }
 
 SplitFiles list_split(const ParquetSource& source, const Storage& storage) {
-  SplitFiles split{list_files(source.folder, source.files, storage),
-                   list_files(source.folder, source.class_files, storage)};
+  Folders folders(storage);
+  SplitFiles split{list_files(source.folder, source.files, folders),
+                   list_files(source.folder, source.class_files, folders)};
   if (split.files.empty()) {
     throw base::DataError(
         fmt::format("{}: no files are named so; set data.train_files and data.val_files",

@@ -73,9 +73,8 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
     const auto found = files.find(path);
     if (found != files.end())
       return data::FileFacts{.size = found->second.size(), .changed = changed};
-    const std::string prefix = inside_of(path);
-    const auto inside = files.lower_bound(prefix);
-    if (inside == files.end() || !inside->first.starts_with(prefix)) return std::nullopt;
+    const auto inside = files.lower_bound(path + "/");
+    if (inside == files.end() || !inside->first.starts_with(path + "/")) return std::nullopt;
     return data::FileFacts{.is_folder = true};
   }
 
@@ -84,7 +83,7 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
     ++self->num_lists;
     self->answer();
     std::vector<data::FileEntry> entries;
-    const std::string prefix = inside_of(folder);
+    const std::string prefix = folder + "/";
     for (auto file = files.lower_bound(prefix);
          file != files.end() && file->first.starts_with(prefix); ++file) {
       const std::string rest = file->first.substr(prefix.size());
@@ -103,10 +102,6 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   int num_connections() const override { return connections; }
 
  private:
-  static std::string inside_of(const std::string& folder) {
-    return folder.ends_with('/') ? folder : folder + "/";
-  }
-
   /// Counts a read that is under way.
   struct AtOnce {
     explicit AtOnce(FakeStorage& counted) : storage(counted) {

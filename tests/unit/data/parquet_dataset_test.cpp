@@ -259,9 +259,11 @@ TEST(ParquetDataset, FetchesAheadWhatItIsToldOf) {
     fs::copy_file(golden_parquet("snappy.parquet"), folder.path() / fmt::format("{}.parquet", i));
   const auto far = test::copy_of(folder.path(), "s3://bucket");
   const auto storage = retry_transient_errors(far, {}, std::make_shared<RetryCounts>());
-  const ParquetSource source{
-      "s3://bucket", "*.parquet", "*.parquet", {"image", "label"}, {}, "parquet-train", 0};
+  const std::string files = "{0..5}.parquet";
+  const ParquetSource source{"s3://bucket",   files, files, {"image", "label"}, {},
+                             "parquet-train", 0};
   const auto dataset = open_parquet(source, storage);
+  EXPECT_EQ(far->num_lists, 1);
   std::vector<std::int64_t> all(static_cast<std::size_t>(dataset->size()));
   std::iota(all.begin(), all.end(), 0);
   StoredSample sample;
