@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import shutil
 import tarfile
 import time
 import unittest
@@ -9,6 +11,7 @@ import unittest
 from faulty_server import FaultyServer
 from paceline_process import RunTest, environment, paceline
 
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 ALL_FAULTS = ["throttle", "reset", "truncate", "fail"]
 
 
@@ -75,6 +78,20 @@ class RemoteData(RunTest):
         self.assertEqual(told, expected)
         result = self.run_data("info", f"{self.server.url}/bucket/tars", code=3)
         self.assertIn("--format", result.err)
+
+    def test_parquet_is_read_in_place(self):
+        parquet = self.bucket / "parquet"
+        parquet.mkdir()
+        for number in range(2):
+            shutil.copy(GOLDEN / "data/parquet/photos.parquet", parquet / f"train-{number:05d}.parquet")
+        named = ["--format", "parquet", "data.train_files='train-{00000..00001}.parquet'"]
+        expected, _ = self.info(parquet, *named)
+        self.server.every, self.server.faults = 3, ALL_FAULTS
+        for place in ("s3://bucket/parquet", f"{self.server.url}/bucket/parquet"):
+            told, said = self.info(place, *named)
+            self.assertEqual(told, expected)
+            self.assertIn("were tried again, 0 given up", said)
+            self.assertIn("16 samples", self.run_data("verify", place, *named).out)
 
     def test_retries_are_bounded(self):
         self.server.every, self.server.faults = 1, ["throttle"]

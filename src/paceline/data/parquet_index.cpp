@@ -7,7 +7,6 @@
 #include "paceline/data/shard_list.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fnmatch.h>
@@ -24,30 +23,16 @@ struct SplitFiles {
   std::vector<fs::path> class_files;
 };
 
-/// Folders, each looked at once however many files of it are asked for.
-class Folders {
- public:
-  explicit Folders(const Storage& storage) : storage_(storage) {}
-
-  /// What lies in a folder; nothing if it is none.
-  const std::vector<FileEntry>& entries(const fs::path& folder) {
-    const auto [found, is_new] = entries_.try_emplace(folder);
-    if (is_new && is_folder(storage_, folder)) found->second = storage_.list(folder.string());
-    return found->second;
-  }
-
- private:
-  const Storage& storage_;
-  std::map<fs::path, std::vector<FileEntry>> entries_;
-};
-
-/// Files that are there or, of parts with wildcards, those that match; sorted.
-std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern, Folders& folders) {
+/// The files that match, relative to `root`; sorted.
+std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
+                                  const Storage& storage) {
   std::vector<fs::path> found = {""};
   for (const fs::path& part : pattern) {
     std::vector<fs::path> longer;
     for (const fs::path& path : found) {
-      for (const FileEntry& entry : folders.entries(path.empty() ? root : root / path))
+      const fs::path folder = path.empty() ? root : root / path;
+      if (!is_folder(storage, folder)) continue;
+      for (const FileEntry& entry : storage.list(folder.string()))
         if (::fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0)
           longer.push_back(path / entry.name);
     }
@@ -56,18 +41,39 @@ std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
   return found;
 }
 
+/// The files themselves if they are there, nothing if none of them is. Throws DataError if only
+/// some are.
+std::vector<fs::path> existing_files(const fs::path& root, const std::vector<fs::path>& files,
+                                     const Storage& storage) {
+  std::vector<fs::path> places;
+  for (const fs::path& file : files) places.push_back(root / file);
+  const std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, places);
+  const auto is_there = [](const std::optional<FileFacts>& one) { return one.has_value(); };
+  const auto missing = std::ranges::find_if_not(facts, is_there);
+  if (missing == facts.end()) return files;
+  if (std::ranges::none_of(facts, is_there)) return {};
+  throw base::DataError(
+      fmt::format("{}: there is no such file, but others are there that are named with it",
+                  places[static_cast<std::size_t>(missing - facts.begin())].string()));
+}
+
+/// Files named by braces alone are asked for, as HTTP servers list no folders.
 std::vector<fs::path> list_files(const fs::path& root, const std::string& pattern,
-                                 Folders& folders) {
+                                 const Storage& storage) {
+  const std::vector<std::string> texts = expand_braces(pattern);
+  if (!has_wildcards(pattern)) return existing_files(root, {texts.begin(), texts.end()}, storage);
   std::vector<fs::path> files;
-  for (const std::string& text : expand_braces(pattern))
-    for (fs::path& file : match_files(root, text, folders)) files.push_back(std::move(file));
+  for (const std::string& text : texts)
+    for (fs::path& file : match_files(root, text, storage)) files.push_back(std::move(file));
   return files;
 }
 
 SplitFiles list_split(const ParquetSource& source, const Storage& storage) {
-  Folders folders(storage);
-  SplitFiles split{list_files(source.folder, source.files, folders),
-                   list_files(source.folder, source.class_files, folders)};
+  SplitFiles split;
+  split.files = list_files(source.folder, source.files, storage);
+  split.class_files = source.class_files == source.files
+                          ? split.files
+                          : list_files(source.folder, source.class_files, storage);
   if (split.files.empty()) {
     throw base::DataError(
         fmt::format("{}: no files are named so; set data.train_files and data.val_files",

@@ -85,10 +85,6 @@ std::vector<fs::path> matching_files(const fs::path& folder, const std::string& 
   return files;
 }
 
-bool has_wildcards(const fs::path& path) {
-  return path.native().find_first_of("*?[") != std::string::npos;
-}
-
 std::vector<fs::path> match_wildcards(const fs::path& pattern) {
   glob_t found{};
   std::vector<fs::path> files;
@@ -122,6 +118,10 @@ std::vector<fs::path> files_of(const fs::path& path, const Storage& storage) {
 }
 
 }  // namespace
+
+bool has_wildcards(const fs::path& path) {
+  return path.native().find_first_of("*?[") != std::string::npos;
+}
 
 std::vector<std::string> expand_braces(std::string_view text) {
   const std::size_t open = text.find('{');

@@ -15,6 +15,9 @@ namespace paceline::data {
 /// Throws DataError for a brace that is not closed, or more than a million texts.
 std::vector<std::string> expand_braces(std::string_view text);
 
+/// Whether one of * ? [ is in it.
+bool has_wildcards(const std::filesystem::path& path);
+
 /// The files that `pattern` names, in its order: by braces, wildcards (* ? [...]; sorted) and, for
 /// a folder, all *.tar in it (sorted). They are relative to `root`, as the pattern is, or absolute.
 /// In remote places only the last part of a path may have wildcards. Throws DataError if one is not
