@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -47,7 +46,8 @@ class Retrier {
       throw base::DataError(fmt::format(
           "{}: given up after {} {}; the last one: {}; see whether the other side works and is in "
           "reach, or raise data.remote.retries ({}) or data.remote.timeout",
-          without_secrets(path), num_tries, num_tries == 1 ? "try" : "tries", error.what(), options_.retries));
+          without_secrets(path), num_tries, num_tries == 1 ? "try" : "tries", error.what(),
+          options_.retries));
     }
     const std::int64_t count = counts_->retries.fetch_add(1, std::memory_order_relaxed);
     const double pause = pause_before(path, num_tries, error.wait_s, count);
@@ -109,7 +109,7 @@ class RetryingFile final : public InputFile {
     std::vector<std::uint8_t> bytes(end - begin);
     read(begin, bytes);
     for (const FilePart& part : parts)
-      std::memcpy(part.target.data(), bytes.data() + (part.offset - begin), part.target.size());
+      std::copy_n(bytes.data() + (part.offset - begin), part.target.size(), part.target.begin());
   }
 
  private:

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -125,7 +124,8 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
       const std::string& content = storage_->files.at(path());
       if (offset + target.size() > content.size())
         throw base::DataError(path() + ": ends before that");
-      std::memcpy(target.data(), content.data() + offset, target.size());
+      std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(offset), target.size(),
+                  target.begin());
       if (!storage_->disturb) return;
       const std::lock_guard lock(storage_->mutex_);
       storage_->disturb(path(), offset, target);
