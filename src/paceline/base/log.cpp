@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/text.h"
 
 #include <algorithm>
 #include <mutex>
@@ -77,10 +78,11 @@ void configure_log(const LogOptions& options) {
   state.file = std::move(file);
 }
 
-void log_line(LogLevel level, std::string_view text) {
+void log_line(LogLevel level, std::string_view raw_text) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
   if (level < state.options.lowest) return;
+  const std::string text = with_bare_urls(raw_text);
   const std::string plain = fmt::format("{}{}{}", state.options.prefix, label_of(level), text);
   if (state.file != nullptr) send(*state.file, plain);
   if (!state.redirections.empty()) {

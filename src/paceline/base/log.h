@@ -14,7 +14,8 @@ namespace paceline::base {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 /// Lines for people, one at a time, on standard error: "warning: text", and in colour only if
-/// asked. The one process-wide object of paceline, since there is one standard error; thread-safe.
+/// asked. Of URLs they show neither passwords nor queries (with_bare_urls()). The one process-wide
+/// object of paceline, since there is one standard error; thread-safe.
 struct LogOptions {
   LogLevel lowest = LogLevel::kInfo;
   std::string prefix = {};          ///< before each line, such as "[rank 1] "

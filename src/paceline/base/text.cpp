@@ -48,6 +48,26 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+std::string with_bare_urls(std::string_view text) {
+  std::string result;
+  while (true) {
+    const std::size_t scheme = text.find("://");
+    const std::size_t begin =
+        std::min(scheme == std::string_view::npos ? scheme : scheme + 3, text.size());
+    result += text.substr(0, begin);
+    text.remove_prefix(begin);
+    if (text.empty()) return result;
+    if (!result.ends_with("http://") && !result.ends_with("https://")) continue;
+    std::string_view url = text.substr(0, text.find_first_of(" \t\r\n\"'`<>"));
+    while (!url.empty() && std::string_view(".,:;)").find(url.back()) != std::string_view::npos)
+      url.remove_suffix(1);  // of the sentence that it stands in
+    text.remove_prefix(url.size());
+    const std::size_t user = url.substr(0, url.find_first_of("/?#")).rfind('@');
+    if (user != std::string_view::npos) url.remove_prefix(user + 1);
+    result += url.substr(0, url.find_first_of("?#"));
+  }
+}
+
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   // Three rows of the Damerau-Levenshtein table (restricted: a swapped pair is not edited again).
   std::vector<std::size_t> before(right.size() + 1);

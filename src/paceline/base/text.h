@@ -20,6 +20,10 @@ std::string_view trim(std::string_view text);
 /// ASCII only.
 std::string to_lower(std::string_view text);
 
+/// The text with the http and https URLs in it bare: without user, password, query and fragment,
+/// which may be secrets.
+std::string with_bare_urls(std::string_view text);
+
 /// Insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
 std::size_t edit_distance(std::string_view left, std::string_view right);
 

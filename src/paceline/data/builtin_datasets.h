@@ -172,7 +172,7 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name."),
       field(&Config::train_files, "train_files",
             "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
-            "or both; quote them in YAML.",
+            "or both; quote them in YAML. Files named by braces alone must all be there.",
             NotEmpty{}),
       field(&Config::val_files, "val_files", "The validation files, named in the same way.",
             NotEmpty{}),

@@ -34,13 +34,14 @@ class OpenSources {
     std::shared_ptr<const Opened> opened = open_(source);
     const bool is_local = !is_remote(index_.source(source).string());
     const std::lock_guard lock(mutex_);
+    if (opened_[source] != nullptr) return opened_[source];  // another thread was faster
     if (is_local && num_local_ == kMaxLocal) return opened;
-    if (is_local && opened_[source] == nullptr) ++num_local_;
+    if (is_local) ++num_local_;
     return opened_[source] = std::move(opened);
   }
 
  private:
-  static constexpr int kMaxLocal = 256;
+  static constexpr int kMaxLocal = 400;
   const RangeIndex& index_;
   const Open open_;
   std::mutex mutex_;

@@ -8,7 +8,7 @@
 #include "paceline/data/read_ahead.h"
 #include "paceline/data/remote_plugin.h"
 
-#include <set>
+#include <optional>
 #include <utility>
 
 namespace paceline::data {
@@ -56,14 +56,12 @@ class ParquetDataset final : public Dataset {
     sample.width = 0;
     sample.height = 0;
     sample.label = index_.label(index);
-    ParquetPageCache::Found found = cache_.find(place.page);
     if (read_ahead_ != nullptr && read_ahead_->take(index, sample.bytes))
-      return files_.at(place.page.first)->images->unpack(*found.places, place.row, sample.bytes);
-    if (found.page == nullptr && found.places == nullptr) {
+      return unpack(place, sample.bytes);
+    ParquetPageCache::Found found = cache_.find(place.page);
+    if (found.page == nullptr && found.places == nullptr)
       found.page = cache_.get(place.page, [&] { return decode_page(place); });
-    } else if (std::vector<std::uint8_t> unused; read_ahead_ != nullptr) {
-      read_ahead_->take(place.page_key(), unused);  // another thread was faster than the hint
-    }
+    if (read_ahead_ != nullptr) read_ahead_->drop(place.page_key());  // another thread was faster
     if (found.page == nullptr) return read_alone(place, *found.places, sample.bytes);
     const auto& values = found.page->values;
     if (place.row >= values.size() || values[place.row].data() == nullptr)
@@ -73,24 +71,12 @@ class ParquetDataset final : public Dataset {
 
   bool reads_ahead() const override { return read_ahead_ != nullptr; }
 
-  /// Images whose places are known are fetched alone, of all others the pages.
+  /// Images whose places are known are fetched alone, of others the pages.
   void will_read(std::span<const std::int64_t> indices) const override {
     if (read_ahead_ == nullptr) return;
     std::vector<ReadAheadPart> parts;
-    std::set<std::int64_t> pages;
-    for (const std::int64_t index : indices) {
-      const PlaceInPage place = place_of(index);
-      const ParquetPageCache::Found found = cache_.find(place.page);
-      const auto [source, offset] = place.page;
-      if (found.places != nullptr) {
-        const ParquetStretch stretch =
-            files_.at(source)->images->stretch_of(*found.places, place.row);
-        parts.push_back({index, source, stretch.offset, stretch.size});
-      } else if (!found.is_decoded && !read_ahead_->is_expected(place.page_key()) &&
-                 pages.insert(place.page_key()).second) {
-        parts.push_back({place.page_key(), source, offset, place.size});
-      }
-    }
+    for (const std::int64_t index : indices)
+      if (const auto part = part_to_fetch(index)) parts.push_back(*part);
     read_ahead_->expect(parts);
   }
 
@@ -119,6 +105,26 @@ class ParquetDataset final : public Dataset {
     const std::int64_t first = first_from(range.source, range.offset);
     return {
         {range.source, range.offset}, range.size, first, static_cast<std::size_t>(index - first)};
+  }
+
+  /// Nothing if the page is in memory, or get() will say what is wrong.
+  std::optional<ReadAheadPart> part_to_fetch(std::int64_t index) const try {
+    const PlaceInPage place = place_of(index);
+    const auto [source, offset] = place.page;
+    const ParquetPageCache::Found found = cache_.find(place.page);
+    if (found.is_coming) return std::nullopt;
+    if (found.places == nullptr)
+      return ReadAheadPart{place.page_key(), source, offset, place.size, true};
+    const ParquetStretch stretch = files_.at(source)->images->stretch_of(*found.places, place.row);
+    return ReadAheadPart{index, source, stretch.offset, stretch.size};
+  } catch (const base::DataError&) {
+    return std::nullopt;
+  }
+
+  /// Of bytes that were fetched alone, as their places are known.
+  void unpack(const PlaceInPage& place, std::vector<std::uint8_t>& bytes) const {
+    const auto places = cache_.find(place.page).places;
+    files_.at(place.page.first)->images->unpack(*places, place.row, bytes);
   }
 
   void read_alone(const PlaceInPage& place, const ParquetPlaces& places,

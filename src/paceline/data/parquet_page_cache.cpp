@@ -34,7 +34,7 @@ ParquetPageCache::Found ParquetPageCache::find(const Key& key) {
   Found found;
   if (const auto entry = touch(key)) {
     found.page = entry->page;
-    found.is_decoded = true;
+    found.is_coming = true;
   }
   if (const auto places = places_.find(key); places != places_.end()) found.places = places->second;
   return found;

@@ -26,9 +26,9 @@ class ParquetPageCache {
   explicit ParquetPageCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   struct Found {
-    Page page;                ///< if it is in memory
-    Places places;            ///< else how its values are read alone, if that is known
-    bool is_decoded = false;  ///< or will be in a moment
+    Page page;               ///< if it is in memory
+    Places places;           ///< how its values are read alone, if that is known
+    bool is_coming = false;  ///< another thread decodes it, or it is in memory
   };
   Found find(const Key& key);
 

@@ -53,7 +53,7 @@ void ReadAhead::expect(std::span<const ReadAheadPart> parts) {
   for (const ReadAheadPart& part : parts) {
     std::shared_ptr<Slot>& slot = expected_[part.key];
     if (slot) {
-      ++slot->num_takers;
+      if (!part.is_shared) ++slot->num_takers;
       continue;
     }
     slot = std::make_shared<Slot>();
@@ -94,11 +94,6 @@ bool ReadAhead::is_neighbour(const Read& read, const ReadAheadPart& part) const 
          std::max(read.end, part.offset + part.size) - first.offset <= options_.max_read;
 }
 
-bool ReadAhead::is_expected(std::int64_t key) const {
-  const std::lock_guard lock(mutex_);
-  return expected_.contains(key);
-}
-
 bool ReadAhead::take(std::int64_t key, std::vector<std::uint8_t>& bytes) {
   std::unique_lock lock(mutex_);
   const auto found = expected_.find(key);
@@ -136,16 +131,28 @@ void ReadAhead::hurry(const Slot& slot) {
   work_available_.notify_one();
 }
 
+void ReadAhead::drop(std::int64_t key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = expected_.find(key);
+  if (found == expected_.end()) return;
+  abandon(*found->second);
+  expected_.erase(found);
+  if (may_start()) work_available_.notify_one();
+}
+
+/// Its bytes count no more, from now on or when they are there.
+void ReadAhead::abandon(Slot& slot) {
+  slot.is_forgotten = true;
+  if (slot.is_done) num_bytes_ -= slot.part.size;
+}
+
 void ReadAhead::forget() {
   const std::lock_guard lock(mutex_);
   std::erase_if(queue_, [](const std::shared_ptr<Read>& read) {
     return std::none_of(read->slots.begin(), read->slots.end(),
                         [](const auto& slot) { return slot->num_waiting > 0; });
   });
-  for (auto& [key, slot] : expected_) {
-    slot->is_forgotten = true;
-    if (slot->is_done) num_bytes_ -= slot->part.size;
-  }
+  for (auto& [key, slot] : expected_) abandon(*slot);
   expected_.clear();
   if (may_start()) work_available_.notify_one();
 }

@@ -23,6 +23,7 @@ struct ReadAheadPart {
   std::uint64_t file = 0;  ///< a number of the caller's
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  bool is_shared = false;  ///< taken once, however often it is expected until then
 };
 
 struct ReadAheadOptions {
@@ -45,15 +46,16 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   /// Starts to fetch these, after all that were expected before. Each is kept until it is taken;
-  /// one that is expected n times is fetched once and may be taken n times.
+  /// one that is expected n times is fetched once and may be taken n times, if it is not shared.
   void expect(std::span<const ReadAheadPart> parts);
-
-  bool is_expected(std::int64_t key) const;
 
   /// Swaps the bytes of an expected part into `bytes`, waiting for them if need be; a part that is
   /// waited for is fetched next, whatever memory is left. False if none is expected under this key.
   /// Throws what fetching it threw.
   bool take(std::int64_t key, std::vector<std::uint8_t>& bytes);
+
+  /// Expects this part no more; does not wait.
+  void drop(std::int64_t key);
 
   /// Expects nothing any more; drops what was fetched.
   void forget();
@@ -67,6 +69,7 @@ class ReadAhead {
   void run_thread();
   bool may_start() const;
   void hurry(const Slot& slot);
+  void abandon(Slot& slot);
   bool is_neighbour(const Read& read, const ReadAheadPart& part) const;
   Reads join_neighbours(Slots slots) const;
   void fetch(Read& read);
@@ -75,7 +78,7 @@ class ReadAhead {
   const Open open_;
   const ReadAheadOptions options_;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable work_available_;
   std::condition_variable read_done_;
   std::deque<std::shared_ptr<Read>> queue_;

@@ -46,8 +46,7 @@ class Retrier {
       throw base::DataError(fmt::format(
           "{}: given up after {} {}; the last one: {}; see whether the other side works and is in "
           "reach, or raise data.remote.retries ({}) or data.remote.timeout",
-          without_secrets(path), num_tries, num_tries == 1 ? "try" : "tries", error.what(),
-          options_.retries));
+          path, num_tries, num_tries == 1 ? "try" : "tries", error.what(), options_.retries));
     }
     const std::int64_t count = counts_->retries.fetch_add(1, std::memory_order_relaxed);
     const double pause = pause_before(path, num_tries, error.wait_s, count);

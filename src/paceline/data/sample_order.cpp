@@ -33,7 +33,7 @@ void SampleOrder::shift(std::uint32_t round, const Cells<kLanes>& from, std::uin
     counter = base::Philox(seed_, base::DrawPurpose::kSampleOrder, epoch_, from[i]).counter(round);
     for (std::size_t word = 0; word < 4; ++word) draws.word[word][i] = counter.words[word];
   }
-  base::generate(draws, counter.key0, counter.key1);
+  base::generate(draws, counter.key0, counter.key1);  // the key is the seed's, so all lanes'
   for (std::size_t i = 0; i < kLanes; ++i) {
     to[i] += ((std::uint64_t{draws.word[0][i]} << 32) | draws.word[1][i]) % bound;
     if (to[i] >= bound) to[i] -= bound;
@@ -56,11 +56,12 @@ void SampleOrder::permute(Cells<kLanes>& cells) const {
 }
 
 template <std::size_t kLanes>
-void SampleOrder::fill_lanes(std::int64_t first, std::int64_t* samples) const {
+void SampleOrder::fill_lanes(std::int64_t first, std::span<std::int64_t> samples) const {
   Cells<kLanes> cells;
-  std::iota(cells.begin(), cells.end(), static_cast<std::uint64_t>(first));
+  cells.fill(static_cast<std::uint64_t>(first));  // of lanes beyond the samples
+  std::iota(cells.begin(), cells.begin() + std::ssize(samples), static_cast<std::uint64_t>(first));
   permute(cells);
-  for (std::size_t i = 0; i < kLanes; ++i) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
     Cells<1> walker = {cells[i]};
     while (walker[0] >= size_) permute(walker);
     samples[i] = static_cast<std::int64_t>(walker[0]);
@@ -77,10 +78,13 @@ void SampleOrder::fill(std::int64_t first, std::span<std::int64_t> samples) cons
   constexpr std::size_t kLanes = 16;
   PACELINE_CHECK(first >= 0 && static_cast<std::uint64_t>(first) + samples.size() <= size_,
                  "{} places from {} on of an order of {}", samples.size(), first, size_);
-  std::size_t i = 0;
-  for (; i + kLanes <= samples.size(); i += kLanes)
-    fill_lanes<kLanes>(first + static_cast<std::int64_t>(i), &samples[i]);
-  for (; i < samples.size(); ++i) fill_lanes<1>(first + static_cast<std::int64_t>(i), &samples[i]);
+  if (samples.size() == 1) return fill_lanes<1>(first, samples);
+  while (!samples.empty()) {
+    const std::size_t count = std::min(kLanes, samples.size());
+    fill_lanes<kLanes>(first, samples.first(count));
+    first += static_cast<std::int64_t>(count);
+    samples = samples.subspan(count);
+  }
 }
 
 std::int64_t SampleOrder::replacement(std::int64_t position, int attempt) const {

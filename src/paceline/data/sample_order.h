@@ -34,7 +34,7 @@ class SampleOrder {
   using Cells = std::array<std::uint64_t, kLanes>;
 
   template <std::size_t kLanes>
-  void fill_lanes(std::int64_t first, std::int64_t* samples) const;
+  void fill_lanes(std::int64_t first, std::span<std::int64_t> samples) const;
   template <std::size_t kLanes>
   void permute(Cells<kLanes>& cells) const;
   template <std::size_t kLanes>

@@ -46,7 +46,8 @@ void SampleReader::will_read(const SamplePlace& first, std::int64_t count) const
 }
 
 void SampleReader::expect(std::span<const std::int64_t> later, ReaderScratch& scratch) const {
-  scratch.transform.next = later.empty() ? Prefetch() : Prefetch(dataset_.memory_of(later.front()));
+  scratch.transform.next_sample =
+      later.empty() ? Prefetch() : Prefetch(dataset_.memory_of(later.front()));
 }
 
 std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
@@ -54,9 +55,9 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
                                             ReaderScratch& scratch, const ImageSink& sink) const {
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
-  scratch.transform.next.advance();
+  scratch.transform.next_sample.advance();
   dataset_.get(index, scratch.sample);
-  scratch.transform.next.advance();
+  scratch.transform.next_sample.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
   std::optional<EraseStep> erased;
@@ -65,7 +66,7 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   } else {
     pipeline.run(scratch.sample, key, scratch.transform, std::get<PixelSink>(sink));
   }
-  scratch.transform.next.advance();
+  scratch.transform.next_sample.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
   scratch.times += {.read_s = read - start,
                     .decode_s = decode_s,

@@ -58,17 +58,6 @@ std::string without_file_scheme(std::string_view path) {
   return std::string(path);
 }
 
-std::string without_secrets(std::string_view path) {
-  if (remote_scheme(path).empty()) return std::string(path);
-  path = path.substr(0, path.find('?'));
-  const std::size_t host = path.find("://");
-  if (host == std::string_view::npos) return std::string(path);
-  const std::size_t begin = host + 3;
-  const std::size_t at = path.substr(0, path.find('/', begin)).rfind('@');
-  if (at == std::string_view::npos) return std::string(path);
-  return std::string(path.substr(0, begin)).append(path.substr(at + 1));
-}
-
 std::string_view remote_scheme(std::string_view path) {
   if (path.starts_with("hf:")) return path.substr(0, 2);
   const std::size_t end = path.find("://");
@@ -91,8 +80,8 @@ bool is_folder(const Storage& storage, const fs::path& path) {
 FileFacts file_facts(const Storage& storage, const std::string& path) {
   const std::optional<FileFacts> known = storage.facts(path);
   if (!known || known->is_folder)
-    throw base::DataError(fmt::format("{}: {}", without_secrets(path),
-                                      known ? "is a folder" : "there is no such file"));
+    throw base::DataError(
+        fmt::format("{}: {}", path, known ? "is a folder" : "there is no such file"));
   return *known;
 }
 

@@ -84,10 +84,6 @@ std::string read_text(const Storage& storage, const std::string& path);
 std::filesystem::path path_in(const std::filesystem::path& folder,
                               const std::filesystem::path& path);
 
-/// A remote path as messages may show it: without the password and the query of a URL, which may
-/// sign it.
-std::string without_secrets(std::string_view path);
-
 /// The path without "file://" before it.
 std::string without_file_scheme(std::string_view path);
 

@@ -27,6 +27,9 @@ class Subset final : public Dataset {
   void get(std::int64_t index, StoredSample& sample) const override {
     whole_->get(at(index), sample);
   }
+  std::span<const std::uint8_t> memory_of(std::int64_t index) const override {
+    return whole_->memory_of(at(index));
+  }
   bool reads_ahead() const override { return whole_->reads_ahead(); }
   void will_read(std::span<const std::int64_t> indices) const override {
     std::vector<std::int64_t> of_whole;

@@ -24,9 +24,9 @@ TEST_F(LogTest, WritesPlainLinesToStandardError) {
   log_info("{} is no format");
   log_debug("not shown");
   log_warning("low");
-  log_error("bad {}", "x");
+  log_error("bad {}", "https://me:pass@host/x?key");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "step 1 of 2\n{} is no format\nwarning: low\nerror: bad x\n");
+            "step 1 of 2\n{} is no format\nwarning: low\nerror: bad https://host/x\n");
 }
 
 TEST_F(LogTest, PrefixColorAndLevelAreOptions) {

@@ -10,6 +10,16 @@ namespace {
 
 using ::testing::ElementsAre;
 
+TEST(Text, ShowsUrlsBare) {
+  EXPECT_EQ(with_bare_urls("https://me:pass@host:1/a@b?sig=1#t: HTTP 403"),
+            "https://host:1/a@b: HTTP 403");
+  EXPECT_EQ(with_bare_urls("'http://h?x' and https://u@h/, or s3://b/what?.jpg"),
+            "'http://h' and https://h/, or s3://b/what?.jpg");
+  for (const char* plain :
+       {"", "no URL?", "http://", "://", "https://host/x.", "https://a/b https://c"})
+    EXPECT_EQ(with_bare_urls(plain), plain);
+}
+
 TEST(Text, SplitsAndJoins) {
   EXPECT_THAT(split("a.b.c", '.'), ElementsAre("a", "b", "c"));
   EXPECT_THAT(split("", '.'), ElementsAre(""));

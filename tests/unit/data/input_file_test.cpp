@@ -54,5 +54,24 @@ TEST(LocalFile, NamesTheFileAndThePlace) {
               ThrowsMessage<base::DataError>(HasSubstr("not a regular file")));
 }
 
+TEST(PartlyReadFile, ReadsOnlyWhatIsNotThere) {
+  const TempFolder folder;
+  const LocalFile file(folder.write("a", "0123456789"));
+  const std::string known = "DEF";
+  const PartlyReadFile partly(file, 3,
+                              {reinterpret_cast<const std::uint8_t*>(known.data()), known.size()});
+  EXPECT_EQ(partly.size(), 10u);
+  const auto text = [&](std::uint64_t offset, std::size_t size) {
+    std::string result(size, ' ');
+    partly.read(offset, {reinterpret_cast<std::uint8_t*>(result.data()), size});
+    return result;
+  };
+  EXPECT_EQ(text(3, 3), "DEF");
+  EXPECT_EQ(text(4, 1), "E");
+  EXPECT_EQ(text(2, 2), "23");
+  EXPECT_EQ(text(5, 2), "56");
+  EXPECT_EQ(text(8, 2), "89");
+}
+
 }  // namespace
 }  // namespace paceline::data

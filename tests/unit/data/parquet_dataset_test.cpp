@@ -279,16 +279,36 @@ TEST(ParquetDataset, FetchesAheadWhatItIsToldOf) {
   EXPECT_EQ(far->num_reads, kFiles);
   EXPECT_GT(far->most_at_once, 1);
 
-  const auto anew = open_parquet(source, storage);
-  anew->will_read(all);
+  // Of what is forgotten, nothing was kept.
+  dataset->will_read(std::vector<std::int64_t>{0});
+  dataset->will_read_no_more();
+  while (far->num_at_once > 0) std::this_thread::yield();
   far->num_reads = 0;
-  anew->will_read(all);  // a second hint fetches no page again
-  for (const std::int64_t i : all) anew->get(i, sample);
-  anew->will_read_no_more();
-  far->latency = {};
-  const int num_reads = far->num_reads;
-  anew->get(0, sample);
-  EXPECT_EQ(far->num_reads, num_reads + 1);  // forgotten: nothing of it was kept
+  dataset->get(0, sample);
+  EXPECT_EQ(far->num_reads, 1);
+}
+
+TEST(ParquetDataset, FetchesAPageOnceThatIsWantedOften) {
+  const test::CacheHome cache;
+  const ParquetFolder folder({"zstd.parquet"});
+  const auto far = test::copy_of(folder.path(), "s3://bucket");
+  ParquetSource source = folder.source("zstd.parquet");
+  source.folder = "s3://bucket";
+  const auto dataset = open_parquet(source, far);
+  StoredSample sample;
+  const auto pass = [&] {
+    far->num_reads = 0;
+    for (std::int64_t i = 0; i < dataset->size(); ++i) {
+      const std::vector<std::int64_t> rest = {i, dataset->size() - 1};
+      dataset->will_read(rest);
+      dataset->get(i, sample);
+    }
+    return far->num_reads.load();
+  };
+  const int num_first = pass();
+  EXPECT_GT(num_first, 1);
+  EXPECT_LT(num_first, 10);  // of ten rows; with the footer
+  EXPECT_EQ(pass(), 0);      // all pages are in memory
 }
 
 TEST(ParquetDataset, IsReadFromManyThreads) {
@@ -303,6 +323,28 @@ TEST(ParquetDataset, IsReadFromManyThreads) {
       for (std::size_t i = 0; i < 100; ++i) {
         const std::size_t which = (i * 5 + thread) % rows.size();
         EXPECT_EQ(row_of(*dataset, static_cast<std::int64_t>(which)), rows[which]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ParquetDataset, IsReadFromManyThreadsOnOtherMachines) {
+  const test::CacheHome cache;
+  const auto rows = read_listing(golden_parquet("listing.tsv")).at("fragments.parquet");
+  const ParquetFolder folder({"fragments.parquet"});
+  ParquetSource source = folder.source("fragments.parquet");
+  source.folder = "s3://bucket";
+  source.cached_bytes = 0;
+  const auto dataset = open_parquet(source, test::copy_of(folder.path(), "s3://bucket"));
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::size_t i = 0; i < 100; ++i) {
+        const std::size_t which = (i * 5 + thread) % rows.size();
+        const auto index = static_cast<std::int64_t>(which);
+        dataset->will_read(std::vector<std::int64_t>{index});
+        EXPECT_EQ(row_of(*dataset, index), rows[which]);
       }
     });
   }

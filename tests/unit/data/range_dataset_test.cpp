@@ -57,7 +57,7 @@ TEST(RangeDataset, ReadsRangesOfFilesAndFilesOfFolders) {
 // More sources than are kept open, from several threads.
 TEST(RangeDataset, ReadsFromManyFilesAtOnce) {
   const TempFolder folder;
-  constexpr int kFiles = 300;
+  constexpr int kFiles = 450;
   RangeIndexBuilder builder(folder.path(), "");
   for (int i = 0; i < kFiles; ++i) {
     const std::string name = fmt::format("{}.tar", i);

@@ -77,6 +77,31 @@ TEST_F(ReadAheadTest, FetchesOnceWhatIsExpectedTwice) {
   EXPECT_EQ(storage_->num_reads, 1);
 }
 
+TEST_F(ReadAheadTest, GivesOnceWhatIsShared) {
+  const auto ahead = make(kApart);
+  ReadAheadPart shared = part(7);
+  shared.is_shared = true;
+  ahead->expect(std::vector{shared, shared});
+  ahead->expect(std::vector{shared});
+  EXPECT_TRUE(take(*ahead, 7));
+  EXPECT_FALSE(take(*ahead, 7));
+}
+
+TEST_F(ReadAheadTest, DropsAPartAndItsMemory) {
+  const auto ahead = make({.connections = 4, .max_bytes = kPartBytes, .max_read = 1});
+  for (const bool waits : {false, true}) {
+    const int before = storage_->num_reads;
+    ahead->expect(parts({2}));
+    while (waits && storage_->num_reads == before) std::this_thread::yield();
+    ahead->drop(2);
+    ahead->drop(2);
+    EXPECT_FALSE(take(*ahead, 2));
+  }
+  ahead->expect(parts({4}));
+  while (storage_->num_reads < 3) std::this_thread::yield();  // without being asked for
+  EXPECT_TRUE(take(*ahead, 4));
+}
+
 TEST_F(ReadAheadTest, KeepsSoManyReadsUnderWay) {
   storage_->latency = std::chrono::milliseconds(20);
   const auto ahead = make(kApart);

@@ -66,6 +66,9 @@ TEST(SampleOrder, KeepsItsNumbersForEver) {
   // Reproducibility of old runs: these numbers must never change.
   EXPECT_THAT(order_of(42, 7, 10), ::testing::ElementsAre(4, 5, 7, 3, 9, 2, 0, 8, 1, 6));
   EXPECT_EQ(SampleOrder(42, 7, 1'281'167).at(123'456), 1'184'324);
+  std::vector<std::int64_t> many(20);
+  SampleOrder(42, 7, 1'281'167).fill(123'440, many);
+  EXPECT_EQ(many[16], 1'184'324);
 }
 
 /// Over many epochs every sample should reach every place equally often.

@@ -29,13 +29,6 @@ TEST(Storage, TellsRemotePathsFromThoseOfThisMachine) {
   EXPECT_EQ(without_file_scheme("s3://data/x"), "s3://data/x");
 }
 
-TEST(Storage, ShowsNoSecretsOfUrls) {
-  EXPECT_EQ(without_secrets("https://me:pass@host/a@b?X-Amz-Signature=1"), "https://host/a@b");
-  EXPECT_EQ(without_secrets("https://host/a@b"), "https://host/a@b");
-  EXPECT_EQ(without_secrets("hf:owner/name@main/x"), "hf:owner/name@main/x");
-  EXPECT_EQ(without_secrets("/data/what?"), "/data/what?");
-}
-
 TEST(Storage, KnowsTheFilesOfThisMachine) {
   const TempFolder folder;
   folder.write("b.txt", "content");

@@ -47,6 +47,9 @@ struct Transfer {
   bool is_ended_by_sink = false;
 };
 
+/// For messages: behind the question mark of a redirect's target may stand a signature.
+std::string_view without_query(std::string_view url) { return url.substr(0, url.find('?')); }
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
     text.remove_prefix(1);
@@ -178,7 +181,7 @@ HttpResponse HttpClient::get(const HttpRequest& request, const Sink& sink) const
   if (code == CURLE_OK || transfer.is_ended_by_sink) give_back(std::move(connection));
   if (transfer.error) std::rethrow_exception(transfer.error);
   if (code == CURLE_OK || transfer.is_ended_by_sink) return std::move(transfer.response);
-  const std::string message = fmt::format("{}: {}", without_secrets(request.url), problem);
+  const std::string message = fmt::format("{}: {}", without_query(request.url), problem);
   if (may_pass(code)) throw TransientError(message);
   throw base::DataError(message);
 }
@@ -189,7 +192,7 @@ HttpResponse HttpClient::get_text(const HttpRequest& request, std::string& text,
   return get(request, [&](const HttpResponse&, std::string_view bytes) {
     if (bytes.size() > max_bytes - text.size())
       throw base::DataError(fmt::format("{}: the answer is longer than {} bytes",
-                                        without_secrets(request.url), max_bytes));
+                                        without_query(request.url), max_bytes));
     text += bytes;
     return true;
   });

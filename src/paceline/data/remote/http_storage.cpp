@@ -143,11 +143,11 @@ class HttpStorage final : public Storage {
 
   std::unique_ptr<const InputFile> open_known(const std::string& path,
                                               const FileFacts& facts) const override {
-    return open_http(client_, {without_secrets(path), path}, facts);
+    return open_http(client_, {path, path}, facts);
   }
 
   std::optional<FileFacts> facts(const std::string& path) const override {
-    return http_facts(*client_, {without_secrets(path), path});
+    return http_facts(*client_, {path, path});
   }
 
   std::vector<FileEntry> list(const std::string& folder) const override {

@@ -188,7 +188,7 @@ std::shared_ptr<const ParquetPlaces> find_places(const RawPage& raw, Bytes conte
   return places;
 }
 
-/// The compressed 64 KiB that hold a value.
+/// The compressed 64 KiB that hold a value, which is not empty.
 struct Fragments {
   std::uint32_t begin = 0;         ///< of their content among the values
   std::uint32_t content_size = 0;  ///< not compressed
@@ -199,8 +199,7 @@ struct Fragments {
 Fragments fragments_of(const ParquetPlaces& places, const ParquetPlaces::Value& value) {
   constexpr std::uint32_t kFragment = ParquetPlaces::kFragmentBytes;
   const std::size_t first = value.start / kFragment;
-  const std::size_t end =
-      (value.start + std::max<std::uint64_t>(value.size, 1) - 1) / kFragment + 1;
+  const std::size_t end = (value.start + std::uint64_t{value.size} - 1) / kFragment + 1;
   const auto begin = static_cast<std::uint32_t>(first * kFragment);
   return {begin,
           static_cast<std::uint32_t>(std::min<std::uint64_t>(end * kFragment, places.size) - begin),
@@ -260,7 +259,8 @@ class Pages final : public ParquetImages {
   ParquetStretch stretch_of(const ParquetPlaces& places, std::size_t row) const override {
     return with_arrow(path_, [&]() -> ParquetStretch {
       const ParquetPlaces::Value& value = value_of(places, row);
-      if (places.fragments.empty()) return {places.content + value.start, value.size};
+      if (places.fragments.empty() || value.size == 0)
+        return {places.content + value.start, value.size};
       const Fragments fragments = fragments_of(places, value);
       return {fragments.offset - kMaxSnappyHead, kMaxSnappyHead + fragments.size};
     });
@@ -268,7 +268,7 @@ class Pages final : public ParquetImages {
 
   void unpack(const ParquetPlaces& places, std::size_t row,
               std::vector<std::uint8_t>& bytes) const override {
-    if (places.fragments.empty()) return;
+    if (places.fragments.empty() || bytes.empty()) return;
     with_arrow(path_, [&] {
       const ParquetPlaces::Value& value = value_of(places, row);
       unpack_fragments(*snappy_, fragments_of(places, value), value, bytes);

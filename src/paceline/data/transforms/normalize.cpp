@@ -89,6 +89,7 @@ void NormalizeTable::write(const PixelView& image, const Box& box, bool flipped,
     fill_black(0, begin);
     fill_black(end, box.width);
     for (float*& channel : row.channels) channel += begin * row.step;
+    row.is_whole = end - begin == box.width;
     write_pixels(image.row(source_y) + std::ptrdiff_t{3} * (box.left + begin), end - begin, row);
   }
   hwy::FlushStream();  // what normalize_row() wrote past the caches is there for all threads

@@ -43,16 +43,16 @@ HWY_INLINE void store(FloatVector values, float* target) {
   }
 }
 
-/// Whether a row may be written past the caches: a batch is far larger than they are, and to read
-/// its lines first, as common stores do, would take a quarter of all work on an image. Only rows of
-/// whole vectors, as lines that are written in both ways cost far more than that.
+/// Whether a row may be written past the caches: a batch of large images is far larger than they
+/// are, and to read its lines first, as common stores do, would take a quarter of all work on an
+/// image. Only whole rows of whole vectors, as lines that are written in both ways cost far more.
 bool may_stream(int count, const RowSink& sink) {
   const bool is_planar = sink.step == 1 || sink.step == -1;
   const std::ptrdiff_t before = sink.step < 0 ? (kPixels - 1) * sink.step : 0;
   const auto is_aligned = [&](const float* first) {
     return reinterpret_cast<std::uintptr_t>(first + before) % sizeof(float[kPixels]) == 0;
   };
-  return count % kPixels == 0 && is_aligned(sink.channels[0]) &&
+  return sink.is_whole && count % kPixels == 0 && is_aligned(sink.channels[0]) &&
          (!is_planar || (is_aligned(sink.channels[1]) && is_aligned(sink.channels[2])));
 }
 

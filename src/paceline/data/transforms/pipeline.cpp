@@ -95,7 +95,7 @@ void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
   scratch.image_->open(sample);
   draw(key, scratch.image_->size(), scratch.plan_);
   take_steps(scratch.plan_, *scratch.image_);
-  scratch.next.advance();
+  scratch.next_sample.advance();
   scratch.image_->write(normalize_, sink);
 }
 
@@ -104,7 +104,7 @@ std::optional<EraseStep> TransformPipeline::run(const StoredSample& sample, cons
   scratch.image_->open(sample);
   draw(key, scratch.image_->size(), scratch.plan_);
   take_steps(scratch.plan_, *scratch.image_);
-  scratch.next.advance();
+  scratch.next_sample.advance();
   return scratch.image_->write(sink);
 }
 

@@ -28,7 +28,7 @@ class TransformScratch {
   /// Time that decoding has taken, of all images so far.
   double decode_seconds() const;
 
-  Prefetch next;  ///< of the sample that will come after this one
+  Prefetch next_sample;  ///< moved nearer while this one is worked on
 
  private:
   friend class TransformPipeline;

@@ -48,7 +48,9 @@ TEST_P(NormalizeRowSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
       const PixelView row = {bytes.data(), {1, width}, std::ptrdiff_t{3} * width};
       for (const RowForm& form : row_forms()) {
         // At the start of a cache line, where rows may be written past the caches, and elsewhere.
-        alignas(64) float room[3 * 90 + 1];
+        constexpr float kUntouched = -9.0f;
+        alignas(64) float room[3 * 90 + 16];
+        std::ranges::fill(room, kUntouched);
         float* const floats = room + form.shift;
         table.write(row, whole(row.size), form.flipped, {floats, form.layout});
         const bool is_planar = form.layout == PixelLayout::kPlanar;
@@ -60,6 +62,10 @@ TEST_P(NormalizeRowSimd, GivesTheTablesFloatsForAnyWidthAndLayout) {
                       table.value(channel, bytes[static_cast<std::size_t>(3 * x + channel)]))
                 << width << " columns, step " << step << ", shift " << form.shift;
           }
+        }
+        for (const float& place : room) {
+          const bool is_of_row = &place >= floats && &place < floats + 3 * width;
+          ASSERT_TRUE(is_of_row || place == kUntouched);
         }
         ++rows_written;
       }
