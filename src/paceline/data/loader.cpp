@@ -103,7 +103,6 @@ class ThreadedLoader final : public DataLoader {
   std::unique_ptr<HostBatch> make_batch(const BatchInWork& work) const;
   const TransformPipeline& pipeline_of(std::int64_t position) const;
 
-  const Dataset& dataset_;
   const TransformPipeline& first_pipeline_;
   const LoaderOptions options_;
   const SampleReader reader_;
@@ -143,8 +142,7 @@ std::int64_t tiny_batches_ahead(std::int64_t count, std::size_t pixel_bytes) {
 
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
                                const LoaderOptions& options)
-    : dataset_(dataset),
-      first_pipeline_(pipeline),
+    : first_pipeline_(pipeline),
       options_(options),
       reader_(dataset, options),
       plan_(reader_.places_per_epoch(), options.global_batch_size,

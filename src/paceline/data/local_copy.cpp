@@ -76,6 +76,7 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
         fmt::format("{}: its files need a place on this machine; set XDG_CACHE_HOME", path));
   fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
   std::vector<fs::path> wanted;
+  wanted.reserve(names.size() + 1);
   for (const std::string& name : names) wanted.push_back(path_in(path, name));
   wanted.emplace_back(path);  // may be a file itself
   std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, wanted);

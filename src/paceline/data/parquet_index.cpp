@@ -46,6 +46,7 @@ std::vector<fs::path> match_files(const fs::path& root, const fs::path& pattern,
 std::vector<fs::path> existing_files(const fs::path& root, const std::vector<fs::path>& files,
                                      const Storage& storage) {
   std::vector<fs::path> places;
+  places.reserve(files.size());
   for (const fs::path& file : files) places.push_back(root / file);
   const std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, places);
   const auto is_there = [](const std::optional<FileFacts>& one) { return one.has_value(); };
