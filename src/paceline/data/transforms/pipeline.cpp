@@ -90,21 +90,23 @@ void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {
                  image.size().width, image.size().height, output_size_.width, output_size_.height);
 }
 
-void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
-                            TransformScratch& scratch, PixelSink sink) const {
+void TransformPipeline::draw_and_take(const StoredSample& sample, const DrawKey& key,
+                                      TransformScratch& scratch) const {
   scratch.image_->open(sample);
   draw(key, scratch.image_->size(), scratch.plan_);
   take_steps(scratch.plan_, *scratch.image_);
   scratch.next_sample.advance();
+}
+
+void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
+                            TransformScratch& scratch, PixelSink sink) const {
+  draw_and_take(sample, key, scratch);
   scratch.image_->write(normalize_, sink);
 }
 
 std::optional<EraseStep> TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
                                                 TransformScratch& scratch, ByteSink sink) const {
-  scratch.image_->open(sample);
-  draw(key, scratch.image_->size(), scratch.plan_);
-  take_steps(scratch.plan_, *scratch.image_);
-  scratch.next_sample.advance();
+  draw_and_take(sample, key, scratch);
   return scratch.image_->write(sink);
 }
 

@@ -78,6 +78,8 @@ class TransformPipeline {
 
  private:
   void take_steps(const Plan& plan, LazyImage& image) const;
+  void draw_and_take(const StoredSample& sample, const DrawKey& key,
+                     TransformScratch& scratch) const;
 
   std::vector<TransformConfig> transforms_;
   NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
