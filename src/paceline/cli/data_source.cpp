@@ -1,6 +1,5 @@
 #include "paceline/cli/data_source.h"
 
-#include "paceline/app/builtin.h"
 #include "paceline/app/data_parts.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/app/builtin.h"
 #include "paceline/app/recipe.h"
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset.h"

@@ -1,5 +1,7 @@
 #include "paceline/parallel/named_tensors.h"
 
+#include "paceline/base/error.h"
+
 #include <unordered_set>
 #include <utility>
 
