@@ -2,7 +2,6 @@
 
 #include "paceline/base/file.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <memory>
@@ -16,16 +15,16 @@ namespace paceline::test {
 /// operation that never comes to its end. Not thread-safe.
 class FaultyFileSystem final : public base::FileSystem {
  public:
-  /// Before each operation ("create", "append", "write", "sync", "close", "rename",
+  /// Before each operation ("create", "append", "write", "sync", "close", "rename", "link",
   /// "sync_directory", "create_directories", "remove_all") on a path: an errno makes it fail, 0
-  /// lets it pass.
+  /// lets it pass. EXDEV for "link" means another disk.
   using Fault = std::function<int(std::string_view operation, const std::filesystem::path& path)>;
 
   explicit FaultyFileSystem(Fault fault = {}) : fault_(std::move(fault)) {}
 
   void set_fault(Fault fault) { fault_ = std::move(fault); }
 
-  /// The disk is full once `num_bytes` more are written; the write that meets the end is cut short.
+  /// The disk is full once `num_bytes` more are written.
   void fill_disk_after(std::size_t num_bytes) {
     room_ = num_bytes;
     is_limited_ = true;
@@ -43,6 +42,11 @@ class FaultyFileSystem final : public base::FileSystem {
   void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
     check("rename", to);
     real_.rename(from, to);
+  }
+  bool link(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    const int error = fault_ ? fault_("link", to) : 0;
+    if (error != 0 && error != EXDEV) throw base::FileError("link", to, error);
+    return error == 0 && real_.link(from, to);
   }
   void sync_directory(const std::filesystem::path& path) override {
     check("sync_directory", path);
@@ -65,9 +69,8 @@ class FaultyFileSystem final : public base::FileSystem {
         : files_(files), path_(std::move(path)), real_(std::move(real)) {}
     void write(std::string_view bytes) override {
       files_.check("write", path_);
-      const std::size_t fitting = files_.take_room(bytes.size());
-      real_->write(bytes.substr(0, fitting));
-      if (fitting < bytes.size()) throw base::FileError("write", path_, ENOSPC);
+      if (!files_.take_room(bytes.size())) throw base::FileError("write", path_, ENOSPC);
+      real_->write(bytes);
     }
     void sync() override {
       files_.check("sync", path_);
@@ -89,11 +92,11 @@ class FaultyFileSystem final : public base::FileSystem {
     if (error != 0) throw base::FileError(operation, path, error);
   }
 
-  std::size_t take_room(std::size_t wanted) {
-    if (!is_limited_) return wanted;
-    const std::size_t taken = std::min(wanted, room_);
-    room_ -= taken;
-    return taken;
+  bool take_room(std::size_t wanted) {
+    if (!is_limited_) return true;
+    if (wanted > room_) return false;
+    room_ -= wanted;
+    return true;
   }
 
   base::RealFileSystem real_;

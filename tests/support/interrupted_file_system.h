@@ -44,6 +44,10 @@ class InterruptedFileSystem final : public base::FileSystem {
     step(to, [] {});
     real_.rename(from, to);
   }
+  bool link(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    step(to, [] {});
+    return real_.link(from, to);
+  }
   void sync_directory(const std::filesystem::path& path) override {
     step(path, [] {});
     real_.sync_directory(path);

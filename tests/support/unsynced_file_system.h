@@ -19,6 +19,9 @@ class UnsyncedFileSystem final : public base::FileSystem {
   void rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
     real_.rename(from, to);
   }
+  bool link(const std::filesystem::path& from, const std::filesystem::path& to) override {
+    return real_.link(from, to);
+  }
   void sync_directory(const std::filesystem::path&) override {}
   void create_directories(const std::filesystem::path& path) override {
     real_.create_directories(path);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -77,10 +78,15 @@ class RealOutputFile final : public OutputFile {
       : path_(path), descriptor_("create", path, O_WRONLY | O_CREAT | flags) {}
 
   void write(std::string_view bytes) override {
+    const off_t before = size_;
     while (!bytes.empty()) {
       const ssize_t written = ::write(descriptor_.get(), bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw FileError("write", path_, errno);
+      if (written < 0) {
+        const int error = errno;
+        cut_off(size_ - before);
+        throw FileError("write", path_, error);
+      }
       bytes.remove_prefix(static_cast<std::size_t>(written));
       size_ += written;
     }
@@ -97,6 +103,16 @@ class RealOutputFile final : public OutputFile {
   }
 
  private:
+  /// Takes back what a failed write has written.
+  void cut_off(off_t length) {
+    if (length == 0) return;
+    struct stat status {};
+    const int fd = descriptor_.get();
+    if (::fstat(fd, &status) != 0 || ::ftruncate(fd, status.st_size - length) != 0) return;
+    ::lseek(fd, 0, SEEK_END);
+    size_ -= length;
+  }
+
   /// A large file goes to the disk while more of it is made, not in one piece when it is fsynced.
   void begin_flush() {
     ::sync_file_range(descriptor_.get(), flushed_, size_ - flushed_, SYNC_FILE_RANGE_WRITE);
@@ -127,6 +143,20 @@ std::unique_ptr<OutputFile> RealFileSystem::append(const fs::path& path) {
 void RealFileSystem::rename(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     throw FileError(fmt::format("rename {} to", from.string()), to, errno);
+  }
+}
+
+bool RealFileSystem::link(const fs::path& from, const fs::path& to) {
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  switch (errno) {
+    case EXDEV:
+    case EMLINK:
+    case EPERM:  // file systems without links, and files of other users
+    case EOPNOTSUPP:
+    case ENOSYS:
+      return false;
+    default:
+      throw FileError(fmt::format("link {} to", from.string()), to, errno);
   }
 }
 
@@ -180,6 +210,15 @@ void write_file_atomically(FileSystem& files, const fs::path& path, std::string_
     throw;
   }
   files.sync_directory(path.parent_path());
+}
+
+void create_durable_directories(FileSystem& files, const fs::path& path) {
+  std::vector<fs::path> parents;  // of those that are missing
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  for (fs::path missing = whole; !fs::exists(missing); missing = missing.parent_path())
+    parents.push_back(missing.parent_path());
+  files.create_directories(whole);
+  for (const fs::path& parent : parents) files.sync_directory(parent);
 }
 
 MappedFile::MappedFile(const fs::path& path) {

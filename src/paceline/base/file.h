@@ -29,7 +29,8 @@ class FileError : public CheckpointError {
 class OutputFile {
  public:
   virtual ~OutputFile() = default;
-  /// Writes all bytes or throws FileError.
+  /// Writes all bytes or throws FileError; then the file is as long as it was before, unless it
+  /// cannot be cut either, so that the same bytes can be written again.
   virtual void write(std::string_view bytes) = 0;
   /// What was written is on disk when this returns (fsync).
   virtual void sync() = 0;
@@ -48,6 +49,9 @@ class FileSystem {
   virtual std::unique_ptr<OutputFile> append(const std::filesystem::path& path) = 0;
   /// Atomically replaces `to`.
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  /// Gives a file a second name. False, and nothing was done, where both names cannot be of one
+  /// file, as on different disks.
+  virtual bool link(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
   /// The folder's entries are on disk when this returns.
   virtual void sync_directory(const std::filesystem::path& path) = 0;
   virtual void create_directories(const std::filesystem::path& path) = 0;
@@ -61,6 +65,7 @@ class RealFileSystem final : public FileSystem {
   std::unique_ptr<OutputFile> create(const std::filesystem::path& path) override;
   std::unique_ptr<OutputFile> append(const std::filesystem::path& path) override;
   void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
+  bool link(const std::filesystem::path& from, const std::filesystem::path& to) override;
   void sync_directory(const std::filesystem::path& path) override;
   void create_directories(const std::filesystem::path& path) override;
   void remove_all(const std::filesystem::path& path) override;
@@ -74,6 +79,10 @@ std::string read_file(const std::filesystem::path& path);
 /// temporary file is removed and the old file stays. Throws FileError.
 void write_file_atomically(FileSystem& files, const std::filesystem::path& path,
                            std::string_view text);
+
+/// Makes a folder and those above it that are missing; they are on disk when this returns. Throws
+/// FileError.
+void create_durable_directories(FileSystem& files, const std::filesystem::path& path);
 
 /// A file mapped into memory, read-only. Movable; empty files have no bytes. Throws FileError.
 class MappedFile {
