@@ -17,12 +17,7 @@ AsyncSink::~AsyncSink() {
   }
   wake_.notify_one();
   thread_.join();
-  try {
-    flush();
-  } catch (const std::exception& error) {
-    base::log_error("the {} logger lost what it had not yet written: {}", writer_->name(),
-                    error.what());
-  }
+  flush();
 }
 
 void AsyncSink::log_step(const metrics::MetricStep& at,
@@ -67,15 +62,20 @@ void AsyncSink::log_hparams(std::span<const std::pair<std::string, std::string>>
 void AsyncSink::resume_at(std::int64_t step) {
   const std::lock_guard lock(writer_mutex_);
   drain();
-  throw_failure();
   writer_->resume_at(step);
 }
 
 void AsyncSink::flush() {
   const std::lock_guard lock(writer_mutex_);
   drain();
-  throw_failure();
-  writer_->sync();
+  call([this] { writer_->sync(); });
+}
+
+std::vector<std::pair<std::string, double>> AsyncSink::summarise() {
+  flush();
+  const std::lock_guard lock(writer_mutex_);
+  if (has_given_up_) return {{"was_given_up", 1}};
+  return writer_->failures();
 }
 
 Record& AsyncSink::claim() {
@@ -115,22 +115,21 @@ void AsyncSink::drain() {
   const std::uint64_t end = num_published_.load(std::memory_order_acquire);
   if (begin == end) return;
   for (std::uint64_t i = begin; i < end; ++i) {
-    try {
-      if (!failure_) writer_->write(ring_[i % options_.capacity]);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
+    call([&] { writer_->write(ring_[i % options_.capacity]); });
     num_written_.store(i + 1, std::memory_order_release);
   }
-  try {
-    if (!failure_) writer_->drained();
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
+  call([this] { writer_->drained(); });
 }
 
-void AsyncSink::throw_failure() const {
-  if (failure_) std::rethrow_exception(failure_);
+void AsyncSink::call(const std::function<void()>& work) {
+  if (has_given_up_) return;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    has_given_up_ = true;
+    base::log_warning("the {} logger failed and is given up: {}. The run goes on without it",
+                      writer_->name(), error.what());
+  }
 }
 
 }  // namespace paceline::loggers

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -20,12 +20,12 @@ struct AsyncOptions {
 
 /// Makes a MetricSink of a RecordWriter: copies what is logged into a ring and writes it on a
 /// thread of its own. A call costs the caller a copy of names and values and no system call; it
-/// waits only while the ring is full. After a failed write nothing more is written, and every
-/// flush() throws its error.
+/// waits only while the ring is full. A writer that throws is given up with a warning: the run goes
+/// on without it.
 class AsyncSink final : public metrics::MetricSink {
  public:
   explicit AsyncSink(std::unique_ptr<RecordWriter> writer, AsyncOptions options = {});
-  /// Writes what is left. An error here can only be logged: call flush() first.
+  /// Writes what is left.
   ~AsyncSink() override;
 
   AsyncSink(const AsyncSink&) = delete;
@@ -41,24 +41,26 @@ class AsyncSink final : public metrics::MetricSink {
   void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) override;
   void resume_at(std::int64_t step) override;
   void flush() override;
+  std::vector<std::pair<std::string, double>> summarise() override;
 
  private:
   /// The next free record, waiting for one if need be; publish() hands it to the writer.
   Record& claim();
   void publish();
   void run();
-  /// Writes all that is queued. Needs writer_mutex_; remembers the first failure.
+  /// Gives the writer all that is queued. Needs writer_mutex_.
   void drain();
-  void throw_failure() const;
+  /// Calls the writer, unless it was given up. Needs writer_mutex_.
+  void call(const std::function<void()>& work);
 
   const AsyncOptions options_;
   std::vector<Record> ring_;
   std::atomic<std::uint64_t> num_published_{0};  ///< changed by the training thread only
   std::atomic<std::uint64_t> num_written_{0};    ///< changed under writer_mutex_ only
 
-  std::mutex writer_mutex_;  ///< guards writer_ and failure_
+  std::mutex writer_mutex_;  ///< guards writer_ and has_given_up_
   std::unique_ptr<RecordWriter> writer_;
-  std::exception_ptr failure_;
+  bool has_given_up_ = false;
 
   std::mutex wake_mutex_;
   std::condition_variable wake_;

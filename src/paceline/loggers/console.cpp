@@ -97,6 +97,7 @@ void ConsoleWriter::print_above_bar(std::string_view line) {
 }
 
 void ConsoleWriter::resume_at(std::int64_t step) {
+  if (step < 0) return;  // it starts anew
   const std::lock_guard lock(mutex_);
   print_line(fmt::format("resumed at step {}", step));
 }

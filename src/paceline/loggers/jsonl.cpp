@@ -60,41 +60,40 @@ std::unique_ptr<metrics::MetricSink> make_jsonl_sink(const JsonlConfig& config,
 }
 
 JsonlWriter::JsonlWriter(std::filesystem::path path, base::FileSystem& files)
-    : path_(std::move(path)), files_(files) {}
+    : path_(std::move(path)), files_(files), file_("jsonl", [this] {
+        auto file = files_.append(path_);
+        files_.sync_directory(path_.parent_path());
+        return file;
+      }) {}
 
 void JsonlWriter::write(const Record& record) {
   if (record.kind == RecordKind::kHparams) return;
-  fmt::format_to(std::back_inserter(buffer_),
+  line_.clear();
+  fmt::format_to(std::back_inserter(line_),
                  "{}{},\"epoch\":{},\"samples\":{},\"wall_time\":", kLineBegin, record.at.step,
                  record.at.epoch, record.at.samples);
-  append_number(buffer_, record.at.wall_time);
+  append_number(line_, record.at.wall_time);
   if (record.kind == RecordKind::kText) {
-    fmt::format_to(std::back_inserter(buffer_), ",\"text\":{},\"value\":{}", json_text(record.tag),
+    fmt::format_to(std::back_inserter(line_), ",\"text\":{},\"value\":{}", json_text(record.tag),
                    json_text(record.text));
   } else {
     if (record.kind == RecordKind::kEvent) {
-      fmt::format_to(std::back_inserter(buffer_), ",\"event\":{}", json_text(record.tag));
+      fmt::format_to(std::back_inserter(line_), ",\"event\":{}", json_text(record.tag));
     }
     for (std::size_t i = 0; i < record.num_values(); ++i) {
-      buffer_ += ',';
-      append_name(buffer_, record.name(i));
-      buffer_ += ':';
-      append_number(buffer_, record.value(i));
+      line_ += ',';
+      append_name(line_, record.name(i));
+      line_ += ':';
+      append_number(line_, record.value(i));
     }
   }
-  buffer_ += "}\n";
+  line_ += "}\n";
+  file_.add(line_);
 }
 
-void JsonlWriter::drained() {
-  if (buffer_.empty()) return;
-  file().write(buffer_);
-  buffer_.clear();
-}
+void JsonlWriter::drained() { file_.write_out(); }
 
-void JsonlWriter::sync() {
-  drained();
-  file().sync();
-}
+void JsonlWriter::sync() { file_.sync(); }
 
 void JsonlWriter::resume_at(std::int64_t step) {
   file_.reset();
@@ -109,11 +108,6 @@ void JsonlWriter::resume_at(std::int64_t step) {
     begin = end;
   }
   if (kept.size() != all.size()) base::write_file_atomically(files_, path_, kept);
-}
-
-base::OutputFile& JsonlWriter::file() {
-  if (!file_) file_ = files_.append(path_);
-  return *file_;
 }
 
 }  // namespace paceline::loggers

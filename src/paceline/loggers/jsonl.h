@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/config/schema.h"
+#include "paceline/loggers/log_file.h"
 #include "paceline/loggers/record.h"
 #include "paceline/loggers/sink_context.h"
 
@@ -35,14 +36,13 @@ class JsonlWriter final : public RecordWriter {
   void sync() override;
   /// Keeps the whole lines of steps up to `step`.
   void resume_at(std::int64_t step) override;
+  std::vector<std::pair<std::string, double>> failures() const override { return file_.failures(); }
 
  private:
-  base::OutputFile& file();
-
   std::filesystem::path path_;
   base::FileSystem& files_;
-  std::unique_ptr<base::OutputFile> file_;
-  std::string buffer_;  ///< lines not yet given to the file
+  LogFile file_;
+  std::string line_;  ///< keeps its memory
 };
 
 }  // namespace paceline::loggers

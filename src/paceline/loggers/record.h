@@ -48,8 +48,9 @@ class Record {
   std::vector<Value> values_;
 };
 
-/// Writes records somewhere. Called by one thread at a time. What it throws reaches the training
-/// thread at the next flush.
+/// Writes records somewhere. Called by one thread at a time. One that throws, except in
+/// resume_at(), is not called again in this start of the run, which goes on without it; a disk that
+/// fails is no reason to throw (LogFile).
 class RecordWriter {
  public:
   virtual ~RecordWriter() = default;
@@ -61,6 +62,8 @@ class RecordWriter {
   virtual void sync() = 0;
   /// The run resumes at `step`: what lies at later steps must go. Called before the first write.
   virtual void resume_at(std::int64_t step) = 0;
+  /// What summary.json shall say of what was not written; nothing where all was.
+  virtual std::vector<std::pair<std::string, double>> failures() const { return {}; }
 };
 
 }  // namespace paceline::loggers

@@ -59,7 +59,8 @@ SystemMonitor::SystemMonitor(const SystemConfig& config, const SinkContext& cont
     : config_(config),
       context_(context),
       sources_(sources),
-      path_(context.run_directory / config.file) {
+      path_(context.run_directory / config.file),
+      file_("system", [this] { return open(); }) {
   bool has_gpu = false;
   for (const metrics::LocalRank& rank : context_.local_ranks) {
     last_usages_.push_back(metrics::read_process_usage(rank.process, sources_.proc));
@@ -75,12 +76,7 @@ SystemMonitor::SystemMonitor(const SystemConfig& config, const SinkContext& cont
 
 SystemMonitor::~SystemMonitor() {
   stop();
-  if (failure_ == nullptr) return;
-  try {
-    std::rethrow_exception(failure_);
-  } catch (const std::exception& error) {
-    base::log_error("{} is not whole: {}", config_.file, error.what());
-  }
+  file_.sync();
 }
 
 void SystemMonitor::resume_at(std::int64_t step) {
@@ -89,14 +85,13 @@ void SystemMonitor::resume_at(std::int64_t step) {
 
 void SystemMonitor::flush() {
   const std::lock_guard lock(sample_mutex_);
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  if (file_) file_->sync();
+  file_.sync();
 }
 
 std::vector<std::pair<std::string, double>> SystemMonitor::summarise() {
   stop();
   flush();
-  std::vector<std::pair<std::string, double>> values;
+  std::vector<std::pair<std::string, double>> values = file_.failures();
   if (totals_.cpu_utilizations.empty()) return values;
   values.emplace_back("cpu_utilization_mean",
                       rounded(totals_.cpu_s / totals_.seconds / context_.local_cores));
@@ -136,7 +131,6 @@ void SystemMonitor::stop() {
 }
 
 void SystemMonitor::sample() {
-  if (failure_) return;  // the disk is full, say: flush() tells
   const Clock::time_point now = Clock::now();
   const double seconds = std::max(1e-3, std::chrono::duration<double>(now - last_time_).count());
   last_time_ = now;
@@ -153,11 +147,8 @@ void SystemMonitor::sample() {
                   {"cpu_utilization", utilization},
                   {"ranks", std::move(ranks)},
                   {"gpus", read_gpus()}};
-  try {
-    file().write(line.dump() + "\n");
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
+  file_.add(line.dump() + "\n");
+  file_.write_out();
 }
 
 Json SystemMonitor::read_ranks(double seconds) {
@@ -193,8 +184,7 @@ Json SystemMonitor::read_gpus() {
   return gpus;
 }
 
-base::OutputFile& SystemMonitor::file() {
-  if (file_) return *file_;
+std::unique_ptr<base::OutputFile> SystemMonitor::open() {
   if (std::filesystem::exists(path_)) {  // a stop by force may have left half a line
     const std::string text = base::read_file(path_);
     const std::size_t whole = text.rfind('\n') + 1;
@@ -202,8 +192,9 @@ base::OutputFile& SystemMonitor::file() {
       base::write_file_atomically(*context_.files, path_, text.substr(0, whole));
     }
   }
-  file_ = context_.files->append(path_);
-  return *file_;
+  auto file = context_.files->append(path_);
+  context_.files->sync_directory(path_.parent_path());
+  return file;
 }
 
 }  // namespace paceline::loggers

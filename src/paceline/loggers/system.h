@@ -1,13 +1,13 @@
 #pragma once
 
 #include "paceline/config/schema.h"
+#include "paceline/loggers/log_file.h"
 #include "paceline/loggers/sink_context.h"
 #include "paceline/metrics/nvml.h"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -73,7 +73,7 @@ class SystemMonitor final : public metrics::MetricSink {
   void sample();
   nlohmann::ordered_json read_ranks(double seconds);
   nlohmann::ordered_json read_gpus();
-  base::OutputFile& file();
+  std::unique_ptr<base::OutputFile> open();
 
   const SystemConfig config_;
   const SinkContext context_;
@@ -83,8 +83,7 @@ class SystemMonitor final : public metrics::MetricSink {
 
   std::mutex sample_mutex_;  ///< guards what sample() uses
   metrics::Nvml::Opened nvml_;
-  std::unique_ptr<base::OutputFile> file_;
-  std::exception_ptr failure_;
+  LogFile file_;
   Clock::time_point last_time_ = Clock::now();
   std::vector<std::optional<metrics::ProcessUsage>> last_usages_;  ///< of each rank
 

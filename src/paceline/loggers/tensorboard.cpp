@@ -50,54 +50,58 @@ TensorboardWriter::TensorboardWriter(std::filesystem::path directory, std::strin
     : directory_(std::move(directory)),
       run_name_(std::move(run_name)),
       files_(files),
-      clock_(clock) {}
+      clock_(clock),
+      file_("tensorboard", [this] { return open(); }) {}
 
 void TensorboardWriter::write(const Record& record) {
-  if (!file_) open();
+  records_.clear();
   const double time = record.at.wall_time;
   switch (record.kind) {
     case RecordKind::kStep:
     case RecordKind::kEvent:
       for (std::size_t i = 0; i < record.num_values(); ++i) {
-        append_record(buffer_, scalar_event(time, record.at.step, record.name(i),
-                                            static_cast<float>(record.value(i))));
+        append_record(records_, scalar_event(time, record.at.step, record.name(i),
+                                             static_cast<float>(record.value(i))));
       }
       break;
     case RecordKind::kText:
-      append_record(buffer_, text_event(time, record.at.step, record.tag, record.text));
+      append_record(records_, text_event(time, record.at.step, record.tag, record.text));
       break;
     case RecordKind::kHparams:
-      append_record(buffer_, hparams_start_event(time, run_name_, record.hparams));
+      append_record(records_, hparams_start_event(time, run_name_, record.hparams));
       break;
   }
+  if (!records_.empty()) file_.add(records_);
 }
 
 // Readers reload every few seconds; the writing thread calls this several times a second.
-void TensorboardWriter::drained() {
-  if (buffer_.empty()) return;
-  file_->write(buffer_);
-  buffer_.clear();
-}
+void TensorboardWriter::drained() { file_.write_out(); }
 
-void TensorboardWriter::sync() {
-  if (!file_) return;
-  drained();
-  file_->sync();
-}
+void TensorboardWriter::sync() { file_.sync(); }
 
 void TensorboardWriter::resume_at(std::int64_t step) {
   file_.reset();
   first_step_ = step + 1;
 }
 
-void TensorboardWriter::open() {
-  files_.create_directories(directory_);
+std::unique_ptr<base::OutputFile> TensorboardWriter::open() {
+  base::create_durable_directories(files_, directory_);
   const double now = clock_.wall_s();
   const std::string file_name = fmt::format(
       "{}{:010}.{}.{}.0", kPrefix, seconds_for_name(directory_, now), host_name(), getpid());
-  file_ = files_.create(directory_ / file_name);
-  append_record(buffer_, file_version_event(now));
-  append_record(buffer_, session_start_event(now, first_step_));
+  std::string header;
+  append_record(header, file_version_event(now));
+  append_record(header, session_start_event(now, first_step_));
+  const std::filesystem::path path = directory_ / file_name;
+  auto file = files_.create(path);
+  try {
+    file->write(header);
+    files_.sync_directory(directory_);
+  } catch (...) {
+    files_.remove_all(path);  // the next try makes another
+    throw;
+  }
+  return file;
 }
 
 }  // namespace paceline::loggers

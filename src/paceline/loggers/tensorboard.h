@@ -3,6 +3,7 @@
 #include "paceline/base/clock.h"
 #include "paceline/base/file.h"
 #include "paceline/config/schema.h"
+#include "paceline/loggers/log_file.h"
 #include "paceline/loggers/record.h"
 #include "paceline/loggers/sink_context.h"
 
@@ -36,17 +37,18 @@ class TensorboardWriter final : public RecordWriter {
   void drained() override;
   void sync() override;
   void resume_at(std::int64_t step) override;
+  std::vector<std::pair<std::string, double>> failures() const override { return file_.failures(); }
 
  private:
-  void open();
+  std::unique_ptr<base::OutputFile> open();
 
   std::filesystem::path directory_;
   std::string run_name_;
   base::FileSystem& files_;
   const base::Clock& clock_;
-  std::unique_ptr<base::OutputFile> file_;
+  LogFile file_;
   std::int64_t first_step_ = 0;  ///< what earlier files hold from here on is void
-  std::string buffer_;           ///< records not yet given to the file
+  std::string records_;          ///< of one call; keeps its memory
 };
 
 }  // namespace paceline::loggers

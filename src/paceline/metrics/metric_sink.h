@@ -38,7 +38,8 @@ class MetricSink {
   virtual void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) = 0;
   /// Called when a run resumes at `step`: what lies at later steps must go.
   virtual void resume_at(std::int64_t step) = 0;
-  /// Everything logged so far is on disk when this returns.
+  /// Everything logged so far is on disk when this returns. A sink that cannot write says so once
+  /// in the log and does not throw: its failure must not end the run. Thread-safe.
   virtual void flush() = 0;
   /// Called once, after the last value: ends what the sink measures itself, and gives what
   /// summary.json shall hold of that under the sink's name.

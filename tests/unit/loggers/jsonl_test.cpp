@@ -1,6 +1,7 @@
 #include "paceline/loggers/jsonl.h"
 
 #include "paceline/base/file.h"
+#include "support/faulty_file_system.h"
 #include "support/interrupted_file_system.h"
 
 #include <cmath>
@@ -141,13 +142,25 @@ TEST_F(JsonlTest, KilledWhileCuttingBackLeavesTheOldOrTheNewFile) {
   }
 }
 
-TEST_F(JsonlTest, AFullDiskIsToldAtFlush) {
-  InterruptedFileSystem full(1);
+TEST_F(JsonlTest, AFullDiskLosesNoLineAndEndsNothing) {
+  test::FaultyFileSystem files;
   const std::unique_ptr<metrics::MetricSink> sink =
-      make_jsonl_sink({}, {.run_directory = dir_.path(), .total_steps = 0, .files = &full});
+      make_jsonl_sink({}, {.run_directory = dir_.path(), .total_steps = 0, .files = &files});
   const MetricValue value{"loss", 1.0};
   sink->log_step({.step = 1}, {&value, 1});
-  EXPECT_THROW(sink->flush(), base::CheckpointError);
+  sink->flush();
+  files.fill_disk_after(10);
+  for (int step = 2; step < 5; ++step) {
+    sink->log_step({.step = step}, {&value, 1});
+    sink->flush();
+  }
+  const auto told = sink->summarise();
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[1], (std::pair<std::string, double>("lost_records", 3)));
+  files.free_disk();
+  sink->flush();
+  const std::string text = base::read_file(dir_.path() / "metrics.jsonl");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
 }  // namespace
