@@ -20,33 +20,46 @@ class Comparison {
     Node own_before = before;
     Node own_after = after;
     if (const FieldInfo* choice = info.inline_field()) {
-      if (!choice->may_change_on_resume()) {
-        compare_component(without_fields(before, info), without_fields(after, info), *choice->type,
-                          path);
-      }
+      const Allowance allowance(*this, choice);
+      compare_component(without_fields(before, info), without_fields(after, info), *choice->type,
+                        path);
       own_before = only_fields(before, info);
       own_after = only_fields(after, info);
     }
     for (const MapEntry& entry : own_after.entries) {
       const FieldInfo* field = info.find(entry.key);
-      if (field != nullptr && field->may_change_on_resume()) continue;
+      const Allowance allowance(*this, field);
       const Node* old = own_before.find(entry.key);
       if (old == nullptr && field != nullptr) old = &field->default_value;
       compare(old, &entry.value, field != nullptr ? field->type.get() : nullptr,
               join_path(path, entry.key));
     }
     for (const MapEntry& entry : own_before.entries) {
-      const FieldInfo* field = info.find(entry.key);
-      const bool may_go = field != nullptr && field->may_change_on_resume();
-      if (own_after.find(entry.key) == nullptr && !may_go) {
-        compare(&entry.value, nullptr, nullptr, join_path(path, entry.key));
-      }
+      if (own_after.find(entry.key) != nullptr) continue;
+      const Allowance allowance(*this, info.find(entry.key));
+      compare(&entry.value, nullptr, nullptr, join_path(path, entry.key));
     }
   }
 
   std::vector<ResumeDifference> differences;
 
  private:
+  /// While it lives, what differs is allowed to if the field may change on resume.
+  class Allowance {
+   public:
+    Allowance(Comparison& comparison, const FieldInfo* field)
+        : comparison_(comparison), before_(comparison.is_allowed_) {
+      if (field != nullptr && field->may_change_on_resume()) comparison.is_allowed_ = true;
+    }
+    ~Allowance() { comparison_.is_allowed_ = before_; }
+    Allowance(const Allowance&) = delete;
+    Allowance& operator=(const Allowance&) = delete;
+
+   private:
+    Comparison& comparison_;
+    bool before_;
+  };
+
   static Node only_fields(Node section, const StructInfo& info) {
     std::erase_if(section.entries, [&](auto& entry) { return info.find(entry.key) == nullptr; });
     return section;
@@ -71,7 +84,7 @@ class Comparison {
     }
     if (before != nullptr && after != nullptr && same_value(*before, *after)) return;
     differences.push_back({path, before != nullptr ? to_flow_yaml(*before) : "absent",
-                           after != nullptr ? to_flow_yaml(*after) : "absent"});
+                           after != nullptr ? to_flow_yaml(*after) : "absent", is_allowed_});
   }
 
   void compare_component(const Node& before, const Node& after, const TypeInfo& type,
@@ -116,6 +129,7 @@ class Comparison {
   }
 
   const Catalogs& catalogs_;
+  bool is_allowed_ = false;
 };
 
 Node sorted(Node node) {
@@ -135,16 +149,24 @@ std::vector<ResumeDifference> resume_differences(const Node& before, const Node&
   return std::move(comparison.differences);
 }
 
-void check_resume(const Node& before, const Node& after, const StructInfo& info,
-                  const Catalogs& catalogs) {
-  const auto differences = resume_differences(before, after, info, catalogs);
-  if (differences.empty()) return;
-  std::string message = "the run cannot be resumed with another configuration:";
-  for (const ResumeDifference& difference : differences) {
-    message +=
-        fmt::format("\n  {}: was {}, is {}", difference.key, difference.before, difference.after);
+std::vector<std::string> check_resume(const Node& before, const Node& after, const StructInfo& info,
+                                      const Catalogs& catalogs) {
+  std::string refused;
+  std::vector<std::string> allowed;
+  for (const ResumeDifference& difference : resume_differences(before, after, info, catalogs)) {
+    std::string line =
+        fmt::format("{}: was {}, is {}", difference.key, difference.before, difference.after);
+    if (difference.is_allowed) {
+      allowed.push_back(std::move(line));
+    } else {
+      refused += "\n  " + line;
+    }
   }
-  throw base::ConfigError(message + "\nPut these back, or start a new run.");
+  if (refused.empty()) return allowed;
+  throw base::ConfigError(
+      fmt::format("the run cannot be resumed with another configuration:{}\nPut these back, or "
+                  "start a new run.",
+                  refused));
 }
 
 std::string config_hash(const Node& resolved) {

@@ -9,21 +9,23 @@
 
 namespace paceline::config {
 
-/// A key that differs between a run and its resumption although it must not.
+/// A key that differs between a run and its resumption.
 struct ResumeDifference {
   std::string key;
   std::string before;  ///< as YAML; "absent" if the key did not exist
   std::string after;
+  bool is_allowed = false;  ///< by MayChangeOnResume
 };
 
-/// Compares two resolved configurations (as to_node writes them), except for keys that their schema
-/// declares MayChangeOnResume. A key that the older one lacks counts as its default.
+/// Compares two resolved configurations (as to_node writes them). Keys that their schema declares
+/// MayChangeOnResume are allowed to differ. A key that the older one lacks counts as its default.
 std::vector<ResumeDifference> resume_differences(const Node& before, const Node& after,
                                                  const StructInfo& info, const Catalogs& catalogs);
 
-/// Throws ConfigError that lists every difference with both values, unless there are none.
-void check_resume(const Node& before, const Node& after, const StructInfo& info,
-                  const Catalogs& catalogs);
+/// Throws ConfigError that lists every difference that is not allowed with both values, unless
+/// there are none. Returns a line for each one that is: "train.duration: was 2ep, is 3ep".
+std::vector<std::string> check_resume(const Node& before, const Node& after, const StructInfo& info,
+                                      const Catalogs& catalogs);
 
 /// A name for the contents of a resolved configuration: 32 hexadecimal digits, the same for the
 /// same values in any order of keys, on any machine and in any version of the program.

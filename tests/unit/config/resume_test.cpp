@@ -17,6 +17,7 @@ std::string differences(const Node& before, const Node& after) {
   const auto context = catalogs().context();
   std::string text;
   for (const auto& each : resume_differences(before, after, describe<Recipe>(), context.catalogs)) {
+    if (each.is_allowed) continue;
     text += fmt::format("{}: {} -> {}; ", each.key, each.before, each.after);
   }
   return text;
@@ -73,7 +74,17 @@ TEST(Resume, TheErrorNamesBothValues) {
   run.seed: was 1, is 2
   optimizer.momentum: was 0.9, is 0
 Put these back, or start a new run.)");
-  EXPECT_NO_THROW(check_resume(before, before, describe<Recipe>(), context.catalogs));
+  EXPECT_TRUE(check_resume(before, before, describe<Recipe>(), context.catalogs).empty());
+}
+
+TEST(Resume, WhatMayChangeIsTold) {
+  const auto context = catalogs().context();
+  const Node after = resolved("data: cifar\ntrain: {duration: 100ep}\nloggers: {tensorboard: }");
+  const auto lines =
+      check_resume(resolved("data: cifar"), after, describe<Recipe>(), context.catalogs);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], "train.duration: was 90ep, is 100ep");
+  EXPECT_EQ(lines[1].substr(0, 32), "loggers.tensorboard: was absent,");
 }
 
 TEST(ConfigHash, IsAFunctionOfTheValues) {
