@@ -31,13 +31,16 @@ std::int64_t total_steps(const config::DurationList& durations,
 
 }  // namespace
 
+std::int64_t global_batch_size_of(const DataSection& data, int world_size) {
+  return data.batch_size_per_rank ? *data.batch_size_per_rank * world_size
+                                  : data.global_batch_size.value_or(kDefaultGlobalBatchSize);
+}
+
 BatchArithmetic batch_arithmetic(const Recipe& recipe, std::int64_t train_samples, int world_size) {
   BatchArithmetic result;
   result.world_size = world_size;
   result.grad_accum_steps = recipe.train.grad_accum_steps;
-  result.global_batch_size = recipe.data.batch_size_per_rank
-                                 ? *recipe.data.batch_size_per_rank * world_size
-                                 : recipe.data.global_batch_size.value_or(kDefaultGlobalBatchSize);
+  result.global_batch_size = global_batch_size_of(recipe.data, world_size);
   if (result.global_batch_size < world_size) {
     throw base::ConfigError(
         fmt::format("data.global_batch_size: {} samples cannot be shared by {} ranks; give at "

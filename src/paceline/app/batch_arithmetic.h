@@ -22,6 +22,9 @@ struct BatchArithmetic {
   std::string text() const;
 };
 
+/// As given, or as follows from data.batch_size_per_rank and the number of ranks, or the default.
+std::int64_t global_batch_size_of(const DataSection& data, int world_size);
+
 /// Throws ConfigError when the duration has no end in steps although something needs one.
 BatchArithmetic batch_arithmetic(const Recipe& recipe, std::int64_t train_samples, int world_size);
 

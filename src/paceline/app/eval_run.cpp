@@ -1,5 +1,6 @@
 #include "paceline/app/eval_run.h"
 
+#include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
@@ -42,10 +43,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
 
   choose_kernels(recipe, context.device);
   DataPart part = open_data(recipe, context.registries, data::Split::kVal);
-  const std::int64_t batch_size = recipe.data.batch_size_per_rank
-                                      ? *recipe.data.batch_size_per_rank * communicator.world_size()
-                                      : recipe.data.global_batch_size.value_or(256);
-  make_loader(part, recipe, context.registries, batch_size, data::Split::kVal,
+  make_loader(part, recipe, context.registries,
+              global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));
   part.loader->start();
   const auto model = make_model(recipe, context.registries);

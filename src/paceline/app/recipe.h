@@ -142,10 +142,12 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::subset_seed, "subset_seed",
             "Which samples a subset has; apart from run.seed, so that runs can share it."),
       field(&Section::global_batch_size, "global_batch_size",
-            "Samples per optimizer step over all ranks; 256 if neither batch size is given.",
-            AtLeast{1}),
+            "Samples per optimizer step over all ranks; 256 if neither batch size is given. A "
+            "resumed run keeps its own.",
+            AtLeast{1}, MayChangeOnResume{}),
       field(&Section::batch_size_per_rank, "batch_size_per_rank",
-            "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1}),
+            "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1},
+            MayChangeOnResume{}),
       field(&Section::drop_last, "drop_last",
             "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
             "others."),
@@ -204,7 +206,8 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
           &Section::strategy, "strategy",
           "none (one rank), ddp (the whole model on every rank), zero1 (optimizer state in pieces "
           "over the ranks), zero2 (gradients too), fsdp (parameters too), hsdp (fsdp within groups "
-          "of ranks, ddp across them), or auto: ddp on several ranks."),
+          "of ranks, ddp across them), or auto: ddp on several ranks.",
+          MayChangeOnResume{}),
       field(&Section::sync_batch_norm, "sync_batch_norm",
             "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
       field(&Section::sync_batch_norm_group_size, "sync_batch_norm_group_size",

@@ -10,57 +10,71 @@
 namespace paceline::app {
 namespace {
 
-std::filesystem::path default_path(const std::string& parent, const std::string& name) {
+namespace fs = std::filesystem;
+
+fs::path default_path(const std::string& parent, const std::string& name) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   char text[32];
   std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
-  const std::filesystem::path first =
-      std::filesystem::path(parent) / fmt::format("{}-{}", name, text);
-  std::filesystem::path path = first;
-  for (int number = 2; std::filesystem::exists(path); ++number) {
+  const fs::path first = fs::path(parent) / fmt::format("{}-{}", name, text);
+  fs::path path = first;
+  for (int number = 2; fs::exists(path); ++number) {
     path = fmt::format("{}-{}", first.string(), number);
   }
   return path;
 }
 
+fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
+  return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / "checkpoints";
+}
+
 }  // namespace
 
-RunDirectory::RunDirectory(const std::optional<std::filesystem::path>& wanted,
-                           const std::string& parent, const std::string& name, bool is_resuming,
+RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
                            comm::Communicator& communicator) {
   path_ = comm::first_rank_decides(communicator, [&] {
-    path_ =
-        std::filesystem::absolute(wanted ? *wanted : default_path(parent, name)).lexically_normal();
-    lock_ = std::make_unique<checkpoint::RunLock>(path_);
-    if (!is_resuming && std::filesystem::exists(config_file())) {
-      throw base::CheckpointError(fmt::format(
-          "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
-          path_.string()));
-    }
+    path_ = fs::absolute(place.wanted ? *place.wanted : default_path(place.parent, place.name))
+                .lexically_normal();
+    checkpoint_folder_ = folder_of_checkpoints(place, path_);
+    lock(place.saves, is_resuming);
     return path_.string();
   });
+  checkpoint_folder_ = folder_of_checkpoints(place, path_);
 }
 
-std::filesystem::path RunDirectory::checkpoint_folder(const std::optional<std::string>& dir) const {
-  return dir ? std::filesystem::absolute(*dir) : path_ / "checkpoints";
+void RunDirectory::lock(bool saves, bool is_resuming) {
+  locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir"));
+  if (!is_resuming && fs::exists(config_file())) {
+    throw base::CheckpointError(fmt::format(
+        "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
+        path_.string()));
+  }
+  if (!saves) return;
+  locks_.push_back(std::make_unique<checkpoint::RunLock>(checkpoint_folder_, "checkpoint.dir"));
+  if (!is_resuming && !checkpoint::list_checkpoints(checkpoint_folder_).is_empty()) {
+    throw base::CheckpointError(fmt::format(
+        "{} holds the checkpoints of another run: name another folder as checkpoint.dir, or go on "
+        "with that run by --resume auto",
+        checkpoint_folder_.string()));
+  }
 }
 
-CheckpointChoice find_checkpoint(const std::filesystem::path& run_or_checkpoint) {
-  const std::filesystem::path& path = run_or_checkpoint;
-  if (!std::filesystem::exists(path)) {
+CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
+  const fs::path& path = run_or_checkpoint;
+  if (!fs::exists(path)) {
     throw base::CheckpointError(fmt::format(
         "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
         path.string()));
   }
   CheckpointChoice choice;
-  if (std::filesystem::exists(path / checkpoint::kManifestFile)) {
+  if (fs::exists(path / checkpoint::kManifestFile)) {
     choice.path = path;
     return choice;
   }
-  const std::filesystem::path inner = path / "checkpoints";
-  const std::filesystem::path folder = std::filesystem::exists(inner) ? inner : path;
+  const fs::path inner = path / "checkpoints";
+  const fs::path folder = fs::exists(inner) ? inner : path;
   const checkpoint::Latest latest = checkpoint::find_latest(folder);
   for (const checkpoint::Damaged& damaged : latest.skipped) {
     choice.notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}",

@@ -8,27 +8,40 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace paceline::app {
 
-/// Where a run writes. Rank 0 makes and locks the directory; the other ranks learn its path.
+/// What names a run's folders.
+struct RunPlace {
+  std::optional<std::filesystem::path> wanted = {};  ///< --run-dir
+  std::string parent = {};                           ///< run.dir
+  std::string name = {};                             ///< run.name
+  std::optional<std::string> checkpoint_dir = {};    ///< checkpoint.dir
+  bool saves = true;                                 ///< whether there will be checkpoints
+};
+
+/// Where a run writes. Rank 0 makes and locks the folders; the other ranks learn their paths.
 class RunDirectory {
  public:
-  /// `wanted` empty: DIR/NAME-TIME. Every rank must call it; throws the same error on all of them
-  /// when rank 0 cannot make, write or lock it, or when it holds a run and `is_resuming` is false.
-  RunDirectory(const std::optional<std::filesystem::path>& wanted, const std::string& parent,
-               const std::string& name, bool is_resuming, comm::Communicator& communicator);
+  /// Without `wanted`: PARENT/NAME-TIME. Every rank must call it; throws the same error on all of
+  /// them when rank 0 cannot make, write or lock the run directory or the checkpoints' folder, or
+  /// when one of them holds a run and `is_resuming` is false. Changes no other file.
+  RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config_file() const { return path_ / "config.yaml"; }
   std::filesystem::path summary_file() const { return path_ / "summary.json"; }
   std::filesystem::path log_file() const { return path_ / "log.txt"; }
-  /// `dir` of the recipe's checkpoint section, or checkpoints/ here.
-  std::filesystem::path checkpoint_folder(const std::optional<std::string>& dir) const;
+  /// checkpoint.dir, or checkpoints/ here.
+  const std::filesystem::path& checkpoint_folder() const { return checkpoint_folder_; }
 
  private:
+  void lock(bool saves, bool is_resuming);
+
   std::filesystem::path path_;
-  std::unique_ptr<checkpoint::RunLock> lock_;  ///< of rank 0
+  std::filesystem::path checkpoint_folder_;
+  std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0
 };
 
 /// What a user gives as RUN|CHECKPOINT: a run directory, its checkpoints' folder or one checkpoint.

@@ -2,12 +2,13 @@
 
 #include "paceline/app/local_ranks.h"
 #include "paceline/app/model_parts.h"
+#include "paceline/app/resume.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/reader.h"
-#include "paceline/config/parse.h"
-#include "paceline/config/resume.h"
+#include "paceline/comm/agreement.h"
+#include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
 
@@ -96,24 +97,57 @@ void Session::build_engine() {
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 
-void Session::attach(const RunDirectory& directory, const config::Node& resolved) {
+void Session::resume(checkpoint::CheckpointReader& reader) {
+  const checkpoint::Manifest& manifest = reader.manifest();
+  check_inputs(reader, inputs());
+  load_checkpoint(reader, train::state_shards(state_), checkpoint::ExtraTensors::kRefuse,
+                  context_.communicator);
+  state_.strategy->state_was_loaded();
+  train::load_state_dict(manifest.state, state_, *engine_);
+  if (context_.communicator.rank() != 0) return;
+  const auto now = checkpoint::current_environment(context_.communicator.world_size());
+  for (const std::string& difference : checkpoint::differences(manifest.environment, now)) {
+    base::log_warning("the last bits may differ from the run without the stop: {}", difference);
+  }
+}
+
+void Session::attach(const RunDirectory& directory, const config::Node& resolved,
+                     const std::optional<std::filesystem::path>& resumed) {
   run_directory_ = directory.path();
-  const std::string text = config::to_yaml(resolved);
   std::vector<metrics::LocalRank> local_ranks =
       ranks_beside_first(context_.communicator, context_.device.uuid());
-  if (context_.communicator.rank() == 0) {
-    write_file_atomically(context_.files, directory.config_file(), text);
-    make_sinks(run_directory_, std::move(local_ranks));
-    const auto values = hparams(resolved);
-    for (metrics::MetricSink* sink : sink_pointers_) sink->log_hparams(values);
+  comm::first_rank_decides(context_.communicator, [&] {
+    take_over(directory, resolved, resumed, std::move(local_ranks));
+    return "";
+  });
+  train::CheckpointFacts facts{directory.checkpoint_folder(), config::to_yaml(resolved),
+                               checkpoint::current_environment(context_.communicator.world_size()),
+                               inputs(), std::nullopt};
+  if (resumed) facts.resumed_step = state_.clock.step;
+  saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),
+                                                    batches_.lengths, context_.files);
+}
+
+void Session::take_over(const RunDirectory& directory, const config::Node& resolved,
+                        const std::optional<std::filesystem::path>& resumed,
+                        std::vector<metrics::LocalRank> local_ranks) {
+  const std::filesystem::path& folder = directory.checkpoint_folder();
+  checkpoint::clean_leftovers(context_.files, folder);
+  if (resumed) {
+    const checkpoint::Branch branch =
+        checkpoint::continue_from(context_.files, *resumed, folder);
+    if (!branch.aside.empty())
+      base::log_warning("what was saved later, of step {}, lies in {} from here on",
+                        fmt::join(branch.abandoned_steps, ", "), branch.aside.string());
   }
-  const auto folder = directory.checkpoint_folder(recipe_.checkpoint.dir);
-  if (context_.communicator.rank() == 0) checkpoint::clean_leftovers(context_.files, folder);
-  saver_ = std::make_unique<train::CheckpointSaver>(
-      recipe_.checkpoint,
-      train::CheckpointFacts{folder, text,
-                             checkpoint::current_environment(context_.communicator.world_size())},
-      batches_.lengths, context_.files);
+  write_file_atomically(context_.files, directory.config_file(), config::to_yaml(resolved));
+  make_sinks(run_directory_, std::move(local_ranks));
+  const auto values = hparams(resolved);
+  for (metrics::MetricSink* sink : sink_pointers_) {
+    sink->resume_at(resumed ? state_.clock.step : -1);
+    sink->log_hparams(values);
+  }
+  if (resumed) base::log_info("resumed {} at step {}", resumed->string(), state_.clock.step);
 }
 
 void Session::make_sinks(const std::filesystem::path& run_directory,
@@ -127,29 +161,11 @@ void Session::make_sinks(const std::filesystem::path& run_directory,
   }
 }
 
-void Session::resume(const std::filesystem::path& path, const config::Node& resolved) {
-  const auto reader = checkpoint::open_checkpoint(path, context_.communicator);
-  const checkpoint::Manifest& manifest = reader->manifest();
-  const config::Node saved =
-      config::parse_yaml(manifest.config, (path / checkpoint::kManifestFile).string());
-  config::check_resume(saved, resolved, config::describe<Recipe>(), context_.registries.catalogs());
-  const bool is_main_rank = context_.communicator.rank() == 0;
-  if (is_main_rank) {
-    const auto now = checkpoint::current_environment(context_.communicator.world_size());
-    for (const std::string& difference : checkpoint::differences(manifest.environment, now)) {
-      base::log_warning("the last bits may differ from the run without the stop: {}", difference);
-    }
-  }
-  load_checkpoint(*reader, train::state_shards(state_), checkpoint::ExtraTensors::kRefuse,
-                  context_.communicator);
-  state_.strategy->state_was_loaded();
-  train::load_state_dict(manifest.state, state_, *engine_);
-  for (metrics::MetricSink* sink : sink_pointers_) sink->resume_at(state_.clock.step);
-  if (is_main_rank) base::log_info("resumed {} at step {}", path.string(), state_.clock.step);
-}
-
-void Session::start_anew() {
-  for (metrics::MetricSink* sink : sink_pointers_) sink->resume_at(-1);
+std::map<std::string, std::string> Session::inputs() const {
+  const auto describe = [](const data::Dataset& dataset) {
+    return fmt::format("{} images, {}", dataset.size(), dataset.fingerprint());
+  };
+  return {{"training data", describe(train_set())}, {"validation data", describe(val_set())}};
 }
 
 train::FitResult Session::fit() {

@@ -7,6 +7,7 @@
 #include "paceline/app/model_parts.h"
 #include "paceline/app/recipe.h"
 #include "paceline/app/run_directory.h"
+#include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
 #include "paceline/train/trainer.h"
@@ -44,21 +45,24 @@ class Session {
           std::unique_ptr<data::Dataset> train_set = nullptr);
   ~Session();
 
-  /// From here on the run has a directory: loggers and checkpoints go there.
-  void attach(const RunDirectory& directory, const config::Node& resolved);
+  /// Continues from a checkpoint; changes nothing on disk. Every rank must call it. Throws
+  /// CheckpointError, also for other data than the checkpoint's.
+  void resume(checkpoint::CheckpointReader& reader);
 
-  /// Continues from a checkpoint. Every rank must call it, after attach(). Throws CheckpointError,
-  /// and ConfigError for a recipe that changes what must not change.
-  void resume(const std::filesystem::path& checkpoint, const config::Node& resolved);
-
-  /// Drops what an earlier start of the run logged before its first checkpoint.
-  void start_anew();
+  /// From here on the run has a directory: loggers and checkpoints go there, and what an earlier
+  /// start of the run left there beyond the step at hand gives way. `resumed` is the checkpoint
+  /// that resume() was given, if it was. Every rank must call it.
+  void attach(const RunDirectory& directory, const config::Node& resolved,
+              const std::optional<std::filesystem::path>& resumed);
 
   /// Trains to the end. Every rank must call it.
   train::FitResult fit();
 
   const BatchArithmetic& batches() const { return batches_; }
   const train::TrainState& state() const { return state_; }
+  /// What the run is given besides its recipe, for people: the same on all ranks and after a
+  /// resume.
+  std::map<std::string, std::string> inputs() const;
   const data::Dataset& train_set() const { return *train_part_.dataset; }
   const data::Dataset& val_set() const { return *val_part_.dataset; }
   data::LoaderCounts loader_counts() const { return train_part_.loader->counts(); }
@@ -73,6 +77,10 @@ class Session {
 
  private:
   void build_engine();
+  /// What rank 0 does in attach().
+  void take_over(const RunDirectory& directory, const config::Node& resolved,
+                 const std::optional<std::filesystem::path>& resumed,
+                 std::vector<metrics::LocalRank> local_ranks);
   void make_sinks(const std::filesystem::path& run_directory,
                   std::vector<metrics::LocalRank> local_ranks);
   std::vector<std::pair<std::string, std::string>> hparams(const config::Node& resolved) const;
@@ -89,9 +97,9 @@ class Session {
   train::TrainState state_;
   std::unique_ptr<train::Engine> engine_;
   std::unique_ptr<train::Evaluator> evaluator_;
-  std::unique_ptr<train::CheckpointSaver> saver_;
   std::vector<std::unique_ptr<metrics::MetricSink>> sinks_;
   std::vector<metrics::MetricSink*> sink_pointers_;
+  std::unique_ptr<train::CheckpointSaver> saver_;  ///< its last save still flushes the sinks
   std::filesystem::path run_directory_;
 };
 

@@ -2,18 +2,20 @@
 
 #include "paceline/app/banner.h"
 #include "paceline/app/out_of_memory.h"
+#include "paceline/app/resume.h"
 #include "paceline/app/summary.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
-#include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/load.h"
 #include "paceline/config/merge.h"
-#include "paceline/config/resume.h"
 #include "paceline/config/write.h"
 #include "paceline/tensor/memory_count.h"
+
+#include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -24,33 +26,18 @@ namespace {
 std::vector<std::string> fast_dev_overrides(int steps) {
   return {fmt::format("++train.eval_every={}ba", steps),
           fmt::format("++checkpoint.every={}ba", steps), "++train.min_duration=null",
-          "++train.eval_batches=" + std::to_string(steps)};
+          "++train.eval_batches=" + std::to_string(steps), "++checkpoint.dir=null"};
 }
 
 /// Every rank's configuration and data must be the same, or they would train different models.
 void agree_with_peers(const config::Node& resolved, const Session& session,
                       comm::Communicator& communicator) {
-  std::map<std::string, std::string> facts{{"paceline version", std::string(base::kVersion)},
-                                           {"training data", session.train_set().fingerprint()},
-                                           {"validation data", session.val_set().fingerprint()}};
+  std::map<std::string, std::string> facts = session.inputs();
+  facts["paceline version"] = base::kVersion;
   for (const config::MapEntry& section : resolved.entries) {
     facts[section.key] = config::to_flow_yaml(section.value);
   }
   comm::agree(communicator, facts);
-}
-
-/// The checkpoint that --resume names; with "auto" "" for a run that has not saved yet.
-std::string checkpoint_to_resume(const std::string& resume, const RunDirectory& directory,
-                                 const Recipe& recipe) {
-  const bool is_auto = resume == "auto";
-  const std::filesystem::path folder = directory.checkpoint_folder(recipe.checkpoint.dir);
-  if (is_auto && checkpoint::list_checkpoints(folder).complete.empty()) {
-    base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
-    return "";
-  }
-  const CheckpointChoice choice = find_checkpoint(is_auto ? folder : std::filesystem::path(resume));
-  for (const std::string& note : choice.notes) base::log_warning(note);
-  return choice.path.string();
 }
 
 /// The most that a rank's tensors held, on the device where they train; the largest of all ranks.
@@ -110,50 +97,83 @@ void finish_run(std::unique_ptr<Session> session, const Recipe& recipe,
   base::log_info("the run is in {}", directory.path().string());
 }
 
-/// What run_training() does once the recipe is read; takes the training set.
-int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
-  comm::Communicator& communicator = context.communicator;
-  const bool is_main_rank = communicator.rank() == 0;
+/// What the run is and how it was made to fit, in the log of rank 0.
+void report_start(const LoadedRecipe& loaded, const Session& session,
+                  const SessionContext& context) {
+  if (context.communicator.rank() != 0) return;
+  for (const std::string& line : banner(loaded.recipe, session, context)) base::log_info(line);
+  for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
+}
+
+/// Trains in a directory of the run's own; ends the session.
+int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
+             const LoadedRecipe& loaded, const SessionContext& context) {
+  tensor::restart_peak();
+  const train::FitResult result = session->fit();
+  const std::uint64_t peak_bytes = most_tensor_bytes(context);
+  if (context.communicator.rank() == 0)
+    finish_run(std::move(session), loaded.recipe, result, peak_bytes, directory, context);
+  context.communicator.barrier();
+  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
+}
+
+std::unique_ptr<Session> make_session(LoadedRecipe& loaded, const TrainRequest& request,
+                                      const SessionContext& context) {
   auto session = std::make_unique<Session>(
       loaded.recipe, context,
       request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,
       std::move(loaded.train_set));
-  agree_with_peers(loaded.resolved, *session, communicator);
-  if (is_main_rank) {
-    for (const std::string& line : banner(loaded.recipe, *session, context)) base::log_info(line);
-    for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
-  }
-  if (request.is_dry_run) {
-    if (is_main_rank) {
-      for (const std::string& line : plan(loaded.recipe, *session, context)) base::log_info(line);
-      base::log_info("dry run: nothing was trained and nothing written");
-    }
-    return 0;
-  }
+  agree_with_peers(loaded.resolved, *session, context.communicator);
+  report_start(loaded, *session, context);
+  return session;
+}
 
-  std::optional<base::TempDir> scratch;
-  if (request.is_fast_dev_run && is_main_rank) scratch.emplace("paceline-dev-run");
-  const auto wanted = scratch ? std::optional(scratch->path()) : request.run_directory;
-  const RunDirectory directory(wanted, loaded.recipe.run.dir, loaded.recipe.run.name,
-                               request.resume.has_value(), communicator);
-  session->attach(directory, loaded.resolved);
-  if (request.resume) {
-    const std::string path = comm::first_rank_decides(communicator, [&] {
-      return checkpoint_to_resume(*request.resume, directory, loaded.recipe);
-    });
-    if (path.empty()) {
-      session->start_anew();
-    } else {
-      session->resume(path, loaded.resolved);
-    }
+int dry_run(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
+  const auto session = make_session(loaded, request, context);
+  if (context.communicator.rank() == 0) {
+    for (const std::string& line : plan(loaded.recipe, *session, context)) base::log_info(line);
+    base::log_info("dry run: nothing was trained and nothing written");
   }
-  tensor::restart_peak();
-  const train::FitResult result = session->fit();
-  const std::uint64_t peak_bytes = most_tensor_bytes(context);
-  if (is_main_rank)
-    finish_run(std::move(session), loaded.recipe, result, peak_bytes, directory, context);
-  communicator.barrier();
-  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
+  return 0;
+}
+
+RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::path>& run_directory) {
+  return {run_directory, recipe.run.dir, recipe.run.name, recipe.checkpoint.dir,
+          recipe.checkpoint.every.has_value()};
+}
+
+/// Goes on with a run, or begins it if it has not saved yet. What the run has on disk changes only
+/// when all ranks have accepted recipe, data and checkpoint.
+int resume_recipe(LoadedRecipe& loaded, const TrainRequest& request, const RunPlace& place,
+                  const SessionContext& context) {
+  comm::Communicator& communicator = context.communicator;
+  const RunDirectory directory(place, /*is_resuming=*/true, communicator);
+  const auto reader = open_resumed(*request.resume, directory, context.files, communicator);
+  if (reader) {
+    auto notes = fit_to_checkpoint(*reader, context.registries, communicator.world_size(),
+                                   loaded.recipe, loaded.resolved);
+    std::ranges::move(notes, std::back_inserter(loaded.notes));
+  }
+  auto session = make_session(loaded, request, context);
+  if (reader) session->resume(*reader);
+  session->attach(directory, loaded.resolved,
+                  reader ? std::optional(reader->directory()) : std::nullopt);
+  return train_in(directory, std::move(session), loaded, context);
+}
+
+/// What run_training() does once the recipe is read; takes the training set.
+int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
+  if (request.is_dry_run) return dry_run(loaded, request, context);
+  std::optional<base::TempDir> scratch;
+  if (request.is_fast_dev_run && context.communicator.rank() == 0)
+    scratch.emplace("paceline-dev-run");
+  const RunPlace place =
+      place_of(loaded.recipe, scratch ? std::optional(scratch->path()) : request.run_directory);
+  if (request.resume) return resume_recipe(loaded, request, place, context);
+  auto session = make_session(loaded, request, context);
+  const RunDirectory directory(place, /*is_resuming=*/false, context.communicator);
+  session->attach(directory, loaded.resolved, std::nullopt);
+  return train_in(directory, std::move(session), loaded, context);
 }
 
 }  // namespace

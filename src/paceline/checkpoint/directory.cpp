@@ -22,6 +22,16 @@ fs::path with_suffix(const fs::path& path, std::string_view suffix) {
   return result;
 }
 
+/// Checkpoints, also those that are being written, removed or replaced. An absent folder has none.
+std::vector<fs::path> entries_of_checkpoints(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  if (!fs::exists(folder)) return paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (step_of_name(entry.path().stem().string())) paths.push_back(entry.path());
+  }
+  return paths;
+}
+
 }  // namespace
 
 std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
@@ -67,20 +77,19 @@ void remove_quietly(base::FileSystem& files, const fs::path& path) {
   }
 }
 
-void clean_leftovers(base::FileSystem& files, const fs::path& folder) {
-  if (!fs::exists(folder)) return;
-  std::vector<fs::path> paths;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    paths.push_back(entry.path());
-  for (const fs::path& path : paths) {
-    if (!step_of_name(path.stem().string())) continue;
+void restore_replaced(base::FileSystem& files, const fs::path& folder) {
+  for (const fs::path& path : entries_of_checkpoints(folder)) {
     const fs::path target = folder / path.stem();
-    if (path.extension() == kOld && !fs::exists(target)) {
-      files.rename(path, target);
-    } else if (path.extension() == kOld || path.extension() == kTemporary) {
-      base::log_info("removing {}, left by a run that was stopped", path.string());
-      files.remove_all(path);
-    }
+    if (path.extension() == kOld && !fs::exists(target)) files.rename(path, target);
+  }
+}
+
+void clean_leftovers(base::FileSystem& files, const fs::path& folder) {
+  restore_replaced(files, folder);
+  for (const fs::path& path : entries_of_checkpoints(folder)) {
+    if (path.extension() != kOld && path.extension() != kTemporary) continue;
+    base::log_info("removing {}, left by a run that was stopped", path.string());
+    files.remove_all(path);
   }
 }
 

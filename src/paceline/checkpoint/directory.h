@@ -36,8 +36,12 @@ void remove_checkpoint(base::FileSystem& files, const std::filesystem::path& pat
 /// Removes a directory after a failure that is being reported; a second failure is only logged.
 void remove_quietly(base::FileSystem& files, const std::filesystem::path& path);
 
-/// Removes what dead runs left in `folder` and brings a checkpoint back whose replacement never
-/// came. For the one process that holds the run's lock, before it saves or looks for checkpoints.
+/// Brings checkpoints back whose replacements never came. For the one process that holds the
+/// folder's lock, before it looks for checkpoints.
+void restore_replaced(base::FileSystem& files, const std::filesystem::path& folder);
+
+/// Removes what dead runs left in `folder`, and restores what they were replacing. For the one
+/// process that holds the folder's lock, before it saves.
 void clean_leftovers(base::FileSystem& files, const std::filesystem::path& folder);
 
 }  // namespace paceline::checkpoint

@@ -28,6 +28,8 @@ struct Damaged {
 struct Listing {
   std::vector<Listed> complete;  ///< by step
   std::vector<Damaged> damaged;
+
+  bool is_empty() const { return complete.empty() && damaged.empty(); }
 };
 
 /// Reads all manifests and compares the sizes of the files; reads no tensors. An absent folder is

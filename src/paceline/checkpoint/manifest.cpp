@@ -34,6 +34,29 @@ double number_from_json(const OrderedJson& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
 }
 
+constexpr const char* kNumberKey = "$number";
+
+/// A copy in which each number that JSON would turn into null is {"$number": "inf"}.
+nlohmann::json with_named_numbers(nlohmann::json state) {
+  if (state.is_structured()) {
+    for (nlohmann::json& part : state) part = with_named_numbers(std::move(part));
+  } else if (state.is_number_float() && !std::isfinite(state.get<double>())) {
+    const std::string text = fmt::format("{}", state.get<double>());
+    state = {{kNumberKey, text}};
+  }
+  return state;
+}
+
+/// What with_named_numbers() was given.
+nlohmann::json with_plain_numbers(nlohmann::json state) {
+  if (state.is_object() && state.size() == 1 && state.contains(kNumberKey))
+    return std::stod(state[kNumberKey].get<std::string>());
+  if (state.is_structured()) {
+    for (nlohmann::json& part : state) part = with_plain_numbers(std::move(part));
+  }
+  return state;
+}
+
 OrderedJson to_json(const TensorRecord& tensor) {
   OrderedJson slices = OrderedJson::array();
   for (const SliceRecord& slice : tensor.slices) {
@@ -93,7 +116,8 @@ Manifest manifest_from_json(const OrderedJson& json) {
   }
   for (const OrderedJson& tensor : json.at("tensors"))
     manifest.tensors.push_back(tensor_from_json(tensor));
-  manifest.state = json.at("state");
+  json.at("inputs").get_to(manifest.inputs);
+  manifest.state = with_plain_numbers(json.at("state"));
   json.at("config").get_to(manifest.config);
   return manifest;
 }
@@ -104,6 +128,9 @@ void migrate_to_2(OrderedJson& json) {
   for (OrderedJson& tensor : json.at("tensors")) tensor["order"] = OrderedJson::array();
   for (OrderedJson& file : json.at("files")) file["header_xxh3"] = nullptr;
 }
+
+/// Version 3 tells what the run was given.
+void migrate_to_3(OrderedJson& json) { json["inputs"] = OrderedJson::object(); }
 
 /// Brings the JSON of an older version to the present one, a version at a time.
 OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
@@ -118,16 +145,8 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
     throw CheckpointError(fmt::format("{}: there is no format version {}", path.string(), version));
   }
   if (version < 2) migrate_to_2(json);
+  if (version < 3) migrate_to_3(json);
   return json;
-}
-
-/// JSON would turn them into null in silence.
-void check_numbers(const nlohmann::json& state) {
-  const nlohmann::json flat = state.flatten();
-  for (const auto& [key, value] : flat.items()) {
-    PACELINE_CHECK(!value.is_number_float() || std::isfinite(value.get<double>()),
-                   "state '{}' of a checkpoint is not a finite number", key);
-  }
 }
 
 std::string inconsistency(const TensorRecord& tensor, const std::set<std::string>& files) {
@@ -169,7 +188,6 @@ void check_consistent(const Manifest& manifest, const std::filesystem::path& pat
 }  // namespace
 
 std::string encode(const Manifest& manifest) {
-  check_numbers(manifest.state);
   OrderedJson json = {{"format", kFormatName},
                       {"version", kFormatVersion},
                       {"step", manifest.step},
@@ -179,7 +197,8 @@ std::string encode(const Manifest& manifest) {
     json["monitored"] = {{"name", manifest.monitored->name},
                          {"value", number_to_json(manifest.monitored->value)}};
   }
-  json["state"] = manifest.state;
+  json["inputs"] = manifest.inputs;
+  json["state"] = with_named_numbers(manifest.state);
   json["config"] = manifest.config;
   json["files"] = OrderedJson::array();
   for (const FileRecord& file : manifest.files) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace paceline::checkpoint {
 
 /// The version that this program writes. Older ones are migrated when they are read; a change of
 /// the format raises it, adds a step to migrate() and a fixture to the tests.
-inline constexpr int kFormatVersion = 2;
+inline constexpr int kFormatVersion = 3;
 
 inline constexpr std::string_view kManifestFile = "manifest.json";
 
@@ -55,10 +56,14 @@ struct Manifest {
   std::int64_t step = 0;  ///< optimizer steps done
   Environment environment;
   std::optional<Monitored> monitored;
+  /// What the run was given besides its recipe, such as the fingerprint of its data, for people; a
+  /// run can only be resumed with the same. Empty in versions before 3.
+  std::map<std::string, std::string> inputs;
   std::vector<FileRecord> files;
   std::vector<TensorRecord> tensors;
-  nlohmann::json
-      state;  ///< of clock, schedule, scaler, algorithms, generator, loader: their owners' own
+  /// Of clock, schedule, scaler, algorithms, generator, loader: their owners' own. NaN and
+  /// infinities survive.
+  nlohmann::json state;
   std::string config;  ///< the resolved recipe, YAML
 };
 

@@ -123,6 +123,7 @@ Manifest make_manifest(const SaveRequest& request, const std::vector<std::string
   Manifest manifest{.step = request.step,
                     .environment = request.environment,
                     .monitored = request.monitored,
+                    .inputs = request.inputs,
                     .files = {},
                     .tensors = {},
                     .state = request.state,
@@ -174,6 +175,7 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
   file->write(text);
   file->sync();
   file->close();
+  if (request.before_publication) request.before_publication();
   publish_directory(files, temporary, target);
 }
 

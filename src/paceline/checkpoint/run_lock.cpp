@@ -28,30 +28,31 @@ std::string holder_of(const fs::path& path) {
   return text.substr(0, text.find('\n'));
 }
 
-int open_and_lock(const fs::path& run_directory, const fs::path& path) {
+int open_and_lock(const fs::path& path, std::string_view setting) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) throw base::FileError("write to the run directory:", path, errno);
+  if (fd < 0) throw base::FileError("write", path, errno);
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   const int error = errno;
   ::close(fd);
   if (error != EWOULDBLOCK) throw base::FileError("lock", path, error);
-  throw base::CheckpointError(fmt::format(
-      "the run directory {} is in use by {}: wait for it, stop it, or choose another --run-dir",
-      run_directory.string(), holder_of(path)));
+  throw base::CheckpointError(
+      fmt::format("{} is in use by {}: wait for it, stop it, or choose another {}",
+                  path.parent_path().string(), holder_of(path), setting));
 }
 
 }  // namespace
 
-RunLock::RunLock(const fs::path& run_directory) : fd_(-1) {
-  base::RealFileSystem().create_directories(run_directory);
-  const fs::path path = run_directory / "lock";
-  fd_ = open_and_lock(run_directory, path);
+RunLock::RunLock(const fs::path& directory, std::string_view setting) : fd_(-1) {
+  base::RealFileSystem files;
+  base::create_durable_directories(files, directory);
+  const fs::path path = directory / "lock";
+  fd_ = open_and_lock(path, setting);
   const std::string text = fmt::format("process {} on {}\n", getpid(), host_name());
   const auto size = static_cast<ssize_t>(text.size());
   if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, text.data(), text.size(), 0) != size) {
     const int error = errno;
     ::close(fd_);
-    throw base::FileError("write to the run directory:", path, error);
+    throw base::FileError("write", path, error);
   }
 }
 

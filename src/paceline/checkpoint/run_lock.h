@@ -1,17 +1,18 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 namespace paceline::checkpoint {
 
-/// Holds a run's directory for this process, so that a second run cannot write into it. The system
-/// frees the lock when the process ends, however it ends. The file <run>/lock stays behind and
-/// means nothing by itself; it names the holder's process and host.
+/// Holds a directory that a run writes into for this process, so that a second run cannot write
+/// there. The system frees the lock when the process ends, however it ends. The file `lock` in it
+/// stays behind and means nothing by itself; it names the holder's process and host.
 class RunLock {
  public:
-  /// Makes the directory if need be. Throws CheckpointError that names the process which holds it,
-  /// or that says why the directory cannot be written.
-  explicit RunLock(const std::filesystem::path& run_directory);
+  /// Makes the directory if need be. `setting` is what names it: "--run-dir". Throws
+  /// CheckpointError that names the process which holds it, or that says why it cannot be written.
+  RunLock(const std::filesystem::path& directory, std::string_view setting);
   ~RunLock();
 
   RunLock(const RunLock&) = delete;

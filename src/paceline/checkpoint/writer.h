@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,10 +24,14 @@ struct SaveRequest {
   std::int64_t step = 0;
   /// This rank's; those with is_writer are written.
   std::span<const tensor::StateShard> shards = {};
-  nlohmann::json state = {};  ///< without NaN and infinity, which JSON lacks
+  nlohmann::json state = {};
   std::string config = {};
   std::optional<Monitored> monitored = {};
   Environment environment = {};
+  std::map<std::string, std::string> inputs = {};  ///< as in Manifest
+  /// Called by rank 0 when all files of the checkpoint are written and before it gets its name, on
+  /// whatever thread does that: what must be on disk before the checkpoint is.
+  std::function<void()> before_publication = {};
 };
 
 /// Saves a checkpoint under folder/checkpoint_name(step) and returns that path. Each rank writes

@@ -114,7 +114,8 @@ struct paceline::config::Schema<paceline::data::ImageFolderConfig> {
       "JPEG and PNG files in one folder per class, path/train/<class>/ and path/val/<class>/.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder that holds the training and validation folders."),
+      field(&Config::path, "path", "The folder that holds the training and validation folders.",
+            MayChangeOnResume{}),
       field(&Config::train_folder, "train_folder", "Name of the training folder."),
       field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
 };
@@ -131,11 +132,13 @@ struct paceline::config::Schema<paceline::data::Ilsvrc2012Config> {
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path",
             "The folder of ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar, of a folder train/ "
-            "of class tars, or of Kaggle's ILSVRC/."),
+            "of class tars, or of Kaggle's ILSVRC/.",
+            MayChangeOnResume{}),
       field(&Config::val_labels, "val_labels",
             "Where the classes of the validation images stand: the development kit (folder or "
             ".tar.gz), LOC_val_solution.csv or a text file of names and classes; empty: what of "
-            "these is in path.")};
+            "these is in path.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -147,7 +150,7 @@ struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
   static constexpr std::string_view paper =
       "Aizman et al., High Performance I/O For Large Scale Deep Learning, 2019";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the shards."),
+      field(&Config::path, "path", "The folder of the shards.", MayChangeOnResume{}),
       field(
           &Config::train_shards, "train_shards",
           "The training shards: braces as in 'train-{000000..000063}.tar', wildcards, or a folder "
@@ -169,7 +172,8 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       "Parquet files of images and labels, as Hugging Face keeps them, read at random places.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name."),
+      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name.",
+            MayChangeOnResume{}),
       field(&Config::train_files, "train_files",
             "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
             "or both; quote them in YAML. Files named by braces alone must all be there.",
@@ -195,7 +199,8 @@ struct paceline::config::Schema<paceline::data::PackedConfig> {
       "What `paceline data pack` writes: samples in verified shards.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder that holds the training and validation folders."),
+      field(&Config::path, "path", "The folder that holds the training and validation folders.",
+            MayChangeOnResume{}),
       field(&Config::train_folder, "train_folder", "Name of the training folder."),
       field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
 };
@@ -209,7 +214,8 @@ struct paceline::config::Schema<paceline::data::Cifar10Config> {
   static constexpr std::string_view paper =
       "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The archive, or the folder of the archive or its files.")};
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -221,7 +227,8 @@ struct paceline::config::Schema<paceline::data::Cifar100Config> {
   static constexpr std::string_view paper =
       "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The archive, or the folder of the archive or its files.")};
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -234,7 +241,8 @@ struct paceline::config::Schema<paceline::data::MnistConfig> {
       "LeCun et al., Gradient-Based Learning Applied to Document Recognition, 1998";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path",
-            "The folder of train-images-idx3-ubyte and the three other files, or of raw/.")};
+            "The folder of train-images-idx3-ubyte and the three other files, or of raw/.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -245,7 +253,7 @@ struct paceline::config::Schema<paceline::data::NpyConfig> {
       "NumPy's arrays of uint8 images and integer labels, mapped into memory.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the .npy files."),
+      field(&Config::path, "path", "The folder of the .npy files.", MayChangeOnResume{}),
       field(&Config::train_images, "train_images",
             "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
       field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),

@@ -68,20 +68,24 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
   static constexpr std::string_view paper = "Li et al., VLDB 2020";
   static constexpr auto fields = std::tuple{
       field(&Config::first_bucket_mib, "first_bucket_mib",
-            "Size of the first bucket of gradients, which is full first, in MiB.", MoreThan{0.0}),
-      field(&Config::bucket_mib, "bucket_mib", "Size of the other buckets, in MiB.", MoreThan{0.0}),
+            "Size of the first bucket of gradients, which is full first, in MiB.", MoreThan{0.0},
+            MayChangeOnResume{}),
+      field(&Config::bucket_mib, "bucket_mib", "Size of the other buckets, in MiB.", MoreThan{0.0},
+            MayChangeOnResume{}),
       field(&Config::last_bucket_mib, "last_bucket_mib",
             "Size of the last bucket, which backward cannot hide, in MiB; 0: as it comes.",
-            AtLeast{0.0}),
+            AtLeast{0.0}, MayChangeOnResume{}),
       field(&Config::bucket_order, "bucket_order",
-            "Names of parameters that are reduced first, in this order."),
+            "Names of parameters that are reduced first, in this order.", MayChangeOnResume{}),
       field(
           &Config::allow_unused_parameters, "allow_unused_parameters",
           "A rank may have no gradient for a parameter, where it is an error otherwise; its share "
-          "is then zeros, and a parameter that no rank has one for is not updated."),
+          "is then zeros, and a parameter that no rank has one for is not updated.",
+          MayChangeOnResume{}),
       field(&Config::static_graph, "static_graph",
             "Every step uses the same parameters: those that got no gradient in the first step are "
-            "not waited for, and a step that differs is an error."),
+            "not waited for, and a step that differs is an error.",
+            MayChangeOnResume{}),
       field(&Config::buffers, "buffers",
             "Running statistics: broadcast rank 0's before evaluations and checkpoints, or let "
             "each rank keep its own."),
@@ -101,5 +105,6 @@ struct paceline::config::Schema<paceline::parallel::NoneConfig> {
   static constexpr std::string_view summary = "One rank, nothing to synchronise.";
   static constexpr auto fields = std::tuple{
       field(&Config::allow_unused_parameters, "allow_unused_parameters",
-            "Parameters without a gradient are not updated, where they are an error otherwise.")};
+            "Parameters without a gradient are not updated, where they are an error otherwise.",
+            MayChangeOnResume{})};
 };

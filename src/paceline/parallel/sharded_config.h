@@ -49,20 +49,23 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::min_unit_params, "min_unit_params",
             "Neighbouring blocks are gathered together until they hold so many parameters.",
-            AtLeast{0}),
+            AtLeast{0}, MayChangeOnResume{}),
       field(&Config::units, "units",
             "Names of the blocks that are gathered one by one; the others with what lies in no "
-            "block. Empty: all blocks."),
+            "block. Empty: all blocks.",
+            MayChangeOnResume{}),
       field(
           &Config::reshard_after_forward, "reshard_after_forward",
           "fsdp, hsdp: free gathered parameters after forward and gather them again for backward; "
-          "less memory, more communication."),
+          "less memory, more communication.",
+          MayChangeOnResume{}),
       field(&Config::prefetch, "prefetch", "Units that are gathered ahead of the one at work.",
-            AtLeast{0}),
+            AtLeast{0}, MayChangeOnResume{}),
       field(
           &Config::reduce_every_microbatch, "reduce_every_microbatch",
           "Reduce the gradients of each microbatch into the shards; otherwise whole gradients add "
-          "up and are reduced once a step: less communication, more memory. zero1 never does."),
+          "up and are reduced once a step: less communication, more memory. zero1 never does.",
+          MayChangeOnResume{}),
       field(&Config::param_dtype, "param_dtype",
             "Type in which matrices and kernels are gathered and computed with; null: that of "
             "train.precision for fsdp and hsdp, else their own. Norms, biases and all shards keep "
@@ -71,11 +74,12 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
             "Type in which gradients are summed over the ranks; null: that of the parameters' "
             "shards."),
       field(&Config::allow_unused_parameters, "allow_unused_parameters",
-            "Take zeros for parameters that got no gradient, where it is an error otherwise."),
+            "Take zeros for parameters that got no gradient, where it is an error otherwise.",
+            MayChangeOnResume{}),
       field(&Config::buffers, "buffers",
             "Running statistics: broadcast rank 0's before evaluations and checkpoints, or let "
             "each rank keep its own."),
       field(&Config::shard_group_size, "shard_group_size",
             "hsdp: neighbouring ranks that share one copy of the state; null: those of a node.",
-            AtLeast{1})};
+            AtLeast{1}, MayChangeOnResume{})};
 };

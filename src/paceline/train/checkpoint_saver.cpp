@@ -3,8 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/replica_check.h"
-#include "paceline/checkpoint/retention.h"
 #include "paceline/checkpoint/writer.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/train/run_state.h"
@@ -22,19 +22,10 @@ std::int64_t steps_of(const config::Duration& duration, const config::StepLength
   return std::max<std::int64_t>(1, to_steps(duration, lengths));
 }
 
-/// What rank 0 does when a checkpoint is on disk.
-void finish_save(const CheckpointConfig& config, const std::filesystem::path& folder,
-                 const std::filesystem::path& saved, base::FileSystem& files) {
-  base::log_info("saved {}", saved.string());
-  try {
-    checkpoint::apply_retention(files, folder,
-                                {.keep_last = config.keep_last,
-                                 .keep_best = config.keep_best,
-                                 .monitor = config.monitor,
-                                 .mode = config.mode});
-  } catch (const base::Error& error) {  // the next save tries again
-    base::log_warning("old checkpoints stay in {}: {}", folder.string(), error.what());
-  }
+/// Brings all that was logged so far to the disk. A logger that cannot has said so: the run is
+/// worth more than its log.
+void flush_all(std::span<metrics::MetricSink* const> sinks) {
+  for (metrics::MetricSink* sink : sinks) sink->flush();
 }
 
 }  // namespace
@@ -45,16 +36,19 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
       facts_(std::move(facts)),
       interval_(config.every ? steps_of(*config.every, lengths) : 0),
       check_interval_(config.check_replicas ? steps_of(*config.check_replicas, lengths) : 0),
-      files_(files) {
+      files_(files),
+      retention_({.keep_last = config.keep_last,
+                  .keep_best = config.keep_best,
+                  .monitor = config.monitor,
+                  .mode = config.mode},
+                 facts_.resumed_step) {
   for (const checkpoint::Listed& best :
        checkpoint::best_of(checkpoint::list_checkpoints(facts_.folder).complete, config_.monitor,
                            config_.mode, 1)) {
     best_ = best.monitored->value;
   }
   if (config_.async && interval_ > 0) {
-    writer_.emplace(files_, [config, folder = facts_.folder, &files](const auto& path) {
-      finish_save(config, folder, path, files);
-    });
+    writer_.emplace(files_, [this](const auto& path) { finish_save(path); });
   }
 }
 
@@ -89,22 +83,39 @@ void CheckpointSaver::throw_if_failed(const RunContext& run) {
 void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
   state.strategy->synchronise_buffers();
   const std::vector<tensor::StateShard> shards = state_shards(state);
-  const std::optional<double> value = monitored_value(state);
-  checkpoint::SaveRequest request;
-  request.folder = facts_.folder;
-  request.step = state.clock.step;
+  checkpoint::SaveRequest request = request_for(state, engine, run);
   request.shards = shards;
-  request.state = state_dict(state, engine);
-  request.config = facts_.config;
-  request.environment = facts_.environment;
-  if (value) request.monitored = checkpoint::Monitored{config_.monitor, *value};
-  if (value && is_best(*value)) best_ = value;
+  if (request.monitored && is_best(request.monitored->value)) best_ = request.monitored->value;
   if (writer_ && !state.is_stopping) {
     writer_->start(request, run.communicator);
   } else {  // nothing would happen meanwhile
     finish(run);
     const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
-    if (run.is_main_rank()) finish_save(config_, facts_.folder, path, files_);
+    if (run.is_main_rank()) finish_save(path);
+  }
+}
+
+checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, const Engine& engine,
+                                                     const RunContext& run) {
+  checkpoint::SaveRequest request;
+  request.folder = facts_.folder;
+  request.step = state.clock.step;
+  request.state = state_dict(state, engine);
+  request.config = facts_.config;
+  request.environment = facts_.environment;
+  request.inputs = facts_.inputs;
+  request.before_publication = [sinks = run.sinks] { flush_all(sinks); };
+  if (const auto value = monitored_value(state))
+    request.monitored = checkpoint::Monitored{config_.monitor, *value};
+  return request;
+}
+
+void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
+  base::log_info("saved {}", saved.string());
+  try {
+    retention_.apply(files_, facts_.folder, *checkpoint::step_of_name(saved.filename().string()));
+  } catch (const base::Error& error) {  // the next save tries again
+    base::log_warning("old checkpoints stay in {}: {}", facts_.folder.string(), error.what());
   }
 }
 

@@ -3,6 +3,7 @@
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/async_writer.h"
 #include "paceline/checkpoint/environment.h"
+#include "paceline/checkpoint/retention.h"
 #include "paceline/train/checkpoint_config.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
@@ -10,20 +11,24 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
 namespace paceline::train {
 
-/// What a run writes into every checkpoint besides its state.
+/// What a run writes into every checkpoint besides its state, and where.
 struct CheckpointFacts {
   std::filesystem::path folder;  ///< of all checkpoints of the run
   std::string config;            ///< the resolved recipe, YAML
   checkpoint::Environment environment;
+  std::map<std::string, std::string> inputs = {};  ///< as in checkpoint::Manifest
+  std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
 };
 
 /// Saves the run at safe points when it is due, when it stops, and when an evaluation was the best
-/// yet; removes checkpoints that the recipe gives up.
+/// yet; removes checkpoints that the recipe gives up. A checkpoint appears only when what was
+/// logged up to its step is on disk.
 class CheckpointSaver {
  public:
   /// `files` must outlive the saver.
@@ -44,6 +49,10 @@ class CheckpointSaver {
 
  private:
   void save(TrainState& state, const Engine& engine, const RunContext& run);
+  checkpoint::SaveRequest request_for(const TrainState& state, const Engine& engine,
+                                      const RunContext& run);
+  /// What rank 0 does when a checkpoint is on disk; by the writer's thread where it has one.
+  void finish_save(const std::filesystem::path& saved);
   /// The monitored metric, if the newest evaluation was made at this step.
   std::optional<double> monitored_value(const TrainState& state) const;
   bool is_best(double value) const;
@@ -54,6 +63,7 @@ class CheckpointSaver {
   std::int64_t check_interval_;  ///< in steps; 0: replicas are not compared
   base::FileSystem& files_;
   std::optional<double> best_;
+  checkpoint::Retention retention_;  ///< used by one save at a time
   std::optional<checkpoint::AsyncWriter> writer_;
   bool has_memory_ = false;  ///< of the writer
 };

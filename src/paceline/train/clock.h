@@ -11,7 +11,7 @@ struct Clock {
   std::int64_t step = 0;        ///< optimizer steps done
   std::int64_t samples = 0;     ///< training samples seen, over all ranks
   double elapsed_s = 0;         ///< wall clock of training, over all starts of the run
-  config::StepLengths lengths;  ///< constant; not saved
+  config::StepLengths lengths;  ///< constant; a resumed run must have the same
 
   std::int64_t epoch() const { return step / lengths.steps_per_epoch; }  ///< epochs completed
   std::int64_t batch_in_epoch() const { return step % lengths.steps_per_epoch; }

@@ -2,11 +2,25 @@
 
 #include "paceline/base/error.h"
 
-#include <cmath>
-
 #include <nlohmann/json.hpp>
 
 namespace paceline::train {
+
+namespace {
+
+/// The step is a place in the data only where steps are as long as they were. Checkpoints of format
+/// versions before 3 do not say how long.
+void check_lengths(const nlohmann::json& clock, const config::StepLengths& now) {
+  const auto samples_per_step = clock.value("samples_per_step", now.samples_per_step);
+  const auto steps_per_epoch = clock.value("steps_per_epoch", now.steps_per_epoch);
+  if (samples_per_step == now.samples_per_step && steps_per_epoch == now.steps_per_epoch) return;
+  throw base::CheckpointError(fmt::format(
+      "the checkpoint counts {} samples a step and {} steps an epoch, the run {} and {}: resume it "
+      "with the batch and the data it had, or start a new run",
+      samples_per_step, steps_per_epoch, now.samples_per_step, now.steps_per_epoch));
+}
+
+}  // namespace
 
 std::vector<tensor::StateShard> state_shards(const TrainState& state) {
   std::vector<tensor::StateShard> shards = state.strategy->model_state();
@@ -17,16 +31,14 @@ std::vector<tensor::StateShard> state_shards(const TrainState& state) {
 }
 
 nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
-  nlohmann::json last_eval = nlohmann::json::object();
-  for (const auto& [name, value] : state.last_eval) {
-    if (std::isfinite(value)) last_eval[name] = value;
-  }
   nlohmann::json saved = {{"clock",
                            {{"step", state.clock.step},
                             {"samples", state.clock.samples},
-                            {"elapsed_s", state.clock.elapsed_s}}},
+                            {"elapsed_s", state.clock.elapsed_s},
+                            {"steps_per_epoch", state.clock.lengths.steps_per_epoch},
+                            {"samples_per_step", state.clock.lengths.samples_per_step}}},
                           {"optimizer", {{"num_steps", state.optimizer->num_steps()}}},
-                          {"last_eval", std::move(last_eval)},
+                          {"last_eval", state.last_eval},
                           {"last_eval_step", state.last_eval_step},
                           {"is_eval_pending", state.is_eval_pending},
                           {"engine", engine.state_dict()}};
@@ -36,6 +48,7 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
 
 void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine) try {
   const nlohmann::json& clock = saved.at("clock");
+  check_lengths(clock, state.clock.lengths);
   state.clock.step = clock.at("step").get<std::int64_t>();
   state.clock.samples = clock.at("samples").get<std::int64_t>();
   state.clock.elapsed_s = clock.at("elapsed_s").get<double>();

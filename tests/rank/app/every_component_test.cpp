@@ -1,4 +1,5 @@
 #include "paceline/app/session.h"
+#include "paceline/app/resume.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
@@ -263,10 +264,13 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
       Session session(loaded.recipe, {*registries_, communicator, files_, signal_, 1}, last_step);
       std::unique_ptr<RunDirectory> directory;
       if (!run.empty()) {
-        directory =
-            std::make_unique<RunDirectory>(folder_.path() / run, "", "", is_resuming, communicator);
-        session.attach(*directory, loaded.resolved);
-        if (is_resuming) session.resume(find_checkpoint(directory->path()).path, loaded.resolved);
+        directory = std::make_unique<RunDirectory>(RunPlace{.wanted = folder_.path() / run},
+                                                   is_resuming, communicator);
+        const auto reader =
+            is_resuming ? open_resumed("auto", *directory, files_, communicator) : nullptr;
+        if (reader) session.resume(*reader);
+        session.attach(*directory, loaded.resolved,
+                       reader ? std::optional(reader->directory()) : std::nullopt);
       }
       session.fit();
       EXPECT_EQ(session.state().clock.step, last_step);

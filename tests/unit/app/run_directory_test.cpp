@@ -11,13 +11,29 @@
 namespace paceline::app {
 namespace {
 
-TEST(RunDirectory, EveryRankLearnsThePath) {
+/// The text of what all ranks throw.
+std::string refusal(const RunPlace& place, bool is_resuming, int world_size = 1) {
+  std::string text;
+  paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
+    try {
+      const RunDirectory directory(place, is_resuming, communicator);
+      ADD_FAILURE() << "no refusal";
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.exit_code(), base::ExitCode::kCheckpoint);
+      if (communicator.rank() == 0) text = error.what();
+    }
+  });
+  return text;
+}
+
+TEST(RunDirectory, EveryRankLearnsThePaths) {
   const base::TempDir folder;
   paceline::test::run_ranks(3, [&](comm::Communicator& communicator) {
-    const RunDirectory directory(std::nullopt, folder.path().string(), "name", false, communicator);
+    const RunDirectory directory({.parent = folder.path().string(), .name = "name"}, false,
+                                 communicator);
     EXPECT_THAT(directory.path().string(),
                 ::testing::StartsWith((folder.path() / "name-").string()));
-    EXPECT_EQ(directory.checkpoint_folder(std::nullopt), directory.path() / "checkpoints");
+    EXPECT_EQ(directory.checkpoint_folder(), directory.path() / "checkpoints");
     communicator.barrier();
   });
 }
@@ -25,10 +41,31 @@ TEST(RunDirectory, EveryRankLearnsThePath) {
 TEST(RunDirectory, EveryRankThrowsWhenTheFirstCannotMakeIt) {
   const base::TempDir folder;
   std::ofstream(folder.path() / "file") << "in the way";
-  paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THAT([&] { RunDirectory(folder.path() / "file" / "run", "", "", false, communicator); },
-                ::testing::Throws<base::Error>(
-                    ::testing::Property(&base::Error::exit_code, base::ExitCode::kCheckpoint)));
+  EXPECT_THAT(refusal({.wanted = folder.path() / "file" / "run"}, false, 2),
+              ::testing::HasSubstr("file/run"));
+}
+
+TEST(RunDirectory, TwoRunsCannotShareAFolderOfCheckpoints) {
+  const base::TempDir folder;
+  const std::string shared = (folder.path() / "shared").string();
+  const auto place = [&](const char* run, bool saves = true) {
+    return RunPlace{.wanted = folder.path() / run, .checkpoint_dir = shared, .saves = saves};
+  };
+  paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+    const RunDirectory first(place("first"), false, communicator);
+    EXPECT_EQ(first.checkpoint_folder(), shared);
+    for (const bool is_resuming : {false, true}) {
+      EXPECT_THAT(refusal(place("second"), is_resuming),
+                  ::testing::AllOf(::testing::HasSubstr(shared + " is in use by process "),
+                                   ::testing::HasSubstr("choose another checkpoint.dir")));
+    }
+    const RunDirectory writes_none(place("third", /*saves=*/false), false, communicator);
+  });
+  std::filesystem::create_directory(shared + "/step-00000004");  // also one that is damaged
+  EXPECT_THAT(refusal(place("second"), false),
+              ::testing::HasSubstr("holds the checkpoints of another run"));
+  paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+    const RunDirectory goes_on(place("second"), true, communicator);
   });
 }
 

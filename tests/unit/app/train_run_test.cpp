@@ -2,16 +2,20 @@
 
 #include "paceline/app/eval_run.h"
 #include "paceline/base/error.h"
+#include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/models/builtin.h"
+#include "support/faulty_file_system.h"
 #include "support/queued_device.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <map>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -66,8 +70,8 @@ class TrainRunTest : public ::testing::Test {
     if (!request.run_directory) request.run_directory = run_;
     int exit_code = -1;
     paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-      exit_code =
-          run_training(request, {*registries_, communicator, files_, signal_, 1, 1, 1, *device_});
+      exit_code = run_training(
+          request, {*registries_, communicator, *file_system_, signal_, 1, 1, 1, *device_});
     });
     return exit_code;
   }
@@ -81,8 +85,9 @@ class TrainRunTest : public ::testing::Test {
     request.resume = from;
     return train(request);
   }
-  int train_elsewhere(const fs::path& run) {
+  int train_elsewhere(const fs::path& run, const std::vector<std::string>& overrides = {}) {
     TrainRequest request;
+    request.overrides = overrides;
     request.run_directory = run;
     return train(request);
   }
@@ -119,12 +124,13 @@ class TrainRunTest : public ::testing::Test {
   }
 
   static std::string newest_weights(const fs::path& run) {
-    return base::read_file(find_checkpoint(run).path / "rank-0.safetensors");
+    return base::xxh3_128_hex(base::read_file(find_checkpoint(run).path / "rank-0.safetensors"));
   }
 
   paceline::test::TempFolder folder_;
   fs::path run_ = folder_.path() / "run";
   paceline::test::UnsyncedFileSystem files_;
+  base::FileSystem* file_system_ = &files_;
   std::unique_ptr<Registries> registries_ = make_registries();
   std::atomic<int> signal_{0};
   tensor::Device* device_ = &tensor::cpu_device();
@@ -354,6 +360,125 @@ TEST_F(TrainRunTest, ResumeFromAnotherRunsCheckpoint) {
   train_elsewhere(whole);
   EXPECT_EQ(resume((whole / "checkpoints" / "step-00000002").string()), 0);
   EXPECT_EQ(newest_weights(run_), newest_weights(whole));
+}
+
+TEST_F(TrainRunTest, ResumeFromAnotherRunsCheckpointCanBeStoppedBeforeItsFirstSave) {
+  const fs::path whole = folder_.path() / "whole";
+  train_elsewhere(whole);
+  TrainRequest request;
+  request.resume = (whole / "checkpoints" / "step-00000002").string();
+  request.overrides = {"checkpoint.every=100ep", "train.duration=2ba"};  // trains nothing
+  EXPECT_EQ(train(request), 0);
+  fs::remove_all(whole);
+  EXPECT_EQ(resume(), 0);
+  EXPECT_THAT(log_, HasSubstr("step-00000002 at step 2"));
+}
+
+/// Only a checksum sees it.
+void flip_a_byte(const fs::path& file) {
+  std::string bytes = base::read_file(file);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  base::RealFileSystem().create(file)->write(bytes);
+}
+
+TEST_F(TrainRunTest, ADamagedNewestCheckpointCostsNoneOfTheOthers) {
+  const fs::path whole = folder_.path() / "whole";
+  train_elsewhere(whole, {"schedule=constant"});
+  TrainRequest request;
+  request.overrides = {"schedule=constant", "checkpoint.every=1ba", "checkpoint.keep_last=9",
+                       "train.duration=3ba"};
+  train(request);
+  flip_a_byte(run_ / "checkpoints" / "step-00000003" / "rank-0.safetensors");
+  request.overrides = {"schedule=constant", "checkpoint.every=1ba", "checkpoint.keep_last=1"};
+  request.resume = "auto";
+  log_.clear();
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, AllOf(HasSubstr("passed over the damaged checkpoint"),
+                          HasSubstr("what was saved later, of step 3, lies in ")));
+  EXPECT_TRUE(fs::exists(run_ / "checkpoints" / "branch-1" / "step-00000003"));
+  EXPECT_TRUE(fs::exists(run_ / "checkpoints" / "step-00000002")) << "resumed from";
+  EXPECT_FALSE(fs::exists(run_ / "checkpoints" / "step-00000001"));
+  EXPECT_EQ(newest_weights(run_), newest_weights(whole));
+}
+
+TEST_F(TrainRunTest, OnlyDamagedCheckpointsAreNoReasonToStartAnew) {
+  train();
+  for (const auto& entry : fs::directory_iterator(run_ / "checkpoints")) {
+    if (entry.is_directory()) fs::resize_file(entry.path() / "manifest.json", 10);
+  }
+  const std::vector<std::string> metrics = logged(run_);
+  EXPECT_THROW(resume(), base::Error);
+  EXPECT_EQ(logged(run_), metrics);
+}
+
+TEST_F(TrainRunTest, ResumeFollowsTheNewestBranch) {
+  TrainRequest request;
+  request.overrides = {"schedule=constant", "checkpoint.every=1ba", "checkpoint.keep_last=9"};
+  train(request);
+  request.resume = (run_ / "checkpoints" / "step-00000001").string();
+  request.overrides.emplace_back("train.duration=2ba");
+  EXPECT_EQ(train(request), 0);
+  EXPECT_EQ(logged(run_).size(), 4u) << "the input, two steps and an evaluation";
+  request.resume = "auto";
+  request.overrides.pop_back();
+  log_.clear();
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, HasSubstr("checkpoints/step-00000002 at step 2"));
+  const fs::path whole = folder_.path() / "whole";
+  train_elsewhere(whole, {"schedule=constant"});
+  EXPECT_EQ(logged(run_), logged(whole));
+  EXPECT_EQ(newest_weights(run_), newest_weights(whole));
+  EXPECT_EQ(newest_weights(run_ / "checkpoints" / "branch-1"), newest_weights(whole));
+}
+
+/// Names and contents of all files of a run but its lock.
+std::map<std::string, std::string> contents(const fs::path& run) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(run)) {
+    if (entry.is_regular_file() && entry.path().filename() != "lock")
+      files[entry.path().string()] = base::read_file(entry.path());
+  }
+  return files;
+}
+
+TEST_F(TrainRunTest, ARefusedResumeChangesNothing) {
+  train();
+  const auto before = contents(run_);
+  TrainRequest request;
+  request.resume = "auto";
+  for (const char* override : {"optimizer.lr=0.5", "data.global_batch_size=2", "data.num_samples=8",
+                               "model.embed_dim=32"}) {
+    request.overrides = {override};
+    EXPECT_THROW(train(request), base::Error) << override;
+    EXPECT_EQ(contents(run_), before) << override;
+  }
+  request.overrides = {};
+  request.resume = (run_ / "checkpoints" / "step-00000009").string();
+  EXPECT_THROW(train(request), base::Error);
+  EXPECT_EQ(contents(run_), before);
+}
+
+TEST_F(TrainRunTest, TellsWhatIsOtherwiseThanBefore) {
+  train();
+  TrainRequest request;
+  request.resume = "auto";
+  request.overrides = {"train.duration=3ep", "data.num_threads=2"};
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, AllOf(HasSubstr("note: train.duration: was 2ep, is 3ep"),
+                          HasSubstr("note: data.num_threads: was 1, is 2")));
+}
+
+TEST_F(TrainRunTest, AFullDiskForTheLoggersEndsNothing) {
+  paceline::test::FaultyFileSystem files([](std::string_view operation, const fs::path& path) {
+    return operation == "write" && path.filename() == "metrics.jsonl" ? ENOSPC : 0;
+  });
+  file_system_ = &files;
+  EXPECT_EQ(train(), 0);
+  EXPECT_THAT(log_, HasSubstr("the jsonl logger cannot write: cannot write"));
+  const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
+  EXPECT_EQ(summary.at("steps"), 4);
+  EXPECT_GE(summary.at("jsonl").at("lost_records"), 4);
+  EXPECT_EQ(find_checkpoint(run_).path.filename(), "step-00000004");
 }
 
 TEST_F(TrainRunTest, EvaluatesWhatWasTrained) {

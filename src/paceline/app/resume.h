@@ -1,0 +1,38 @@
+#pragma once
+
+#include "paceline/app/builtin.h"
+#include "paceline/app/recipe.h"
+#include "paceline/app/run_directory.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/config/node.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// The checkpoint that `resume` names ("auto", or a run or checkpoint), opened; null with "auto"
+/// for a run that has not saved yet. Changes nothing but the name of a checkpoint whose replacement
+/// never came. Every rank must call it; throws the same CheckpointError on all of them.
+std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& resume,
+                                                           const RunDirectory& directory,
+                                                           base::FileSystem& files,
+                                                           comm::Communicator& communicator);
+
+/// Fits a recipe and its resolved form to the run that goes on from a checkpoint: where
+/// data.batch_size_per_rank and another number of ranks would change the global batch, that of the
+/// run is kept. Returns what is otherwise than before, for people. Throws ConfigError that names
+/// all keys which must not change.
+std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,
+                                           const Registries& registries, int world_size,
+                                           Recipe& recipe, config::Node& resolved);
+
+/// Throws CheckpointError that names what a run was given then and is given now, unless these are
+/// the same; what an older checkpoint does not tell is not compared.
+void check_inputs(const checkpoint::CheckpointReader& reader,
+                  const std::map<std::string, std::string>& inputs);
+
+}  // namespace paceline::app

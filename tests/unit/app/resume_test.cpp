@@ -1,0 +1,138 @@
+#include "paceline/app/resume.h"
+
+#include "paceline/base/error.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+#include "paceline/config/write.h"
+#include "support/run_ranks.h"
+#include "support/unsynced_file_system.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ResumeTest : public ::testing::Test {
+ protected:
+  Recipe bound(const std::string& yaml, int world_size) const {
+    return config::bind<Recipe>(config::parse_yaml(yaml, "recipe"),
+                                {registries_->catalogs(), world_size});
+  }
+  static config::Node resolved(const Recipe& recipe) {
+    return config::to_node(config::describe<Recipe>(), &recipe);
+  }
+
+  /// A checkpoint of such a run on so many ranks.
+  checkpoint::CheckpointReader saved(const std::string& yaml, int world_size) {
+    checkpoint::Manifest manifest;
+    manifest.environment.world_size = world_size;
+    manifest.inputs = {{"training data", "60 images, a"}, {"validation data", "9 images, b"}};
+    manifest.config = config::to_yaml(resolved(bound(yaml, world_size)));
+    files_.create(folder_.path() / checkpoint::kManifestFile)->write(encode(manifest));
+    return checkpoint::CheckpointReader(folder_.path());
+  }
+
+  struct Fitted {
+    Recipe recipe;
+    config::Node resolved;
+    std::vector<std::string> notes;
+  };
+  Fitted fit(const checkpoint::CheckpointReader& reader, const std::string& yaml,
+             int world_size) const {
+    Fitted fitted{bound(yaml, world_size), {}, {}};
+    fitted.resolved = resolved(fitted.recipe);
+    fitted.notes =
+        fit_to_checkpoint(reader, *registries_, world_size, fitted.recipe, fitted.resolved);
+    return fitted;
+  }
+  std::string refusal(const checkpoint::CheckpointReader& reader, const std::string& yaml,
+                      int world_size) const {
+    try {
+      fit(reader, yaml, world_size);
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  base::TempDir folder_;
+  paceline::test::UnsyncedFileSystem files_;
+  std::unique_ptr<Registries> registries_ = make_registries();
+};
+
+TEST_F(ResumeTest, AnotherNumberOfRanksKeepsTheGlobalBatch) {
+  const std::string yaml = "data: {name: synthetic, batch_size_per_rank: 6}";
+  const auto reader = saved(yaml, 2);
+  EXPECT_THAT(fit(reader, yaml, 2).notes, IsEmpty());
+  for (const int world_size : {1, 3, 5}) {
+    const Fitted fitted = fit(reader, yaml, world_size);
+    EXPECT_EQ(fitted.recipe.data.global_batch_size, 12);
+    EXPECT_EQ(fitted.recipe.data.batch_size_per_rank, std::nullopt);
+    EXPECT_EQ(fitted.resolved.find_path("data.global_batch_size")->text, "12");
+    EXPECT_THAT(fitted.notes,
+                ElementsAre(HasSubstr("the global batch stays 12 images, as on 2 ranks")));
+  }
+}
+
+TEST_F(ResumeTest, TheSameBatchMayBeWrittenInAnotherWay) {
+  const auto reader = saved("data: {name: synthetic, batch_size_per_rank: 6}", 2);
+  const Fitted fitted = fit(reader, "data: {name: synthetic, global_batch_size: 12}", 3);
+  EXPECT_EQ(fitted.recipe.data.global_batch_size, 12);
+  EXPECT_THAT(fit(reader, "data: {name: synthetic, batch_size_per_rank: 4}", 3).notes,
+              ElementsAre("data.batch_size_per_rank: was 6, is 4"));
+}
+
+TEST_F(ResumeTest, AnotherBatchIsRefusedWithBothNumbers) {
+  const auto reader = saved("data: {name: synthetic, batch_size_per_rank: 6}", 2);
+  EXPECT_THAT(refusal(reader, "data: {name: synthetic, batch_size_per_rank: 5}", 2),
+              AllOf(HasSubstr("it was 12 images a step on 2 ranks"), HasSubstr("means 10 on 2"),
+                    HasSubstr("data.global_batch_size=12 data.batch_size_per_rank=null")));
+  EXPECT_THAT(refusal(reader, "data: {name: synthetic, global_batch_size: 6}", 2),
+              HasSubstr("means 6 on 2"));
+  EXPECT_THAT(refusal(reader, "data: {name: synthetic}", 2), HasSubstr("means 256 on 2"));
+}
+
+TEST_F(ResumeTest, TheStrategyAndThePathOfTheDataMayChange) {
+  const auto reader = saved("data: {name: image_folder, path: /a}", 2);
+  const Fitted fitted = fit(reader,
+                            "data: {name: image_folder, path: /b}\n"
+                            "parallel: {strategy: fsdp, fsdp: {prefetch: 2}}",
+                            2);
+  EXPECT_THAT(fitted.notes, ::testing::UnorderedElementsAre("data.path: was /a, is /b",
+                                                            "parallel.strategy: was auto, is fsdp",
+                                                            "parallel.fsdp.prefetch: was 1, is 2"));
+  EXPECT_THAT(refusal(reader, "data: {name: image_folder, path: /a}\noptimizer: {lr: 7}", 2),
+              HasSubstr("optimizer.lr: was"));
+}
+
+TEST_F(ResumeTest, OtherDataAreNamed) {
+  const auto reader = saved("data: synthetic", 1);
+  EXPECT_NO_THROW(check_inputs(
+      reader, {{"training data", "60 images, a"}, {"validation data", "9 images, b"}}));
+  try {
+    check_inputs(reader, {{"training data", "73 images, c"}, {"validation data", "9 images, b"}});
+    FAIL();
+  } catch (const base::CheckpointError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("training data: was 60 images, a, is 73 images, c"));
+    EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("validation")));
+  }
+}
+
+TEST_F(ResumeTest, AutoWithoutACheckpointIsNoResume) {
+  paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+    const RunDirectory directory({.wanted = folder_.path() / "run"}, true, communicator);
+    EXPECT_EQ(open_resumed("auto", directory, files_, communicator), nullptr);
+    EXPECT_THROW(open_resumed((folder_.path() / "none").string(), directory, files_, communicator),
+                 base::Error);
+  });
+}
+
+}  // namespace
+}  // namespace paceline::app
