@@ -134,8 +134,7 @@ void Session::take_over(const RunDirectory& directory, const config::Node& resol
   const std::filesystem::path& folder = directory.checkpoint_folder();
   checkpoint::clean_leftovers(context_.files, folder);
   if (resumed) {
-    const checkpoint::Branch branch =
-        checkpoint::continue_from(context_.files, *resumed, folder);
+    const checkpoint::Branch branch = checkpoint::continue_from(context_.files, *resumed, folder);
     if (!branch.aside.empty())
       base::log_warning("what was saved later, of step {}, lies in {} from here on",
                         fmt::join(branch.abandoned_steps, ", "), branch.aside.string());

@@ -1,5 +1,5 @@
-#include "paceline/app/session.h"
 #include "paceline/app/resume.h"
+#include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
