@@ -26,13 +26,6 @@ class BoundedQueue {
     return append(std::move(item));
   }
 
-  /// Never waits: false if there is no room or the queue is closed.
-  bool try_push(T item) {
-    const std::lock_guard lock(mutex_);
-    if (items_.size() >= capacity_) return false;
-    return append(std::move(item));
-  }
-
   /// Waits for an item; nothing once the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);

@@ -1,7 +1,6 @@
 #include "paceline/config/resume.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/hash.h"
 #include "paceline/config/write.h"
 
 #include <algorithm>
@@ -132,14 +131,6 @@ class Comparison {
   bool is_allowed_ = false;
 };
 
-Node sorted(Node node) {
-  for (Node& item : node.items) item = sorted(std::move(item));
-  for (MapEntry& entry : node.entries) entry.value = sorted(std::move(entry.value));
-  std::sort(node.entries.begin(), node.entries.end(),
-            [](const MapEntry& left, const MapEntry& right) { return left.key < right.key; });
-  return node;
-}
-
 }  // namespace
 
 std::vector<ResumeDifference> resume_differences(const Node& before, const Node& after,
@@ -167,10 +158,6 @@ std::vector<std::string> check_resume(const Node& before, const Node& after, con
       fmt::format("the run cannot be resumed with another configuration:{}\nPut these back, or "
                   "start a new run.",
                   refused));
-}
-
-std::string config_hash(const Node& resolved) {
-  return base::xxh3_128_hex(to_flow_yaml(sorted(resolved)));
 }
 
 }  // namespace paceline::config

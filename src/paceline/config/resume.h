@@ -27,8 +27,4 @@ std::vector<ResumeDifference> resume_differences(const Node& before, const Node&
 std::vector<std::string> check_resume(const Node& before, const Node& after, const StructInfo& info,
                                       const Catalogs& catalogs);
 
-/// A name for the contents of a resolved configuration: 32 hexadecimal digits, the same for the
-/// same values in any order of keys, on any machine and in any version of the program.
-std::string config_hash(const Node& resolved);
-
 }  // namespace paceline::config

@@ -24,10 +24,4 @@ double ThroughputMeter::steps_per_s() const {
   return elapsed_s > 0 ? static_cast<double>(intervals) / elapsed_s : 0;
 }
 
-std::string_view phase_name(Phase phase) {
-  constexpr std::array<std::string_view, kNumPhases> kNames{"data_wait", "forward", "backward",
-                                                            "exposed_communication", "optimizer"};
-  return kNames[static_cast<std::size_t>(phase)];
-}
-
 }  // namespace paceline::metrics

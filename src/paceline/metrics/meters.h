@@ -40,8 +40,6 @@ class ThroughputMeter {
 /// What a step spends its time on.
 enum class Phase { kDataWait, kForward, kBackward, kExposedCommunication, kOptimizer };
 inline constexpr std::size_t kNumPhases = 5;
-/// "data_wait", "forward", "backward", "exposed_communication", "optimizer".
-std::string_view phase_name(Phase phase);
 
 /// Attributes the time of a step to phases; a mark costs one reading of the steady clock.
 class PhaseTimer {

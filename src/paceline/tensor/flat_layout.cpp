@@ -9,12 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace paceline::tensor {
 namespace {
-
-using Json = nlohmann::json;
 
 std::int64_t item_size(std::string_view dtype) {
   return static_cast<std::int64_t>(c10::elementSize(dtype_from_name(dtype)));
@@ -150,58 +146,6 @@ FlatLayout FlatLayout::build(std::span<const TensorSpec> specs, const FlatLayout
     append_bucket(layout, specs, std::move(members), alignment, cursors[dtype]);
   }
   return layout;
-}
-
-std::string FlatLayout::to_json() const {
-  Json json{{"version", 1},
-            {"slots", Json::array()},
-            {"ranges", Json::array()},
-            {"buckets", Json::array()}};
-  for (const FlatSlot& slot : slots) {
-    json["slots"].push_back({{"name", slot.spec.name},
-                             {"dtype", slot.spec.dtype},
-                             {"sizes", slot.spec.sizes},
-                             {"strides", slot.spec.strides},
-                             {"group", slot.spec.group},
-                             {"bucket", slot.bucket},
-                             {"offset", slot.offset},
-                             {"numel", slot.numel}});
-  }
-  for (const FlatRange& range : ranges) {
-    json["ranges"].push_back(
-        {range.bucket, range.group, range.first_slot, range.end_slot, range.begin, range.end});
-  }
-  for (const FlatBucket& bucket : buckets) {
-    json["buckets"].push_back(
-        {{"dtype", bucket.dtype}, {"begin", bucket.begin}, {"end", bucket.end}});
-  }
-  return json.dump();
-}
-
-FlatLayout FlatLayout::from_json(std::string_view text) try {
-  const Json json = Json::parse(text);
-  if (json.at("version") != 1) {
-    throw base::CheckpointError(fmt::format(
-        "the memory layout has version {}, this program reads 1", json.at("version").dump()));
-  }
-  FlatLayout layout;
-  for (const Json& slot : json.at("slots")) {
-    layout.slots.push_back({{slot.at("name"), slot.at("dtype"), slot.at("sizes"),
-                             slot.at("strides"), slot.at("group")},
-                            slot.at("bucket"),
-                            slot.at("offset"),
-                            slot.at("numel")});
-  }
-  for (const Json& range : json.at("ranges")) {
-    layout.ranges.push_back(
-        {range.at(0), range.at(1), range.at(2), range.at(3), range.at(4), range.at(5)});
-  }
-  for (const Json& bucket : json.at("buckets")) {
-    layout.buckets.push_back({bucket.at("dtype"), bucket.at("begin"), bucket.at("end")});
-  }
-  return layout;
-} catch (const Json::exception& error) {
-  throw base::CheckpointError(fmt::format("the memory layout cannot be read: {}", error.what()));
 }
 
 }  // namespace paceline::tensor

@@ -75,10 +75,6 @@ struct FlatLayout {
   /// `specs` in registration order. Throws ConfigError when the options name an unknown tensor.
   static FlatLayout build(std::span<const TensorSpec> specs, const FlatLayoutOptions& options);
 
-  /// For the checkpoint: a run that resumes must sum gradients in the same order.
-  std::string to_json() const;
-  static FlatLayout from_json(std::string_view text);
-
   bool operator==(const FlatLayout&) const = default;
 };
 

@@ -14,10 +14,9 @@ struct TrainState;
 struct RunContext;
 
 struct AlgorithmTraits {
-  EventSet events;                  ///< when apply() is called
-  int order = 0;                    ///< lower runs first on before-events and last on after-events
-  bool replaces_loss = false;       ///< at most one active algorithm may say so
-  bool needs_create_graph = false;  ///< asks for gradients of gradients
+  EventSet events;             ///< when apply() is called
+  int order = 0;               ///< lower runs first on before-events and last on after-events
+  bool replaces_loss = false;  ///< at most one active algorithm may say so
 };
 
 /// Changes the run. It gets TrainState&, so the compiler knows that it may.

@@ -1,6 +1,5 @@
 #include "paceline/config/resume.h"
 
-#include "paceline/base/hash.h"
 #include "unit/config/test_recipe.h"
 
 #include <gtest/gtest.h>
@@ -85,16 +84,6 @@ TEST(Resume, WhatMayChangeIsTold) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], "train.duration: was 90ep, is 100ep");
   EXPECT_EQ(lines[1].substr(0, 32), "loggers.tensorboard: was absent,");
-}
-
-TEST(ConfigHash, IsAFunctionOfTheValues) {
-  const auto hash = [](const char* yaml) { return config_hash(parse_yaml(yaml, "r")); };
-  EXPECT_EQ(hash("{a: 1, b: {c: [1, 2], d: x}}"), hash("b: {d: x, c: [1, 2]}\na: 1"));
-  EXPECT_NE(hash("{a: 1}"), hash("{a: 2}"));
-  EXPECT_NE(hash("{a: [1, 2]}"), hash("{a: [2, 1]}"));
-  // Other machines and versions must agree with this number.
-  EXPECT_EQ(hash("{lr: 0.1, name: sgd}"), base::xxh3_128_hex("{lr: 0.1, name: sgd}"));
-  EXPECT_EQ(hash("{name: sgd, lr: 0.1}").size(), 32u);
 }
 
 }  // namespace

@@ -69,11 +69,5 @@ TEST(PhaseTimer, EveryMomentBelongsToOnePhase) {
   EXPECT_EQ(timer.seconds(Phase::kBackward), 0);
 }
 
-TEST(PhaseTimer, Names) {
-  EXPECT_EQ(phase_name(Phase::kDataWait), "data_wait");
-  EXPECT_EQ(phase_name(Phase::kExposedCommunication), "exposed_communication");
-  EXPECT_EQ(phase_name(Phase::kOptimizer), "optimizer");
-}
-
 }  // namespace
 }  // namespace paceline::metrics

@@ -107,14 +107,6 @@ TEST(FlatLayout, AUsersOwnOrderComesFirst) {
       ThrowsMessage<base::ConfigError>(HasSubstr("twice")));
 }
 
-TEST(FlatLayout, JsonGivesTheSameLayoutBack) {
-  const std::vector<TensorSpec> specs{floats("a", 5), {"b", "float64", {2, 3}, {1, 2}, 1}};
-  const FlatLayout layout = FlatLayout::build(specs, {});
-  EXPECT_EQ(FlatLayout::from_json(layout.to_json()), layout);
-  EXPECT_THROW(FlatLayout::from_json("{}"), base::CheckpointError);
-  EXPECT_THROW(FlatLayout::from_json("{\"version\": 2}"), base::CheckpointError);
-}
-
 TEST(FlatLayout, DescribeNamesWhatCannotBeLaidOut) {
   EXPECT_EQ(describe("w", at::zeros({2, 3}).t(), 1),
             (TensorSpec{"w", "float32", {3, 2}, {1, 3}, 1}));
