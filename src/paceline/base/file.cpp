@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ std::string file_message(std::string_view action, const fs::path& path, int erro
 
 class Descriptor {
  public:
+  explicit Descriptor(int fd) : fd_(fd) {}
   Descriptor(std::string_view action, const fs::path& path, int flags)
       : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
     if (fd_ < 0) throw FileError(action, path, errno);
@@ -70,12 +72,60 @@ class Descriptor {
   int fd_;
 };
 
+/// What stands where a regular file is wanted, for messages.
+std::string_view kind_of(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFLNK:
+      return "is a symbolic link: name what it points at, or remove it";
+    case S_IFDIR:
+      return "is a folder: name a file";
+    case S_IFIFO:
+      return "is a pipe: name a regular file";
+    case S_IFSOCK:
+      return "is a socket: name a regular file";
+    default:
+      return "is a device: name a regular file";
+  }
+}
+
+/// Throws unless the descriptor is of a regular file.
+struct stat status_of_regular(std::string_view action, const fs::path& path, int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw FileError(action, path, errno);
+  if (!S_ISREG(status.st_mode)) throw FileError(action, path, kind_of(status.st_mode));
+  return status;
+}
+
+/// Throws if something else than a regular file has the name; nothing may have it.
+void require_replaceable(std::string_view action, const fs::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return;
+    throw FileError(action, path, errno);
+  }
+  if (!S_ISREG(status.st_mode)) throw FileError(action, path, kind_of(status.st_mode));
+}
+
+/// Opens a file that was not there before, in the place of a regular one.
+int create_anew(const fs::path& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  int fd = ::open(path.c_str(), kFlags, 0666);
+  if (fd < 0 && errno == EEXIST) {
+    require_replaceable("create", path);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw FileError("create", path, errno);
+    fd = ::open(path.c_str(), kFlags, 0666);
+  }
+  if (fd < 0) throw FileError("create", path, errno);
+  return fd;
+}
+
 constexpr off_t kFlushBytes = off_t{32} << 20;
 
 class RealOutputFile final : public OutputFile {
  public:
-  RealOutputFile(const fs::path& path, int flags)
-      : path_(path), descriptor_("create", path, O_WRONLY | O_CREAT | flags) {}
+  /// Takes the descriptor.
+  RealOutputFile(const fs::path& path, int fd)
+      : path_(path), descriptor_(fd), counts_names_(num_names() > 0) {}
 
   void write(std::string_view bytes) override {
     const off_t before = size_;
@@ -91,10 +141,12 @@ class RealOutputFile final : public OutputFile {
       size_ += written;
     }
     if (size_ - flushed_ >= kFlushBytes) begin_flush();
+    require_name();
   }
 
   void sync() override {
     if (::fsync(descriptor_.get()) != 0) throw FileError("write", path_, errno);
+    require_name();
   }
 
   void close() override {
@@ -113,6 +165,17 @@ class RealOutputFile final : public OutputFile {
     size_ -= length;
   }
 
+  /// What is written into a file that was removed is lost, and no write ever says so.
+  void require_name() const {
+    if (!counts_names_ || num_names() > 0) return;
+    throw FileError("write", path_, "it was removed while it was being written");
+  }
+
+  nlink_t num_names() const {
+    struct stat status {};
+    return ::fstat(descriptor_.get(), &status) == 0 ? status.st_nlink : 0;
+  }
+
   /// A large file goes to the disk while more of it is made, not in one piece when it is fsynced.
   void begin_flush() {
     ::sync_file_range(descriptor_.get(), flushed_, size_ - flushed_, SYNC_FILE_RANGE_WRITE);
@@ -121,6 +184,7 @@ class RealOutputFile final : public OutputFile {
 
   fs::path path_;
   Descriptor descriptor_;
+  bool counts_names_;  ///< some file systems in user space always say 0
   off_t size_ = 0;     ///< of what was written here
   off_t flushed_ = 0;  ///< how much of it is on its way to the disk
 };
@@ -132,15 +196,38 @@ FileError::FileError(std::string_view action, const fs::path& path, int error_nu
       path_(path),
       error_number_(error_number) {}
 
+FileError::FileError(std::string_view action, const fs::path& path, std::string_view reason)
+    : CheckpointError(fmt::format("cannot {} {}: {}", action, path.string(), reason)),
+      path_(path),
+      error_number_(EINVAL) {}
+
+int open_regular_file(const fs::path& path, int flags) {
+  // Without O_NONBLOCK a pipe would wait for its other end.
+  constexpr int kAlways = O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  Descriptor file(::open(path.c_str(), flags | kAlways, 0666));
+  if (file.get() < 0) {
+    const int error = errno;
+    if (error == ELOOP || error == ENXIO) require_replaceable("write", path);
+    throw FileError("write", path, error);
+  }
+  status_of_regular("write", path, file.get());
+  return file.release();
+}
+
 std::unique_ptr<OutputFile> RealFileSystem::create(const fs::path& path) {
-  return std::make_unique<RealOutputFile>(path, O_TRUNC);
+  return std::make_unique<RealOutputFile>(path, create_anew(path));
 }
 
 std::unique_ptr<OutputFile> RealFileSystem::append(const fs::path& path) {
-  return std::make_unique<RealOutputFile>(path, O_APPEND);
+  return std::make_unique<RealOutputFile>(path, open_regular_file(path, O_WRONLY | O_APPEND));
 }
 
 void RealFileSystem::rename(const fs::path& from, const fs::path& to) {
+  // A folder replaces only an empty folder; rename() itself refuses all else.
+  struct stat status {};
+  if (::lstat(from.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    require_replaceable("replace", to);
+  }
   if (::rename(from.c_str(), to.c_str()) != 0) {
     throw FileError(fmt::format("rename {} to", from.string()), to, errno);
   }
@@ -178,15 +265,21 @@ void RealFileSystem::remove_all(const fs::path& path) {
   if (error) throw FileError("remove", path, error.value());
 }
 
-std::string read_file(const fs::path& path) {
-  const Descriptor file("read", path, O_RDONLY);
+std::string read_file(const fs::path& path, std::uint64_t most_bytes) {
+  const Descriptor file("read", path, O_RDONLY | O_NONBLOCK);
+  const struct stat status = status_of_regular("read", path, file.get());
+  const auto require_fitting = [&](std::uint64_t size) {
+    if (size <= most_bytes) return;
+    throw FileError(
+        "read", path,
+        fmt::format("it has more than {} bytes, the most that such a file may have", most_bytes));
+  };
+  require_fitting(static_cast<std::uint64_t>(status.st_size));
   std::string text;
-  struct stat status {};
-  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
-    text.reserve(static_cast<std::size_t>(status.st_size));
-  }
+  text.reserve(static_cast<std::size_t>(status.st_size));
   char buffer[1 << 16];
   for (;;) {
+    require_fitting(text.size());  // files of /proc tell no size
     const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError("read", path, errno);
@@ -195,9 +288,19 @@ std::string read_file(const fs::path& path) {
   }
 }
 
+fs::path unfinished_path(const fs::path& path) {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+    throw InternalError("the system gives no random numbers");
+  }
+  fs::path unfinished = path;
+  unfinished += fmt::format(".tmp-{:016x}", number);
+  return unfinished;
+}
+
 void write_file_atomically(FileSystem& files, const fs::path& path, std::string_view text) {
-  fs::path temporary = path;
-  temporary += fmt::format(".tmp-{}", ::getpid());
+  require_replaceable("replace", path);
+  const fs::path temporary = unfinished_path(path);
   try {
     auto file = files.create(temporary);
     file->write(text);
@@ -222,10 +325,8 @@ void create_durable_directories(FileSystem& files, const fs::path& path) {
 }
 
 MappedFile::MappedFile(const fs::path& path) {
-  const Descriptor file("read", path, O_RDONLY);
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw FileError("read", path, errno);
-  if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
+  const Descriptor file("read", path, O_RDONLY | O_NONBLOCK);
+  const struct stat status = status_of_regular("read", path, file.get());
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);

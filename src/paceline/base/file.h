@@ -3,7 +3,9 @@
 #include "paceline/base/error.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,8 +18,10 @@ class FileError : public CheckpointError {
  public:
   /// `action` as in "write" or "rename".
   FileError(std::string_view action, const std::filesystem::path& path, int error_number);
+  /// For what paceline refuses by itself; the reason ends with the cure.
+  FileError(std::string_view action, const std::filesystem::path& path, std::string_view reason);
   const std::filesystem::path& path() const { return path_; }
-  int error_number() const { return error_number_; }  ///< errno
+  int error_number() const { return error_number_; }  ///< errno; EINVAL if paceline refused
 
  private:
   std::filesystem::path path_;
@@ -39,15 +43,18 @@ class OutputFile {
 };
 
 /// All by which paceline changes files: the seam where tests put a full disk or a read-only folder.
-/// Every function throws FileError. Thread-safe.
+/// A path's folders may be symbolic links, as to another disk. What is written itself may not be
+/// one, nor anything else than a regular file: nobody's planted link leads a write astray. Every
+/// function throws FileError. Thread-safe.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
-  /// Opens for writing; an existing file is emptied.
+  /// Opens a new file for writing; it takes the place of a regular file of that name, whose other
+  /// names (hard links) keep the old content.
   virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
   /// Opens for writing at the end; the file is made if it does not exist.
   virtual std::unique_ptr<OutputFile> append(const std::filesystem::path& path) = 0;
-  /// Atomically replaces `to`.
+  /// Atomically replaces `to`: a file only a regular one, a folder only a folder.
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
   /// Gives a file a second name. False, and nothing was done, where both names cannot be of one
   /// file, as on different disks.
@@ -71,12 +78,23 @@ class RealFileSystem final : public FileSystem {
   void remove_all(const std::filesystem::path& path) override;
 };
 
-/// The whole file. Throws FileError.
-std::string read_file(const std::filesystem::path& path);
+/// Opens a regular file for what OutputFile cannot do, such as a lock, and makes it if it is not
+/// there; never through a symbolic link. `flags` as of open(2), without O_CREAT. The caller closes
+/// the descriptor. Throws FileError.
+int open_regular_file(const std::filesystem::path& path, int flags);
+
+/// The whole file, which must be a regular one (not a pipe, which may never end, or a device) of at
+/// most so many bytes. Throws FileError.
+std::string read_file(const std::filesystem::path& path,
+                      std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
+
+/// A name beside this one, for what is renamed to it when it is complete. Nobody can guess it, and
+/// so nobody can put a link there.
+std::filesystem::path unfinished_path(const std::filesystem::path& path);
 
 /// Replaces the file so that at every moment, also after a crash, either the old or the new text is
-/// there: written under a temporary name, fsynced, renamed, the folder fsynced. On an error the
-/// temporary file is removed and the old file stays. Throws FileError.
+/// there: written under a temporary name that nobody can guess, fsynced, renamed, the folder
+/// fsynced. On an error the temporary file is removed and the old file stays. Throws FileError.
 void write_file_atomically(FileSystem& files, const std::filesystem::path& path,
                            std::string_view text);
 

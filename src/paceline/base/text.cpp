@@ -48,6 +48,51 @@ std::string to_lower(std::string_view text) {
   return lower;
 }
 
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned first = byte(i);
+    const std::size_t length = first < 0x80                     ? 1
+                               : first >= 0xc2 && first <= 0xdf ? 2
+                               : (first & 0xf0) == 0xe0         ? 3
+                               : first >= 0xf0 && first <= 0xf4 ? 4
+                                                                : 0;
+    if (length == 0) return i;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xc0) != 0x80) return i;
+    }
+    // Longer than need be, the halves of UTF-16's pairs, and beyond the last character.
+    const unsigned second = byte(i + 1);
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) {
+      return i;
+    }
+    i += length;
+  }
+  return std::nullopt;
+}
+
+std::string excerpt(std::string_view text, std::size_t longest) {
+  std::string line;
+  for (const char c : text) {
+    if (line.size() >= longest) {
+      while (!line.empty() && find_invalid_utf8(line)) line.pop_back();  // a character that was cut
+      return line + "...";
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string with_bare_urls(std::string_view text) {
   std::string result;
   while (true) {
@@ -90,6 +135,8 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 }
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongest = 100;  // a comparison takes time by the product of the lengths
+  if (name.size() > kLongest) return {};
   const std::string wanted = comparable(name);
   std::size_t best = std::max<std::size_t>(1, wanted.size() / 3) + 1;
   std::string nearest;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,12 @@ std::string_view trim(std::string_view text);
 /// ASCII only.
 std::string to_lower(std::string_view text);
 
+/// The offset of the first byte that is not part of UTF-8, or nothing.
+std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+
+/// For a message: in one line, without control characters, and cut with "..." after so many bytes.
+std::string excerpt(std::string_view text, std::size_t longest = 60);
+
 /// The text with the http and https URLs in it bare: without user, password, query and fragment,
 /// which may be secrets.
 std::string with_bare_urls(std::string_view text);
@@ -28,7 +35,8 @@ std::string with_bare_urls(std::string_view text);
 std::size_t edit_distance(std::string_view left, std::string_view right);
 
 /// The candidate that a user probably meant, or an empty text if none is near. Case and the
-/// difference between '-' and '_' do not count. The first of equals wins.
+/// difference between '-' and '_' do not count. The first of equals wins. Nothing is near a name of
+/// more than 100 bytes.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 /// "512 B", "1.5 KiB", "3.2 GiB".

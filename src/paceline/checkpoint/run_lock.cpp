@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace paceline::checkpoint {
@@ -29,8 +30,7 @@ std::string holder_of(const fs::path& path) {
 }
 
 int open_and_lock(const fs::path& path, std::string_view setting) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) throw base::FileError("write", path, errno);
+  const int fd = base::open_regular_file(path, O_RDWR);
   if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   const int error = errno;
   ::close(fd);
@@ -42,18 +42,31 @@ int open_and_lock(const fs::path& path, std::string_view setting) {
 
 }  // namespace
 
-RunLock::RunLock(const fs::path& directory, std::string_view setting) : fd_(-1) {
+RunLock::RunLock(const fs::path& directory, std::string_view setting)
+    : path_(directory / "lock"), fd_(-1) {
   base::RealFileSystem files;
   base::create_durable_directories(files, directory);
-  const fs::path path = directory / "lock";
-  fd_ = open_and_lock(path, setting);
+  fd_ = open_and_lock(path_, setting);
   const std::string text = fmt::format("process {} on {}\n", getpid(), host_name());
   const auto size = static_cast<ssize_t>(text.size());
   if (::ftruncate(fd_, 0) != 0 || ::pwrite(fd_, text.data(), text.size(), 0) != size) {
     const int error = errno;
     ::close(fd_);
-    throw base::FileError("write", path, error);
+    throw base::FileError("write", path_, error);
   }
+}
+
+void RunLock::require() const {
+  struct stat held {};
+  struct stat found {};
+  if (::fstat(fd_, &held) == 0 && ::lstat(path_.c_str(), &found) == 0 &&
+      held.st_dev == found.st_dev && held.st_ino == found.st_ino) {
+    return;
+  }
+  throw base::CheckpointError(fmt::format(
+      "the run directory {} is gone: it was removed, moved or replaced while the run wrote to it, "
+      "and what was written there with it",
+      path_.parent_path().string()));
 }
 
 RunLock::~RunLock() { ::close(fd_); }

@@ -15,10 +15,14 @@ class RunLock {
   RunLock(const std::filesystem::path& directory, std::string_view setting);
   ~RunLock();
 
+  /// Throws CheckpointError if the directory was removed or replaced since.
+  void require() const;
+
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
  private:
+  std::filesystem::path path_;  ///< of the file
   int fd_;
 };
 

@@ -124,8 +124,7 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader,
 
 void export_weights(base::FileSystem& files, const fs::path& path,
                     std::span<const TensorSource> tensors) {
-  fs::path temporary = path;
-  temporary += ".tmp";
+  const fs::path temporary = base::unfinished_path(path);
   try {
     write_safetensors(files, temporary, tensors, {{"format", "pt"}});
     files.rename(temporary, path);

@@ -1,10 +1,12 @@
 #include "paceline/data/contact_sheet.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include <png.h>
 
@@ -65,8 +67,16 @@ void ContactSheet::write_png(const std::filesystem::path& path) const {
   image.format = PNG_FORMAT_RGB;
   image.width = static_cast<png_uint_32>(size_.width);
   image.height = static_cast<png_uint_32>(size_.height);
-  if (png_image_write_to_file(&image, path.c_str(), 0, pixels_.data(), 0, nullptr) == 0)
-    throw base::DataError(fmt::format("{}: cannot write: {}", path.string(), image.message));
+  png_alloc_size_t size = 0;
+  const auto encode = [&](void* bytes) {
+    if (png_image_write_to_memory(&image, bytes, &size, 0, pixels_.data(), 0, nullptr) == 0)
+      throw base::DataError(fmt::format("{}: cannot encode: {}", path.string(), image.message));
+  };
+  encode(nullptr);  // how many bytes it takes
+  std::string png(size, '\0');
+  encode(png.data());
+  base::RealFileSystem files;
+  base::write_file_atomically(files, path, png);
 }
 
 }  // namespace paceline::data

@@ -1,6 +1,7 @@
 #include "paceline/data/synth.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/synth_photo.h"
 
@@ -12,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <turbojpeg.h>
-#include <unistd.h>
 
 namespace paceline::data {
 namespace {
@@ -174,7 +174,7 @@ bool synthesize_image_folder(const SynthOptions& options, int num_threads,
   // Built beside its place and renamed, so that an interrupted run leaves no half-written set
   // there.
   const fs::path target = path.has_filename() ? path : path.parent_path();
-  const fs::path partial = fmt::format("{}.partial-{}", target.string(), ::getpid());
+  const fs::path partial = base::unfinished_path(target);
   try {
     for (const char* split : {"train", "val"}) {
       for (int c = 0; c < options.classes; ++c) {

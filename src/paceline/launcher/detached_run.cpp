@@ -1,6 +1,7 @@
 #include "paceline/launcher/detached_run.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/launcher/run_record.h"
 
 #include <array>
@@ -28,11 +29,11 @@ std::string local_time(const char* format) {
 }
 
 int open_log(const fs::path& path) {
-  const int log = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log < 0)
-    throw base::CheckpointError(fmt::format("cannot write {}: {}; give another --run-dir",
-                                            path.string(), std::strerror(errno)));
-  return log;
+  try {
+    return base::open_regular_file(path, O_WRONLY | O_APPEND);
+  } catch (const base::FileError& error) {
+    throw base::CheckpointError(fmt::format("{}; give another --run-dir", error.what()));
+  }
 }
 
 /// The background process: cut off from the terminal, recorded, then the ranks.

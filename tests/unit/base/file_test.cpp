@@ -3,14 +3,21 @@
 #include "support/faulty_file_system.h"
 
 #include <cerrno>
+#include <set>
 #include <vector>
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace paceline::base {
 namespace {
 
 namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -118,6 +125,95 @@ TEST(File, AFullDiskIsReported) {
   files.free_disk();
   write_file_atomically(files, path, "longer");
   EXPECT_EQ(read_file(path), "longer");
+}
+
+// A planted link, pipe or device is neither followed nor replaced; what it points at stays as it
+// is.
+TEST(File, WritesIntoRegularFilesOnly) {
+  const TempDir folder;
+  RealFileSystem files;
+  const fs::path victim = folder.path() / "victim";
+  write_file_atomically(files, victim, "mine");
+  const fs::path link = folder.path() / "link";
+  fs::create_symlink(victim, link);
+  const fs::path dangling = folder.path() / "dangling";
+  fs::create_symlink(folder.path() / "made", dangling);
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const fs::path inner = folder.path() / "folder";
+  files.create_directories(inner);
+  const fs::path source = folder.path() / "source";
+  for (const fs::path& path : {link, dangling, pipe, inner, fs::path("/dev/null")}) {
+    const fs::file_type before = fs::symlink_status(path).type();
+    EXPECT_THROW(write_file_atomically(files, path, "x"), FileError) << path;
+    EXPECT_THROW(files.create(path), FileError) << path;
+    EXPECT_THROW(files.append(path), FileError) << path;
+    EXPECT_THROW(open_regular_file(path, O_RDWR), FileError) << path;
+    files.create(source)->close();
+    EXPECT_THROW(files.rename(source, path), FileError) << path;
+    EXPECT_EQ(fs::symlink_status(path).type(), before) << path;
+  }
+  EXPECT_EQ(read_file(victim), "mine");
+  EXPECT_FALSE(fs::exists(folder.path() / "made"));
+  EXPECT_THAT([&] { files.append(link); },
+              ThrowsMessage<FileError>(HasSubstr("is a symbolic link")));
+  EXPECT_THAT([&] { read_file(pipe); }, ThrowsMessage<FileError>(HasSubstr("is a pipe")));
+  EXPECT_THAT([&] { read_file("/dev/zero"); }, ThrowsMessage<FileError>(HasSubstr("is a device")));
+  EXPECT_THAT([&] { MappedFile mapped(pipe); }, ThrowsMessage<FileError>(HasSubstr("is a pipe")));
+}
+
+TEST(File, AFolderMayBeReachedThroughALink) {
+  const TempDir folder;
+  RealFileSystem files;
+  fs::create_directory(folder.path() / "disk");
+  fs::create_directory_symlink(folder.path() / "disk", folder.path() / "run");
+  write_file_atomically(files, folder.path() / "run/a", "x");
+  files.append(folder.path() / "run/b")->write("y");
+  files.create_directories(folder.path() / "run");
+  files.create_directories(folder.path() / "run/c");
+  EXPECT_EQ(read_file(folder.path() / "disk/a"), "x");
+  EXPECT_EQ(read_file(folder.path() / "disk/b"), "y");
+}
+
+TEST(File, ANewFileLeavesTheOtherNamesOfTheOldOneAlone) {
+  const TempDir folder;
+  RealFileSystem files;
+  write_file_atomically(files, folder.path() / "victim", "mine");
+  fs::create_hard_link(folder.path() / "victim", folder.path() / "a");
+  files.create(folder.path() / "a")->write("x");
+  EXPECT_EQ(read_file(folder.path() / "victim"), "mine");
+  EXPECT_EQ(read_file(folder.path() / "a"), "x");
+}
+
+TEST(File, TemporaryNamesCannotBePlanted) {
+  const TempDir folder;
+  std::set<std::string> names;
+  test::FaultyFileSystem files([&](std::string_view operation, const fs::path& path) {
+    if (operation == "create") names.insert(path.filename());
+    return 0;
+  });
+  for (int i = 0; i < 3; ++i) write_file_atomically(files, folder.path() / "a", "x");
+  EXPECT_EQ(names.size(), 3u);
+}
+
+TEST(File, WritingToARemovedFileIsAnError) {
+  const TempDir folder;
+  RealFileSystem files;
+  const auto file = files.append(folder.path() / "a");
+  file->write("x");
+  fs::remove(folder.path() / "a");
+  EXPECT_THAT([&] { file->write("y"); }, ThrowsMessage<FileError>(HasSubstr("it was removed")));
+  EXPECT_THAT([&] { file->sync(); }, ThrowsMessage<FileError>(HasSubstr("it was removed")));
+}
+
+TEST(File, ReadsNoMoreThanAsked) {
+  const TempDir folder;
+  RealFileSystem files;
+  write_file_atomically(files, folder.path() / "a", "12345");
+  EXPECT_EQ(read_file(folder.path() / "a", 5), "12345");
+  EXPECT_THAT([&] { read_file(folder.path() / "a", 4); },
+              ThrowsMessage<FileError>(HasSubstr("more than 4 bytes")));
+  EXPECT_THROW(read_file("/proc/self/status", 10), FileError);
 }
 
 TEST(File, MapsFiles) {

@@ -20,6 +20,25 @@ TEST(Text, ShowsUrlsBare) {
     EXPECT_EQ(with_bare_urls(plain), plain);
 }
 
+TEST(Text, KnowsUtf8) {
+  for (const char* good : {"", "a", "\u00e4\u20ac", "\U0001F600", "\ufeff", "\U0010FFFF"}) {
+    EXPECT_FALSE(find_invalid_utf8(good)) << good;
+  }
+  // A lone continuation, a cut character, an overlong one, half a pair of UTF-16, too large,
+  // Latin-1.
+  for (const char* bad : {"ab\x80", "ab\xe2\x82", "ab\xc0\x80", "ab\xe0\x80\x80", "ab\xed\xa0\x80",
+                          "ab\xf4\x90\x80\x80", "ab\xf8", "ab\xe4z"}) {
+    EXPECT_EQ(find_invalid_utf8(bad), 2) << bad;
+  }
+}
+
+TEST(Text, ExcerptsAreOneShortLine) {
+  EXPECT_EQ(excerpt("a\nb\x1b[31m\t"), "a\\nb\\x1b[31m\\x09");
+  EXPECT_EQ(excerpt("123456", 6), "123456");
+  EXPECT_EQ(excerpt("1234567", 6), "123456...");
+  EXPECT_EQ(excerpt("12345\u20ac7", 6), "12345...");
+}
+
 TEST(Text, SplitsAndJoins) {
   EXPECT_THAT(split("a.b.c", '.'), ElementsAre("a", "b", "c"));
   EXPECT_THAT(split("", '.'), ElementsAre(""));

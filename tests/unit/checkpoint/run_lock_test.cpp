@@ -28,6 +28,28 @@ TEST(RunLock, RefusesASecondHolderAndNamesTheFirst) {
   const RunLock free_again(run, "--run-dir");
 }
 
+TEST(RunLock, FollowsNoPlantedLink) {
+  const base::TempDir dir;
+  base::RealFileSystem files;
+  base::write_file_atomically(files, dir.path() / "victim", "mine");
+  std::filesystem::create_directory(dir.path() / "run");
+  std::filesystem::create_symlink(dir.path() / "victim", dir.path() / "run/lock");
+  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir"); }),
+              HasSubstr("is a symbolic link"));
+  EXPECT_EQ(base::read_file(dir.path() / "victim"), "mine");
+}
+
+TEST(RunLock, KnowsWhenItsDirectoryIsGone) {
+  const base::TempDir dir;
+  const auto run = dir.path() / "run";
+  const RunLock lock(run, "--run-dir");
+  EXPECT_NO_THROW(lock.require());
+  std::filesystem::remove_all(run);
+  EXPECT_THAT(message_of([&] { lock.require(); }), HasSubstr("run is gone"));
+  const RunLock another(run, "--run-dir");  // of the same name
+  EXPECT_THAT(message_of([&] { lock.require(); }), HasSubstr("run is gone"));
+}
+
 TEST(RunLock, ADeadHolderHoldsNothing) {
   const base::TempDir dir;
   const pid_t child = fork();

@@ -3,7 +3,8 @@
 #include "paceline/tensor/device.h"
 
 #include <algorithm>
-#include <fstream>
+#include <cstdio>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -153,10 +154,11 @@ class CudaDevice final : public Device {
 
   void write_memory_snapshot(const std::filesystem::path& path) override {
     const std::string pickled = torch::cuda::_memory_snapshot_pickled();
-    std::ofstream file(path, std::ios::binary);
-    file.write(pickled.data(), static_cast<std::streamsize>(pickled.size()));
-    file.close();
-    TORCH_CHECK(file.good(), "cannot write ", path.string());
+    std::filesystem::remove(path);
+    std::FILE* const file = std::fopen(path.c_str(), "wbx");  // x: through no planted link
+    TORCH_CHECK(file != nullptr, "cannot write ", path.string());
+    const bool is_whole = std::fwrite(pickled.data(), 1, pickled.size(), file) == pickled.size();
+    TORCH_CHECK(std::fclose(file) == 0 && is_whole, "cannot write ", path.string());
   }
 
   void push_range(const char* name) override { nvtxRangePushA(name); }
