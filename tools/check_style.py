@@ -6,6 +6,7 @@ from source_tree import ROOT, finish, tracked_files
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
+JSON_READER = "src/paceline/base/json.cpp"
 EMPTY_NAMES = {"utils", "util", "misc", "helper", "helpers", "common", "manager"}
 
 
@@ -39,6 +40,8 @@ def main():
         for number, line in enumerate(text.splitlines(), 1):
             if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", line):
                 problems.append(f"{path}:{number}: a TODO must name its issue, as in TODO(#12)")
+            if path.parts[0] == "src" and str(path) != JSON_READER and re.search(r"(?i)json::(parse|accept)\(", line):
+                problems.append(f"{path}:{number}: JSON is read by base::parse_json(), which bounds it")
         if path.parts[0] == "src":
             problems += [f"{path}:{start}: a function of {length} lines, the limit is {MAX_FUNCTION_LINES}"
                          for start, length in function_lengths(text) if length > MAX_FUNCTION_LINES]

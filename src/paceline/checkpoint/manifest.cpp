@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/json.h"
 #include "paceline/checkpoint/dtypes.h"
 #include "paceline/tensor/element_order.h"
 
@@ -220,13 +221,15 @@ Manifest decode(std::string_view text, const std::filesystem::path& path) {
         fmt::format("{}: damaged: its checksum does not fit its text", path.string()));
   }
   try {
-    OrderedJson json = OrderedJson::parse(text);
+    OrderedJson json = base::parse_ordered_json(text);
     if (json.at("format") != kFormatName)
       throw CheckpointError(path.string() + ": not a checkpoint's");
     json = migrate(std::move(json), json.at("version").get<int>(), path);
     Manifest manifest = manifest_from_json(json);
     check_consistent(manifest, path);
     return manifest;
+  } catch (const base::JsonError& error) {
+    throw CheckpointError(fmt::format("{}: damaged: {}", path.string(), error.what()));
   } catch (const nlohmann::json::exception& error) {
     throw CheckpointError(
         fmt::format("{}: a field is missing or wrong: {}", path.string(), error.what()));

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/rank_files.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/dtypes.h"
 #include "paceline/checkpoint/listing.h"
@@ -93,7 +94,7 @@ std::string encode(const RankReport& report) {
 
 /// Adds a rank's report to the manifest; `index` finds tensors by name.
 void merge(const std::string& text, Manifest& manifest, std::map<std::string, std::size_t>& index) {
-  const Json json = Json::parse(text);
+  const Json json = base::parse_json(text);
   if (!json["file"].is_null()) {
     const Json& file = json["file"];
     manifest.files.push_back(

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/json.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -49,7 +50,7 @@ void check_replicas(std::span<const StateShard> shards, comm::Communicator& comm
   const std::vector<std::string> reports = communicator.all_gather_text(own.dump());
   std::map<Key, Holders> replicas;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    for (const Json& shard : Json::parse(reports[rank])) {
+    for (const Json& shard : base::parse_json(reports[rank])) {
       replicas[shard.get<Key>()][shard[3]].push_back(static_cast<int>(rank));
     }
   }

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/json.h"
 #include "paceline/checkpoint/dtypes.h"
 
 #include <algorithm>
@@ -65,10 +66,13 @@ class HeaderParser {
            fmt::format("truncated: its header has {} bytes, the file {}", length, file_.size()));
     }
     data_begin_ = kLengthBytes + length;
-    Json header =
-        Json::parse(file_.substr(kLengthBytes, length), nullptr, /*allow_exceptions=*/false);
-    if (!header.is_object()) fail(path_, "damaged: its header is not a JSON object");
-    return header;
+    try {
+      Json header = base::parse_json(file_.substr(kLengthBytes, length));
+      if (!header.is_object()) fail(path_, "damaged: its header is not a JSON object");
+      return header;
+    } catch (const base::JsonError& error) {
+      fail(path_, fmt::format("damaged: its header is not a JSON object: {}", error.what()));
+    }
   }
 
   Metadata parse_metadata(const Json& value) {

@@ -1,6 +1,7 @@
 #include "paceline/comm/agreement.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 
 #include <algorithm>
 #include <set>
@@ -45,7 +46,7 @@ std::vector<std::string> differences(const std::vector<Facts>& facts_of_ranks) {
 void agree(Communicator& communicator, const Facts& facts) {
   std::vector<Facts> facts_of_ranks;
   for (const std::string& text : communicator.all_gather_text(nlohmann::json(facts).dump())) {
-    facts_of_ranks.push_back(nlohmann::json::parse(text).get<Facts>());
+    facts_of_ranks.push_back(base::parse_json(text).get<Facts>());
   }
   const std::vector<std::string> lines = differences(facts_of_ranks);
   if (lines.empty()) {

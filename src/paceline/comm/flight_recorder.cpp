@@ -1,5 +1,7 @@
 #include "paceline/comm/flight_recorder.h"
 
+#include "paceline/base/json.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -132,7 +134,7 @@ std::string to_json(const CollectiveHistory& history) {
 
 CollectiveHistory history_from_json(const std::string& json) {
   CollectiveHistory history;
-  for (const auto& record : nlohmann::json::parse(json)) {
+  for (const auto& record : base::parse_json(json)) {
     history.push_back({.sequence = record.at(0).get<std::uint64_t>(),
                        .what = record.at(1).get<std::string>(),
                        .label = record.at(2).get<std::string>(),

@@ -1,4 +1,5 @@
 // The writing half of node.h.
+#include "paceline/base/json.h"
 #include "paceline/config/node.h"
 
 #include <algorithm>
@@ -101,8 +102,12 @@ nlohmann::ordered_json to_json_value(const Node& node) {
       return nullptr;
     case NodeKind::kScalar: {
       if (node.is_quoted) return node.text;
-      auto value = nlohmann::ordered_json::parse(node.text, nullptr, /*allow_exceptions=*/false);
-      return value.is_discarded() ? nlohmann::ordered_json(node.text) : value;
+      try {
+        auto value = base::parse_ordered_json(node.text);
+        return value.is_primitive() ? value : nlohmann::ordered_json(node.text);
+      } catch (const base::JsonError&) {
+        return node.text;
+      }
     }
     case NodeKind::kList: {
       auto list = nlohmann::ordered_json::array();

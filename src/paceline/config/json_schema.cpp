@@ -1,5 +1,6 @@
 #include "paceline/config/json_schema.h"
 
+#include "paceline/base/json.h"
 #include "paceline/config/write.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_value(const Node& node) { return Json::parse(to_json(node)); }
+Json json_value(const Node& node) { return base::parse_ordered_json(to_json(node)); }
 
 class SchemaWriter {
  public:

@@ -1,6 +1,7 @@
 #include "paceline/data/parquet_index.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
 #include "paceline/data/remote_plugin.h"
@@ -191,9 +192,14 @@ class IndexMaker {
 
   /// What Hugging Face's writer knows of the label column; nothing if it says nothing.
   std::vector<std::string> names_in_metadata(const std::string& text) const {
-    const auto parsed = nlohmann::json::parse(text, nullptr, false);
+    nlohmann::json parsed;
+    try {
+      parsed = base::parse_json(text);
+    } catch (const base::JsonError&) {  // another writer's, which says nothing either
+      return {};
+    }
     const nlohmann::json::json_pointer place("/info/features/" + source_.columns.label + "/names");
-    if (parsed.is_discarded() || !parsed.contains(place)) return {};
+    if (!parsed.contains(place)) return {};
     std::vector<std::string> names;
     for (const nlohmann::json& name : parsed.at(place)) {
       if (!name.is_string()) return {};

@@ -1,6 +1,7 @@
 #include "paceline/data/webdataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
 #include "paceline/data/range_dataset.h"
@@ -107,9 +108,17 @@ class ShardLister {
     return label;
   }
 
+  nlohmann::json json_of(const SampleGroup& group) const {
+    try {
+      return base::parse_json(*group.label);
+    } catch (const base::JsonError& error) {
+      fail(group.key, fmt::format("has a damaged .json: {}", error.what()));
+    }
+  }
+
   std::int64_t class_in_json(const SampleGroup& group) const {
-    const auto parsed = nlohmann::json::parse(*group.label, nullptr, false);
-    if (parsed.is_discarded() || !parsed.is_object()) fail(group.key, "has a damaged .json");
+    const nlohmann::json parsed = json_of(group);
+    if (!parsed.is_object()) fail(group.key, "has a damaged .json");
     const auto found = parsed.find(label_key_);
     if (found == parsed.end()) fail(group.key, fmt::format("has no '{}' in its .json", label_key_));
     if (!found->is_number_integer() || *found < 0) {

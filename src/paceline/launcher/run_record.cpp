@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/json.h"
 
 #include <fstream>
 #include <sstream>
@@ -57,10 +58,10 @@ void write_record(const fs::path& path, const RunRecord& record) {
 }
 
 std::optional<RunRecord> read_record(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
+  if (!fs::exists(path)) return std::nullopt;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;  // a command line is not longer
   try {
-    const nlohmann::json json = nlohmann::json::parse(file);
+    const nlohmann::json json = base::parse_json(base::read_file(path, kMostBytes));
     RunRecord record;
     record.launcher = {json.at("pid"), json.at("start_ticks"), json.at("boot_id")};
     record.host = json.at("host");
@@ -68,6 +69,9 @@ std::optional<RunRecord> read_record(const fs::path& path) {
     record.started_at = json.at("started_at");
     if (!json.at("exit_code").is_null()) record.exit_code = json.at("exit_code").get<int>();
     return record;
+  } catch (const base::JsonError& error) {
+    throw base::CheckpointError(
+        fmt::format("{} is not a launcher's record: {}", path.string(), error.what()));
   } catch (const nlohmann::json::exception& error) {
     throw base::CheckpointError(
         fmt::format("{} is not a launcher's record: {}", path.string(), error.what()));

@@ -1,6 +1,7 @@
 #include "paceline/launcher/scaling.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 #include "paceline/base/text.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/rank_info.h"
@@ -44,7 +45,7 @@ TrainingRate training_rate(std::string_view metrics, int warm_up) {
   int seen = 0;
   for (const std::string& line : base::split(metrics, '\n')) {
     if (line.empty()) continue;
-    const nlohmann::json values = nlohmann::json::parse(line);
+    const nlohmann::json values = base::parse_json(line);
     if (!values.contains("train/loss")) continue;
     const Step step{values.at("wall_time").get<double>(), values.at("samples").get<double>()};
     if (++seen > warm_up && last) {

@@ -1,5 +1,6 @@
 #include "paceline/train/data_watch.h"
 
+#include "paceline/base/json.h"
 #include "paceline/base/log.h"
 #include "paceline/data/loader_rate.h"
 
@@ -27,7 +28,7 @@ double DataWatch::report(comm::Communicator& communicator) {
   std::vector<double> shares;
   std::vector<data::LoaderStage> limits;
   for (const std::string& text : communicator.all_gather_text(own.dump())) {
-    const nlohmann::json told = nlohmann::json::parse(text);
+    const nlohmann::json told = base::parse_json(text);
     shares.push_back(told.at("share"));
     limits.push_back(static_cast<data::LoaderStage>(told.at("limit").get<int>()));
   }

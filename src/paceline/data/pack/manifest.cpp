@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/json.h"
 #include "paceline/data/pack/shard_format.h"
 
 #include <nlohmann/json.hpp>
@@ -71,7 +72,7 @@ PackManifest read_pack_manifest(const std::filesystem::path& folder,
   }
   const std::string text = read_text(*storage, path.string());
   try {
-    return from_json(nlohmann::json::parse(text));
+    return from_json(base::parse_json(text));
   } catch (const std::exception& error) {  // JSON of another shape, numbers that are none
     throw base::DataError(fmt::format("{}: {}", path.string(), error.what()));
   }

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/json.h"
 #include "paceline/data/remote/http_storage.h"
 
 #include <algorithm>
@@ -156,11 +157,12 @@ class HubStorage final : public Storage {
     if (response.header("x-error-code") == "EntryNotFound") return std::nullopt;
     check_answer(place, response);
     next = next_page(response.header("link"));
-    nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
-    if (parsed.is_discarded())
-      throw base::DataError(fmt::format("hf:{}: {} answers with what is no JSON", place.repository,
-                                        access_.endpoint));
-    return parsed;
+    try {
+      return base::parse_json(text);
+    } catch (const base::JsonError& error) {
+      throw base::DataError(fmt::format("hf:{}: {} answers with what is no JSON: {}",
+                                        place.repository, access_.endpoint, error.what()));
+    }
   }
 
   /// Throws if the answer is no success, with what the hub means by it and how to mend it.
