@@ -215,7 +215,7 @@ class Binder {
     if (entry != nullptr) return entry;
     const std::vector<std::string> names = catalog.names();
     const std::string nearest = base::nearest_name(name, names);
-    std::string text = fmt::format("there is no '{}'", name);
+    std::string text = fmt::format("there is no '{}'", base::excerpt(name));
     if (!nearest.empty()) text += fmt::format("; did you mean {}?", nearest);
     text += fmt::format("{} Known: {}", nearest.empty() ? "." : "",
                         names.empty() ? "none" : base::join(names, ", "));

@@ -320,7 +320,8 @@ std::optional<std::string> foreign_key_advice(std::string_view section, std::str
   for (const ForeignName& candidate : kNames) {
     if (candidate.name == name && candidate.key == join_path(section, key)) return std::nullopt;
   }
-  return advice_for(name, value.is_scalar() ? value.text : "", algorithms, world_size);
+  return advice_for(name, value.is_scalar() ? base::excerpt(value.text) : "", algorithms,
+                    world_size);
 }
 
 std::optional<std::string> foreign_option_advice(std::string_view option, std::string_view value,

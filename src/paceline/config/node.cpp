@@ -1,6 +1,7 @@
 #include "paceline/config/node.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 
 #include <algorithm>
 #include <utility>
@@ -70,20 +71,17 @@ bool Node::erase(std::string_view key) {
 }
 
 std::string Node::describe() const {
-  constexpr std::size_t kLongest = 60;
-  std::string text_of_node = to_flow_yaml(*this);
-  if (text_of_node.size() > kLongest) text_of_node = text_of_node.substr(0, kLongest - 3) + "...";
   switch (kind) {
     case NodeKind::kNull:
-      return "null";
+      break;
     case NodeKind::kScalar:
-      return is_quoted ? fmt::format("the text '{}'", text) : fmt::format("'{}'", text);
+      return fmt::format("{}'{}'", is_quoted ? "the text " : "", base::excerpt(text));
     case NodeKind::kList:
-      return "the list " + text_of_node;
+      return "the list " + base::excerpt(to_flow_yaml(*this));
     case NodeKind::kMap:
-      return "the map " + text_of_node;
+      return "the map " + base::excerpt(to_flow_yaml(*this));
   }
-  return text_of_node;
+  return "null";
 }
 
 bool same_value(const Node& left, const Node& right) {

@@ -19,7 +19,11 @@ bool is_key_character(char c) {
          c == '/';
 }
 
-std::string command_line(std::string_view text) { return fmt::format("command line: {}", text); }
+// Every value of an override carries it.
+std::string command_line(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  return fmt::format("command line: {}", base::excerpt(text, kLongest));
+}
 
 // {a: {b: value}} for "a.b".
 Node nest(const std::string& key, const Node& value) {
@@ -107,15 +111,6 @@ void apply(Node& recipe, const Override& change, const StructInfo& info, Problem
 
 }  // namespace
 
-bool is_override(std::string_view argument) {
-  if (argument.starts_with('~') || argument.starts_with('+')) return argument.size() > 1;
-  if (argument.starts_with('-')) return false;
-  const std::size_t equals = argument.find('=');
-  return equals != argument.npos && equals > 0 &&
-         std::all_of(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(equals),
-                     is_key_character);
-}
-
 Override Override::parse(std::string_view text) {
   Override change;
   std::string_view rest = text;
@@ -140,6 +135,11 @@ Override Override::parse(std::string_view text) {
     throw base::ConfigError(fmt::format(
         "{}: an override is section.key=value, +section.key=value to add or ~section.key to remove",
         command_line(text)));
+  }
+  constexpr std::size_t kMostParts = 40;  // a value is merged into the recipe part by part
+  if (parts.size() > kMostParts) {
+    throw base::ConfigError(
+        fmt::format("{}: a key has at most {} parts", command_line(text), kMostParts));
   }
   change.value = parse_value(has_value ? rest.substr(equals + 1) : "", command_line(text));
   return change;

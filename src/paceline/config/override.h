@@ -28,10 +28,6 @@ struct Override {
   static Override parse(std::string_view text);
 };
 
-/// Whether an argument of a command is meant as an override: "a=b", "+a", "~a", not "--x=y" or a
-/// path.
-bool is_override(std::string_view argument);
-
 /// Applies the overrides in order to a recipe as written. A key in a map such as `algorithms`,
 /// which the recipe's author fills, exists if an entry of its name is there; all other keys are
 /// judged by the schema when the result is bound. Problems have the position "command line: TEXT".

@@ -1,6 +1,9 @@
 #include "paceline/config/problems.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -23,12 +26,18 @@ std::string Problems::message() const {
   if (problems_.size() > 1) {
     message = fmt::format("{} problems in the configuration:", problems_.size());
   }
-  for (const Problem& problem : problems_) {
+  constexpr std::size_t kMostShown = 30;
+  constexpr std::size_t kLongestKey = 120;
+  for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i) {
+    const Problem& problem = problems_[i];
     if (problems_.size() > 1) message += "\n  ";
     const std::string place = problem.position.to_string();
     if (!place.empty()) message += place + ": ";
-    if (!problem.key.empty()) message += problem.key + ": ";
+    if (!problem.key.empty()) message += base::excerpt(problem.key, kLongestKey) + ": ";
     message += problem.text;
+  }
+  if (problems_.size() > kMostShown) {
+    message += fmt::format("\n  and {} more", problems_.size() - kMostShown);
   }
   return message;
 }

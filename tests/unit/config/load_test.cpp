@@ -3,10 +3,15 @@
 #include "paceline/base/file.h"
 #include "unit/config/test_recipe.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace paceline::config::test {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 class LoadTest : public ::testing::Test {
  protected:
@@ -96,6 +101,61 @@ TEST_F(LoadTest, OverridesAndFilesAreJudgedTogether) {
   command line: oops: an override is section.key=value, +section.key=value to add or ~section.key to remove
   r.yaml:2: run.seed: must be an integer, got 'x'
   command line: optimizer.lr=-1: optimizer.lr: must be at least 0, got -1)");
+}
+
+// What a stranger's recipe can hold. Each ends at once, in one line.
+
+TEST_F(LoadTest, FilesThatExtendEachOtherTwiceEndAtABound) {
+  write("0.yaml", "run: {seed: 1}\ndata: {path: x}\n");
+  for (int i = 1; i <= 25; ++i) {
+    write(fmt::format("{}.yaml", i), fmt::format("extends: [{0}.yaml, {0}.yaml]\n", i - 1));
+  }
+  EXPECT_THAT(message_of(folder_.path() / "25.yaml"), HasSubstr("more than 100 files"));
+  EXPECT_EQ(load_file(folder_.path() / "3.yaml").value.run.seed, 1u);
+}
+
+TEST_F(LoadTest, ReadsRegularFilesOnly) {
+  ASSERT_EQ(mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  for (const std::string name : {"/dev/zero", "pipe", "/", "/proc/self"}) {
+    EXPECT_THAT(message_of(write("r.yaml", "extends: " + name + "\n")),
+                HasSubstr("is no regular file"))
+        << name;
+  }
+  EXPECT_THAT(message_of(folder_.path() / "pipe"), HasSubstr("is a pipe"));
+  EXPECT_THAT(message_of("/dev/zero"), HasSubstr("is a device"));
+  EXPECT_THAT(message_of(write("r.yaml", "extends: " + std::string(5000, 'x') + "\n")),
+              HasSubstr("File name too long"));
+}
+
+TEST_F(LoadTest, QuotesNothingOfAFileThatIsNoRecipe) {
+  write("passwd", "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:secret\n");
+  write("list", "- secret\n");
+  write("broken", "secret: [1\n");
+  write("twice", "? {secret: 1}\n: secret\n");
+  for (const std::string name : {"passwd", "list", "broken", "twice"}) {
+    const std::string message = message_of(write("r.yaml", "extends: " + name + "\n"));
+    EXPECT_THAT(message, HasSubstr(name));
+    EXPECT_THAT(message, Not(HasSubstr("secret")));
+    EXPECT_THAT(message, Not(HasSubstr("root")));
+    EXPECT_THAT(message, Not(HasSubstr("\n")));
+  }
+}
+
+TEST_F(LoadTest, OverridesHaveTheSameBounds) {
+  const auto path = write("r.yaml", "run: {seed: 1}\ndata: {path: x}\n");
+  const std::string deep = std::string(2000, '[') + std::string(2000, ']');
+  EXPECT_THAT(message_of(path, {"run.seed=" + deep}), HasSubstr("nested more than"));
+  std::string wide = "[1";
+  for (int i = 0; i < 50'000; ++i) wide += ",1";
+  const std::string message = message_of(path, {"run.seed=" + wide + "]"});
+  EXPECT_THAT(message, HasSubstr("more than 20000 values"));
+  EXPECT_LT(message.size(), 1000u);
+  EXPECT_THAT(message_of(path, {"run.seed=&a [*a]"}), HasSubstr("alias"));
+  EXPECT_THAT(message_of(path, {"run.name=\"a\\0b\""}), HasSubstr("\\x00"));
+  EXPECT_THAT(message_of(path, {std::string(5000, 'a') + "=1"}), HasSubstr("no such key"));
+  std::string dots = "a";
+  for (int i = 0; i < 50'000; ++i) dots += ".a";
+  EXPECT_THAT(message_of(path, {dots + "=1"}), HasSubstr("40 parts"));
 }
 
 }  // namespace

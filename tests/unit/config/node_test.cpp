@@ -41,7 +41,7 @@ TEST(Node, DescribesItselfBriefly) {
   EXPECT_EQ(Node::scalar("1", true).describe(), "the text '1'");
   EXPECT_EQ(parse_yaml("{a: [1, 2]}", "r").describe(), "the map {a: [1, 2]}");
   const Node long_list = Node::list({Node::scalar(std::string(100, 'x'))});
-  EXPECT_EQ(long_list.describe(), "the list [" + std::string(56, 'x') + "...");
+  EXPECT_EQ(long_list.describe(), "the list [" + std::string(59, 'x') + "...");
 }
 
 TEST(Node, PositionsReadWell) {

@@ -89,13 +89,5 @@ TEST(Override, RefusesSecretsWithoutRepeatingThem) {
   EXPECT_EQ(apply("{}", {"run.name=hf_vit"}), "{run: {name: hf_vit}}");
 }
 
-TEST(Override, IsToldFromOtherArguments) {
-  for (const char* text : {"a=1", "a.b=", "+a", "++a=1", "~a", "optimizer=adamw"})
-    EXPECT_TRUE(is_override(text)) << text;
-  for (const char* text : {"recipe.yaml", "--lr=1", "-b", "", "~", "+", "my dir/x=y", "=1"}) {
-    EXPECT_FALSE(is_override(text)) << text;
-  }
-}
-
 }  // namespace
 }  // namespace paceline::config::test

@@ -4,13 +4,17 @@
 #include "unit/config/test_recipe.h"
 
 #include <fstream>
+#include <random>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::config {
 namespace {
 
 using test::error_of;
+using testing::HasSubstr;
 
 TEST(ParseYaml, KnowsWhereEverythingIs) {
   const Node node = parse_yaml("# comment\na:\n  b: 1\n  c: [x,\n   y]\nd:\ne: ~\n", "r.yaml");
@@ -57,6 +61,101 @@ TEST(ParseYaml, RefusesACommaOutsideOfBrackets) {
   EXPECT_EQ(parse_yaml("1, 2", "r.yaml").text, "1, 2");
 }
 
+TEST(ParseYaml, PutsAliasesWhereTheyStand) {
+  const Node node = parse_yaml("a: &x {b: [1, &y 2]}\nc: *x\nd: *y\n*y : e\n", "r");
+  EXPECT_EQ(to_flow_yaml(node), "{a: {b: [1, 2]}, c: {b: [1, 2]}, d: 2, \"2\": e}");
+  EXPECT_EQ(node.find("c")->position.line, 2);
+}
+
+// What a stranger's recipe can hold. Each ends at once.
+TEST(ParseYaml, BombsEndAtABound) {
+  EXPECT_EQ(error_of([] { parse_yaml("a: 1\nb: &x [1, *x]\n", "r.yaml"); }),
+            "r.yaml:2: this alias (*) stands inside of what it stands for");
+  std::string aliases = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+  for (int i = 1; i <= 6; ++i) {
+    aliases += fmt::format("a{0}: &a{0} [*a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}, *a{1}]\n",
+                           i, i - 1);
+  }
+  EXPECT_THAT(error_of([&] { parse_yaml(aliases, "r"); }), HasSubstr("more than 20000 values"));
+  std::string chain = "a0: &a0 [1]\n";
+  for (int i = 1; i <= 60; ++i) chain += fmt::format("a{0}: &a{0} [*a{1}]\n", i, i - 1);
+  EXPECT_THAT(error_of([&] { parse_yaml(chain, "r"); }), HasSubstr("nested more than 40 deep"));
+  for (const std::string open : {"[", "{a: ", "- ", "? ", "- ? "}) {
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i) deep += open;
+    EXPECT_FALSE(error_of([&] { parse_yaml(deep, "r"); }).empty()) << open;
+  }
+  std::string keys;
+  for (int i = 0; i < 60'000; ++i) keys += fmt::format("key{}: 1\n", i);
+  EXPECT_EQ(error_of([&] { parse_yaml(keys, "r"); }), "r:1001: a section has more than 1000 keys");
+  EXPECT_THAT(error_of([] { parse_yaml(std::string(2'000'000, 'a'), "r"); }),
+              HasSubstr("2000000 bytes"));
+}
+
+TEST(ParseYaml, TakesUtf8AndNothingElse) {
+  EXPECT_EQ(parse_yaml("\xef\xbb\xbf"
+                       "a: \u00e4",
+                       "r")
+                .find("a")
+                ->text,
+            "\u00e4");
+  EXPECT_EQ(error_of([] { parse_yaml("a: 1\nb: \xe4\n", "r.yaml"); }),
+            "r.yaml:2: not UTF-8 text (byte \\xe4 at offset 8); save it as UTF-8");
+  const std::string nul("a: x\0y", 7);
+  EXPECT_THAT(error_of([&] { parse_yaml(nul, "r"); }), HasSubstr("byte \\x00"));
+  const std::string utf16(
+      "\xff\xfe"
+      "a\0:\0 \0"
+      "1\0",
+      10);
+  EXPECT_THAT(error_of([&] { parse_yaml(utf16, "r"); }), HasSubstr("not UTF-8"));
+  for (const char* text : {"a: \"\\0\"", "a: \"\\e[2J\"", "\"\\x7f\": 1", "a: \x1b"}) {
+    EXPECT_THAT(error_of([&] { parse_yaml(text, "r"); }), HasSubstr("no place in a recipe"))
+        << text;
+  }
+  EXPECT_EQ(parse_yaml("a: \"b\\n\\tc\"", "r").find("a")->text, "b\n\tc");
+}
+
+// Random changes of a recipe are a node or one error, never a crash or a hang.
+TEST(ParseYaml, MutatedRecipesNeverCrash) {
+  const std::string recipe =
+      "extends: base.yaml\nrun: {seed: 1, name: \"a b\"}\ntrain:\n  duration: &d 90ep\n"
+      "  stop_when: ~\ndata:\n  - path: 'x'\n    sizes: [1, 2.5, .inf]\n  - *d\n# end\n";
+  const std::string pieces = "&a*!|>%@`{}[],:?-#'\"\\\n\t ~<=0e.";
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t limit) {
+    return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
+  };
+  int num_parsed = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::string text = recipe;
+    for (std::size_t change = 0; change <= below(6); ++change) {
+      const std::size_t at = below(text.size());
+      switch (below(4)) {
+        case 0:
+          text[at] = pieces[below(pieces.size())];
+          break;
+        case 1:
+          text.insert(at, 1 + below(3), pieces[below(pieces.size())]);
+          break;
+        case 2:
+          text.erase(at, 1 + below(8));
+          break;
+        default:
+          text.insert(at, text.substr(below(text.size()), below(40)));
+      }
+    }
+    try {
+      const Node node = parse_yaml(text, "r");
+      EXPECT_TRUE(same_value(parse_yaml(to_yaml(node), "r"), node)) << text;
+      ++num_parsed;
+    } catch (const base::ConfigError& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(num_parsed, 20);
+}
+
 TEST(ParseJson, SkipsCommentsAndKeepsLines) {
   const Node node = parse_json(R"({
   // one line
@@ -88,9 +187,9 @@ TEST(ParseFile, ChoosesByTheExtension) {
   base::write_file_atomically(files, folder.path() / "b.yaml", "[1]");
   EXPECT_EQ(parse_file(folder.path() / "a.jsonc").find("a")->text, "1");
   EXPECT_TRUE(parse_file(folder.path() / "a.yaml").is_map());
-  EXPECT_EQ(
-      error_of([&] { parse_file(folder.path() / "b.yaml"); }),
-      (folder.path() / "b.yaml:1").string() + ": a recipe is a map of sections, got the list [1]");
+  EXPECT_EQ(error_of([&] { parse_file(folder.path() / "b.yaml"); }),
+            (folder.path() / "b.yaml").string() +
+                ": not a recipe, which is a map of sections: this is a list");
   EXPECT_EQ(error_of([&] { parse_file(folder.path() / "none.yaml"); }),
             "cannot read " + (folder.path() / "none.yaml").string() +
                 ": No such file or directory; check the spelling of the path");
