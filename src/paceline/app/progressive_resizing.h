@@ -46,11 +46,11 @@ struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
       "Small training images at first, which are faster to make and to train on.";
   static constexpr std::string_view paper =
       "Howard, Training Imagenet in 3 hours for $25, fast.ai 2018";
-  static constexpr auto fields =
-      std::tuple{field(&Config::start_size, "start_size",
-                       "Side in pixels at the start; null: no resizing.", AtLeast{1}),
-                 field(&Config::begin, "begin", "When the images begin to grow."),
-                 field(&Config::end, "end", "When they have reached data.image_size."),
-                 field(&Config::increment, "increment", "By how many pixels they grow at a time.",
-                       AtLeast{1})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::start_size, "start_size", "Side in pixels at the start; null: no resizing.",
+            AtLeast{1}, AtMost{16384, "no image has a longer side"}),
+      field(&Config::begin, "begin", "When the images begin to grow."),
+      field(&Config::end, "end", "When they have reached data.image_size."),
+      field(&Config::increment, "increment", "By how many pixels they grow at a time.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"})};
 };

@@ -101,7 +101,7 @@ struct paceline::config::Schema<paceline::app::RunSection> {
   static constexpr std::string_view name = "run";
   static constexpr std::string_view summary = "What the run is called and what it repeats.";
   static constexpr auto fields = std::tuple{
-      field(&Section::name, "name", "Name of the run; its directory is DIR/NAME-TIME.", NotEmpty{},
+      field(&Section::name, "name", "Name of the run; its directory is DIR/NAME-TIME.", PlainName{},
             MayChangeOnResume{}),
       field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{},
             MayChangeOnResume{}),
@@ -144,10 +144,10 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::global_batch_size, "global_batch_size",
             "Samples per optimizer step over all ranks; 256 if neither batch size is given. A "
             "resumed run keeps its own.",
-            AtLeast{1}, MayChangeOnResume{}),
+            AtLeast{1}, AtMost{16'777'216, "no step takes more images"}, MayChangeOnResume{}),
       field(&Section::batch_size_per_rank, "batch_size_per_rank",
             "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1},
-            MayChangeOnResume{}),
+            AtMost{1'048'576, "no rank takes more images at once"}, MayChangeOnResume{}),
       field(&Section::drop_last, "drop_last",
             "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
             "others."),
@@ -170,13 +170,13 @@ struct paceline::config::Schema<paceline::app::DataSection> {
               "Transforms of validation images in order; empty: the usual ones of the data set.")),
       field(&Section::num_threads, "num_threads",
             "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
-            MayChangeOnResume{}),
+            AtMost{1024, "no machine has more cores for a rank"}, MayChangeOnResume{}),
       field(&Section::pool, "pool",
             "rank: each rank decodes with its own threads; node: the ranks of a node lend each "
             "other threads that have nothing to do.",
             MayChangeOnResume{}),
       field(&Section::prefetch_batches, "prefetch_batches", "Batches prepared ahead of the step.",
-            AtLeast{1}, MayChangeOnResume{}),
+            AtLeast{1}, AtMost{1024, "each waits in memory"}, MayChangeOnResume{}),
       field(&Section::on_error, "on_error",
             "A sample that cannot be decoded: fail, or skip (another takes its place; counted and "
             "reported)."),
@@ -212,7 +212,7 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
             "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
       field(&Section::sync_batch_norm_group_size, "sync_batch_norm_group_size",
             "sync_batch_norm: so many neighbouring ranks share their statistics; null: all ranks.",
-            AtLeast{2}),
+            AtLeast{2}, AtMost{1'000'000, "no run has more ranks"}),
       field(&Section::ddp, "ddp", "Options of ddp."),
       field(&Section::fsdp, "fsdp", "Options of zero1, zero2, fsdp and hsdp."),
       field(&Section::none, "none", "Options of none.")};

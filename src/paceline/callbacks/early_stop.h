@@ -48,6 +48,7 @@ struct paceline::config::Schema<paceline::callbacks::EarlyStopConfig> {
       field(&Config::monitor, "monitor", "The metric of an evaluation to watch.", NotEmpty{}),
       field(&Config::mode, "mode", "Whether a larger or a smaller value is better."),
       field(&Config::patience, "patience", "Evaluations without improvement before the end.",
-            AtLeast{1}),
-      field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0})};
+            AtLeast{1}, AtMost{1'000'000'000, "no run has more evaluations"}),
+      field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0},
+            AtMost{1e12, "no metric is as large"})};
 };

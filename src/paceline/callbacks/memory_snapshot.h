@@ -42,5 +42,6 @@ struct paceline::config::Schema<paceline::callbacks::MemorySnapshotConfig> {
   static constexpr std::string_view summary =
       "Writes what rank 0's GPU holds in memory, for pytorch.org/memory_viz.";
   static constexpr auto fields =
-      std::tuple{field(&Config::step, "step", "After so many optimizer steps.", AtLeast{1})};
+      std::tuple{field(&Config::step, "step", "After so many optimizer steps.", AtLeast{1},
+                       AtMost{1'000'000'000'000, "no run has more steps"})};
 };

@@ -16,7 +16,7 @@ namespace {
   throw base::ConfigError(
       fmt::format("'{}' is not a duration: {}; write for example 90ep (epochs), 5000ba (optimizer "
                   "steps), 1.2e6sp (samples), 0.7dur (share of the run) or 2h30m (wall clock)",
-                  text, reason));
+                  base::excerpt(text), reason));
 }
 
 struct Part {
@@ -26,6 +26,8 @@ struct Part {
 
 // "2h30m" is {2, h}, {30, m}; "1.2e6sp" is {1.2e6, sp}.
 std::vector<Part> split_parts(std::string_view text) {
+  constexpr std::size_t kLongest = 100;
+  if (text.size() > kLongest) fail(text, "it is too long");
   std::string rest = base::to_lower(base::trim(text));
   std::erase(rest, '_');
   std::vector<Part> parts;
@@ -67,17 +69,6 @@ Duration wall_clock(std::string_view text, const std::vector<Part>& parts) {
   return duration;
 }
 
-void check_value(std::string_view text, const Duration& duration) {
-  if (!std::isfinite(duration.value) || duration.value < 0) fail(text, "it must be 0 or more");
-  const bool is_counted = duration.unit == TimeUnit::kBatch || duration.unit == TimeUnit::kSample;
-  if (is_counted && duration.value != std::floor(duration.value)) {
-    fail(text, "steps and samples are whole numbers");
-  }
-  if (duration.unit == TimeUnit::kFraction && duration.value > 1) {
-    fail(text, "a share of the run lies between 0 and 1");
-  }
-}
-
 std::string_view unit_name(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::kEpoch:
@@ -92,6 +83,38 @@ std::string_view unit_name(TimeUnit unit) {
       return "s";
   }
   return "";
+}
+
+/// More than any run has, and little enough to be counted in 64 bits.
+double most_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kEpoch:
+      return 1e6;
+    case TimeUnit::kBatch:
+      return 1e12;
+    case TimeUnit::kSample:
+      return 1e15;
+    case TimeUnit::kFraction:
+      return 1;
+    case TimeUnit::kSecond:
+      return 1e9;
+  }
+  return 0;
+}
+
+void check_value(std::string_view text, const Duration& duration) {
+  if (!std::isfinite(duration.value) || duration.value < 0) fail(text, "it must be 0 or more");
+  const bool is_counted = duration.unit == TimeUnit::kBatch || duration.unit == TimeUnit::kSample;
+  if (is_counted && duration.value != std::floor(duration.value)) {
+    fail(text, "steps and samples are whole numbers");
+  }
+  if (duration.unit == TimeUnit::kFraction && duration.value > 1) {
+    fail(text, "a share of the run lies between 0 and 1");
+  }
+  if (duration.value > most_of(duration.unit)) {
+    fail(text, fmt::format("no run has more than {:g}{}", most_of(duration.unit),
+                           unit_name(duration.unit)));
+  }
 }
 
 std::string format_wall_clock(double seconds) {

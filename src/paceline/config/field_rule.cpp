@@ -1,6 +1,7 @@
 #include "paceline/config/field_rule.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/config/duration.h"
 
 #include <algorithm>
@@ -47,6 +48,8 @@ std::optional<double> number_of(const std::string& text) {
   }
 }
 
+constexpr std::size_t kLongestName = 200;  // of the 255 that file systems take; others are added
+
 bool is_satisfied(const FieldRule& rule, const Node& scalar) {
   switch (rule.kind) {
     case RuleKind::kOneOf:
@@ -54,6 +57,9 @@ bool is_satisfied(const FieldRule& rule, const Node& scalar) {
                        scalar.text) != rule.choices.begin() + rule.num_choices;
     case RuleKind::kNotEmpty:
       return !scalar.text.empty();
+    case RuleKind::kPlainName:
+      return !scalar.text.empty() && scalar.text.find('/') == std::string::npos &&
+             scalar.text != "." && scalar.text != ".." && scalar.text.size() <= kLongestName;
     default: {
       const std::optional<double> number = number_of(scalar.text);
       return !number || holds(rule, *number);
@@ -81,6 +87,8 @@ std::string FieldRule::text() const {
           fmt::join(choices.begin(), choices.begin() + static_cast<int>(num_choices), ", "));
     case RuleKind::kNotEmpty:
       return "not empty";
+    case RuleKind::kPlainName:
+      return fmt::format("a plain name without '/', of at most {} bytes", kLongestName);
     case RuleKind::kRequired:
     case RuleKind::kMayChangeOnResume:
       break;
@@ -103,7 +111,8 @@ std::optional<std::string> FieldRule::violation(const Node& value) const {
   }
   if (is_container || is_satisfied(*this, value)) return std::nullopt;
   if (kind == RuleKind::kNotEmpty) return "must not be empty";
-  return fmt::format("must be {}, got {}", text(), value.text);
+  return fmt::format("must be {}{}, got {}", text(),
+                     reason.empty() ? "" : fmt::format(" ({})", reason), base::excerpt(value.text));
 }
 
 }  // namespace paceline::config

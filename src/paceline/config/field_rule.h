@@ -18,6 +18,7 @@ enum class RuleKind {
   kInRange,
   kOneOf,
   kNotEmpty,
+  kPlainName,
   kRequired,
   kMayChangeOnResume,
 };
@@ -34,6 +35,7 @@ struct FieldRule {
   double high = 0;
   std::array<std::string_view, kMostChoices> choices{};
   std::size_t num_choices = 0;
+  std::string_view reason = {};  ///< why there is a limit, for the message; may be empty
 
   /// "at least 0", "one of a, b"; empty for markers, which constrain no value.
   std::string text() const;
@@ -45,7 +47,10 @@ struct AtLeast : FieldRule {
   constexpr explicit AtLeast(double limit) : FieldRule{RuleKind::kAtLeast, limit} {}
 };
 struct AtMost : FieldRule {
-  constexpr explicit AtMost(double limit) : FieldRule{RuleKind::kAtMost, 0, limit} {}
+  constexpr explicit AtMost(double limit, std::string_view why = {})
+      : FieldRule{RuleKind::kAtMost, 0, limit} {
+    reason = why;
+  }
 };
 struct MoreThan : FieldRule {
   constexpr explicit MoreThan(double limit) : FieldRule{RuleKind::kMoreThan, limit} {}
@@ -67,6 +72,10 @@ struct OneOf : FieldRule {
 /// A string, list or map that is not empty.
 struct NotEmpty : FieldRule {
   constexpr NotEmpty() : FieldRule{RuleKind::kNotEmpty} {}
+};
+/// A string that names a file or folder in another one: not empty, without '/', not "." or "..".
+struct PlainName : FieldRule {
+  constexpr PlainName() : FieldRule{RuleKind::kPlainName} {}
 };
 /// The key must be written: there is no default.
 struct Required : FieldRule {

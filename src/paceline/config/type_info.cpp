@@ -78,7 +78,11 @@ Complaint read_number(const Node& node, double& value) {
 }
 
 Complaint read_string(const Node& node, std::string& value) {
+  constexpr std::size_t kLongest = 4096;  // of a path
   if (!node.is_scalar()) return expected("text", node);
+  if (node.text.find_first_of("\n\t") != std::string::npos || node.text.size() > kLongest) {
+    return expected(fmt::format("one line of text of at most {} bytes", kLongest), node);
+  }
   value = node.text;
   return std::nullopt;
 }

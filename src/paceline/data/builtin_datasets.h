@@ -161,7 +161,8 @@ struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
       field(&Config::label_key, "label_key",
             "Key of the class's number in the samples' .json; empty: their .cls holds it."),
       field(&Config::classes, "classes",
-            "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
+            "Number of classes; null: one more than the split's largest label.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"})};
 };
 
 template <>
@@ -188,7 +189,7 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       field(&Config::classes, "classes",
             "Number of classes; null: as many as the files name, or one more than the split's "
             "largest label.",
-            AtLeast{1})};
+            AtLeast{1}, AtMost{10'000'000, "no classifier has more outputs"})};
 };
 
 template <>
@@ -252,15 +253,16 @@ struct paceline::config::Schema<paceline::data::NpyConfig> {
   static constexpr std::string_view summary =
       "NumPy's arrays of uint8 images and integer labels, mapped into memory.";
   static constexpr std::string_view paper = "";
-  static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the .npy files.", MayChangeOnResume{}),
-      field(&Config::train_images, "train_images",
-            "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
-      field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),
-      field(&Config::val_images, "val_images", "Validation images.", NotEmpty{}),
-      field(&Config::val_labels, "val_labels", "Validation labels.", NotEmpty{}),
-      field(&Config::classes, "classes",
-            "Number of classes; null: one more than the split's largest label.", AtLeast{1})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::path, "path", "The folder of the .npy files.", MayChangeOnResume{}),
+                 field(&Config::train_images, "train_images",
+                       "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
+                 field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),
+                 field(&Config::val_images, "val_images", "Validation images.", NotEmpty{}),
+                 field(&Config::val_labels, "val_labels", "Validation labels.", NotEmpty{}),
+                 field(&Config::classes, "classes",
+                       "Number of classes; null: one more than the split's largest label.",
+                       AtLeast{1}, AtMost{10'000'000, "no classifier has more outputs"})};
 };
 
 template <>
@@ -270,9 +272,12 @@ struct paceline::config::Schema<paceline::data::SyntheticConfig> {
   static constexpr std::string_view summary =
       "Noise under stripes that tell the class, made in memory; for benchmarks and tests.";
   static constexpr std::string_view paper = "";
-  static constexpr auto fields = std::tuple{
-      field(&Config::num_samples, "num_samples", "Training samples.", AtLeast{1}),
-      field(&Config::num_val_samples, "num_val_samples", "Validation samples.", AtLeast{1}),
-      field(&Config::num_classes, "num_classes", "Number of classes.", AtLeast{1}),
-      field(&Config::size, "size", "Height and width in pixels.", InRange{1, 4096})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::num_samples, "num_samples", "Training samples.", AtLeast{1},
+                       AtMost{10'000'000'000, "no data set has more"}),
+                 field(&Config::num_val_samples, "num_val_samples", "Validation samples.",
+                       AtLeast{1}, AtMost{10'000'000'000, "no data set has more"}),
+                 field(&Config::num_classes, "num_classes", "Number of classes.", AtLeast{1},
+                       AtMost{10'000'000, "no classifier has more outputs"}),
+                 field(&Config::size, "size", "Height and width in pixels.", InRange{1, 4096})};
 };

@@ -31,12 +31,12 @@ struct paceline::config::Schema<paceline::data::RemoteConfig> {
             "How often a read that failed is tried again, each time after a longer pause.",
             InRange{0, 100}, MayChangeOnResume{}),
       field(&Config::timeout, "timeout", "Seconds without an answer after which a read has failed.",
-            AtLeast{0.001}, MayChangeOnResume{}),
+            AtLeast{0.001}, AtMost{86400, "a day"}, MayChangeOnResume{}),
       field(&Config::cache, "cache",
             "A folder of this machine that keeps what was read, shared by its ranks and runs; "
             "empty: nothing is kept.",
             MayChangeOnResume{}),
       field(&Config::cache_gb, "cache_gb",
             "Size of the cache in GB; what was not used for longest goes first.", AtLeast{0.001},
-            MayChangeOnResume{})};
+            AtMost{1'000'000, "no disk is larger"}, MayChangeOnResume{})};
 };

@@ -86,11 +86,12 @@ struct paceline::config::Schema<paceline::data::BlockShuffleConfig> {
       "Every sample once an epoch; neighbours in the source stay near each other, for sources that "
       "are read in large pieces.";
   static constexpr std::string_view paper = "";
-  static constexpr auto fields =
-      std::tuple{field(&Config::block_samples, "block_samples",
-                       "Neighbouring samples that are read together.", AtLeast{1}),
-                 field(&Config::window_blocks, "window_blocks",
-                       "Blocks whose samples are shuffled among each other.", AtLeast{1})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::block_samples, "block_samples", "Neighbouring samples that are read together.",
+            AtLeast{1}, AtMost{1'000'000'000, "no block is larger"}),
+      field(&Config::window_blocks, "window_blocks",
+            "Blocks whose samples are shuffled among each other.", AtLeast{1},
+            AtMost{1'000'000, "no window is larger"})};
 };
 
 template <>
@@ -100,8 +101,9 @@ struct paceline::config::Schema<paceline::data::RepeatedAugmentationConfig> {
   static constexpr std::string_view summary =
       "Each sample several times in a batch, augmented differently.";
   static constexpr std::string_view paper = "Hoffer et al., CVPR 2020";
-  static constexpr auto fields = std::tuple{
-      field(&Config::repeats, "repeats", "How often each sample comes in a row.", AtLeast{1})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::repeats, "repeats", "How often each sample comes in a row.",
+                       AtLeast{1}, AtMost{1000, "as many copies of an image in a row"})};
 };
 
 template <>

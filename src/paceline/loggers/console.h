@@ -83,10 +83,10 @@ struct paceline::config::Schema<paceline::loggers::ConsoleConfig> {
       field(&Config::color, "color", "Whether to use colour; auto asks the terminal and NO_COLOR.",
             MayChangeOnResume{}),
       field(&Config::interval_s, "interval_s", "Seconds between two plain lines.", AtLeast{0},
-            MayChangeOnResume{}),
+            AtMost{86400, "a day"}, MayChangeOnResume{}),
       field(&Config::interval_steps, "interval_steps",
             "Steps between two plain lines, instead of seconds; 0: go by seconds.", AtLeast{0},
-            MayChangeOnResume{}),
+            AtMost{1'000'000'000'000, "no run has more steps"}, MayChangeOnResume{}),
       field(&Config::hidden, "hidden", "Metrics whose names begin so are not shown.",
             MayChangeOnResume{})};
 };

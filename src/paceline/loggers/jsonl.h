@@ -53,5 +53,5 @@ struct paceline::config::Schema<paceline::loggers::JsonlConfig> {
   static constexpr std::string_view name = "jsonl";
   static constexpr std::string_view summary = "All metrics as JSON lines in the run's directory.";
   static constexpr auto fields = std::tuple{
-      field(&Config::file, "file", "Name of the file in the run's directory.", NotEmpty{})};
+      field(&Config::file, "file", "Name of the file in the run's directory.", PlainName{})};
 };

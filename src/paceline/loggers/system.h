@@ -115,6 +115,7 @@ struct paceline::config::Schema<paceline::loggers::SystemConfig> {
   static constexpr std::string_view summary =
       "What rank 0's machine does meanwhile: CPUs, memory and GPUs over time, as JSON lines.";
   static constexpr auto fields = std::tuple{
-      field(&Config::file, "file", "Name of the file in the run's directory.", NotEmpty{}),
-      field(&Config::period_s, "period_s", "Seconds between two lines.", MoreThan{0})};
+      field(&Config::file, "file", "Name of the file in the run's directory.", PlainName{}),
+      field(&Config::period_s, "period_s", "Seconds between two lines.", MoreThan{0},
+            AtMost{86400, "a day"})};
 };

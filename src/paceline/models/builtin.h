@@ -30,7 +30,8 @@ struct paceline::config::Schema<paceline::models::ResNetConfig> {
   static constexpr std::string_view paper =
       "He et al., Deep residual learning for image recognition, 2016";
   static constexpr auto fields = std::tuple{
-      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1}),
+      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"}),
       field(
           &T::stem, "stem",
           "First layers: imagenet (7x7 of stride 2, pooling) or small (3x3 of stride 1) for images "
@@ -47,14 +48,20 @@ struct paceline::config::Schema<paceline::models::VitConfig> {
   static constexpr std::string_view paper =
       "Dosovitskiy et al., An image is worth 16x16 words, 2021";
   static constexpr auto fields = std::tuple{
-      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1}),
-      field(&T::img_size, "img_size", "Height and width of the images in pixels.", AtLeast{1}),
-      field(&T::patch_size, "patch_size", "Height and width of a patch in pixels.", AtLeast{1}),
-      field(&T::embed_dim, "embed_dim", "Width of a token.", AtLeast{1}),
-      field(&T::depth, "depth", "Number of blocks.", AtLeast{1}),
-      field(&T::num_heads, "num_heads", "Attention heads per block.", AtLeast{1}),
-      field(&T::mlp_ratio, "mlp_ratio", "Width of the MLP's hidden layer / embed_dim.",
-            MoreThan{0}),
+      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"}),
+      field(&T::img_size, "img_size", "Height and width of the images in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
+      field(&T::patch_size, "patch_size", "Height and width of a patch in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
+      field(&T::embed_dim, "embed_dim", "Width of a token.", AtLeast{1},
+            AtMost{65536, "no model is wider"}),
+      field(&T::depth, "depth", "Number of blocks.", AtLeast{1},
+            AtMost{1000, "no model is deeper"}),
+      field(&T::num_heads, "num_heads", "Attention heads per block.", AtLeast{1},
+            AtMost{65536, "no model is wider"}),
+      field(&T::mlp_ratio, "mlp_ratio", "Width of the MLP's hidden layer / embed_dim.", MoreThan{0},
+            AtMost{1000, "no model is wider"}),
       field(&T::drop_rate, "drop_rate", "Dropout before the head.", InRange{0, 1}),
       field(&T::pos_drop_rate, "pos_drop_rate", "Dropout after the position embedding.",
             InRange{0, 1}),

@@ -65,13 +65,16 @@ struct paceline::config::Schema<paceline::optim::GradScalerConfig> {
   static constexpr std::string_view name = "grad_scaler";
   static constexpr std::string_view summary =
       "The factor on the loss that keeps fp16 gradients in range.";
-  static constexpr auto fields = std::tuple{
-      field(&Config::init_scale, "init_scale", "The factor at first.", MoreThan{0}),
-      field(&Config::growth_factor, "growth_factor",
-            "What it is multiplied by after growth_interval steps without overflow.", MoreThan{1}),
-      field(&Config::backoff_factor, "backoff_factor",
-            "What it is multiplied by after a step that overflowed and was skipped.", MoreThan{0},
-            LessThan{1}),
-      field(&Config::growth_interval, "growth_interval",
-            "Steps in a row without overflow before it grows.", AtLeast{1})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::init_scale, "init_scale", "The factor at first.", MoreThan{0},
+                       AtMost{1e30, "float32 ends at 3e38"}),
+                 field(&Config::growth_factor, "growth_factor",
+                       "What it is multiplied by after growth_interval steps without overflow.",
+                       MoreThan{1}, AtMost{1e06, "float32 ends at 3e38"}),
+                 field(&Config::backoff_factor, "backoff_factor",
+                       "What it is multiplied by after a step that overflowed and was skipped.",
+                       MoreThan{0}, LessThan{1}),
+                 field(&Config::growth_interval, "growth_interval",
+                       "Steps in a row without overflow before it grows.", AtLeast{1},
+                       AtMost{1'000'000'000'000, "no run has more steps"})};
 };

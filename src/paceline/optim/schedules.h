@@ -107,7 +107,8 @@ struct paceline::config::Schema<paceline::optim::StepConfig> {
                  field(&Config::warmup_start_factor, "warmup_start_factor",
                        "Factor of the first warm-up step.", InRange{0.0, 1.0}),
                  field(&Config::every, "every", "Distance of the drops.", MoreThan{0.0}),
-                 field(&Config::gamma, "gamma", "Factor of each drop.", MoreThan{0.0})};
+                 field(&Config::gamma, "gamma", "Factor of each drop.", MoreThan{0.0},
+                       AtMost{1000, "no weights survive a step"})};
 };
 
 template <>
@@ -122,7 +123,8 @@ struct paceline::config::Schema<paceline::optim::MultiStepConfig> {
                        "Factor of the first warm-up step.", InRange{0.0, 1.0}),
                  field(&Config::milestones, "milestones",
                        "When the learning rate drops, from the start of training.", NotEmpty{}),
-                 field(&Config::gamma, "gamma", "Factor of each drop.", MoreThan{0.0})};
+                 field(&Config::gamma, "gamma", "Factor of each drop.", MoreThan{0.0},
+                       AtMost{1000, "no weights survive a step"})};
 };
 
 template <>
@@ -134,7 +136,8 @@ struct paceline::config::Schema<paceline::optim::OneCycleConfig> {
   static constexpr std::string_view paper = "Smith and Topin, 2018";
   static constexpr auto fields = std::tuple{
       field(&Config::warmup, "warmup", "Length of the rise.", MoreThan{0.0}),
-      field(&Config::div_factor, "div_factor", "Base over first learning rate.", AtLeast{1.0}),
+      field(&Config::div_factor, "div_factor", "Base over first learning rate.", AtLeast{1.0},
+            AtMost{1e12, "no learning rate is left"}),
       field(&Config::final_div_factor, "final_div_factor", "First over last learning rate.",
-            AtLeast{1.0})};
+            AtLeast{1.0}, AtMost{1e12, "no learning rate is left"})};
 };

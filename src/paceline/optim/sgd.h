@@ -34,16 +34,17 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
   static constexpr std::string_view name = "sgd";
   static constexpr std::string_view summary = "Stochastic gradient descent with momentum.";
   static constexpr std::string_view paper = "Sutskever et al., ICML 2013";
-  static constexpr auto fields =
-      std::tuple{field(&Config::lr, "lr", "Base learning rate.", AtLeast{0.0}),
-                 field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
-                 field(&Config::dampening, "dampening",
-                       "Share of the gradient kept out of the momentum.", InRange{0.0, 1.0}),
-                 field(&Config::nesterov, "nesterov", "Nesterov momentum."),
-                 field(&Config::weight_decay, "weight_decay",
-                       "Weight decay, added to the gradient.", AtLeast{0.0}),
-                 field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
-                       "Decay norms and biases too, as torch.optim does."),
-                 field(&Config::no_decay, "no_decay",
-                       "Last names of further parameters without decay, such as pos_embed.")};
+  static constexpr auto fields = std::tuple{
+      field(&Config::lr, "lr", "Base learning rate.", AtLeast{0.0},
+            AtMost{1e06, "no weights survive a step"}),
+      field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
+      field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
+            InRange{0.0, 1.0}),
+      field(&Config::nesterov, "nesterov", "Nesterov momentum."),
+      field(&Config::weight_decay, "weight_decay", "Weight decay, added to the gradient.",
+            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}),
+      field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
+            "Decay norms and biases too, as torch.optim does."),
+      field(&Config::no_decay, "no_decay",
+            "Last names of further parameters without decay, such as pos_embed.")};
 };

@@ -69,12 +69,12 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::first_bucket_mib, "first_bucket_mib",
             "Size of the first bucket of gradients, which is full first, in MiB.", MoreThan{0.0},
-            MayChangeOnResume{}),
+            AtMost{1'048'576, "a TiB"}, MayChangeOnResume{}),
       field(&Config::bucket_mib, "bucket_mib", "Size of the other buckets, in MiB.", MoreThan{0.0},
-            MayChangeOnResume{}),
+            AtMost{1'048'576, "a TiB"}, MayChangeOnResume{}),
       field(&Config::last_bucket_mib, "last_bucket_mib",
             "Size of the last bucket, which backward cannot hide, in MiB; 0: as it comes.",
-            AtLeast{0.0}, MayChangeOnResume{}),
+            AtLeast{0.0}, AtMost{1'048'576, "a TiB"}, MayChangeOnResume{}),
       field(&Config::bucket_order, "bucket_order",
             "Names of parameters that are reduced first, in this order.", MayChangeOnResume{}),
       field(
@@ -93,9 +93,11 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
             "Send gradients in fewer bytes: fp16 or bf16 (half of them), powersgd (each matrix as "
             "a product of two of low rank; what that leaves out is added to the next step's), or "
             "null."),
-      field(&Config::powersgd_rank, "powersgd_rank", "Rank of powersgd's matrices.", AtLeast{1}),
+      field(&Config::powersgd_rank, "powersgd_rank", "Rank of powersgd's matrices.", AtLeast{1},
+            AtMost{65536, "no matrix has a higher rank"}),
       field(&Config::powersgd_start, "powersgd_start",
-            "Steps before powersgd begins, in which gradients are sent as they are.", AtLeast{0})};
+            "Steps before powersgd begins, in which gradients are sent as they are.", AtLeast{0},
+            AtMost{1'000'000'000'000, "no run has more steps"})};
 };
 
 template <>

@@ -49,7 +49,7 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::min_unit_params, "min_unit_params",
             "Neighbouring blocks are gathered together until they hold so many parameters.",
-            AtLeast{0}, MayChangeOnResume{}),
+            AtLeast{0}, AtMost{1'000'000'000'000'000, "no model is larger"}, MayChangeOnResume{}),
       field(&Config::units, "units",
             "Names of the blocks that are gathered one by one; the others with what lies in no "
             "block. Empty: all blocks.",
@@ -60,7 +60,7 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
           "less memory, more communication.",
           MayChangeOnResume{}),
       field(&Config::prefetch, "prefetch", "Units that are gathered ahead of the one at work.",
-            AtLeast{0}, MayChangeOnResume{}),
+            AtLeast{0}, AtMost{10000, "no model has more units"}, MayChangeOnResume{}),
       field(
           &Config::reduce_every_microbatch, "reduce_every_microbatch",
           "Reduce the gradients of each microbatch into the shards; otherwise whole gradients add "
@@ -81,5 +81,5 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
             "each rank keep its own."),
       field(&Config::shard_group_size, "shard_group_size",
             "hsdp: neighbouring ranks that share one copy of the state; null: those of a node.",
-            AtLeast{1}, MayChangeOnResume{})};
+            AtLeast{1}, AtMost{1'000'000, "no run has more ranks"}, MayChangeOnResume{})};
 };

@@ -64,7 +64,7 @@ struct paceline::config::Schema<paceline::train::ActivationCheckpointing> {
   static constexpr auto fields = std::tuple{
       field(&Config::every, "every",
             "Of so many blocks one, beginning with the first, is computed again.", AtLeast{1},
-            MayChangeOnResume{}),
+            AtMost{1000, "no model has more blocks"}, MayChangeOnResume{}),
       field(&Config::keep, "keep",
             "What such a block keeps besides its input: none, or matmuls (the results of linear "
             "layers, convolutions and, on the CPU, attention without dropout, which cost the most "
@@ -96,26 +96,29 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
             "without. none: launch each kernel.",
             MayChangeOnResume{}),
       field(&Config::grad_accum_steps, "grad_accum_steps",
-            "Microbatches per rank and optimizer step.", AtLeast{1}),
+            "Microbatches per rank and optimizer step.", AtLeast{1},
+            AtMost{1'048'576, "no step takes more microbatches"}),
       field(&Config::activation_checkpointing, "activation_checkpointing",
             "Compute blocks once more in backward instead of keeping what lies inside them: less "
             "memory, the same numbers, more time; null: keep everything.",
             MayChangeOnResume{}),
       field(&Config::grad_clip_norm, "grad_clip_norm",
-            "Largest Euclidean norm of all gradients together.", MoreThan{0}),
+            "Largest Euclidean norm of all gradients together.", MoreThan{0},
+            AtMost{1e30, "float32 ends at 3e38"}),
       field(&Config::grad_clip_value, "grad_clip_value",
-            "Largest magnitude of each element of the gradients.", MoreThan{0}),
+            "Largest magnitude of each element of the gradients.", MoreThan{0},
+            AtMost{1e30, "float32 ends at 3e38"}),
       field(&Config::eval_every, "eval_every", "How often to evaluate; also at the end.",
             MayChangeOnResume{}),
       field(&Config::eval_batches, "eval_batches",
             "Evaluate on at most so many global batches; null: on all samples.", AtLeast{1},
-            MayChangeOnResume{}),
+            AtMost{1'000'000'000'000, "no evaluation has more"}, MayChangeOnResume{}),
       field(&Config::stop_when, "stop_when",
             "Ends the run after the evaluation in which it holds, as in val/top1 >= 0.78.",
             MayChangeOnResume{}),
       field(&Config::log_grad_norm, "log_grad_norm",
             "Log the norm of the gradients every so many steps; 0: only where clipping needs it.",
-            AtLeast{0}, MayChangeOnResume{}),
+            AtLeast{0}, AtMost{1'000'000'000'000, "no run has more steps"}, MayChangeOnResume{}),
       field(&Config::log_accuracy, "log_accuracy", "Count top-1 and top-5 of training batches too.",
             MayChangeOnResume{})};
 

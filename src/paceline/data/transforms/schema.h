@@ -51,10 +51,12 @@ struct Schema<data::RandomResizedCropConfig> {
   static constexpr std::string_view paper =
       "Szegedy et al., \"Going deeper with convolutions\", CVPR 2015.";
   static constexpr auto fields = std::tuple{
-      field(&Config::size, "size", "Side of the result in pixels.", AtLeast{1}),
+      field(&Config::size, "size", "Side of the result in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
       field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
             InRange{0, 1}),
-      field(&Config::ratio, "ratio", "Lowest and highest width / height of the box.", MoreThan{0}),
+      field(&Config::ratio, "ratio", "Lowest and highest width / height of the box.", MoreThan{0},
+            AtMost{1000, "nothing is left of an image"}),
       field(&Config::interpolation, "interpolation", "Antialiased filter of the resize.")};
   static void validate(const Config& values, Problems& problems);
 };
@@ -64,9 +66,11 @@ struct Schema<data::RandomCropConfig> {
   using Config = data::RandomCropConfig;
   static constexpr std::string_view name = "random_crop";
   static constexpr std::string_view summary = "A square piece from a random place.";
-  static constexpr auto fields = std::tuple{
-      field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1}),
-      field(&Config::padding, "padding", "Black pixels added on each side first.", AtLeast{0})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1},
+                       AtMost{16384, "no image has a longer side"}),
+                 field(&Config::padding, "padding", "Black pixels added on each side first.",
+                       AtLeast{0}, AtMost{16384, "no image has a longer side"})};
 };
 
 template <>
@@ -101,15 +105,15 @@ struct Schema<data::ColorJitterConfig> {
   using Config = data::ColorJitterConfig;
   static constexpr std::string_view name = "color_jitter";
   static constexpr std::string_view summary = "Random changes of the colours, in random order.";
-  static constexpr auto fields =
-      std::tuple{field(&Config::brightness, "brightness",
-                       "Factor from max(0, 1 - v) to 1 + v; 0: none.", AtLeast{0}),
-                 field(&Config::contrast, "contrast",
-                       "Factor from max(0, 1 - v) to 1 + v; 0: none.", AtLeast{0}),
-                 field(&Config::saturation, "saturation",
-                       "Factor from max(0, 1 - v) to 1 + v; 0: none.", AtLeast{0}),
-                 field(&Config::hue, "hue", "Turn from -v to v of the colour circle; 0: none.",
-                       InRange{0, 0.5})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::brightness, "brightness", "Factor from max(0, 1 - v) to 1 + v; 0: none.",
+            AtLeast{0}, AtMost{100, "nothing is left of an image"}),
+      field(&Config::contrast, "contrast", "Factor from max(0, 1 - v) to 1 + v; 0: none.",
+            AtLeast{0}, AtMost{100, "nothing is left of an image"}),
+      field(&Config::saturation, "saturation", "Factor from max(0, 1 - v) to 1 + v; 0: none.",
+            AtLeast{0}, AtMost{100, "nothing is left of an image"}),
+      field(&Config::hue, "hue", "Turn from -v to v of the colour circle; 0: none.",
+            InRange{0, 0.5})};
 };
 
 template <>
@@ -118,7 +122,8 @@ struct Schema<data::RandomRotationConfig> {
   static constexpr std::string_view name = "random_rotation";
   static constexpr std::string_view summary = "Turns by a random angle around the middle.";
   static constexpr auto fields =
-      std::tuple{field(&Config::degrees, "degrees", "Lowest and highest angle, counter-clockwise."),
+      std::tuple{field(&Config::degrees, "degrees", "Lowest and highest angle, counter-clockwise.",
+                       InRange{-360, 360}),
                  field(&Config::interpolation, "interpolation", "Filter of what moves pixels."),
                  field(&Config::fill, "fill", "Red, green and blue of what comes in from outside.",
                        InRange{0, 255})};
@@ -131,10 +136,12 @@ struct Schema<data::RandomAffineConfig> {
   static constexpr std::string_view name = "random_affine";
   static constexpr std::string_view summary = "Turns, moves, scales and shears by random amounts.";
   static constexpr auto fields =
-      std::tuple{field(&Config::degrees, "degrees", "Lowest and highest angle, clockwise."),
+      std::tuple{field(&Config::degrees, "degrees", "Lowest and highest angle, clockwise.",
+                       InRange{-360, 360}),
                  field(&Config::translate, "translate",
                        "Farthest way, as shares of width and height.", InRange{0, 1}),
-                 field(&Config::scale, "scale", "Lowest and highest factor.", MoreThan{0}),
+                 field(&Config::scale, "scale", "Lowest and highest factor.", MoreThan{0},
+                       AtMost{1000, "nothing is left of an image"}),
                  field(&Config::shear_x, "shear_x", "Lowest and highest angle along the rows.",
                        InRange{-89, 89}),
                  field(&Config::shear_y, "shear_y", "Lowest and highest angle along the columns.",
@@ -155,10 +162,12 @@ struct Schema<data::RandAugmentConfig> {
       "Cubuk et al., \"RandAugment: practical automated data augmentation with a reduced search "
       "space\", CVPR workshops 2020.";
   static constexpr auto fields = std::tuple{
-      field(&Config::num_ops, "num_ops", "How many operations.", AtLeast{0}),
-      field(&Config::magnitude, "magnitude", "Which of the magnitudes, from 0.", AtLeast{0}),
+      field(&Config::num_ops, "num_ops", "How many operations.", AtLeast{0},
+            AtMost{100, "nothing is left of an image"}),
+      field(&Config::magnitude, "magnitude", "Which of the magnitudes, from 0.", AtLeast{0},
+            AtMost{1000, "there are no more magnitudes"}),
       field(&Config::num_magnitude_bins, "num_magnitude_bins", "How many magnitudes there are.",
-            AtLeast{2}),
+            AtLeast{2}, AtMost{1001, "an image has 256 levels"}),
       field(&Config::interpolation, "interpolation", "Filter of what moves pixels."),
       field(&Config::fill, "fill", "Red, green and blue of what comes in from outside.",
             InRange{0, 255})};
@@ -174,12 +183,12 @@ struct Schema<data::TrivialAugmentWideConfig> {
   static constexpr std::string_view paper =
       "Müller and Hutter, \"TrivialAugment: tuning-free yet state-of-the-art data augmentation\", "
       "ICCV 2021.";
-  static constexpr auto fields =
-      std::tuple{field(&Config::num_magnitude_bins, "num_magnitude_bins",
-                       "How many magnitudes there are.", AtLeast{2}),
-                 field(&Config::interpolation, "interpolation", "Filter of what moves pixels."),
-                 field(&Config::fill, "fill", "Red, green and blue of what comes in from outside.",
-                       InRange{0, 255})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::num_magnitude_bins, "num_magnitude_bins", "How many magnitudes there are.",
+            AtLeast{2}, AtMost{1001, "an image has 256 levels"}),
+      field(&Config::interpolation, "interpolation", "Filter of what moves pixels."),
+      field(&Config::fill, "fill", "Red, green and blue of what comes in from outside.",
+            InRange{0, 255})};
 };
 
 template <>
@@ -203,7 +212,8 @@ struct Schema<data::ResizeConfig> {
   static constexpr std::string_view name = "resize";
   static constexpr std::string_view summary = "Resizes the shorter side; the ratio stays.";
   static constexpr auto fields = std::tuple{
-      field(&Config::size, "size", "Shorter side of the result in pixels.", AtLeast{1}),
+      field(&Config::size, "size", "Shorter side of the result in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
       field(&Config::interpolation, "interpolation", "Antialiased filter of the resize.")};
 };
 
@@ -214,7 +224,8 @@ struct Schema<data::CenterCropConfig> {
   static constexpr std::string_view summary =
       "The square piece in the middle; black where the image is smaller.";
   static constexpr auto fields =
-      std::tuple{field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1})};
+      std::tuple{field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1},
+                       AtMost{16384, "no image has a longer side"})};
 };
 
 template <>
@@ -224,8 +235,9 @@ struct Schema<data::NormalizeConfig> {
   static constexpr std::string_view summary =
       "(x / 255 - mean) / std for each channel; only random_erasing may follow.";
   static constexpr auto fields =
-      std::tuple{field(&Config::mean, "mean", "Of red, green and blue."),
-                 field(&Config::std, "std", "Of red, green and blue.", MoreThan{0})};
+      std::tuple{field(&Config::mean, "mean", "Of red, green and blue.", InRange{-1000, 1000}),
+                 field(&Config::std, "std", "Of red, green and blue.", MoreThan{0},
+                       AtMost{1000, "pixels end at 1"})};
 };
 
 template <>
@@ -236,12 +248,14 @@ struct Schema<data::RandomErasingConfig> {
       "Fills a random box of the normalised image; the last transform.";
   static constexpr std::string_view paper =
       "Zhong et al., \"Random erasing data augmentation\", AAAI 2020.";
-  static constexpr auto fields = std::tuple{
-      field(&Config::p, "p", "Probability of a box.", InRange{0, 1}),
-      field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
-            InRange{0, 1}),
-      field(&Config::ratio, "ratio", "Lowest and highest height / width of the box.", MoreThan{0}),
-      field(&Config::value, "value", "What it is filled with, after normalize.")};
+  static constexpr auto fields =
+      std::tuple{field(&Config::p, "p", "Probability of a box.", InRange{0, 1}),
+                 field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
+                       InRange{0, 1}),
+                 field(&Config::ratio, "ratio", "Lowest and highest height / width of the box.",
+                       MoreThan{0}, AtMost{1000, "nothing is left of an image"}),
+                 field(&Config::value, "value", "What it is filled with, after normalize.",
+                       InRange{-1000, 1000})};
   static void validate(const Config& values, Problems& problems);
 };
 
