@@ -61,6 +61,10 @@ void RunDirectory::lock(bool saves, bool is_resuming) {
   }
 }
 
+void RunDirectory::require() const {
+  for (const auto& lock : locks_) lock->require();
+}
+
 CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
   const fs::path& path = run_or_checkpoint;
   if (!fs::exists(path)) {

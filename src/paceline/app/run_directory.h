@@ -29,6 +29,9 @@ class RunDirectory {
   /// when one of them holds a run and `is_resuming` is false. Changes no other file.
   RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator);
 
+  /// On rank 0 throws CheckpointError if the directory is gone: removed or replaced under the run.
+  void require() const;
+
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config_file() const { return path_ / "config.yaml"; }
   std::filesystem::path summary_file() const { return path_ / "summary.json"; }

@@ -83,6 +83,7 @@ std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimat
 void finish_run(std::unique_ptr<Session> session, const Recipe& recipe,
                 const train::FitResult& result, std::uint64_t peak_bytes,
                 const RunDirectory& directory, const SessionContext& context) {
+  directory.require();
   report_end(result, *session);
   nlohmann::json summary = summary_of(*session, result);
   const MemoryEstimate memory = session->memory();
@@ -105,9 +106,13 @@ void report_start(const LoadedRecipe& loaded, const Session& session,
   for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
 }
 
-/// Trains in a directory of the run's own; ends the session.
+/// Trains in a directory that is the run's own from here on; ends the session. `resumed` is the
+/// checkpoint that the session goes on from.
 int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
-             const LoadedRecipe& loaded, const SessionContext& context) {
+             const std::optional<std::filesystem::path>& resumed, const LoadedRecipe& loaded,
+             const SessionContext& context) {
+  if (context.communicator.rank() == 0) base::set_log_file(directory.log_file());
+  session->attach(directory, loaded.resolved, resumed);
   tensor::restart_peak();
   const train::FitResult result = session->fit();
   const std::uint64_t peak_bytes = most_tensor_bytes(context);
@@ -156,9 +161,8 @@ int resume_recipe(LoadedRecipe& loaded, const TrainRequest& request, const RunPl
   }
   auto session = make_session(loaded, request, context);
   if (reader) session->resume(*reader);
-  session->attach(directory, loaded.resolved,
-                  reader ? std::optional(reader->directory()) : std::nullopt);
-  return train_in(directory, std::move(session), loaded, context);
+  return train_in(directory, std::move(session),
+                  reader ? std::optional(reader->directory()) : std::nullopt, loaded, context);
 }
 
 /// What run_training() does once the recipe is read; takes the training set.
@@ -172,8 +176,7 @@ int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const Sessio
   if (request.resume) return resume_recipe(loaded, request, place, context);
   auto session = make_session(loaded, request, context);
   const RunDirectory directory(place, /*is_resuming=*/false, context.communicator);
-  session->attach(directory, loaded.resolved, std::nullopt);
-  return train_in(directory, std::move(session), loaded, context);
+  return train_in(directory, std::move(session), std::nullopt, loaded, context);
 }
 
 }  // namespace

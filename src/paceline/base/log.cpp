@@ -5,10 +5,13 @@
 #include "paceline/base/text.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
+#include <deque>
 #include <mutex>
+#include <utility>
 #include <vector>
 
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -17,13 +20,15 @@ namespace {
 
 using Target = std::function<void(LogLevel, std::string_view)>;
 
-// The process's standard error and what stands in for it.
+constexpr std::size_t kMostRemembered = 1000;
+
+// The process's standard error, what stands in for it, and the file beside it.
 struct LogState {
   std::mutex mutex;
-  LogOptions options;
   std::shared_ptr<spdlog::sinks::sink> terminal = std::make_shared<spdlog::sinks::stderr_sink_st>();
-  std::shared_ptr<spdlog::sinks::sink> file;
   std::vector<const Target*> redirections;
+  std::deque<std::string> remembered;  ///< for a file that comes later; each with its time
+  std::unique_ptr<OutputFile> file;
 
   LogState() { terminal->set_pattern("%v"); }
 };
@@ -36,8 +41,6 @@ LogState& log_state() {
 
 std::string_view label_of(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug:
-      return "debug: ";
     case LogLevel::kInfo:
       return "";
     case LogLevel::kWarning:
@@ -48,49 +51,63 @@ std::string_view label_of(LogLevel level) {
   return "";
 }
 
-std::string colored_label(LogLevel level) {
-  const std::string_view label = label_of(level);
-  if (level == LogLevel::kWarning) return fmt::format("\033[33m{}\033[0m", label);
-  if (level == LogLevel::kError) return fmt::format("\033[31m{}\033[0m", label);
-  return std::string(label);
+void send(LogState& state, LogLevel level, const std::string& line) {
+  if (!state.redirections.empty()) {
+    (*state.redirections.back())(level, line);
+    return;
+  }
+  state.terminal->log(spdlog::details::log_msg("paceline", spdlog::level::info, line));
+  state.terminal->flush();
 }
 
-void send(spdlog::sinks::sink& sink, const std::string& line) {
-  sink.log(spdlog::details::log_msg("paceline", spdlog::level::info, line));
-  sink.flush();
+/// "2026-01-31T12:00:00.123 line", each line of several with its own time.
+std::string with_time(std::string_view text) {
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  std::tm local{};
+  localtime_r(&now.tv_sec, &local);
+  std::array<char, 32> seconds{};
+  std::strftime(seconds.data(), seconds.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  const std::string time = fmt::format("{}.{:03}", seconds.data(), now.tv_nsec / 1'000'000);
+  std::string lines;
+  for (const std::string& line : split(text, '\n')) lines += fmt::format("{} {}\n", time, line);
+  return lines;
+}
+
+/// Once it fails, the file is given up.
+void write_to_file(LogState& state, const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const FileError& error) {
+    state.file.reset();
+    send(state, LogLevel::kWarning,
+         fmt::format("warning: the log goes on without its file: {}", error.what()));
+  }
 }
 
 }  // namespace
 
-void configure_log(const LogOptions& options) {
-  std::shared_ptr<spdlog::sinks::sink> file;
-  if (!options.file.empty()) {
-    try {
-      file = std::make_shared<spdlog::sinks::basic_file_sink_st>(options.file.string());
-    } catch (const spdlog::spdlog_ex&) {
-      throw FileError("write", options.file, errno);
-    }
-    file->set_pattern("%Y-%m-%dT%H:%M:%S.%e %v");
-  }
+void set_log_file(const std::filesystem::path& path) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  state.options = options;
-  state.file = std::move(file);
+  state.file.reset();
+  if (path.empty()) return;
+  write_to_file(state, [&] {
+    state.file = RealFileSystem().append(path);
+    for (const std::string& line : std::exchange(state.remembered, {})) state.file->write(line);
+  });
 }
 
 void log_line(LogLevel level, std::string_view raw_text) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  if (level < state.options.lowest) return;
-  const std::string text = with_bare_urls(raw_text);
-  const std::string plain = fmt::format("{}{}{}", state.options.prefix, label_of(level), text);
-  if (state.file != nullptr) send(*state.file, plain);
-  if (!state.redirections.empty()) {
-    (*state.redirections.back())(level, plain);
-  } else if (state.options.has_color) {
-    send(*state.terminal, fmt::format("{}{}{}", state.options.prefix, colored_label(level), text));
+  const std::string line = fmt::format("{}{}", label_of(level), with_bare_urls(raw_text));
+  send(state, level, line);
+  if (state.file != nullptr) {
+    write_to_file(state, [&] { state.file->write(with_time(line)); });
   } else {
-    send(*state.terminal, plain);
+    state.remembered.push_back(with_time(line));
+    if (state.remembered.size() > kMostRemembered) state.remembered.pop_front();
   }
 }
 

@@ -11,24 +11,13 @@
 
 namespace paceline::base {
 
-enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogLevel { kInfo, kWarning, kError };
 
-/// Lines for people, one at a time, on standard error: "warning: text", and in colour only if
-/// asked. Of URLs they show neither passwords nor queries (with_bare_urls()). The one process-wide
-/// object of paceline, since there is one standard error; thread-safe.
-struct LogOptions {
-  LogLevel lowest = LogLevel::kInfo;
-  std::string prefix = {};          ///< before each line, such as "[rank 1] "
-  bool has_color = false;           ///< of "warning:" and "error:"
-  std::filesystem::path file = {};  ///< not empty: every line goes there too, without colour
-};
-
-/// Replaces the options. Throws FileError if the file cannot be opened.
-void configure_log(const LogOptions& options);
-
+/// Lines for people, one at a time, on standard error: "warning: text". Of URLs they show neither
+/// passwords nor queries (with_bare_urls()). The one process-wide object of paceline, since there
+/// is one standard error; thread-safe.
 void log_line(LogLevel level, std::string_view text);
 
-inline void log_debug(std::string_view text) { log_line(LogLevel::kDebug, text); }
 inline void log_info(std::string_view text) { log_line(LogLevel::kInfo, text); }
 inline void log_warning(std::string_view text) { log_line(LogLevel::kWarning, text); }
 inline void log_error(std::string_view text) { log_line(LogLevel::kError, text); }
@@ -48,6 +37,11 @@ void log_error(fmt::format_string<First, Rest...> format, First&& first, Rest&&.
   log_line(LogLevel::kError,
            fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
+
+/// Every line from now on also goes to the end of this file, with the time before it, and so do
+/// those of this process before it (the last thousand); an empty path ends that. A file that cannot
+/// be written costs one warning and the file, never the run.
+void set_log_file(const std::filesystem::path& path);
 
 /// While it lives, lines go to a function instead of standard error: to a progress bar that must
 /// step aside, or to a test. The function gets the whole line, without its newline, from any thread

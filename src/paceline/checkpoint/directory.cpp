@@ -1,5 +1,6 @@
 #include "paceline/checkpoint/directory.h"
 
+#include "paceline/base/error.h"
 #include "paceline/base/log.h"
 
 #include <charconv>
@@ -46,6 +47,13 @@ std::optional<std::int64_t> step_of_name(std::string_view name) {
 fs::path temporary_of(const fs::path& checkpoint) { return with_suffix(checkpoint, kTemporary); }
 
 void make_empty_directory(base::FileSystem& files, const fs::path& path) {
+  // To make a run's directory again would hide that all that was in it is lost.
+  const fs::path folder = path.parent_path();
+  if (const fs::path run = folder.parent_path(); !run.empty() && !fs::is_directory(run)) {
+    throw base::CheckpointError(fmt::format(
+        "the run directory {} is gone: it was removed or moved while the run saved to {}",
+        run.string(), folder.string()));
+  }
   files.remove_all(path);
   files.create_directories(path);
 }

@@ -23,7 +23,8 @@ std::optional<std::int64_t> step_of_name(std::string_view name);
 
 std::filesystem::path temporary_of(const std::filesystem::path& checkpoint);
 
-/// A fresh directory in place of whatever was there.
+/// A fresh directory in place of whatever was there, in a folder that is made if need be. Throws
+/// CheckpointError if that folder's own one, the run directory, is gone.
 void make_empty_directory(base::FileSystem& files, const std::filesystem::path& path);
 
 /// Gives the finished `temporary` its name for good, and removes the checkpoint that had it.

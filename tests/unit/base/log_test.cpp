@@ -15,41 +15,63 @@ using ::testing::ElementsAre;
 
 class LogTest : public ::testing::Test {
  protected:
-  ~LogTest() override { configure_log({}); }
+  ~LogTest() override { set_log_file({}); }
 };
 
 TEST_F(LogTest, WritesPlainLinesToStandardError) {
   ::testing::internal::CaptureStderr();
   log_info("step {} of {}", 1, 2);
   log_info("{} is no format");
-  log_debug("not shown");
   log_warning("low");
   log_error("bad {}", "https://me:pass@host/x?key");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "step 1 of 2\n{} is no format\nwarning: low\nerror: bad https://host/x\n");
 }
 
-TEST_F(LogTest, PrefixColorAndLevelAreOptions) {
-  configure_log({.lowest = LogLevel::kWarning, .prefix = "[rank 1] ", .has_color = true});
-  ::testing::internal::CaptureStderr();
-  log_info("hidden");
-  log_warning("low");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "[rank 1] \033[33mwarning: \033[0mlow\n");
-}
-
-TEST_F(LogTest, TheFileGetsEveryLineWithoutColor) {
+TEST_F(LogTest, TheFileGetsEveryLineWithItsTime) {
   const TempDir folder;
-  configure_log({.has_color = true, .file = folder.path() / "log.txt"});
+  const std::filesystem::path file = folder.path() / "log.txt";
   {
     const LogRedirection quiet([](LogLevel, std::string_view) {});
-    log_error("bad");
+    log_info("before the file");
+    set_log_file(file);
+    log_error("two\nlines");
+    set_log_file({});
+    log_info("between");
+    set_log_file(file);
   }
-  const std::string text = read_file(folder.path() / "log.txt");
-  EXPECT_THAT(text, ::testing::MatchesRegex("....-..-..T..:..:..\\.... error: bad\n"));
+  const std::string time = "....-..-..T..:..:..\\.... ";
+  EXPECT_THAT(read_file(file),
+              ::testing::MatchesRegex("(.*\n)?" + time + "before the file\n" + time +
+                                      "error: two\n" + time + "lines\n" + time + "between\n"));
 }
 
-TEST_F(LogTest, AFileThatCannotBeWrittenIsAnError) {
-  EXPECT_THROW(configure_log({.file = "/proc/none/log.txt"}), FileError);
+TEST_F(LogTest, AFileThatCannotBeWrittenIsOneWarning) {
+  const TempDir folder;
+  std::vector<std::string> lines;
+  const LogRedirection capture([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const auto use = [&](const std::filesystem::path& path) {
+    set_log_file(path);
+    log_info("a");
+    log_info("b");
+  };
+  const std::filesystem::path link = folder.path() / "link";
+  std::filesystem::create_symlink(folder.path() / "target", link);
+  for (const std::filesystem::path& path : {folder.path() / "none/log.txt", link}) {
+    lines.clear();
+    use(path);
+    EXPECT_THAT(lines,
+                ElementsAre(::testing::HasSubstr("the log goes on without its file"), "a", "b"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "target"));
+
+  lines.clear();
+  const std::filesystem::path removed = folder.path() / "removed";
+  set_log_file(removed);
+  std::filesystem::remove(removed);
+  log_info("a");
+  log_info("b");
+  EXPECT_THAT(lines, ElementsAre("a", ::testing::HasSubstr("it was removed"), "b"));
 }
 
 TEST_F(LogTest, TheNewestRedirectionTakesTheLines) {
