@@ -33,6 +33,7 @@ file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/paceline/*/cuda
 add_library(paceline_cuda SHARED ${cuda_sources})
 set_target_properties(paceline_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib UNITY_BUILD OFF CXX_VISIBILITY_PRESET hidden)
+paceline_runtime_folder(paceline_cuda ${PACELINE_TORCH_DIR}/lib torch/lib/*.so nvidia/*.so.*)
 target_compile_definitions(paceline_cuda PRIVATE USE_C10D_NCCL)
 target_include_directories(paceline_cuda SYSTEM PRIVATE ${cuda_include_dirs})
 target_link_libraries(paceline_cuda PRIVATE paceline_compile_options paceline::ext::fmt paceline::ext::torch

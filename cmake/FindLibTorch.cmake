@@ -31,4 +31,4 @@ target_compile_definitions(paceline_libtorch INTERFACE
 target_link_libraries(paceline_libtorch INTERFACE
   ${PACELINE_TORCH_DIR}/lib/libtorch_cpu.so ${PACELINE_TORCH_DIR}/lib/libc10.so)
 target_link_options(paceline_libtorch INTERFACE
-  -Wl,-rpath,${PACELINE_TORCH_DIR}/lib -Wl,--allow-shlib-undefined)
+  -Wl,-rpath-link,${PACELINE_TORCH_DIR}/lib -Wl,--allow-shlib-undefined)

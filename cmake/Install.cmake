@@ -23,11 +23,9 @@ foreach(module IN LISTS modules)
 endforeach()
 install(TARGETS paceline RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS paceline-rank RUNTIME DESTINATION libexec)
-set_target_properties(paceline-rank PROPERTIES INSTALL_RPATH ${PACELINE_TORCH_DIR}/lib)
 install(TARGETS paceline_remote LIBRARY DESTINATION lib)  # where paceline-rank looks for them
 if(PACELINE_CUDA)
   install(TARGETS paceline_cuda LIBRARY DESTINATION lib)
-  set_target_properties(paceline_cuda PROPERTIES INSTALL_RPATH ${PACELINE_TORCH_DIR}/lib)
 endif()
 
 # The installed config reads the same layers.txt, so that the edges are stated once.

@@ -101,5 +101,7 @@ function(paceline_add_programs)
     target_link_libraries(paceline-rank PRIVATE paceline_cli paceline::ext::allocator)
     set_target_properties(paceline-rank PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec)
+    paceline_runtime_folder(paceline-rank ${PACELINE_TORCH_DIR}/lib torch/lib/libtorch_cpu.so torch/lib/libc10.so
+                            torch/lib/libgomp.so.1 nvidia/libcudart.so.* nvidia/libcupti.so.*)
   endif()
 endfunction()

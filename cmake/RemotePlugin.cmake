@@ -15,8 +15,8 @@ endif()
 file(GLOB remote_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/paceline/data/remote/*.cpp)
 add_library(paceline_remote SHARED ${remote_sources})
 set_target_properties(paceline_remote PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden
-  BUILD_RPATH ${PACELINE_ARROW_DIR} INSTALL_RPATH ${PACELINE_ARROW_DIR})
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)
+paceline_runtime_folder(paceline_remote ${PACELINE_ARROW_DIR} pyarrow/libarrow.so.* pyarrow/libparquet.so.*)
 target_include_directories(paceline_remote SYSTEM PRIVATE ${PACELINE_ARROW_DIR}/include)
 # Its own copy of the module's code, none of it seen from outside.
 target_link_libraries(paceline_remote PRIVATE paceline_data ${arrow_libraries} curl)
