@@ -1,0 +1,174 @@
+"""Recipes, links and folders that someone else made or removed: an error that says so, and nothing of theirs touched."""
+
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import time
+import unittest
+
+from paceline_process import RECIPE, RunTest, checkpoints, paceline, start, wait_until
+
+CONFIG, CHECKPOINT = 2, 5
+
+
+class HostileFiles(RunTest):
+    def check(self, *arguments, **options):
+        return paceline("config", "check", *arguments, cwd=self.root, timeout=10, **options)
+
+    def refused(self, text, *expected):
+        path = self.root / "hostile.yaml"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        result = self.check(path)
+        self.assertEqual(result.code, CONFIG, str(result)[:2000])
+        self.assertLess(len(result.err), 4000)
+        for piece in expected:
+            self.assertIn(piece, result.err)
+        return result
+
+    # Recipes.
+
+    def test_recipe_bombs_are_refused_at_once(self):
+        self.refused("a: &x [*x]\n", "alias")
+        levels = ["a0: &a0 [" + ", ".join("1" * 10) + "]"]
+        levels += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 7)]
+        self.refused("\n".join(levels), "more than 20000 values")
+        self.refused("".join(f"key{i}: 1\n" for i in range(200000)), "bytes")
+        self.refused("".join(f"k{i}: 1\n" for i in range(50000)), "more than 1000 keys")
+        self.refused("[" * 100000, "nested")
+        (self.root / "e0.yaml").write_text("run: {seed: 1}\n")
+        for i in range(1, 26):
+            (self.root / f"e{i}.yaml").write_text(f"extends: [e{i - 1}.yaml, e{i - 1}.yaml]\n")
+        self.refused("extends: e25.yaml\n", "more than 100 files")
+
+    def test_only_regular_files_are_recipes(self):
+        os.mkfifo(self.root / "pipe")
+        for name in ("/dev/zero", str(self.root / "pipe"), "/"):
+            self.refused(f"extends: {name}\n", "no regular file")
+            self.assertEqual(self.check(name).code, CONFIG, name)
+
+    def test_other_files_are_not_quoted(self):
+        secret = self.root / "passwd"
+        secret.write_text("root:x:0:0:root:/root:/bin/bash\nnobody:x:1:1::/:/bin/false\n")
+        result = self.refused(f"extends: {secret}\n", "not a recipe")
+        self.assertNotIn("/bin/bash", result.err)
+
+    def test_check_refuses_what_train_cannot_mean(self):
+        recipe = self.write_recipe()
+        self.assertEqual(self.check(recipe).code, 0)
+        for override, reason in (
+                ("run.name=../../esc", "plain name"), ("run.name=a/b", "plain name"), ("run.name=..", "plain name"),
+                ("train.duration=1e300ep", "no run has more"), ("train.duration=1e19ba", "no run has more"),
+                ("optimizer.lr=1e19", "at most"), ("optimizer.lr=.inf", "at most"),
+                ("data.num_threads=2147483648", "between"), ("data.num_threads=2147483647", "cores"),
+                ("model.num_classes=9223372036854775807", "at most"), ("data.global_batch_size=9223372036854775807", "at most"),
+                ('run.name="a\\0b"', "\\x00"), ("loggers.jsonl.file=../../esc", "plain name")):
+            result = self.check(recipe, override)
+            self.assertEqual(result.code, CONFIG, f"{override}: {result}")
+            self.assertIn(reason, result.err)
+        text = recipe.read_text()
+        self.refused(text.encode() + b"# \xff\n", "not UTF-8")
+        self.refused(text.encode() + b"# \0\n", "not UTF-8")
+        self.refused(text.encode("utf-16"), "not UTF-8")
+
+    # Links and devices.
+
+    def test_planted_links_are_not_written_through(self):
+        victim = self.root / "victim"
+        victim.write_text("mine")
+        recipe = self.write_recipe()
+        for name in ("lock", "config.yaml", "metrics.jsonl", "system.jsonl", "log.txt", "summary.json"):
+            run = self.root / "runs" / f"planted-{name}"
+            run.mkdir(parents=True)
+            (run / name).symlink_to(victim)
+            paceline("train", recipe, "--run-dir", run, "train.duration=1ba", cwd=self.root)
+            self.assertEqual(victim.read_text(), "mine", name)
+        outside = self.root / "outside"
+        for name in ("lock", "metrics.jsonl"):
+            run = self.root / "runs" / f"dangling-{name}"
+            run.mkdir(parents=True)
+            (run / name).symlink_to(outside)
+            paceline("train", recipe, "--run-dir", run, "train.duration=1ba", cwd=self.root)
+            self.assertFalse(outside.exists(), name)
+
+    def test_a_run_directory_may_be_a_link_to_another_disk(self):
+        disk = self.root / "disk"
+        disk.mkdir()
+        link = self.root / "run-on-disk"
+        link.symlink_to(disk)
+        self.train(self.write_recipe(), "--run-dir", link, "train.duration=2ba")
+        self.assertTrue((disk / "summary.json").exists())
+        self.assertTrue(checkpoints(disk))
+
+    def test_export_replaces_regular_files_only(self):
+        run = self.run_directory("exported")
+        self.train(self.write_recipe(), "--run-dir", run, "train.duration=1ba")
+        device = self.root / "device"
+        try:
+            os.mknod(device, 0o666 | 0o020000, os.makedev(1, 3))
+        except PermissionError:
+            os.mkfifo(device)  # without the right to make devices
+        kind = device.stat().st_mode
+        result = paceline("export", run, "-o", device)
+        self.assertEqual(result.code, CHECKPOINT, str(result))
+        self.assertEqual(device.stat().st_mode, kind)
+        victim = self.root / "weights"
+        victim.write_text("mine")
+        link = self.root / "link.safetensors"
+        link.symlink_to(victim)
+        self.assertEqual(paceline("export", run, "-o", link).code, CHECKPOINT)
+        self.assertEqual(victim.read_text(), "mine")
+        self.assertEqual(paceline("export", run, "-o", victim).code, 0)
+
+    # JSON.
+
+    def test_a_deep_header_of_weights_is_an_error(self):
+        header = b'{"a":' * 50000
+        weights = self.root / "deep.safetensors"
+        weights.write_bytes(struct.pack("<Q", len(header)) + header)
+        result = paceline("train", self.write_recipe(), f"model.pretrained={weights}", cwd=self.root)
+        self.assertEqual(result.code, CHECKPOINT, str(result)[:2000])
+        self.assertIn("nested more than 64 deep", result.err)
+
+    # What is removed under a run.
+
+    def test_a_run_directory_that_is_removed_is_an_error(self):
+        for name, arguments in (("saves", ("checkpoint.every=5ba",)), ("summary", ("checkpoint.every=null",))):
+            with self.subTest(name):
+                run = self.run_directory(f"removed-{name}")
+                process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=3000ba", *arguments, cwd=self.root)
+                wait_until(lambda: (run / "metrics.jsonl").exists() and (run / "metrics.jsonl").stat().st_size > 2000, "steps")
+                while run.exists():
+                    shutil.rmtree(run, ignore_errors=True)
+                if name == "summary":
+                    time.sleep(0.5)
+                    process.send_signal(signal.SIGTERM)
+                output, _ = process.communicate(timeout=200)
+                self.assertEqual(process.returncode, CHECKPOINT, output)
+                self.assertIn("is gone", output)
+                self.assertFalse((run / "summary.json").exists())
+
+    # The log.
+
+    def test_the_log_is_in_the_run_directory(self):
+        run = self.run_directory("logged")
+        recipe = self.write_recipe()
+        shown = self.train(recipe, "--run-dir", run, "train.duration=2ba").err
+        first = (run / "log.txt").read_text()
+        for line in first.splitlines():
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} ")
+        self.assertIn("done after step 2", first)
+        self.assertIn("paceline", first.splitlines()[0] + first)  # what was said before the directory was there
+        self.assertNotIn("\033", first)
+        self.assertIn("done after step 2", shown)
+        self.train(recipe, "--run-dir", run, "--resume", "auto", "train.duration=4ba")
+        second = (run / "log.txt").read_text()
+        self.assertTrue(second.startswith(first))
+        self.assertIn("done after step 4", second)
+        self.train(recipe, "--run-dir", run, "--resume", "auto", "train.duration=4ba", "model.depth=3", code=CONFIG)
+        self.assertIn("error: ", (run / "log.txt").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
