@@ -49,6 +49,19 @@ class DirectoryTest : public ::testing::Test {
   test::UnsyncedFileSystem files_;
 };
 
+TEST(MakeEmptyDirectory, DoesNotMakeARunDirectoryThatIsGone) {
+  const base::TempDir dir;
+  base::RealFileSystem files;
+  const fs::path run = dir.path() / "run";
+  const fs::path checkpoint = run / "checkpoints" / "step-00000001.tmp";
+  fs::create_directory(run);
+  make_empty_directory(files, checkpoint);
+  EXPECT_TRUE(fs::is_directory(checkpoint));
+  fs::remove_all(run);
+  EXPECT_THROW(make_empty_directory(files, checkpoint), base::CheckpointError);
+  EXPECT_FALSE(fs::exists(run));
+}
+
 TEST_F(DirectoryTest, PublishGivesTheName) {
   make(temporary_of(target_), "new");
   publish_directory(files_, temporary_of(target_), target_);

@@ -126,6 +126,13 @@ TEST(Manifest, OtherVersionsAreRefusedByName) {
   EXPECT_THAT(error_of(forge(text, "paceline-checkpoint", "other")), HasSubstr("not a checkpoint"));
 }
 
+TEST(Manifest, ADeepOneIsAnErrorAndNoCrash) {
+  const std::string deep = std::string(50'000, '[') + std::string(50'000, ']');
+  const std::string text = forge(encode(example()), "\"none\": null", "\"none\": " + deep);
+  EXPECT_THAT(message_of([&] { decode(text, "manifest.json"); }),
+              ::testing::AllOf(HasSubstr("manifest.json"), HasSubstr("nested more than 64 deep")));
+}
+
 TEST(Manifest, InconsistentOnesAreRefused) {
   const std::string text = encode(example());
   EXPECT_THAT(error_of(forge(text, "\"begin\": 4", "\"begin\": 3")),

@@ -47,6 +47,22 @@ TEST(FieldRule, LimitsTexts) {
   EXPECT_EQ(judge(NotEmpty{}, "x"), "fine");
 }
 
+TEST(FieldRule, SaysWhyThereIsALimit) {
+  EXPECT_EQ(judge(AtMost(8, "no machine has more"), "9"),
+            "must be at most 8 (no machine has more), got 9");
+  EXPECT_EQ(AtMost(8, "no machine has more").text(), "at most 8");
+}
+
+TEST(FieldRule, PlainNamesStayInTheirFolder) {
+  for (const char* name : {"a", "a.b", "...", ".a", "a b"}) {
+    EXPECT_EQ(judge(PlainName{}, name), "fine") << name;
+  }
+  const std::string long_name(201, 'x');
+  for (const char* name : {"''", ".", "..", "/", "a/b", "../a", "/a", long_name.c_str()}) {
+    EXPECT_NE(judge(PlainName{}, name).find("a plain name without '/'"), std::string::npos) << name;
+  }
+}
+
 TEST(FieldRule, MarkersLimitNothing) {
   EXPECT_EQ(judge(Required{}, "''"), "fine");
   EXPECT_EQ(judge(MayChangeOnResume{}, "-1"), "fine");

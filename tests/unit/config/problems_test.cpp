@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/config/parse.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace paceline::config {
@@ -17,6 +19,15 @@ TEST(Problems, OneStandsAloneAndSeveralAreListed) {
   EXPECT_EQ(problems.message(),
             "2 problems in the configuration:\n  r.yaml:3: a.b: is wrong\n  is bad");
   EXPECT_THROW(problems.throw_if_any(), base::ConfigError);
+}
+
+TEST(Problems, ShowsTheFirstThirtyEachInOneLine) {
+  Problems problems;
+  for (int i = 0; i < 100; ++i)
+    problems.add({{"r", 1}, "a\nb" + std::string(200, 'x'), "is wrong"});
+  const std::string message = problems.message();
+  EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 31);
+  EXPECT_TRUE(message.ends_with("\n  and 70 more")) << message;
 }
 
 TEST(Problems, FieldsAreFoundInTheirSection) {
