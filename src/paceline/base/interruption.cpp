@@ -1,0 +1,45 @@
+#include "paceline/base/interruption.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <string>
+
+namespace paceline::base {
+namespace {
+
+std::string name_of(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+}
+
+}  // namespace
+
+Interrupted::Interrupted(int signal, std::string_view doing)
+    : Error(static_cast<ExitCode>(128 + signal),
+            fmt::format("stopped by {} while {}", name_of(signal), doing)) {}
+
+void Interruption::request(int signal, Clock::duration time) {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  const auto end = time < Clock::time_point::max() - now ? now + time : Clock::time_point::max();
+  end_ = std::min(end_.load(), end);
+  int none = 0;
+  signal_.compare_exchange_strong(none, signal);
+  source_.request_stop();
+}
+
+bool Interruption::sleep_for(Clock::duration time) const {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  const std::stop_token stop = token();
+  never.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+void Interruption::check(std::string_view doing) const {
+  if (is_requested()) throw Interrupted(signal_.load(), doing);
+}
+
+}  // namespace paceline::base
