@@ -1,0 +1,51 @@
+#include "paceline/base/system_limit.h"
+
+#include "paceline/base/error.h"
+
+#include <cerrno>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace paceline::base {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SystemLimit, NamesTheLimitAndTheCure) {
+  EXPECT_THAT(limit_behind(EAGAIN), HasSubstr("ulimit -u"));
+  EXPECT_THAT(limit_behind(EMFILE), HasSubstr("ulimit -n"));
+  EXPECT_THAT(limit_behind(ENOMEM), HasSubstr("memory"));
+  EXPECT_EQ(limit_behind(EADDRINUSE), "");
+  EXPECT_THAT(limit_named_in("socket: Too many open files"), HasSubstr("ulimit -n"));
+  EXPECT_EQ(limit_named_in("Connection refused"), "");
+}
+
+TEST(SystemLimit, AFewThreadsCanBeStarted) { EXPECT_NO_THROW(require_threads(8)); }
+
+TEST(SystemLimit, TooManyThreadsAreAnErrorWithACure) {
+  const pid_t child = fork();
+  if (child == 0) {
+    // Room for a few stacks of threads and no more; root knows no other limit.
+    const rlimit little{std::size_t{64} << 20, std::size_t{64} << 20};
+    setrlimit(RLIMIT_AS, &little);
+    try {
+      require_threads(4000);
+    } catch (const ConfigError& error) {
+      const bool is_told =
+          std::string(error.what()).find("needs some 4000 threads") != std::string::npos;
+      _exit(is_told ? 0 : 1);
+    }
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace paceline::base
