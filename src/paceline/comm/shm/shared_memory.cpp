@@ -4,7 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -20,9 +23,16 @@ namespace {
       fmt::format("cannot {} the shared memory {}: {}", operation, name, std::strerror(error)));
 }
 
-std::string random_name() {
+/// What the kernel shows of the memory; nobody can guess it.
+std::string random_label() {
   std::random_device random;
-  return fmt::format("/paceline-{:08x}{:08x}", random(), random());
+  return fmt::format("paceline-{:08x}{:08x}", random(), random());
+}
+
+/// Where the kernel shows a process's descriptor: opened there, it is a description of its own,
+/// with locks of its own.
+std::string descriptor_path(int process, int descriptor) {
+  return fmt::format("/proc/{}/fd/{}", process, descriptor);
 }
 
 /// The byte of the file that stands for a rank.
@@ -37,8 +47,8 @@ struct flock presence_of(int rank) {
 
 }  // namespace
 
-SharedMemory::SharedMemory(std::string name, int descriptor, bool is_maker)
-    : name_(std::move(name)), descriptor_(descriptor), is_linked_(is_maker) {}
+SharedMemory::SharedMemory(std::string name, int descriptor)
+    : name_(std::move(name)), descriptor_(descriptor) {}
 
 void SharedMemory::map(std::size_t bytes) {
   void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
@@ -48,21 +58,34 @@ void SharedMemory::map(std::size_t bytes) {
 }
 
 SharedMemory SharedMemory::create(std::size_t bytes) {
-  const std::string name = random_name();
-  const int descriptor = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor < 0) fail("create", name, errno);
-  SharedMemory memory(name, descriptor, /*is_maker=*/true);
+  const std::string label = random_label();
+  const int descriptor = memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) fail("create", label, errno);
+  SharedMemory memory(fmt::format("{} {} {}", getpid(), descriptor, label), descriptor);
   if (const int error = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)); error != 0) {
-    fail("reserve", name, error);
+    fail("reserve", label, error);
+  }
+  if (fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    fail("seal", label, errno);
   }
   memory.map(bytes);
   return memory;
 }
 
 SharedMemory SharedMemory::open(const std::string& name, std::size_t bytes) {
-  const int descriptor = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  int process = 0;
+  int number = 0;
+  std::string label;
+  if (!(std::istringstream(name) >> process >> number >> label)) fail("find", name, EINVAL);
+  const std::string path = descriptor_path(process, number);
+  // In another PID namespace the same numbers are another file's, which is not ours to open.
+  std::error_code error;
+  const std::string target = std::filesystem::read_symlink(path, error).string();
+  if (error) fail("open", name, error.value());
+  if (!target.starts_with("/memfd:" + label)) fail("open", name, ENOENT);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail("open", name, errno);
-  SharedMemory memory(name, descriptor, /*is_maker=*/false);
+  SharedMemory memory(name, descriptor);
   struct stat status {};
   if (fstat(descriptor, &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes) {
     fail("use", name, EINVAL);
@@ -74,18 +97,12 @@ SharedMemory SharedMemory::open(const std::string& name, std::size_t bytes) {
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : name_(std::move(other.name_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      is_linked_(std::exchange(other.is_linked_, false)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(other.bytes_) {}
 
 SharedMemory::~SharedMemory() {
-  unlink();
   if (data_ != nullptr) munmap(data_, bytes_);
   if (descriptor_ >= 0) close(descriptor_);
-}
-
-void SharedMemory::unlink() noexcept {
-  if (std::exchange(is_linked_, false)) shm_unlink(name_.c_str());
 }
 
 void SharedMemory::mark_present(int rank) const {

@@ -149,7 +149,7 @@ class ShmBackend final : public c10d::Backend {
   std::thread thread_;
 };
 
-constexpr std::int64_t kNameLength = 64;
+constexpr std::int64_t kNameLength = 128;
 
 /// Rank 0's text, on every rank.
 std::string broadcast_name(c10d::Backend& group, const std::string& name) {
@@ -194,7 +194,6 @@ std::optional<SharedMemory> map_memory(c10d::Backend& group) {
 c10::intrusive_ptr<c10d::Backend> with_shared_memory(c10::intrusive_ptr<c10d::Backend> gloo) {
   std::optional<SharedMemory> memory = map_memory(*gloo);
   const bool have_all = all_of(*gloo, memory.has_value());
-  if (memory && gloo->getRank() == 0) memory->unlink();
   if (!have_all) return gloo;
   return c10::make_intrusive<ShmBackend>(std::move(gloo), *std::move(memory));
 }

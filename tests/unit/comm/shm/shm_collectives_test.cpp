@@ -31,7 +31,7 @@ std::vector<std::string> errors_of(int world_size,
     memories.push_back(SharedMemory::open(made.name(), bytes));
     memories.back().mark_present(rank);
   }
-  made.unlink();
+
   std::vector<std::string> errors(memories.size());
   std::vector<std::thread> threads;
   for (int rank = 0; rank < world_size; ++rank) {
