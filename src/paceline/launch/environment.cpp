@@ -35,6 +35,12 @@ std::optional<int> Environment::get_int(std::string_view name, int low, int high
   return parse_int(fmt::format("environment variable {}", name), *text, low, high);
 }
 
+std::optional<double> Environment::get_seconds(std::string_view name, double low) const {
+  const auto text = get(name);
+  if (!text) return std::nullopt;
+  return parse_seconds(fmt::format("environment variable {}", name), *text, low);
+}
+
 void Environment::set(std::string_view name, std::string value) {
   variables_.insert_or_assign(std::string(name), std::move(value));
 }
@@ -57,6 +63,15 @@ int parse_int(std::string_view what, std::string_view text, int low, int high) {
     return value;
   throw base::ConfigError(fmt::format("{} must be a whole number from {} to {}, but it is \"{}\"",
                                       what, low, high, text));
+}
+
+double parse_seconds(std::string_view what, std::string_view text, double low) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= 1e6)
+    return value;
+  throw base::ConfigError(fmt::format(
+      "{} must be a number of seconds from {} to 1000000, but it is \"{}\"", what, low, text));
 }
 
 }  // namespace paceline::launch

@@ -27,6 +27,8 @@ class Environment {
   /// The variable as a whole number within [low, high]; nothing if unset. Throws ConfigError that
   /// names the variable and its value if it is anything else.
   std::optional<int> get_int(std::string_view name, int low, int high) const;
+  /// The variable as seconds, as parse_seconds() has it; nothing if unset.
+  std::optional<double> get_seconds(std::string_view name, double low) const;
 
   void set(std::string_view name, std::string value);
   /// Keeps what the user has set.
@@ -42,5 +44,8 @@ class Environment {
 /// `text` as a whole number within [low, high]. Throws ConfigError that begins with `what` (an
 /// option or variable) and says what was expected.
 int parse_int(std::string_view what, std::string_view text, int low, int high);
+
+/// `text` as a number of seconds from `low` to a million. Throws ConfigError in the same way.
+double parse_seconds(std::string_view what, std::string_view text, double low);
 
 }  // namespace paceline::launch

@@ -1,6 +1,7 @@
 #include "paceline/launch/machine.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/base/text.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -148,6 +150,13 @@ int visible_gpus(const Environment& environment, const fs::path& root) {
   return count;
 }
 
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);  // refused: the lower limit may do
+}
+
 ReservedPort::ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   const int on = 1;
   sockaddr_in address{};
@@ -159,9 +168,10 @@ ReservedPort::ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXE
       bind(socket_, generic, size) != 0 || getsockname(socket_, generic, &size) != 0) {
     const int error = errno;
     if (socket_ >= 0) close(socket_);
-    throw base::CommError(fmt::format(
-        "no free TCP port on 127.0.0.1 for the ranks' store: {}; give one with --master-port",
-        std::strerror(error)));
+    const std::string limit = base::limit_behind(error);
+    throw base::CommError(fmt::format("no free TCP port on 127.0.0.1 for the ranks' store ({}): {}",
+                                      std::strerror(error),
+                                      limit.empty() ? "give one with --master-port" : limit));
   }
   number_ = ntohs(address.sin_port);
 }

@@ -25,6 +25,10 @@ int available_cores(const std::filesystem::path& root = "/");
 /// the list ends at its first invalid entry. `root` stands before /dev.
 int visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
 
+/// Lets this process open as many files and connections as the system allows it: the usual 1024 are
+/// few for a rank of many, or among strangers.
+void raise_descriptor_limit();
+
 /// A bound TCP port that no other process is given while this object lives, but that a server with
 /// SO_REUSEADDR (such as TCPStore) can listen on: on Linux two such sockets may share a port as
 /// long as only one listens. So there is no moment at which another run could take the port.

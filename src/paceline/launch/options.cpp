@@ -1,12 +1,11 @@
 #include "paceline/launch/options.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/rank_info.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 namespace paceline::launch {
 namespace {
@@ -60,14 +59,19 @@ void apply_rendezvous(LaunchOptions& options, std::string_view name, std::string
       port.empty() ? kDefaultMasterPort : parse_int(fmt::format("{}'s port", name), port, 1, 65535);
 }
 
-void apply_grace(LaunchOptions& options, std::string_view name, std::string_view value) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-  if (error != std::errc() || end != value.data() + value.size() ||
-      !(seconds >= 0 && seconds < 1e6))
-    throw base::ConfigError(
-        fmt::format("{} must be a number of seconds from 0 on, but it is \"{}\"", name, value));
-  options.grace_seconds = seconds;
+/// torchrun's "timeout=900,join_timeout=600", of which the time to join is the one there is here.
+void apply_rendezvous_settings(LaunchOptions& options, std::string_view name,
+                               std::string_view value) {
+  for (const std::string& setting : base::split(value, ',')) {
+    const std::size_t equals = setting.find('=');
+    const std::string key = setting.substr(0, equals);
+    if (equals == std::string::npos || (key != "join_timeout" && key != "timeout"))
+      throw base::ConfigError(fmt::format(
+          "{} understands join_timeout=SECONDS alone (as --rdzv-timeout SECONDS), but got \"{}\"",
+          name, setting));
+    options.rdzv_timeout_seconds =
+        parse_seconds(fmt::format("{} {}", name, key), setting.substr(equals + 1), 1);
+  }
 }
 
 std::vector<LaunchOption> make_table() {
@@ -108,6 +112,14 @@ std::vector<LaunchOption> make_table() {
        "NAME",
        "A name of the run, the same on every machine; keeps runs on one port apart.",
        [](Options& options, Text, Text value) { options.rdzv_id = std::string(value); }},
+      {{"--rdzv-timeout"},
+       "SECONDS",
+       "How long the ranks wait for each other at the start (default 300). How long a collective "
+       "may take is the recipe's parallel.timeout.",
+       [](Options& options, Text name, Text value) {
+         options.rdzv_timeout_seconds = parse_seconds(name, value, 1);
+       }},
+      {{"--rdzv-conf"}, "join_timeout=S", "torchrun's way to say it.", apply_rendezvous_settings},
       {{"--log-dir"},
        "DIR",
        "Write each rank's output to DIR/rank_0000.log and so on (default: RUN_DIR/logs for two "
@@ -115,9 +127,11 @@ std::vector<LaunchOption> make_table() {
        [](Options& options, Text, Text value) { options.log_dir = value; }},
       {{"--grace"},
        "SECONDS",
-       "Once a rank has ended, how long the others may take to stop before they are killed "
-       "(default 5 after a failure, 30 when stopped by a signal).",
-       apply_grace},
+       "How long ranks may take to stop before they are killed: from the signal that stops the run "
+       "(default 30), or from the failure of another rank (default 5).",
+       [](Options& options, Text name, Text value) {
+         options.grace_seconds = parse_seconds(name, value, 0);
+       }},
       {{"--detach"},
        "",
        "Train in the background; follow with `paceline logs -f`, end with `paceline stop`.",

@@ -20,6 +20,7 @@ struct LaunchOptions {
   std::optional<std::string> rdzv_id;
   std::optional<std::filesystem::path> log_dir;
   std::optional<double> grace_seconds;
+  std::optional<double> rdzv_timeout_seconds;
   bool detach = false;
 };
 

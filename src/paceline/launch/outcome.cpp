@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <sys/wait.h>
@@ -36,16 +37,22 @@ std::string describe_status(int status) {
                      name == nullptr ? "an unnamed signal" : name, WTERMSIG(status));
 }
 
-Outcome decide_outcome(std::span<const RankEnd> ends, std::optional<int> forwarded_signal) {
-  const int stopped_code = forwarded_signal ? 128 + *forwarded_signal : 0;
-  bool has_nonzero = false;
-  for (const RankEnd& end : ends) has_nonzero |= exit_code_of_status(end.status) != 0;
+Outcome decide_outcome(std::span<const RankEnd> ends, std::span<const int> signals) {
+  const auto is_stopped = [&](int code) {
+    return std::ranges::any_of(signals, [&](int signal) { return code == 128 + signal; });
+  };
   const auto culprit = find_culprit(ends, [&](const RankEnd& end) {
     const int code = exit_code_of_status(end.status);
-    return code != 0 && code != stopped_code && !end.told_to_stop && !end.killed;
+    return code != 0 && !is_stopped(code) && !end.told_to_stop && !end.killed;
   });
   if (culprit) return {exit_code_of_status(ends[*culprit].status), culprit};
-  return {has_nonzero ? stopped_code : 0, std::nullopt};
+  int stopped_code = 0;
+  for (const RankEnd& end : ends) {
+    const int code = exit_code_of_status(end.status);
+    if (is_stopped(code)) return {code, std::nullopt};
+    if (code != 0 && !signals.empty()) stopped_code = 128 + signals.front();
+  }
+  return {stopped_code, std::nullopt};
 }
 
 }  // namespace paceline::launch

@@ -29,8 +29,9 @@ int exit_code_of_status(int status);
 /// "exit code 3" or "killed by SIGSEGV (signal 11)".
 std::string describe_status(int status);
 
-/// Decides the launcher's exit code. `ends` are in order of time; `forwarded_signal` is the first
-/// one that the user sent through the launcher. The rules are those of supervise().
-Outcome decide_outcome(std::span<const RankEnd> ends, std::optional<int> forwarded_signal);
+/// Decides the launcher's exit code. `ends` are in order of time; `signals` are those that asked
+/// the ranks, through the launcher, to stop, the first one first. The rules are those of
+/// supervise().
+Outcome decide_outcome(std::span<const RankEnd> ends, std::span<const int> signals);
 
 }  // namespace paceline::launch

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/launch/rank_info.h"
+#include "paceline/launch/secret.h"
 
 #include <algorithm>
 
@@ -148,7 +149,8 @@ void decide_meeting_point(const LaunchOptions& options, const BareEnvironment& b
 std::string decide_run_id(const LaunchPlan& plan, const Environment& environment) {
   if (const auto given = environment.get("PACELINE_RUN_ID")) return *given;
   if (plan.num_nodes == 1) return random_run_id();
-  return fmt::format("{}@{}:{}", plan.rdzv_id, plan.master_addr, *plan.master_port);
+  return guarded_run_id(fmt::format("{}@{}:{}", plan.rdzv_id, plan.master_addr, *plan.master_port),
+                        read_secret(environment));
 }
 
 }  // namespace
@@ -163,6 +165,10 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
   plan.node_rank = decide_node_rank(options, bare, plan.num_nodes);
   plan.rdzv_id = options.rdzv_id.value_or("none");
   plan.threads_per_rank = std::max(1, machine.cores / plan.nproc);
+  plan.grace_seconds = options.grace_seconds.value_or(
+      environment.get_seconds(kGraceVariable, 0).value_or(kDefaultGraceSeconds));
+  plan.rdzv_timeout_seconds = options.rdzv_timeout_seconds.value_or(
+      environment.get_seconds(kRdzvTimeoutVariable, 1).value_or(kDefaultRdzvTimeoutSeconds));
   decide_meeting_point(options, bare, machine, plan);
   plan.run_id = decide_run_id(plan, environment);
   if (!shape.note.empty()) plan.notes.push_back(shape.note);
@@ -191,8 +197,10 @@ bool is_one_rank(const LaunchOptions& options, const Environment& environment) {
 void set_library_defaults(Environment& environment) {
   // Threads that spin while they wait would steal the other ranks' cores.
   environment.set_default("OMP_WAIT_POLICY", "passive");
-  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides.
-  environment.set_default("TORCH_CPP_LOG_LEVEL", "ERROR");
+  // A lost peer is told by our own error; LibTorch would print stack traces of its sockets besides,
+  // and lines for all that a stranger sends to the store. NCCL's watchdog has only these to speak.
+  environment.set_default("TORCH_CPP_LOG_LEVEL",
+                          visible_gpus(environment) == 0 ? "FATAL" : "ERROR");
   // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
   environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
 }
@@ -223,6 +231,8 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   if (log_dir)
     environment.set("TORCHELASTIC_ERROR_FILE", *log_dir / (rank_file_stem(rank) + "_error.json"));
   environment.set("PACELINE_RUN_ID", plan.run_id);
+  environment.set(kGraceVariable, fmt::format("{}", plan.grace_seconds));
+  environment.set(kRdzvTimeoutVariable, fmt::format("{}", plan.rdzv_timeout_seconds));
   environment.set_default("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   environment.set_default("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
   set_library_defaults(environment);

@@ -3,6 +3,7 @@
 #include "paceline/launch/environment.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/options.h"
+#include "paceline/launch/rank_info.h"
 
 #include <optional>
 #include <string>
@@ -18,9 +19,11 @@ struct LaunchPlan {
   std::string master_addr = "127.0.0.1";
   std::optional<int> master_port;  ///< nothing: any free one
   std::string port_origin;         ///< the option or variable that gave the port
-  std::string run_id;              ///< prefix of the store's keys
+  std::string run_id;              ///< of the store's keys and values
   std::string rdzv_id = "none";    ///< what torchrun calls the run
   int threads_per_rank = 1;
+  double grace_seconds = kDefaultGraceSeconds;  ///< to stop in after a signal
+  double rdzv_timeout_seconds = kDefaultRdzvTimeoutSeconds;
   std::vector<std::string> notes;  ///< decisions that the user should see
 
   int world_size() const { return num_nodes * nproc; }

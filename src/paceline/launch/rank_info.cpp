@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/launch/secret.h"
 
 #include <array>
 #include <cstdint>
@@ -162,6 +163,23 @@ RankInfo read_slurm(const Environment& environment) {
   return info;
 }
 
+/// Of any launcher; without what every launcher has in common.
+RankInfo read_place(const Environment& environment) {
+  if (environment.has("RANK")) return read_rank_variables(environment);
+  // mpirun inside a SLURM job starts its daemons with srun, so the ranks see both sets of
+  // variables.
+  if (environment.has("OMPI_COMM_WORLD_RANK"))
+    return read_mpi(environment, LaunchedBy::kOpenMpi, "OMPI_COMM_WORLD_",
+                    "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (environment.has("PMI_RANK") &&
+      (environment.has("MPI_LOCALRANKID") || !is_slurm_step(environment)))
+    return read_mpi(environment, LaunchedBy::kMpich, "PMI_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS");
+  if (is_slurm_step(environment)) return read_slurm(environment);
+  RankInfo alone;
+  alone.run_id = random_run_id();
+  return alone;
+}
+
 }  // namespace
 
 std::string_view name_of(LaunchedBy launched_by) {
@@ -185,19 +203,16 @@ std::string_view name_of(LaunchedBy launched_by) {
 }
 
 RankInfo read_rank_info(const Environment& environment) {
-  if (environment.has("RANK")) return read_rank_variables(environment);
-  // mpirun inside a SLURM job starts its daemons with srun, so the ranks see both sets of
-  // variables.
-  if (environment.has("OMPI_COMM_WORLD_RANK"))
-    return read_mpi(environment, LaunchedBy::kOpenMpi, "OMPI_COMM_WORLD_",
-                    "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (environment.has("PMI_RANK") &&
-      (environment.has("MPI_LOCALRANKID") || !is_slurm_step(environment)))
-    return read_mpi(environment, LaunchedBy::kMpich, "PMI_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS");
-  if (is_slurm_step(environment)) return read_slurm(environment);
-  RankInfo alone;
-  alone.run_id = random_run_id();
-  return alone;
+  RankInfo info = read_place(environment);
+  info.grace_seconds = environment.get_seconds(kGraceVariable, 0).value_or(kDefaultGraceSeconds);
+  info.rdzv_timeout_seconds =
+      environment.get_seconds(kRdzvTimeoutVariable, 1).value_or(kDefaultRdzvTimeoutSeconds);
+  info.is_under_slurm = environment.has("SLURM_JOB_ID");
+  const auto secret = read_secret(environment);
+  // paceline's own launcher has derived the id already, from the same secret.
+  if (!environment.has("PACELINE_RUN_ID")) info.run_id = guarded_run_id(info.run_id, secret);
+  info.can_be_guessed = info.num_nodes > 1 && !secret;
+  return info;
 }
 
 std::string random_run_id() {

@@ -1,6 +1,7 @@
 #include "paceline/launch/rank_process.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/base/text.h"
 
 #include <cerrno>
@@ -55,7 +56,8 @@ pid_t spawn_rank(const RankStart& start) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    throw base::InternalError(fmt::format("cannot start a rank: {}", std::strerror(error)));
+    throw base::ConfigError(fmt::format("cannot start a rank ({}): {}", std::strerror(error),
+                                        base::limit_behind(error)));
   return pid;
 }
 

@@ -26,7 +26,7 @@ struct RankStart {
 
 /// Starts a rank, in a process group of its own with /dev/null as standard input, by executing this
 /// very program again with kExecRankVerb: setting the parent-death signal needs code to run between
-/// fork and exec, which is not safe in a process that may have threads. Throws InternalError if the
+/// fork and exec, which is not safe in a process that may have threads. Throws ConfigError if the
 /// system refuses.
 pid_t spawn_rank(const RankStart& start);
 

@@ -1,6 +1,7 @@
 #include "paceline/launch/supervised_rank.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +27,8 @@ struct Pipe {
 Pipe make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw base::InternalError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    throw base::ConfigError(fmt::format("cannot make a pipe for a rank's output ({}): {}",
+                                        std::strerror(errno), base::limit_behind(errno)));
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
   fcntl(pipe.reader.get(), F_SETFL, O_NONBLOCK);  // the writer's end stays blocking
   return pipe;

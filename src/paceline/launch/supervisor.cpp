@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/launch/outcome.h"
+#include "paceline/launch/signal_queue.h"
 #include "paceline/launch/supervised_rank.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <memory>
 
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,51 +25,11 @@ using Stream = SupervisedRank::Stream;
 constexpr std::size_t kReadPerTurn = std::size_t{256} * 1024;
 /// Some wrappers (make, npm) pass on the terminal's SIGINT that the launcher has got as well.
 constexpr std::chrono::milliseconds kSameKeyPress{200};
-constexpr std::array kForwardedSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP};
 
 Clock::time_point in_seconds(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
-
-/// Blocks the signals that are forwarded and lets a descriptor report them; undone at the end.
-class SignalQueue {
- public:
-  SignalQueue() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int signal : kForwardedSignals) {
-      struct sigaction action {};
-      sigaction(signal, nullptr, &action);
-      // nohup and `&` in scripts ask that a signal be ignored; the ranks inherit that.
-      if (action.sa_handler != SIG_IGN) sigaddset(&wanted, signal);
-    }
-    sigprocmask(SIG_BLOCK, &wanted, &previous_mask_);
-    descriptor_.reset(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-    old_sigpipe_ = std::signal(SIGPIPE, SIG_IGN);
-  }
-  ~SignalQueue() {
-    std::signal(SIGPIPE, old_sigpipe_);
-    sigprocmask(SIG_SETMASK, &previous_mask_, nullptr);
-  }
-  SignalQueue(const SignalQueue&) = delete;
-  SignalQueue& operator=(const SignalQueue&) = delete;
-
-  int descriptor() const { return descriptor_.get(); }
-  const sigset_t& previous_mask() const { return previous_mask_; }
-  /// The next signal, or 0.
-  int next() const {
-    signalfd_siginfo info{};
-    return read(descriptor_.get(), &info, sizeof info) == sizeof info
-               ? static_cast<int>(info.ssi_signo)
-               : 0;
-  }
-
- private:
-  Descriptor descriptor_;
-  sigset_t previous_mask_{};
-  void (*old_sigpipe_)(int) = nullptr;
-};
 
 bool is_same_file(int left, int right) {
   struct stat left_status {};
@@ -108,7 +68,6 @@ class Supervisor {
   bool any_alive() const;
   bool has_pending_output() const;
   int timeout_milliseconds() const;
-  double grace(double standard) const { return settings_.grace_seconds.value_or(standard); }
   OutputSink& sink(Stream stream) { return sinks_[stream < sinks_.size() ? stream : 0]; }
   void say(const std::string& line) {
     sink(SupervisedRank::kStderr).write_line("paceline: ", line);
@@ -131,6 +90,7 @@ class Supervisor {
   bool is_output_abandoned_ = false;
   bool is_killing_ = false;
   std::optional<int> forwarded_signal_;
+  std::vector<int> stop_signals_;  ///< that and SIGUSR1 or SIGUSR2 in a Slurm job, in order
   Clock::time_point forwarded_at_;
   std::optional<Clock::time_point> settle_deadline_;
   std::optional<Clock::time_point> kill_deadline_;
@@ -194,7 +154,7 @@ int Supervisor::run() {
   while (any_alive() || (has_pending_output() && !is_output_abandoned_)) wait_for_events();
   // Helpers that outlive a rank may hold its pipe open for ever; what is there now is all we take.
   for (const auto& rank : ranks_) rank->read_rest(line_handler_);
-  const Outcome outcome = decide_outcome(ends_, forwarded_signal_);
+  const Outcome outcome = decide_outcome(ends_, stop_signals_);
   if (outcome.culprit) report(ends_[*outcome.culprit]);
   while (has_pending_output() && !is_output_abandoned_) wait_for_events();
   return outcome.exit_code;
@@ -232,6 +192,7 @@ void Supervisor::handle_signal(int signal) {
   if (signal == SIGTSTP) return pause_with_ranks();
   if (signal == SIGUSR1 || signal == SIGUSR2) {
     for (const auto& rank : ranks_) rank->signal_process(signal);
+    if (environment_.has("SLURM_JOB_ID")) stop_signals_.push_back(signal);
     return;
   }
   if (!any_alive()) {
@@ -247,6 +208,8 @@ void Supervisor::handle_signal(int signal) {
   }
   forwarded_signal_ = signal;
   forwarded_at_ = Clock::now();
+  stop_signals_.push_back(signal);
+  if (!kill_deadline_) kill_deadline_ = in_seconds(plan_.grace_seconds);
   for (const auto& rank : ranks_) {
     // A terminal's Ctrl-C would reach a rank's helpers too; other signals are for the rank alone.
     if (signal == SIGINT) {
@@ -283,9 +246,11 @@ void Supervisor::handle_end(SupervisedRank& rank) {
   rank.read_rest(line_handler_);
   ends_.push_back({rank.rank(), rank.pid(), status, rank.is_told_to_stop(), is_killing_});
   if (!any_alive()) return;
-  if (forwarded_signal_) {
-    if (!kill_deadline_) kill_deadline_ = in_seconds(grace(settings_.grace_after_signal_seconds));
-  } else if (status != 0 && !settle_deadline_ && !kill_deadline_) {
+  if (status == 0 || settle_deadline_ || kill_deadline_) return;
+  const int code = exit_code_of_status(status);
+  if (std::ranges::count(stop_signals_, code - 128) != 0) {
+    kill_deadline_ = in_seconds(plan_.grace_seconds);
+  } else {
     settle_deadline_ = in_seconds(settings_.settle_seconds);
   }
 }
@@ -304,12 +269,12 @@ void Supervisor::handle_deadlines() {
 
 void Supervisor::stop_others() {
   if (!any_alive()) return;
-  const Outcome outcome = decide_outcome(ends_, forwarded_signal_);
+  const Outcome outcome = decide_outcome(ends_, stop_signals_);
   if (outcome.culprit)
     say(fmt::format("rank {} failed ({}); stopping the others", ends_[*outcome.culprit].rank,
                     describe_status(ends_[*outcome.culprit].status)));
   for (const auto& rank : ranks_) rank->tell_to_stop();
-  if (!kill_deadline_) kill_deadline_ = in_seconds(grace(settings_.grace_after_failure_seconds));
+  if (!kill_deadline_) kill_deadline_ = in_seconds(settings_.grace_after_failure_seconds);
 }
 
 void Supervisor::kill_rest() {

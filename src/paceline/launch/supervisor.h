@@ -22,9 +22,8 @@ struct SupervisorSettings {
   /// Whether rank 0's standard output is the result of the command, such as a JSON object, and is
   /// passed on as it is.
   bool rank_zero_prints_result = false;
-  std::optional<double> grace_seconds = {};  ///< overrides both of the next two
-  double grace_after_failure_seconds = 5;
-  double grace_after_signal_seconds = 30;
+  double grace_after_failure_seconds =
+      5;  ///< for the others to stop in; the plan has that of a signal
   /// How long the other ranks may go on after the first failure before they are told to stop: what
   /// is wrong with one is often wrong with all (a recipe, say), and then the rank that explains it
   /// should be heard.
@@ -41,9 +40,12 @@ struct SupervisorSettings {
 /// another rank fails in its own way within settle_seconds, that one decides. The others get
 /// SIGTERM, and after the grace period SIGKILL.
 ///
-/// Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded once, SIGUSR1 and SIGUSR2 always; a
-/// second SIGINT kills all ranks. The ranks then decide: 0 if all end with 0, else the first code
-/// that is not 128 + signal, else 128 + signal. Signals that were ignored at the start stay so.
+/// Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded once, and what has not ended when the
+/// plan's grace period is over gets SIGKILL; a second SIGINT kills all ranks. SIGUSR1 and SIGUSR2
+/// are forwarded always; in a Slurm job they announce its end, and a rank that ends by them was
+/// stopped, in as much time as Slurm gives. The ranks then decide: 0 if all end with 0, else the
+/// first code that is not 128 + signal, else 128 + signal. Signals that were ignored at the start
+/// stay so.
 ///
 /// Must be called by the main thread; the kernel ties the ranks' lives to the calling thread.
 int supervise(const LaunchPlan& plan, const SupervisorSettings& settings,

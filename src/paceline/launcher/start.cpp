@@ -5,6 +5,7 @@
 #include "paceline/launch/machine.h"
 #include "paceline/launch/options.h"
 #include "paceline/launch/plan.h"
+#include "paceline/launch/rank_info.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervisor.h"
 #include "paceline/launcher/detached_run.h"
@@ -57,6 +58,11 @@ void make_folder(const fs::path& folder) {
         options.detach ? "--detach" : "--log-dir"));
   if (options.master_addr) environment.set("MASTER_ADDR", *options.master_addr);
   if (options.master_port) environment.set("MASTER_PORT", std::to_string(*options.master_port));
+  if (options.grace_seconds)
+    environment.set(launch::kGraceVariable, fmt::format("{}", *options.grace_seconds));
+  if (options.rdzv_timeout_seconds)
+    environment.set(launch::kRdzvTimeoutVariable,
+                    fmt::format("{}", *options.rdzv_timeout_seconds));
   launch::set_library_defaults(environment);
   launch::exec_program(command, environment);
 }
@@ -80,7 +86,8 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
 
   launch::SupervisorSettings settings{.command = command, .master_port = port};
   settings.log_dir = options.log_dir;
-  settings.grace_seconds = options.grace_seconds;
+  settings.grace_after_failure_seconds =
+      options.grace_seconds.value_or(settings.grace_after_failure_seconds);
   settings.rank_zero_prints_result = is_own_verb;
   settings.rank_zero_keeps_terminal = !options.log_dir;
   if (!settings.log_dir && run_dir && plan.nproc > 1) settings.log_dir = *run_dir / "logs";

@@ -3,11 +3,13 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 
+#include <algorithm>
 #include <fstream>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,6 +109,18 @@ TEST(ReservedPortTest, AServerWithReuseMayListenOthersMayNot) {
                                              testing::HasSubstr("from MASTER_PORT")));
   }
   close(server);
+}
+
+TEST(DescriptorLimitTest, IsRaisedToWhatTheSystemAllows) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit lower{std::min<rlim_t>(before.rlim_cur, 100), before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &lower);
+  raise_descriptor_limit();
+  rlimit after{};
+  getrlimit(RLIMIT_NOFILE, &after);
+  EXPECT_EQ(after.rlim_cur, before.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 }  // namespace

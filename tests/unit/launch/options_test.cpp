@@ -83,6 +83,17 @@ TEST(LaunchOptionsTest, WrongValuesNameTheOption) {
   EXPECT_THAT(option_error({"--node-rank", "-1"}), HasSubstr("--node-rank"));
 }
 
+TEST(LaunchOptionsTest, TheTimeToMeet) {
+  EXPECT_EQ(parse_options({"--rdzv-timeout", "900"}).rdzv_timeout_seconds, 900);
+  EXPECT_EQ(parse_options({"--rdzv_timeout=1.5"}).rdzv_timeout_seconds, 1.5);
+  EXPECT_EQ(parse_options({"--rdzv_conf=join_timeout=60"}).rdzv_timeout_seconds, 60);
+  EXPECT_EQ(parse_options({"--rdzv-conf", "timeout=900,join_timeout=60"}).rdzv_timeout_seconds, 60);
+  EXPECT_THAT(option_error({"--rdzv-timeout", "0"}), HasSubstr("--rdzv-timeout must be a number of "
+                                                               "seconds from 1"));
+  EXPECT_THAT(option_error({"--rdzv-conf", "last_call_timeout=3"}), HasSubstr("last_call_timeout"));
+  EXPECT_THAT(option_error({"--rdzv-conf", "join_timeout=x"}), HasSubstr("join_timeout must be"));
+}
+
 TEST(LaunchOptionsTest, FindsAnOptionOfTheRank) {
   const Arguments arguments{"r.yaml", "--run-dir", "a", "--run_dir=b", "--", "--run-dir", "c"};
   EXPECT_EQ(find_option_value(arguments, "--run-dir"), "b");

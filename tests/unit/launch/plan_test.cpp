@@ -56,6 +56,10 @@ TEST(PlanTest, SeveralMachines) {
   EXPECT_EQ(second.master_port, 77);
   EXPECT_EQ(second.run_id, make_plan(arguments).run_id) << "machines must derive the same id";
   EXPECT_EQ(make_plan(arguments, {{"PACELINE_RUN_ID", "secret"}}).run_id, "secret");
+  const auto guarded = make_plan(arguments, {{"PACELINE_SECRET", "0123456789abcdef"}}).run_id;
+  EXPECT_EQ(guarded, make_plan(arguments, {{"PACELINE_SECRET", "0123456789abcdef"}}).run_id);
+  EXPECT_NE(guarded, make_plan(arguments, {{"PACELINE_SECRET", "another secret text"}}).run_id);
+  EXPECT_EQ(guarded.find("n0"), std::string::npos) << "it tells nothing of what it is made from";
   EXPECT_THAT(plan_error({"--nnodes", "2", "--rdzv", "n0:77"}), HasSubstr("--node-rank"));
   EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "2"}), HasSubstr("out of range"));
   EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "1"}), HasSubstr("--rdzv"));
@@ -210,6 +214,19 @@ TEST(RankEnvironmentTest, WhatARankGetsIsWhatItReads) {
   EXPECT_EQ(environment.get("TORCHELASTIC_ERROR_FILE"), "/logs/rank_0006_error.json");
   EXPECT_EQ(environment.get("OMP_NUM_THREADS"), "2");
   EXPECT_EQ(environment.get("OMP_WAIT_POLICY"), "passive");
+}
+
+TEST(RankEnvironmentTest, TimesReachTheRanks) {
+  const auto info_with = [](const Arguments& options, const Variables& variables) {
+    const LaunchPlan plan = make_plan(options, variables);
+    return read_rank_info(rank_environment(plan, 0, 77, std::nullopt, Environment()));
+  };
+  const RankInfo given = info_with({"--grace", "7", "--rdzv-timeout", "900"}, {});
+  EXPECT_EQ(given.grace_seconds, 7);
+  EXPECT_EQ(given.rdzv_timeout_seconds, 900);
+  const RankInfo inherited = info_with({}, {{"PACELINE_GRACE", "8"}});
+  EXPECT_EQ(inherited.grace_seconds, 8);
+  EXPECT_EQ(inherited.rdzv_timeout_seconds, 300);
 }
 
 TEST(RankEnvironmentTest, TheUsersThreadSettingsStay) {

@@ -135,6 +135,38 @@ TEST(RankInfoTest, ContradictionsNameTheVariable) {
       HasSubstr("local rank 3 of 2"));
 }
 
+TEST(RankInfoTest, TimesAndSlurmWhoeverHasStartedIt) {
+  const RankInfo plain = read_rank_info(Environment());
+  EXPECT_EQ(plain.grace_seconds, 30);
+  EXPECT_EQ(plain.rdzv_timeout_seconds, 300);
+  EXPECT_FALSE(plain.is_under_slurm);
+  const RankInfo told = read_rank_info(Environment(
+      {{"PACELINE_GRACE", "7.5"}, {"PACELINE_RDZV_TIMEOUT", "60"}, {"SLURM_JOB_ID", "1"}}));
+  EXPECT_EQ(told.grace_seconds, 7.5);
+  EXPECT_EQ(told.rdzv_timeout_seconds, 60);
+  EXPECT_TRUE(told.is_under_slurm);
+  EXPECT_THROW(read_variables({{"PACELINE_RDZV_TIMEOUT", "soon"}}), base::ConfigError);
+}
+
+TEST(RankInfoTest, ASecretGuardsTheRunsIdOnSeveralMachines) {
+  Variables variables{{"RANK", "1"},
+                      {"WORLD_SIZE", "2"},
+                      {"LOCAL_WORLD_SIZE", "1"},
+                      {"MASTER_ADDR", "10.0.0.1"},
+                      {"TORCHELASTIC_RUN_ID", "job"}};
+  const RankInfo open = read_rank_info(Environment(variables));
+  EXPECT_EQ(open.run_id, "job");
+  EXPECT_TRUE(open.can_be_guessed);
+  variables["PACELINE_SECRET"] = "0123456789abcdef";
+  const RankInfo guarded = read_rank_info(Environment(variables));
+  EXPECT_EQ(guarded.run_id.find("job"), std::string::npos);
+  EXPECT_FALSE(guarded.can_be_guessed);
+  variables["RANK"] = "0";
+  EXPECT_EQ(read_rank_info(Environment(variables)).run_id, guarded.run_id);
+  variables["PACELINE_RUN_ID"] = "by paceline";
+  EXPECT_EQ(read_rank_info(Environment(variables)).run_id, "by paceline");
+}
+
 TEST(RankInfoTest, FirstSlurmHost) {
   EXPECT_EQ(first_slurm_host("a"), "a");
   EXPECT_EQ(first_slurm_host("a,b[1-2]"), "a");
