@@ -65,11 +65,11 @@ class LauncherCase(unittest.TestCase):
     def launch(self, nproc, code, *options, **variables):
         return self.run_paceline("launch", "--nproc", nproc, *options, "--", *python(code), **variables)
 
-    def start(self, nproc, code, *options):
+    def start(self, nproc, code, *options, **variables):
         """Starts ranks in the background; each must print "ready". Returns the launcher and the ranks' pids."""
         process = subprocess.Popen([PACELINE, "launch", "--nproc", str(nproc), *options, "--",
                                     *python("print('pid', os.getpid(), flush=True)\n" + textwrap.dedent(code))],
-                                   env=clean_environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   env=clean_environment(**variables), cwd=self.folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(self.end, process)
         pids, ready = {}, 0
@@ -345,6 +345,35 @@ class LaunchTest(LauncherCase):
         process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, 130)
         self.assertFalse(any(map(is_running, pids.values())))
+
+    def test_ranks_that_ignore_a_signal_are_killed_after_the_grace_period(self):
+        process, pids = self.start(2, """
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            print('ready', flush=True)
+            time.sleep(600)
+            """, "--grace", "0.5")
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=WAIT_SECONDS)
+        self.assertEqual(process.returncode, 143, stderr)
+        self.assertIn("ranks that have not stopped in time are killed", stderr)
+        self.assertFalse(any(map(is_running, pids.values())))
+
+    def test_slurms_warning_stops_ranks_in_their_own_time(self):
+        code = """
+            got = []
+            for number in (signal.SIGUSR1, signal.SIGUSR2):
+                signal.signal(number, lambda number, _: got.append(number))
+            print('ready', flush=True)
+            while not got:
+                time.sleep(0.01)
+            time.sleep(1.5 if rank == '1' else 0)
+            sys.exit(128 + got[0])
+            """
+        for number in (signal.SIGUSR1, signal.SIGUSR2):
+            process, _ = self.start(2, code, "--grace", "60", SLURM_JOB_ID=1)
+            process.send_signal(number)
+            _, stderr = process.communicate(timeout=WAIT_SECONDS)
+            self.assertEqual((process.returncode, stderr.count("failed")), (128 + number, 0), stderr)
 
     def test_a_failure_while_stopping_is_reported(self):
         process, _ = self.start(2, """

@@ -1,6 +1,8 @@
 """Two nodes: network namespaces with a link of 1 Gbit/s between them, real processes in each."""
 
 import json
+import os
+import sys
 import unittest
 
 from paceline_process import (PACELINE, TIMEOUT_S, RunTest, checkpoints, environment, largest_difference, paceline,
@@ -8,6 +10,7 @@ from paceline_process import (PACELINE, TIMEOUT_S, RunTest, checkpoints, environ
 from two_nodes import ADDRESSES, Nodes
 
 PORT = 29531
+SKIPPED = 77  # tests/CMakeLists.txt knows it
 
 
 class MultiNode(RunTest):
@@ -17,7 +20,8 @@ class MultiNode(RunTest):
         refusal = cls.nodes.make()
         if refusal:
             cls.nodes.remove()
-            raise unittest.SkipTest(f"no network namespaces here: {refusal}")
+            print(f"skipped: no network namespaces here: {refusal}", file=sys.stderr, flush=True)
+            os._exit(SKIPPED)  # as CTest has it: unittest would call it passed
         super().setUpClass()
         cls.recipe = cls.write_recipe(cls)
         cls.settings = ["train.duration=6ba", "train.precision=fp64", "train.eval_every=6ba", "checkpoint.keep_best=0"]

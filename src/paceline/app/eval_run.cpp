@@ -40,6 +40,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
       communicator, [&] { return find_checkpoint(request.run_or_checkpoint).path.string(); });
   const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);
+  communicator.set_timeout(collective_timeout(recipe.parallel));
 
   choose_kernels(recipe, context.device);
   DataPart part = open_data(recipe, context.registries, data::Split::kVal);
@@ -57,7 +58,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                   communicator);
   strategy->state_was_loaded();
 
-  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.received_signal,
+  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
                               context.device};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
   const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);

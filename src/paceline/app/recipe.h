@@ -9,6 +9,7 @@
 #include "paceline/train/checkpoint_config.h"
 #include "paceline/train/trainer_config.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -57,10 +58,16 @@ struct ParallelSection {
   ParallelStrategy strategy = ParallelStrategy::kAuto;
   bool sync_batch_norm = false;
   std::optional<int> sync_batch_norm_group_size;
+  double timeout = 600;
   parallel::DdpConfig ddp;
   parallel::ShardedConfig fsdp;
   parallel::NoneConfig none;
 };
+
+/// parallel.timeout as communicators take it.
+inline std::chrono::milliseconds collective_timeout(const ParallelSection& parallel) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(parallel.timeout * 1000));
+}
 
 /// All that a run is told, as it stands in a recipe.
 struct Recipe {
@@ -213,6 +220,10 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
       field(&Section::sync_batch_norm_group_size, "sync_batch_norm_group_size",
             "sync_batch_norm: so many neighbouring ranks share their statistics; null: all ranks.",
             AtLeast{2}, AtMost{1'000'000, "no run has more ranks"}),
+      field(&Section::timeout, "timeout",
+            "Seconds that ranks wait in a collective for one that does not come before the run is "
+            "given up.",
+            InRange{1, 1e6}, MayChangeOnResume{}),
       field(&Section::ddp, "ddp", "Options of ddp."),
       field(&Section::fsdp, "fsdp", "Options of zero1, zero2, fsdp and hsdp."),
       field(&Section::none, "none", "Options of none.")};

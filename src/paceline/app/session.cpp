@@ -75,7 +75,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
-      context_.communicator, {}, recipe_.run.seed, {}, context_.received_signal, context_.device};
+      context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
+      context_.device};
   engine_->fire(train::Event::kInit, state_, run);
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
@@ -168,8 +169,9 @@ std::map<std::string, std::string> Session::inputs() const {
 }
 
 train::FitResult Session::fit() {
-  const train::RunContext run{context_.communicator, run_directory_,           recipe_.run.seed,
-                              sink_pointers_,        context_.received_signal, context_.device};
+  const train::RunContext run{
+      context_.communicator,          run_directory_, recipe_.run.seed, sink_pointers_,
+      context_.interruption.signal(), context_.device};
   train::Trainer trainer({.state = state_,
                           .run = run,
                           .engine = *engine_,

@@ -7,12 +7,12 @@
 #include "paceline/app/model_parts.h"
 #include "paceline/app/recipe.h"
 #include "paceline/app/run_directory.h"
+#include "paceline/base/interruption.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
 #include "paceline/train/trainer.h"
 
-#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ struct SessionContext {
   const Registries& registries;
   comm::Communicator& communicator;
   base::FileSystem& files;
-  const std::atomic<int>& received_signal;
+  const base::Interruption& interruption;         ///< what may wait looks at it
   int num_threads = 1;                            ///< of this rank
   int ranks_per_node = 1;                         ///< on this rank's node
   int cores_per_node = 1;                         ///< that the ranks of this node share

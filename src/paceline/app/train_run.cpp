@@ -218,6 +218,7 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   }
   LoadedRecipe loaded = load_recipe(request.recipe, overrides, context.registries,
                                     communicator.world_size(), context.device.place().type());
+  communicator.set_timeout(collective_timeout(loaded.recipe.parallel));
   return run_within_memory(loaded.recipe, context.registries, communicator.world_size(),
                            context.ranks_per_node,
                            [&] { return train_recipe(loaded, request, context); });

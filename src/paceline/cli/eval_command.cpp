@@ -44,7 +44,7 @@ int run_eval(const std::vector<std::string>& arguments) {
   if (!parse_arguments(app, arguments)) return 0;
   return run_as_rank([&](const app::SessionContext& context) {
     const auto report = app::run_evaluation(request, context);
-    if (!report) return 128 + context.received_signal.load();
+    if (!report) return 128 + context.interruption.signal();
     if (context.communicator.rank() == 0) print_report(*report, as_json);
     return 0;
   });

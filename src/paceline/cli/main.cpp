@@ -1,12 +1,16 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/cli/commands.h"
 #include "paceline/tensor/cuda_plugin.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace {
@@ -18,6 +22,13 @@ void let_rank_0_speak_first() {
   if (rank != nullptr && std::string_view(rank) != "0") {
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
+}
+
+/// After an error a thread may have been left behind in a wait (comm/deadline.h), which must not
+/// see the end of static objects.
+[[noreturn]] void leave(paceline::base::ExitCode code) {
+  std::fflush(nullptr);
+  std::_Exit(static_cast<int>(code));
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -39,9 +50,14 @@ int main(int argc, char** argv) {
   } catch (const paceline::base::Error& error) {
     if (error.exit_code() == ExitCode::kConfig) let_rank_0_speak_first();
     paceline::base::log_error(error.what());
-    return static_cast<int>(error.exit_code());
+    leave(error.exit_code());
+  } catch (const std::system_error& error) {
+    const std::string limit = paceline::base::limit_behind(error.code().value());
+    paceline::base::log_error("{}{}{}", limit.empty() ? "unexpected: " : "", error.what(),
+                              limit.empty() ? "" : ": " + limit);
+    leave(limit.empty() ? ExitCode::kInternal : ExitCode::kConfig);
   } catch (const std::exception& error) {
     paceline::base::log_error("unexpected: {}", error.what());
-    return static_cast<int>(ExitCode::kInternal);
+    leave(ExitCode::kInternal);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/cli/signal_watcher.h"
 #include "paceline/comm/bootstrap.h"
 #include "paceline/launch/environment.h"
@@ -11,6 +12,8 @@
 #include "paceline/tensor/device.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 
 namespace paceline::cli {
 namespace {
@@ -37,26 +40,44 @@ std::unique_ptr<tensor::Device> own_gpu(const launch::Environment& environment,
   return nullptr;
 }
 
+/// Less than the launcher has, so that a rank that waits in vain can still say so.
+std::chrono::milliseconds time_to_stop(const launch::RankInfo& info) {
+  constexpr double kShare = 0.8;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(info.grace_seconds * kShare * 1000));
+}
+
 }  // namespace
 
 int run_as_rank(const std::function<int(const app::SessionContext& context)>& work) {
-  const SignalWatcher signals;
   const auto environment = launch::Environment::of_process();
   const launch::RankInfo info = launch::read_rank_info(environment);
+  const SignalWatcher signals(time_to_stop(info), info.is_under_slurm);
   const int num_threads = threads_per_rank(environment, info);
   at::set_num_threads(num_threads);
+  launch::raise_descriptor_limit();
+  // The connections' own, and some for data; LibTorch has a pool of num_threads.
+  constexpr int kOtherThreads = 24;
+  base::require_threads(num_threads + kOtherThreads);
 
   const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info);
   tensor::Device& device = gpu ? *gpu : tensor::cpu_device();
   device.bind_thread();
   comm::GroupOptions group = comm::group_options(info);
+  group.interruption = &signals.interruption();
   if (gpu) group.device = "cuda";
 
+  if (info.can_be_guessed && info.rank == 0) {
+    base::log_warning(
+        "{} machines meet without a secret, so that whoever reaches {}:{} can disturb the run: set "
+        "PACELINE_SECRET (or PACELINE_SECRET_FILE) to the same text on all of them",
+        info.num_nodes, info.master_addr, info.master_port);
+  }
   const auto registries = app::make_registries();
   const std::unique_ptr<comm::Communicator> communicator = comm::connect(group);
   base::RealFileSystem files;
-  const int exit_code = work({*registries, *communicator, files, signals.received(), num_threads,
-                              info.local_world_size, launch::available_cores(), device});
+  const int exit_code =
+      work({*registries, *communicator, files, signals.interruption(), num_threads,
+            info.local_world_size, launch::available_cores(), device});
   communicator->shutdown();
   return exit_code;
 }

@@ -1,7 +1,10 @@
 #include "paceline/cli/signal_watcher.h"
 
+#include "paceline/base/log.h"
+
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -9,15 +12,13 @@
 namespace paceline::cli {
 namespace {
 
-/// Wakes the watching thread to end.
+/// Also wakes the watching thread to end.
 constexpr int kWakeSignal = SIGUSR1;
 
 sigset_t watched_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, kWakeSignal);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) sigaddset(&signals, signal);
   struct sigaction hangup {};
   sigaction(SIGHUP, nullptr, &hangup);
   if (hangup.sa_handler != SIG_IGN) sigaddset(&signals, SIGHUP);
@@ -26,7 +27,8 @@ sigset_t watched_signals() {
 
 }  // namespace
 
-SignalWatcher::SignalWatcher() {
+SignalWatcher::SignalWatcher(std::chrono::milliseconds time, bool is_under_slurm)
+    : time_(time), is_under_slurm_(is_under_slurm) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
   thread_ = std::thread([this] { watch(); });
@@ -43,15 +45,21 @@ void SignalWatcher::watch() {
   const sigset_t signals = watched_signals();
   for (;;) {
     int signal = 0;
-    if (sigwait(&signals, &signal) != 0) return;
-    if (signal == kWakeSignal) {
-      if (is_ending_) return;
-      continue;  // a user's or scheduler's, which means nothing here
-    }
-    int none = 0;
-    const bool is_first = received_.compare_exchange_strong(none, signal);
-    if (!is_first && signal == SIGINT) _exit(128 + signal);
+    if (sigwait(&signals, &signal) != 0 || is_ending_) return;
+    handle(signal);
   }
+}
+
+void SignalWatcher::handle(int signal) {
+  if (signal == SIGUSR1 || signal == SIGUSR2) {
+    if (is_under_slurm_)
+      return interruption_.request(signal, base::Interruption::Clock::duration::max());
+    return base::log_warning("SIG{} is ignored: it asks to save and end under Slurm only",
+                             sigabbrev_np(signal));
+  }
+  if (signal == SIGINT && has_been_interrupted_) _exit(128 + signal);
+  has_been_interrupted_ = true;
+  interruption_.request(signal, time_);
 }
 
 }  // namespace paceline::cli

@@ -1,28 +1,36 @@
 #pragma once
 
+#include "paceline/base/interruption.h"
+
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
 namespace paceline::cli {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into a number that the training loop reads. A second SIGINT
-/// ends the process at once. SIGHUP stays ignored where it was ignored (nohup).
+/// Turns signals into an Interruption. SIGINT, SIGTERM and SIGHUP ask the process to be gone within
+/// `time`; a second SIGINT ends it at once. SIGHUP stays ignored where it was ignored (nohup).
+/// SIGUSR1 and SIGUSR2 are what a scheduler sends ahead of its limit: under Slurm they ask the
+/// process to save and end in its own time, elsewhere they are logged and mean nothing.
 class SignalWatcher {
  public:
   /// To be made before any other thread, because it blocks the signals for all threads to come.
-  SignalWatcher();
+  SignalWatcher(std::chrono::milliseconds time, bool is_under_slurm);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
-  /// 0, or the first signal received.
-  const std::atomic<int>& received() const { return received_; }
+  const base::Interruption& interruption() const { return interruption_; }
 
  private:
   void watch();
+  void handle(int signal);
 
-  std::atomic<int> received_{0};
+  const std::chrono::milliseconds time_;
+  const bool is_under_slurm_;
+  base::Interruption interruption_;
+  bool has_been_interrupted_ = false;  ///< by more than SIGUSR1 and SIGUSR2; the thread's own
   std::atomic<bool> is_ending_ = false;
   sigset_t mask_before_{};
   std::thread thread_;

@@ -4,6 +4,8 @@
 #include "paceline/base/json.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <set>
 #include <vector>
 
@@ -41,6 +43,20 @@ std::vector<std::string> differences(const std::vector<Facts>& facts_of_ranks) {
   return lines;
 }
 
+/// Shorter than any time-out that a recipe may set.
+constexpr std::chrono::milliseconds kSignOfLife{200};
+
+/// "EXIT-CODE TEXT", so that no rank waits for one that failed.
+std::string outcome_of(const std::function<std::string()>& decide) {
+  try {
+    return "0 " + decide();
+  } catch (const base::Error& error) {
+    return fmt::format("{} {}", static_cast<int>(error.exit_code()), error.what());
+  } catch (const std::exception& error) {
+    return fmt::format("{} {}", static_cast<int>(base::ExitCode::kInternal), error.what());
+  }
+}
+
 }  // namespace
 
 void agree(Communicator& communicator, const Facts& facts) {
@@ -67,15 +83,15 @@ void agree(Communicator& communicator, const Facts& facts) {
 
 std::string first_rank_decides(Communicator& communicator,
                                const std::function<std::string()>& decide) {
-  std::string answer;  // "EXIT-CODE TEXT", so that no rank waits for one that failed
-  if (communicator.rank() == 0) {
-    try {
-      answer = "0 " + decide();
-    } catch (const base::Error& error) {
-      answer = fmt::format("{} {}", static_cast<int>(error.exit_code()), error.what());
-    }
+  std::future<std::string> decision;
+  if (communicator.rank() == 0)
+    decision = std::async(std::launch::async, [&] { return outcome_of(decide); });
+  std::string answer;
+  while (answer.empty()) {  // the others learn now and then that rank 0 is still at it
+    if (decision.valid() && decision.wait_for(kSignOfLife) == std::future_status::ready)
+      answer = decision.get();
+    answer = communicator.all_gather_text(answer).front();
   }
-  answer = communicator.all_gather_text(answer).front();
   const std::size_t space = answer.find(' ');
   const auto code = static_cast<base::ExitCode>(std::stoi(answer.substr(0, space)));
   const std::string text = answer.substr(space + 1);

@@ -15,8 +15,9 @@ namespace paceline::comm {
 void agree(Communicator& communicator, const std::map<std::string, std::string>& facts);
 
 /// What `decide` returns on rank 0, on every rank: for what ranks would read from disks that may
-/// differ. Every rank must call it. When rank 0 throws an Error, all ranks throw one with its text
-/// and exit code.
+/// differ. Every rank must call it. `decide` runs on a thread of its own and may take longer than
+/// the time-out of collectives. When it throws, all ranks throw an Error with its text and exit
+/// code.
 std::string first_rank_decides(Communicator& communicator,
                                const std::function<std::string()>& decide);
 

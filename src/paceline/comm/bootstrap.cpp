@@ -1,7 +1,9 @@
 #include "paceline/comm/bootstrap.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/deadline.h"
 #include "paceline/comm/endpoint.h"
 #include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/comm/local/local_group.h"
@@ -104,11 +106,42 @@ Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw base::CommError(fmt::format(
-        "rank {} cannot connect to its peers over interface {} ({}): {}; choose another "
-        "interface with PACELINE_INTERFACE",
-        options.rank, endpoint.interface, endpoint.address, first_line(error)));
+    const std::string cause = first_line(error);
+    const std::string limit = base::limit_named_in(cause);
+    throw base::CommError(
+        fmt::format("rank {} cannot connect to its peers over interface {} ({}): {}; {}",
+                    options.rank, endpoint.interface, endpoint.address, cause,
+                    limit.empty() ? "choose another interface with PACELINE_INTERFACE" : limit));
   }
+}
+
+/// Where ranks meet, and over what this one is reached.
+struct Meeting {
+  Endpoint endpoint;
+  Rendezvous rendezvous;
+};
+
+Meeting meet_peers(const GroupOptions& options) {
+  const auto meet_all = [options]() -> Meeting {
+    const Endpoint endpoint =
+        choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
+    return {endpoint, meet(options)};
+  };
+  const std::string doing =
+      fmt::format("waiting for the other ranks at {}:{}", options.master_addr, options.master_port);
+  return unless_interrupted(options.interruption, doing, meet_all);
+}
+
+/// For the run, and for parts of it later.
+BackendFactory backend_factory(const GroupOptions& options, const Endpoint& endpoint) {
+  return [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
+                             std::span<const int> members, int rank) {
+    const auto make = [options, endpoint, store, rank,
+                       own_members = std::vector<int>(members.begin(), members.end())] {
+      return make_backends(options, endpoint, store, own_members, rank);
+    };
+    return unless_interrupted(options.interruption, "connecting with the other ranks", make);
+  };
 }
 
 }  // namespace
@@ -123,6 +156,8 @@ GroupOptions group_options(const launch::RankInfo& info) {
   options.master_port = info.master_port;
   options.run_id = info.run_id;
   options.serves_store = !info.store_is_served;
+  options.connect_timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(info.rdzv_timeout_seconds * 1000));
   return options;
 }
 
@@ -132,21 +167,17 @@ std::unique_ptr<Communicator> connect(const GroupOptions& options) {
     return LocalGroup(1).join(0);
   }
   cuda_device_of(options);  // an unknown device is refused before peers are met
-  const Endpoint endpoint =
-      choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
-  const Rendezvous meeting_point = meet(options);
+  const auto [endpoint, meeting_point] = meet_peers(options);
   C10dGroupOptions group;
   group.members.resize(static_cast<std::size_t>(options.world_size));
   std::iota(group.members.begin(), group.members.end(), 0);
-  group.make_backends = [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
-                                            std::span<const int> members, int rank) {
-    return make_backends(options, endpoint, store, members, rank);
-  };
+  group.make_backends = backend_factory(options, endpoint);
   Backends backends =
       group.make_backends(c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),
                           group.members, options.rank);
   group.timeout = options.timeout;
   group.failure_grace = options.failure_grace;
+  group.interruption = options.interruption;
   group.description =
       fmt::format("{}{} over {} ({}), store {}", backends.gpu ? "nccl, and on the host " : "",
                   backends.host->getBackendName(), endpoint.interface, endpoint.address,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/launch/rank_info.h"
 
@@ -18,8 +19,8 @@ struct GroupOptions {
   int num_nodes = 1;
   std::string master_addr = "127.0.0.1";  ///< where rank 0 runs; unused on a single node
   int master_port = 29500;
-  /// Every key in the store starts with it, so runs that meet on one port by mistake do not mix.
-  /// The launcher makes one that strangers cannot guess.
+  /// Keys and values in the store are bound to it (RunStore), so runs that meet on one port by
+  /// mistake do not mix. The launcher makes one that strangers cannot guess.
   std::string run_id = "paceline";
   /// False when the launcher serves the store already (torchrun's
   /// TORCHELASTIC_USE_AGENT_STORE=True).
@@ -37,6 +38,9 @@ struct GroupOptions {
   std::chrono::milliseconds connect_timeout =
       std::chrono::minutes(5);                                   ///< until all ranks are there
   std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< of a collective
+  /// Ends the waiting for peers: at once while the ranks meet, when its time is over in a
+  /// collective. Null: never. Must outlive the communicator.
+  const base::Interruption* interruption = nullptr;
   /// How long a rank whose collective failed waits to hear what the others are at.
   std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
 };
@@ -46,14 +50,14 @@ GroupOptions group_options(const launch::RankInfo& info);
 
 /// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which
 /// listens on the loopback address when the run has a single node, else on the address that
-/// master_addr names. The store has no passwords and no encryption (LibTorch's TCPStore has none):
-/// several nodes need a network of their own.
+/// master_addr names. What strangers can do there depends on run_id (RunStore); nothing is
+/// encrypted: several nodes need a network of their own.
 ///
 /// A world of one needs no network and opens no socket.
 ///
 /// Throws ConfigError for options that cannot work, CommError when the port is in use, the master
 /// cannot be reached, a rank joins twice, the ranks' world sizes differ or ranks are missing, with
-/// their numbers, after connect_timeout.
+/// their numbers, after connect_timeout. Throws Interrupted when the process is asked to stop.
 std::unique_ptr<Communicator> connect(const GroupOptions& options);
 
 }  // namespace paceline::comm

@@ -5,12 +5,14 @@
 #include "paceline/comm/flight_recorder.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/comm/peer_watch.h"
+#include "paceline/comm/shared_communicator.h"
 #include "paceline/comm/shm/shm_backend.h"
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -48,6 +50,13 @@ class C10dCommunicator final : public Communicator {
         recorder_(std::make_shared<FlightRecorder>()),
         watch_(store_, backends_.host->getRank(), backends_.host->getSize(), recorder_) {}
 
+  ~C10dCommunicator() override {
+    // Gloo's end would wait for a collective that does not end: the process is about to.
+    if (is_abandoned_) static_cast<void>(backends_.host.release());
+  }
+  C10dCommunicator(const C10dCommunicator&) = delete;
+  C10dCommunicator& operator=(const C10dCommunicator&) = delete;
+
   int rank() const override { return backends_.host->getRank(); }
   int world_size() const override { return backends_.host->getSize(); }
   std::string backend() const override {
@@ -60,7 +69,7 @@ class C10dCommunicator final : public Communicator {
     PACELINE_CHECK(tensor.is_contiguous(), "collectives need contiguous tensors");
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kAllReduce, static_cast<int>(op), tensor), label);
-    return launch(sequence, [&] {
+    return launch(sequence, place_of(tensor), [&] {
       std::vector<at::Tensor> tensors{tensor.variable_data()};
       c10d::AllreduceOptions options;
       options.reduceOp = to_c10d(op, tensor.scalar_type());
@@ -73,7 +82,7 @@ class C10dCommunicator final : public Communicator {
                                   std::string_view label) override {
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kBroadcast, source_rank, tensor), label);
-    return launch(sequence, [&] {
+    return launch(sequence, place_of(tensor), [&] {
       std::vector<at::Tensor> tensors{as_bytes(tensor)};
       c10d::BroadcastOptions options;
       options.rootRank = source_rank;
@@ -86,7 +95,7 @@ class C10dCommunicator final : public Communicator {
                                    std::string_view label) override {
     check_slices(output, input, world_size());
     const std::uint64_t sequence = issue(signature_of(CollectiveKind::kAllGather, 0, input), label);
-    return launch(sequence, [&] { return gather_bytes(output, input); });
+    return launch(sequence, place_of(input), [&] { return gather_bytes(output, input); });
   }
 
   std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
@@ -95,7 +104,7 @@ class C10dCommunicator final : public Communicator {
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
     if (input.is_cuda() || adds_slices_in_shared_memory(*backends_.host, input.scalar_type())) {
-      return launch(sequence, [&] {
+      return launch(sequence, place_of(input), [&] {
         at::Tensor target = output.variable_data();
         at::Tensor source = input.variable_data();
         c10d::ReduceScatterOptions options;
@@ -110,7 +119,7 @@ class C10dCommunicator final : public Communicator {
       sum_slices(output, slices, world_size());
     };
     return launch(
-        sequence,
+        sequence, Place::kHost,
         [&] {
           at::Tensor received = as_bytes(slices);
           at::Tensor sent = as_bytes(input);
@@ -124,7 +133,7 @@ class C10dCommunicator final : public Communicator {
 
   void barrier() override {
     const std::uint64_t sequence = issue({.kind = CollectiveKind::kBarrier}, {});
-    launch(sequence, [&] {
+    launch(sequence, Place::kHost, [&] {
       c10d::BarrierOptions options;
       options.timeout = options_.timeout;
       return backends_.host->barrier(options);
@@ -141,30 +150,36 @@ class C10dCommunicator final : public Communicator {
   }
 
   void shutdown() override {
+    if (std::exchange(is_shut_down_, true)) return;
+    // All ranks made their parts in one order, so going back through them no two wait crosswise.
+    for (const auto& part : parts_ | std::views::reverse) part->shutdown();
     barrier();
-    watch_.leave(options_.timeout);
+    constexpr std::chrono::milliseconds kLongestLeave{30'000};  // nobody computes any more
+    watch_.leave(std::min(options_.timeout, kLongestLeave));
     if (backends_.gpu) backends_.gpu->shutdown();
     backends_.host->shutdown();
   }
 
  private:
   using Finish = std::function<void()>;
+  enum class Place : std::uint8_t { kHost, kGpu };
+
+  static Place place_of(const at::Tensor& tensor) {
+    return tensor.is_cuda() ? Place::kGpu : Place::kHost;
+  }
 
   class C10dWork final : public Work {
    public:
     C10dWork(C10dCommunicator& communicator, std::uint64_t sequence,
-             c10::intrusive_ptr<c10d::Work> work, Finish finish)
+             c10::intrusive_ptr<c10d::Work> work, Place place, Finish finish)
         : communicator_(communicator),
           sequence_(sequence),
           work_(std::move(work)),
+          place_(place),
           finish_(std::move(finish)) {}
 
     void wait() override {
-      try {
-        work_->wait();
-      } catch (const std::exception& error) {
-        communicator_.fail(sequence_, first_line(error));
-      }
+      communicator_.await(sequence_, *work_, place_);
       if (finish_) {
         finish_();
       }
@@ -175,6 +190,7 @@ class C10dCommunicator final : public Communicator {
     C10dCommunicator& communicator_;
     std::uint64_t sequence_;
     c10::intrusive_ptr<c10d::Work> work_;
+    Place place_;
     Finish finish_;
   };
 
@@ -207,24 +223,65 @@ class C10dCommunicator final : public Communicator {
   void compare_with_peers(std::uint64_t sequence, const CollectiveSignature& signature) {
     const at::Tensor own = at::full({1}, hash(signature), at::kLong);
     const at::Tensor all = at::empty({world_size()}, at::kLong);
-    launch(sequence, [&] { return gather_bytes(all, own); })->wait();
+    await(sequence, *start(sequence, [&] { return gather_bytes(all, own); }), Place::kHost);
     if (!all.eq(own).all().item<bool>()) {
       fail(sequence, "the ranks' collectives differ");
     }
   }
 
-  template <typename Start>
-  std::unique_ptr<Work> launch(std::uint64_t sequence, const Start& start, Finish finish = {}) {
-    c10::intrusive_ptr<c10d::Work> work;
+  template <typename Begin>
+  c10::intrusive_ptr<c10d::Work> start(std::uint64_t sequence, const Begin& begin) {
     try {
-      work = start();
+      return begin();
     } catch (const std::exception& error) {
       fail(sequence, first_line(error));
     }
-    return std::make_unique<C10dWork>(*this, sequence, std::move(work), std::move(finish));
+  }
+
+  template <typename Begin>
+  std::unique_ptr<Work> launch(std::uint64_t sequence, Place place, const Begin& begin,
+                               Finish finish = {}) {
+    return std::make_unique<C10dWork>(*this, sequence, start(sequence, begin), place,
+                                      std::move(finish));
+  }
+
+  void await(std::uint64_t sequence, c10d::Work& work, Place place) {
+    try {
+      while (!ends_soon(work, place)) {
+        if (options_.interruption->is_over() && !work.isCompleted()) {
+          is_abandoned_ = true;
+          fail(sequence, "it did not end in the time that was left");
+        }
+      }
+    } catch (const base::Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {
+      fail(sequence, first_line(error));
+    }
+  }
+
+  /// Waits a moment; false when the work goes on. Only what is on the host blocks its caller.
+  bool ends_soon(c10d::Work& work, Place place) const {
+    constexpr std::chrono::milliseconds kLookAround{100};
+    if (options_.interruption == nullptr || place == Place::kGpu || work.isCompleted()) {
+      work.wait();
+      return true;
+    }
+    try {
+      work.wait(kLookAround);
+      return true;
+    } catch (const std::exception&) {
+      return false;  // it goes on, or has failed and says so when it is asked again
+    }
   }
 
   [[noreturn]] void fail(std::uint64_t sequence, const std::string& cause) {
+    if (options_.interruption != nullptr && options_.interruption->is_requested()) {
+      is_broken_ = true;  // the others have stopped, too, so there is nobody to ask
+      throw base::Interrupted(
+          options_.interruption->signal(),
+          fmt::format("waiting for the other ranks in collective #{}: {}", sequence, cause));
+    }
     if (is_broken_.exchange(true)) {
       throw base::CommError(
           fmt::format("collective #{} failed after an earlier one did: {}", sequence, cause));
@@ -239,9 +296,13 @@ class C10dCommunicator final : public Communicator {
   c10::intrusive_ptr<c10d::Store> store_;
   C10dGroupOptions options_;
   int num_splits_ = 0;
+  bool is_shut_down_ = false;
   std::shared_ptr<FlightRecorder> recorder_;
   PeerWatch watch_;
   std::atomic<bool> is_broken_ = false;
+  std::atomic<bool> is_abandoned_ = false;  ///< a collective may be at work still
+  /// Made by split(): who asked for one may be gone long before the peers are done with it.
+  std::vector<std::shared_ptr<C10dCommunicator>> parts_;
 };
 
 std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& text) {
@@ -278,9 +339,10 @@ std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>(prefix, store_);
   Backends backends = options_.make_backends(
       c10::make_intrusive<c10d::PrefixStore>("backend", store), part.members, part_rank);
-  auto group = std::make_unique<C10dCommunicator>(std::move(backends), store, part);
+  auto group = std::make_shared<C10dCommunicator>(std::move(backends), store, part);
   group->set_timeout(part.timeout);
-  return group;
+  parts_.push_back(group);
+  return std::make_unique<SharedCommunicator>(std::move(group));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 
 #include <chrono>
@@ -36,6 +37,8 @@ struct C10dGroupOptions {
   std::int64_t checked_collectives = 128;
   /// How long a rank whose collective failed waits for the words of the others.
   std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
+  /// When its time is over, whoever waits for a collective gives up. Null: never.
+  const base::Interruption* interruption = nullptr;
 };
 
 /// A communicator over Gloo, and over NCCL for tensors on a GPU. `store` must be this group's own

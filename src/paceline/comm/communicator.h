@@ -61,7 +61,7 @@ class Communicator {
   virtual std::vector<std::string> all_gather_text(const std::string& text) = 0;
 
   /// The group of those ranks that pass the same color, numbered in the order of their ranks here.
-  /// Every rank must call it, and end the new group before this one.
+  /// Every rank must call it. This group's shutdown() ends it, too; it must not be used after that.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
 
   /// From now on a collective that takes longer throws CommError.

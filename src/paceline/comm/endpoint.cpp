@@ -1,6 +1,7 @@
 #include "paceline/comm/endpoint.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -115,6 +116,9 @@ std::string source_address(const std::string& address) {
 /// 0 when the connection was accepted, else the error number.
 int try_connect(const addrinfo& target, std::chrono::milliseconds timeout) {
   const Socket socket(::socket(target.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (socket.descriptor() < 0) {
+    return errno;
+  }
   if (connect(socket.descriptor(), target.ai_addr, target.ai_addrlen) == 0) {
     return 0;
   }
@@ -142,6 +146,12 @@ Socket make_listener(const addrinfo& local) {
     errno = error;
   }
   return socket;
+}
+
+/// For a socket that cannot be opened or bound.
+std::string cure_of(int error) {
+  const std::string limit = base::limit_behind(error);
+  return limit.empty() ? "choose another port with --master-port (MASTER_PORT)" : limit;
 }
 
 }  // namespace
@@ -203,8 +213,9 @@ Socket listen_on(const std::string& address, std::uint16_t port, bool& is_narrow
         "port with --master-port (MASTER_PORT)",
         port, address));
   }
-  throw base::CommError(
-      fmt::format("cannot listen on port {} of {}: {}", port, address, std::strerror(errno)));
+  const int error = errno;
+  throw base::CommError(fmt::format("cannot listen on port {} of {} ({}): {}", port, address,
+                                    std::strerror(error), cure_of(error)));
 }
 
 void await_listener(const std::string& host, std::uint16_t port,
@@ -218,6 +229,10 @@ void await_listener(const std::string& host, std::uint16_t port,
     const int error = try_connect(preferred(list), std::max(left, std::chrono::milliseconds(1)));
     if (error == 0) {
       return;
+    }
+    if (error == EMFILE || error == ENFILE) {
+      throw base::CommError(
+          fmt::format("cannot connect to {}:{}: {}", host, port, base::limit_behind(error)));
     }
     if (Clock::now() + pause >= deadline) {
       throw base::CommError(fmt::format(

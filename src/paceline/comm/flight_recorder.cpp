@@ -1,5 +1,6 @@
 #include "paceline/comm/flight_recorder.h"
 
+#include "paceline/base/error.h"
 #include "paceline/base/json.h"
 
 #include <algorithm>
@@ -80,6 +81,12 @@ std::string headline(const CollectiveFailure& failure, const CollectiveHistory& 
     return "the store is gone, so rank 0 (or the launcher, where it serves the store) is lost or "
            "has left";
   }
+  if (!failure.unreadable.empty()) {
+    return fmt::format(
+        "what rank {} wrote to the ranks' store is not a rank's words: another program writes "
+        "there",
+        fmt::join(failure.unreadable, ", "));
+  }
   if (const auto lost = ranks_without_history(failure); !lost.empty()) {
     return fmt::format("{} lost: dead, stopped or unreachable", ranks_in_words(lost));
   }
@@ -133,14 +140,19 @@ std::string to_json(const CollectiveHistory& history) {
 }  // inside a character
 
 CollectiveHistory history_from_json(const std::string& json) {
-  CollectiveHistory history;
-  for (const auto& record : base::parse_json(json)) {
-    history.push_back({.sequence = record.at(0).get<std::uint64_t>(),
-                       .what = record.at(1).get<std::string>(),
-                       .label = record.at(2).get<std::string>(),
-                       .is_done = record.at(3).get<bool>()});
+  constexpr std::size_t kLongestText = 64 << 10;
+  try {
+    CollectiveHistory history;
+    for (const auto& record : base::parse_json(json, kLongestText)) {
+      history.push_back({.sequence = record.at(0).get<std::uint64_t>(),
+                         .what = record.at(1).get<std::string>(),
+                         .label = record.at(2).get<std::string>(),
+                         .is_done = record.at(3).get<bool>()});
+    }
+    return history;
+  } catch (const std::exception& error) {
+    throw base::CommError(fmt::format("not a history of collectives: {}", error.what()));
   }
-  return history;
 }
 
 std::string explain(const CollectiveFailure& failure) {

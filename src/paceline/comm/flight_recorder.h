@@ -48,6 +48,7 @@ class FlightRecorder {
 };
 
 std::string to_json(const CollectiveHistory& history);
+/// Throws CommError for what no rank has written: the text came over the network.
 CollectiveHistory history_from_json(const std::string& json);
 
 /// What is known when a collective failed.
@@ -57,6 +58,7 @@ struct CollectiveFailure {
   std::string cause;           ///< the backend's words
   /// By rank; nullopt where a rank did not answer in time.
   std::vector<std::optional<CollectiveHistory>> histories;
+  std::vector<int> unreadable = {};  ///< ranks whose answer is not a rank's
   bool store_is_gone = false;  ///< rank 0's store did not answer, so the histories are missing
 };
 

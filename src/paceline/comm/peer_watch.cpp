@@ -37,26 +37,39 @@ void listen(const c10::intrusive_ptr<c10d::Store>& store, int rank,
   }
 }
 
-Histories collect(const c10::intrusive_ptr<c10d::Store>& store, int own_rank, int world_size,
-                  const CollectiveHistory& own, Clock::time_point deadline) {
-  Histories histories(static_cast<std::size_t>(world_size));
-  histories[static_cast<std::size_t>(own_rank)] = own;
+/// What the ranks answered.
+struct Answers {
+  Histories histories;
+  std::vector<int> unreadable;
+};
+
+/// Takes a rank's answer if there is one. Whether there was.
+bool take_answer(const c10::intrusive_ptr<c10d::Store>& store, int rank, Answers& answers) {
+  if (!store->check({history_key(rank)})) return false;
+  auto& history = answers.histories[static_cast<std::size_t>(rank)];
+  try {
+    history = history_from_json(store->get_to_str(history_key(rank)));
+  } catch (const base::CommError&) {
+    answers.unreadable.push_back(rank);
+  }
+  return true;
+}
+
+Answers collect(const c10::intrusive_ptr<c10d::Store>& store, int own_rank, int world_size,
+                const CollectiveHistory& own, Clock::time_point deadline) {
+  Answers answers{Histories(static_cast<std::size_t>(world_size)), {}};
+  answers.histories[static_cast<std::size_t>(own_rank)] = own;
   store->set(history_key(own_rank), to_json(own));
+  std::vector<int> waited_for;
   for (int rank = 0; rank < world_size; ++rank) {
     store->set(wake_key(rank), std::string("wake"));
+    if (rank != own_rank) waited_for.push_back(rank);
   }
-  for (bool is_complete = false; !is_complete && Clock::now() < deadline;) {
-    is_complete = true;
-    for (int rank = 0; rank < world_size; ++rank) {
-      auto& history = histories[static_cast<std::size_t>(rank)];
-      if (!history && store->check({history_key(rank)})) {
-        history = history_from_json(store->get_to_str(history_key(rank)));
-      }
-      is_complete = is_complete && history.has_value();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(is_complete ? 0 : 10));
+  while (!waited_for.empty() && Clock::now() < deadline) {
+    std::erase_if(waited_for, [&](int rank) { return take_answer(store, rank, answers); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(waited_for.empty() ? 0 : 10));
   }
-  return histories;
+  return answers;
 }
 
 }  // namespace
@@ -101,8 +114,9 @@ void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds gr
     return collect(store, rank, world_size, own, deadline);
   };
   try {
-    if (auto histories = within(grace + std::chrono::seconds(1), ask)) {
-      failure.histories = std::move(*histories);
+    if (auto answers = within(grace + std::chrono::seconds(1), ask)) {
+      failure.histories = std::move(answers->histories);
+      failure.unreadable = std::move(answers->unreadable);
       return;
     }
   } catch (const std::exception&) {

@@ -1,16 +1,17 @@
 #include "paceline/comm/rendezvous.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/system_limit.h"
 #include "paceline/comm/c10d_communicator.h"
 #include "paceline/comm/deadline.h"
 #include "paceline/comm/endpoint.h"
+#include "paceline/comm/run_store.h"
 
 #include <algorithm>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 namespace paceline::comm {
@@ -22,6 +23,7 @@ using StorePointer = c10::intrusive_ptr<c10d::Store>;
 constexpr const char* kWorldSizeKey = "join/world_size";
 constexpr const char* kCountKey = "join/count";
 constexpr const char* kCompleteKey = "join/complete";
+constexpr const char* kRefusedKey = "join/refused";  // why the ranks cannot meet
 std::string rank_key(int rank) { return fmt::format("join/rank/{}", rank); }
 
 std::string master_host(const GroupOptions& options) {
@@ -41,6 +43,10 @@ StorePointer open_client_or_server(const std::string& address, const c10d::TCPSt
     }
   } catch (const std::exception& error) {
     cause = first_line(error);
+  }
+  if (const std::string limit = base::limit_named_in(cause); !limit.empty()) {
+    throw base::CommError(fmt::format("cannot open the ranks' store at {}:{} ({}): {}", address,
+                                      options.port, cause, limit));
   }
   throw base::CommError(
       fmt::format("what listens at {}:{} is not the store of a run ({}): choose another port with "
@@ -69,17 +75,18 @@ Rendezvous open_store(const GroupOptions& options) {
     await_listener(host, port, options.connect_timeout);
   }
   StorePointer store = open_client_or_server(resolve(host), store_options, options.connect_timeout);
-  return {c10::make_intrusive<c10d::PrefixStore>(options.run_id, std::move(store)),
-          std::move(description)};
+  return {c10::make_intrusive<RunStore>(std::move(store), options.run_id), std::move(description)};
 }
 
 /// Sleeps between looks at the store rather than wait on it: its own waits cannot be told from its
-/// failures and print warnings. False when the key has not come by the deadline.
+/// failures and print warnings. False when the key has not come by the deadline; throws what
+/// another rank refuses to meet for.
 bool comes(const StorePointer& store, const std::string& key, int world_size,
            Clock::time_point deadline) {
   const auto longest_pause = std::chrono::milliseconds(2 + world_size / 10);  // spares a busy store
   auto pause = std::chrono::milliseconds(1);
   while (!store->check({key})) {
+    if (store->check({kRefusedKey})) throw base::CommError(store->get_to_str(kRefusedKey));
     if (Clock::now() + pause > deadline) {
       return false;
     }
@@ -97,8 +104,8 @@ bool comes(const StorePointer& store, const std::string& key, int world_size,
     }
   }
   throw base::CommError(fmt::format(
-      "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them, with the same run id, or "
-      "raise the time to connect",
+      "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them, with the same run id and "
+      "secret, or give them more time with --rdzv-timeout",
       options.world_size - std::ssize(missing), options.world_size,
       std::chrono::duration<double>(options.connect_timeout).count(), fmt::join(missing, ", ")));
 }
@@ -112,12 +119,15 @@ void join(const StorePointer& store, const GroupOptions& options) {
   }
   if (const std::string size = store->get_to_str(kWorldSizeKey);
       size != std::to_string(options.world_size)) {
-    throw base::CommError(fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}",
-                                      options.rank, options.world_size, size));
+    const std::string reason = fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}",
+                                           options.rank, options.world_size, size);
+    store->set(kRefusedKey, reason);  // or the others would wait for this rank
+    throw base::CommError(reason);
   }
   if (store->add(rank_key(options.rank), 1) != 1) {
     throw base::CommError(
-        fmt::format("two processes joined as rank {}; give each its own RANK (NODE_RANK per node)",
+        fmt::format("another process has joined as rank {} before this one; give each its own RANK "
+                    "(NODE_RANK per node), and several runs on one port each a --rdzv-id",
                     options.rank));
   }
   if (store->add(kCountKey, 1) == options.world_size) {

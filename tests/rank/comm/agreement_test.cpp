@@ -4,6 +4,9 @@
 #include "support/run_ranks.h"
 
 #include <atomic>
+#include <chrono>
+#include <new>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +72,24 @@ TEST(MaxOverRanks, IsTheLargestOnAllRanks) {
     EXPECT_EQ(max_over_ranks(communicator, -5 - communicator.rank() % 2), -5);
     EXPECT_EQ(max_over_ranks(communicator, std::int64_t{1} << (40 + communicator.rank())),
               std::int64_t{1} << 42);
+  });
+}
+
+TEST(FirstRankDecides, MayTakeLongerThanACollective) {
+  test::run_ranks(2, [](Communicator& communicator) {
+    communicator.set_timeout(std::chrono::seconds(2));
+    const std::string answer = first_rank_decides(communicator, [] {
+      std::this_thread::sleep_for(std::chrono::seconds(4));
+      return std::string("late");
+    });
+    PACELINE_CHECK(answer == "late", "got {}", answer);
+  });
+}
+
+TEST(FirstRankDecides, AnyFailureReachesAllRanks) {
+  test::run_ranks(2, [](Communicator& communicator) {
+    EXPECT_THROW(first_rank_decides(communicator, []() -> std::string { throw std::bad_alloc(); }),
+                 base::Error);
   });
 }
 

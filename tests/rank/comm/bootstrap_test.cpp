@@ -1,12 +1,15 @@
 #include "paceline/comm/bootstrap.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/endpoint.h"
+#include "paceline/comm/gloo/listeners.h"
 #include "paceline/tensor/aten.h"
 #include "rank/comm/collectives_check.h"
 #include "rank/comm/connected_ranks.h"
 
-#include <optional>
+#include <csignal>
+#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -103,6 +106,45 @@ TEST(Connect, GivesUpOnAStrangerThatStaysSilent) {
               ThrowsMessage<base::CommError>(HasSubstr("is not the store of a run")));
 }
 
+TEST(Connect, AnInterruptionEndsEveryWaitOfTheMeeting) {
+  base::Interruption interruption;
+  interruption.request(SIGTERM, std::chrono::hours(1));
+  GroupOptions options = test_options(2);
+  options.connect_timeout = std::chrono::minutes(10);
+  options.interruption = &interruption;
+  const auto is_stopped = ThrowsMessage<base::Interrupted>(
+      HasSubstr("stopped by SIGTERM while waiting for the other ranks at 127.0.0.1:"));
+  EXPECT_THAT([&] { connect(options); }, is_stopped) << "rank 1 does not come";
+  options = test_options(2);
+  options.interruption = &interruption;
+  options.connect_timeout = std::chrono::minutes(10);
+  options.rank = 1;
+  EXPECT_THAT([&] { connect(options); }, is_stopped) << "nobody serves the store";
+  bool is_narrow = false;
+  const Socket stranger =
+      listen_on("127.0.0.1", static_cast<std::uint16_t>(options.master_port), is_narrow);
+  EXPECT_THAT([&] { connect(options); }, is_stopped) << "a stranger is silent";
+}
+
+TEST(Connect, AcceptsNoConnectionOnceAllRanksAreThere) {
+  const auto before = listening_sockets();
+  std::set<int> meanwhile;
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    communicator->barrier();
+    if (options.rank == 0) meanwhile = listening_sockets();
+    communicator->barrier();
+    communicator->split(0)->barrier();
+    if (options.rank == 0) {
+      EXPECT_EQ(listening_sockets(), meanwhile);
+    }
+    communicator->barrier();
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  EXPECT_EQ(meanwhile.size(), before.size() + 1) << "the store's alone";
+}
+
 TEST(Connect, NamesAMasterThatCannotBeReached) {
   GroupOptions options = test_options(2);
   options.rank = 1;
@@ -145,7 +187,7 @@ TEST(Connect, NamesARankThatIsThereTwice) {
     connect(changed);
   });
   EXPECT_THAT(errors[0], HasSubstr("missing: rank 2."));
-  EXPECT_THAT(errors[1] + errors[2], HasSubstr("two processes joined as rank 1"));
+  EXPECT_THAT(errors[1] + errors[2], HasSubstr("another process has joined as rank 1"));
 }
 
 TEST(Connect, NamesAWorldSizeThatDiffers) {
@@ -156,7 +198,8 @@ TEST(Connect, NamesAWorldSizeThatDiffers) {
     changed.world_size = own.rank == 0 ? 2 : 5;
     connect(changed);
   });
-  EXPECT_THAT(errors[1], HasSubstr("rank 1 was started with WORLD_SIZE 5, rank 0 with 2"));
+  EXPECT_THAT(errors, Each(HasSubstr("rank 1 was started with WORLD_SIZE 5, rank 0 with 2")))
+      << "a rank that is refused tells the others why";
 }
 
 }  // namespace

@@ -1,14 +1,19 @@
 #include "paceline/comm/c10d_communicator.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
+#include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/tensor/aten.h"
 #include "rank/comm/connected_ranks.h"
 
 #include <atomic>
+#include <csignal>
 #include <latch>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 namespace paceline::comm {
 namespace {
@@ -86,6 +91,91 @@ TEST(C10dCommunicator, ALostPeerIsNamed) {
   }
 }
 
+/// Counts a latch down at the end of a scope, however it ends.
+class CountDown {
+ public:
+  explicit CountDown(std::latch& latch) : latch_(latch) {}
+  ~CountDown() { latch_.count_down(); }
+
+ private:
+  std::latch& latch_;
+};
+
+TEST(C10dCommunicator, ACollectiveThatWasOnlyComparedIsNotDone) {
+  std::latch rank_0_has_failed(1);
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    const auto work = communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0");
+    communicator->set_timeout(milliseconds(500));
+    if (options.rank == 1) return rank_0_has_failed.wait();
+    const CountDown at_end(rank_0_has_failed);
+    work->wait();
+    communicator->barrier();
+  });
+  EXPECT_THAT(errors[0],
+              HasSubstr("rank 1 is at #1 all_reduce sum [4] Float 'bucket 0' (not done)"));
+}
+
+TEST(C10dCommunicator, PartsOfTheGroupEndWithIt) {
+  GroupOptions group = test_options(2);
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const auto errors = errors_of(group, [&](const GroupOptions& options) {
+    C10dGroupOptions group_options;
+    group_options.members = {0, 1};
+    group_options.make_backends = [](const auto& own_store, auto members, int rank) {
+      return Backends{make_gloo_backend(own_store, rank, static_cast<int>(members.size()),
+                                        "127.0.0.1", std::chrono::seconds(20))};
+    };
+    Backends backends =
+        group_options.make_backends(c10::make_intrusive<c10d::PrefixStore>("backend", store),
+                                    group_options.members, options.rank);
+    const auto communicator = make_c10d_communicator(std::move(backends), store, group_options);
+    communicator->split(7)->barrier();  // the handle is gone at once
+    auto kept = communicator->split(8);
+    communicator->shutdown();
+    kept.reset();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  EXPECT_EQ(store->add("split 0 color 7/watch/left", 0), 2) << "rank 0 did not wait for rank 1";
+  EXPECT_EQ(store->add("split 1 color 8/watch/left", 0), 2);
+}
+
+TEST(C10dCommunicator, AnInterruptionEndsAWaitWhenItsTimeIsOver) {
+  std::latch rank_0_has_given_up(1);
+  base::Interruption interruption;
+  GroupOptions group = test_options(2);
+  group.timeout = std::chrono::minutes(10);
+  group.interruption = &interruption;
+  const auto errors = errors_of(group, [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    communicator->barrier();
+    if (options.rank == 1) return rank_0_has_given_up.wait();
+    const CountDown at_end(rank_0_has_given_up);
+    interruption.request(SIGTERM, milliseconds(300));
+    communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0")->wait();
+  });
+  EXPECT_THAT(errors[0], HasSubstr("stopped by SIGTERM while waiting for the other ranks in "
+                                   "collective #2"));
+}
+
+TEST(C10dCommunicator, AnInterruptionLetsTheLastStepsEnd) {
+  base::Interruption interruption;
+  GroupOptions group = test_options(2);
+  group.interruption = &interruption;
+  const auto errors = errors_of(group, [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    communicator->barrier();
+    interruption.request(SIGTERM, std::chrono::hours(1));
+    for (int step = 0; step < 200; ++step) {
+      const at::Tensor tensor = at::ones({4});
+      communicator->all_reduce(tensor, ReduceOp::kSum, "bucket 0")->wait();
+      PACELINE_CHECK(tensor.eq(2).all().item<bool>(), "step {} is wrong", step);
+    }
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
 TEST(C10dCommunicator, ALatePeerIsNamedAfterTheTimeOut) {
   std::latch rank_0_has_failed(1);
   const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
@@ -96,9 +186,7 @@ TEST(C10dCommunicator, ALatePeerIsNamedAfterTheTimeOut) {
       rank_0_has_failed.wait();
       return;
     }
-    const auto is_over = [&](int*) { rank_0_has_failed.count_down(); };
-    int token = 0;
-    const std::unique_ptr<int, decltype(is_over)> on_exit(&token, is_over);
+    const CountDown at_end(rank_0_has_failed);
     communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0")->wait();
   });
   EXPECT_THAT(errors[0], AllOf(HasSubstr("rank 1 is alive but late"),

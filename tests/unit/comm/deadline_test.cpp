@@ -21,5 +21,26 @@ TEST(Within, GivesResultsPassesExceptionsAndLeavesLateCallsBehind) {
   release->set_value();
 }
 
+TEST(UnlessInterrupted, GivesResultsAndPassesExceptions) {
+  const base::Interruption interruption;
+  for (const base::Interruption* given :
+       {&interruption, static_cast<const base::Interruption*>(nullptr)}) {
+    EXPECT_EQ(unless_interrupted(given, "waiting", [] { return 7; }), 7);
+    EXPECT_THROW(
+        unless_interrupted(given, "waiting", []() -> int { throw std::runtime_error("x"); }),
+        std::runtime_error);
+  }
+}
+
+TEST(UnlessInterrupted, LeavesACallBehind) {
+  base::Interruption interruption;
+  interruption.request(15);
+  const auto release = std::make_shared<std::promise<void>>();
+  EXPECT_THROW(unless_interrupted(&interruption, "waiting",
+                                  [waits = release->get_future().share()] { waits.wait(); }),
+               base::Interrupted);
+  release->set_value();
+}
+
 }  // namespace
 }  // namespace paceline::comm

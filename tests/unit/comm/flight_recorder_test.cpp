@@ -1,5 +1,9 @@
 #include "paceline/comm/flight_recorder.h"
 
+#include "paceline/base/error.h"
+
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,6 +105,14 @@ TEST(Explain, SaysThatTheStoreIsGone) {
                                   .store_is_gone = true};
   EXPECT_THAT(explain(failure), AllOf(HasSubstr("rank 0"), HasSubstr("store is gone"),
                                       Not(HasSubstr("did not answer"))));
+}
+
+TEST(CollectiveHistory, GarbageIsRefused) {
+  for (const std::string& garbage :
+       {std::string(), std::string("x"), std::string("{}x"), std::string("[1]"),
+        std::string("[[1,2,3,4]]"), std::string("[[-1,\"a\",\"b\"]]"), std::string(50'000, '['),
+        "[" + std::string(100'000, ' ') + "]"})
+    EXPECT_THROW(history_from_json(garbage), base::CommError) << garbage.substr(0, 20);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "paceline/comm/peer_watch.h"
 
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
@@ -26,6 +29,20 @@ TEST(PeerWatch, LearnsWhatTheLivingAreAtAndWhoIsSilent) {
   ASSERT_TRUE(failure.histories[1].has_value());
   EXPECT_EQ(failure.histories[1]->size(), 4U);
   EXPECT_FALSE(failure.histories[2].has_value());
+}
+
+TEST(PeerWatch, GarbageIsNeitherALostRankNorALostStore) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const PeerWatch rank_0(store, 0, 3, recorder_with(5));
+  const PeerWatch rank_2(store, 2, 3, recorder_with(5));
+  store->set("watch/history/1", std::vector<std::uint8_t>(60'000, '['));
+  CollectiveFailure failure{.rank = 0, .sequence = 5, .cause = "time-out", .histories = {}};
+  rank_0.ask_all(failure, std::chrono::seconds(20));
+  EXPECT_FALSE(failure.store_is_gone);
+  EXPECT_EQ(failure.unreadable, std::vector{1});
+  EXPECT_TRUE(failure.histories[2].has_value());
+  EXPECT_NE(explain(failure).find("rank 1 wrote"), std::string::npos) << explain(failure);
+  EXPECT_EQ(explain(failure).find("is lost"), std::string::npos) << explain(failure);
 }
 
 TEST(PeerWatch, ServerLeavesWhenAllHaveLeft) {

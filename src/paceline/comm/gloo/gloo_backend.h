@@ -8,8 +8,9 @@
 
 namespace paceline::comm {
 
-/// LibTorch's Gloo backend over the interface that has `address`, fully connected. Every rank must
-/// call it; `store` must be this group's own. Throws what LibTorch throws.
+/// LibTorch's Gloo backend over the interface that has `address`, fully connected; it accepts no
+/// connection from then on. Every rank must call it; `store` must be this group's own. Throws what
+/// LibTorch throws.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     int rank, int world_size,
                                                     const std::string& address,
