@@ -46,14 +46,14 @@ class LimitsTest(RunTest):
                     self.expect_told(self.train_limited("--nproc", str(ranks), RLIMIT_NPROC=number), "ulimit -u", (2,))
 
     def test_too_few_descriptors(self):
-        for number in (10, 16, 22):
+        for number in (10, 16, 22, 60):
             with self.subTest(limit=number):
-                self.expect_told(self.train_limited("--nproc", "2", RLIMIT_NOFILE=number), "ulimit -n", (2, 3, 4, 5))
+                self.expect_told(self.train_limited("--nproc", "2", RLIMIT_NOFILE=number), "ulimit -n", (2,))
 
     def test_the_soft_limit_of_descriptors_is_raised(self):
         def soft():
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-            resource.setrlimit(resource.RLIMIT_NOFILE, (32, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (48, hard))
         result = subprocess.run([PACELINE, "train", self.recipe, "train.duration=2ba", "--nproc", "2"], cwd=self.root,
                                 env=environment(), preexec_fn=soft, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)

@@ -69,4 +69,13 @@ void require_threads(int count) {
                   started, limit_behind(error_number)));
 }
 
+void require_descriptors(int count) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count)) return;
+  throw ConfigError(fmt::format(
+      "this process needs some {} descriptors for files and connections, but may have {}: raise "
+      "the limit (`ulimit -n`)",
+      count, limit.rlim_cur));
+}
+
 }  // namespace paceline::base

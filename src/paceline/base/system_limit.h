@@ -16,4 +16,8 @@ std::string limit_named_in(std::string_view message);
 /// that find out by themselves end the process.
 void require_threads(int count);
 
+/// Throws ConfigError where the limit of descriptors is below `count`: at it, libraries that accept
+/// connections end the process.
+void require_descriptors(int count);
+
 }  // namespace paceline::base

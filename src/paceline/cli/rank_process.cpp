@@ -46,6 +46,15 @@ std::chrono::milliseconds time_to_stop(const launch::RankInfo& info) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(info.grace_seconds * kShare * 1000));
 }
 
+/// Or libraries would find out, and end the process without a word that helps.
+void require_room(int num_threads, int world_size) {
+  launch::raise_descriptor_limit();
+  constexpr int kOtherDescriptors = 64;
+  base::require_descriptors(kOtherDescriptors + (world_size > 1 ? 2 * world_size : 0));
+  constexpr int kOtherThreads = 24;  // of connections and data; LibTorch has a pool of num_threads
+  base::require_threads(num_threads + kOtherThreads);
+}
+
 }  // namespace
 
 int run_as_rank(const std::function<int(const app::SessionContext& context)>& work) {
@@ -54,10 +63,7 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   const SignalWatcher signals(time_to_stop(info), info.is_under_slurm);
   const int num_threads = threads_per_rank(environment, info);
   at::set_num_threads(num_threads);
-  launch::raise_descriptor_limit();
-  // The connections' own, and some for data; LibTorch has a pool of num_threads.
-  constexpr int kOtherThreads = 24;
-  base::require_threads(num_threads + kOtherThreads);
+  require_room(num_threads, info.world_size);
 
   const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info);
   tensor::Device& device = gpu ? *gpu : tensor::cpu_device();

@@ -61,8 +61,7 @@ void make_folder(const fs::path& folder) {
   if (options.grace_seconds)
     environment.set(launch::kGraceVariable, fmt::format("{}", *options.grace_seconds));
   if (options.rdzv_timeout_seconds)
-    environment.set(launch::kRdzvTimeoutVariable,
-                    fmt::format("{}", *options.rdzv_timeout_seconds));
+    environment.set(launch::kRdzvTimeoutVariable, fmt::format("{}", *options.rdzv_timeout_seconds));
   launch::set_library_defaults(environment);
   launch::exec_program(command, environment);
 }

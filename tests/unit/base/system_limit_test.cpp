@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@ namespace paceline::base {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(SystemLimit, NamesTheLimitAndTheCure) {
   EXPECT_THAT(limit_behind(EAGAIN), HasSubstr("ulimit -u"));
@@ -22,6 +24,18 @@ TEST(SystemLimit, NamesTheLimitAndTheCure) {
   EXPECT_EQ(limit_behind(EADDRINUSE), "");
   EXPECT_THAT(limit_named_in("socket: Too many open files"), HasSubstr("ulimit -n"));
   EXPECT_EQ(limit_named_in("Connection refused"), "");
+}
+
+TEST(SystemLimit, TooFewDescriptorsAreAnErrorWithACure) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const int allowed = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+  EXPECT_NO_THROW(require_descriptors(allowed));
+  const rlimit lower{100, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &lower);
+  EXPECT_THAT([] { require_descriptors(101); },
+              ThrowsMessage<ConfigError>(HasSubstr("may have 100: raise the limit (`ulimit -n`)")));
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TEST(SystemLimit, AFewThreadsCanBeStarted) { EXPECT_NO_THROW(require_threads(8)); }
