@@ -262,7 +262,7 @@ class C10dCommunicator final : public Communicator {
 
   /// Waits a moment; false when the work goes on. Only what is on the host blocks its caller.
   bool ends_soon(c10d::Work& work, Place place) const {
-    constexpr std::chrono::milliseconds kLookAround{100};
+    constexpr std::chrono::milliseconds kLookAround{250};
     if (options_.interruption == nullptr || place == Place::kGpu || work.isCompleted()) {
       work.wait();
       return true;
