@@ -47,11 +47,13 @@ struct PixelView {
   }
 };
 
-/// Memory for pixels that only ever grows, so that one that is reused stops allocating. It is
-/// aligned for SIMD and kPadding bytes beyond the last requested one may be read and written.
+/// Memory for pixels that grows as needed, so that one that is reused stops allocating; give_back()
+/// keeps a rare giant from staying for good. It is aligned for SIMD and kPadding bytes beyond the
+/// last requested one may be read and written.
 class PixelBuffer {
  public:
   static constexpr std::size_t kPadding = 64;
+  static constexpr std::size_t kMostKept = std::size_t{32} << 20;  ///< ten million pixels
 
   std::uint8_t* reserve(std::size_t size_bytes) {
     if (size_bytes > capacity_) {
@@ -66,6 +68,14 @@ class PixelBuffer {
     return bytes_.get();
   }
   std::uint8_t* data() { return bytes_.get(); }
+  std::size_t capacity() const { return capacity_; }
+
+  /// Lets go of more than kMostKept bytes; between images, whose pixels are lost.
+  void give_back() {
+    if (capacity_ <= kMostKept) return;
+    bytes_.reset();
+    capacity_ = 0;
+  }
 
  private:
   struct Free {

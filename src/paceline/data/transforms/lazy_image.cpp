@@ -2,16 +2,17 @@
 
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
+#include "paceline/data/codec/limits.h"
 #include "paceline/data/transforms/affine.h"
 #include "paceline/data/transforms/color.h"
 #include "paceline/data/transforms/image_statistics.h"
+#include "paceline/data/transforms/mirror.h"
 #include "paceline/data/transforms/sharpness.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <variant>
-
-#include <hwy/highway.h>
 
 namespace paceline::data {
 namespace {
@@ -24,23 +25,8 @@ Box covered(ImageSize size, const Box& box) {
           std::clamp(box.right(), left, size.width) - left};
 }
 
-/// The pixels of a row from the last to the first.
-void copy_flipped(const std::uint8_t* source, std::ptrdiff_t count, std::uint8_t* target) {
-  namespace hn = hwy::HWY_NAMESPACE;
-  const hn::Full128<std::uint8_t> lanes;
-  alignas(16) static constexpr std::uint8_t kReversed[16] = {12, 13, 14, 9, 10, 11, 6, 7,
-                                                             8,  3,  4,  5, 0,  1,  2, 15};
-  constexpr std::ptrdiff_t kPixels = 5;  // in the first 15 bytes; the last one is written over
-  std::ptrdiff_t x = 0;
-  for (; x + kPixels < count; x += kPixels) {
-    const auto pixels = hn::LoadU(lanes, source + 3 * (count - kPixels - x));
-    hn::StoreU(hn::TableLookupBytes(pixels, hn::Load(lanes, kReversed)), lanes, target + 3 * x);
-  }
-  for (; x < count; ++x) std::memcpy(target + 3 * x, source + 3 * (count - 1 - x), 3);
-}
-
 void copy_row(const std::uint8_t* source, int count, bool flipped, std::uint8_t* target) {
-  if (flipped) return copy_flipped(source, count, target);
+  if (flipped) return copy_mirrored(source, count, target);
   std::memcpy(target, source, std::size_t{3} * static_cast<std::size_t>(count));
 }
 
@@ -56,8 +42,11 @@ PixelView room_for(ImageSize size, PixelBuffer& buffer) {
 
 void LazyImage::open(const StoredSample& sample) {
   flipped_ = false;
+  resize_.reset();
   tables_.reset();
   erased_.reset();
+  for (PixelBuffer* buffer : {&decoded_, &work_[0], &work_[1]}) buffer->give_back();
+  resizer_.give_back();
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
     const double start = base::SystemClock().monotonic_s();
@@ -81,16 +70,19 @@ void LazyImage::apply(const Step& step) {
   std::visit([this](const auto& alternative) { take(alternative); }, step);
 }
 
-void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
+void LazyImage::finish() {
   apply_gathered();
   load();
+}
+
+void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
+  finish();
   table.write(source_, box_, flipped_, sink);
   if (erased_) fill_box(sink, size(), erased_->box, erased_->value);
 }
 
 std::optional<EraseStep> LazyImage::write(ByteSink sink) {
-  apply_gathered();
-  load();
+  finish();
   write_rows(sink.pixels, std::ptrdiff_t{3} * box_.width);
   return erased_;
 }
@@ -103,17 +95,54 @@ void LazyImage::hold(const PixelView& source, const Box& box, PixelBuffer* owner
   owner_ = owner;
 }
 
-/// Makes sure that there are pixels: decodes what the box covers.
+/// Makes sure that there are pixels: decodes and resizes what the box covers.
 void LazyImage::load() {
-  if (!is_encoded_) return;
+  if (!is_encoded_ && !resize_) return;
   const Box part = covered(source_size_, box_);
-  PixelView pixels;
-  if (part.height > 0 && part.width > 0) {
-    const double start = base::SystemClock().monotonic_s();
-    pixels = decoder_.decode(part, decoded_);
-    decode_seconds_ += base::SystemClock().monotonic_s() - start;
+  const Box rest = {box_.top - part.top, box_.left - part.left, box_.height, box_.width};
+  if (part.height == 0 || part.width == 0) {
+    resize_.reset();
+    return hold({}, rest, &decoded_);
   }
-  hold(pixels, {box_.top - part.top, box_.left - part.left, box_.height, box_.width}, &decoded_);
+  if (!resize_) return hold(decode(part), rest, &decoded_);
+  box_ = part;
+  load_resized();
+  box_ = rest;
+}
+
+PixelView LazyImage::decode(const Box& box) {
+  const double start = base::SystemClock().monotonic_s();
+  const PixelView pixels = decoder_.decode(box, decoded_);
+  decode_seconds_ += base::SystemClock().monotonic_s() - start;
+  return pixels;
+}
+
+/// Makes the pixels of the box, which lies within the resized image, of those of the file or of the
+/// source that they follow from.
+void LazyImage::load_resized() {
+  const auto [from, interpolation] = *std::exchange(resize_, std::nullopt);
+  const ImageSize size = source_size_;
+  const bool flipped = std::exchange(flipped_, false);  // which came behind the resize
+  if (std::int64_t{box_.height} * box_.width > kMaxPixels) {
+    throw base::DataError(fmt::format(
+        "{} x {} pixels would become {} x {}, of which {} x {} are "
+        "wanted: at most {} pixels can be made; leave the image out",
+        from.width, from.height, size.width, size.height, box_.width, box_.height, kMaxPixels));
+  }
+  Box needed = resizer_.prepare({from.size(), size, box_, interpolation});
+  needed.top += from.top;
+  needed.left += from.left;
+  if (is_encoded_) {
+    hold(decode(needed), whole(needed.size()), &decoded_);
+  } else {
+    hold(source_, needed, owner_);
+    // Vector code reads a little beyond the pixels, which only our buffers allow.
+    if (owner_ == nullptr) copy_out();
+  }
+  PixelBuffer& target = free_buffer();
+  const PixelView resized = resizer_.resize_prepared(source_.part(box_), target);
+  hold(resized, whole(resized.size), &target);
+  flipped_ = flipped;
 }
 
 /// Writes the box, mirrored if it is flipped, with black outside the source.
@@ -195,10 +224,12 @@ void LazyImage::take(const CropStep& step) {
 
 void LazyImage::take(const ResizeStep& step) {
   if (step.size == size()) return;
-  const PixelView source = settled_and_straight();
-  PixelBuffer& target = free_buffer();
-  const PixelView resized = resizer_.resize(source, step.size, step.interpolation, target);
-  hold(resized, whole(step.size), &target);
+  apply_gathered();
+  if (resize_) load();
+  if (flipped_ || reaches_outside()) copy_out();
+  resize_ = PendingResize{box_, step.interpolation};
+  source_size_ = step.size;
+  box_ = whole(step.size);
 }
 
 void LazyImage::take(const AffineStep& step) {

@@ -12,9 +12,10 @@
 
 namespace paceline::data {
 
-/// One image on its way from stored bytes to floats. Crops and flips are only noted until a step
-/// needs the pixels, so that no more of a file is decoded than is used and nothing is copied for
-/// them. Operations on single bytes are gathered in one table and applied at once.
+/// One image on its way from stored bytes to floats. Crops, flips and a resize are only noted until
+/// a step needs the pixels, so that no more of a file is decoded and resized than is used and
+/// nothing is copied for them. Operations on single bytes are gathered in one table and applied at
+/// once.
 class LazyImage {
  public:
   /// Takes up a new sample, which must stay until write(). Throws DataError.
@@ -22,12 +23,18 @@ class LazyImage {
   /// The image's size after the steps so far.
   ImageSize size() const { return box_.size(); }
   void apply(const Step& step);
+  /// Does all that write() would have to do before it writes.
+  void finish();
   /// Writes the result. Then comes the next open().
   void write(const NormalizeTable& table, PixelSink sink);
   /// Writes the result before normalisation, and returns what is to be erased after it.
   std::optional<EraseStep> write(ByteSink sink);
   /// Time that decoding has taken, of all images so far.
   double decode_seconds() const { return decode_seconds_; }
+  /// Bytes of memory that it holds for pixels.
+  std::size_t num_bytes() const {
+    return decoded_.capacity() + work_[0].capacity() + work_[1].capacity();
+  }
 
  private:
   void take(const CropStep& step);
@@ -50,6 +57,8 @@ class LazyImage {
   bool reaches_outside() const { return !contains(whole(source_size_), box_); }
   void hold(const PixelView& source, const Box& box, PixelBuffer* owner);
   void load();
+  PixelView decode(const Box& box);
+  void load_resized();
   void copy_out();
   void apply_gathered();
   PointTables& tables();
@@ -66,13 +75,20 @@ class LazyImage {
   PixelBuffer decoded_;
   PixelBuffer work_[2];
 
+  /// A resize that is still to be done: of this box of the source to source_size_.
+  struct PendingResize {
+    Box from;
+    Interpolation interpolation;
+  };
+
   bool is_encoded_ = false;  ///< the source is still a file in memory
-  PixelView source_;         ///< unless is_encoded_
+  std::optional<PendingResize> resize_;
+  PixelView source_;  ///< unless is_encoded_
   PixelBuffer* owner_ =
-      nullptr;  ///< the buffer that holds source_; nullptr: the sample's own bytes
-  ImageSize source_size_;
-  Box box_;               ///< the image is this box of the source, black outside of it ...
-  bool flipped_ = false;  ///< ... and then mirrored
+      nullptr;             ///< the buffer that holds source_; nullptr: the sample's own bytes
+  ImageSize source_size_;  ///< as resized
+  Box box_;                ///< the image is this box of the source, black outside of it ...
+  bool flipped_ = false;   ///< ... and then mirrored
   std::optional<PointTables> tables_;  ///< ... and then mapped
   std::optional<EraseStep> erased_;
 };

@@ -86,6 +86,7 @@ void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) co
 
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {
   for (const Step& step : plan) image.apply(step);
+  image.finish();
   PACELINE_CHECK(image.size() == output_size_, "the plan ends in {} x {} pixels instead of {} x {}",
                  image.size().width, image.size().height, output_size_.width, output_size_.height);
 }

@@ -157,7 +157,15 @@ ImageSize steps_of(const ColorJitterConfig& config, ImageSize image, base::Philo
 
 ImageSize steps_of(const ResizeConfig& config, ImageSize image, base::Philox&, Plan& plan) {
   const auto follow = [&](int longer, int shorter) {
-    return static_cast<int>(static_cast<std::int64_t>(config.size) * longer / shorter);
+    constexpr std::int64_t kLongest = std::int64_t{1} << 30;
+    const std::int64_t followed = std::int64_t{config.size} * longer / shorter;
+    if (followed > kLongest) {
+      throw base::DataError(fmt::format(
+          "resize to {} would make {} x {} pixels {} long: the image is too narrow for it; leave "
+          "it out",
+          config.size, image.width, image.height, followed));
+    }
+    return static_cast<int>(followed);
   };
   const ImageSize size = image.height <= image.width
                              ? ImageSize{config.size, follow(image.width, image.height)}

@@ -30,16 +30,17 @@ int round_up(int value, int multiple) { return (value + multiple - 1) / multiple
 
 }  // namespace
 
-void ResampleAxis::prepare(int input_size, int output_size, Interpolation interpolation) {
+void ResampleAxis::prepare(int input_size, int output_size, Interpolation interpolation,
+                           const Range& wanted) {
   const bool is_bilinear = interpolation == Interpolation::kBilinear;
   const double scale = static_cast<double>(input_size) / output_size;
   const double filter_scale = std::max(scale, 1.0);
   const double support = (is_bilinear ? 1.0 : 2.0) * filter_scale;
   const double inverse_scale = 1.0 / filter_scale;
-  outputs = output_size;
+  outputs = wanted.end - wanted.begin;
   taps = round_up(std::min(static_cast<int>(std::ceil(support)) * 2 + 1, input_size), kGroup);
 
-  const auto padded = static_cast<std::size_t>(round_up(output_size, kGroup));
+  const auto padded = static_cast<std::size_t>(round_up(outputs, kGroup));
   const std::size_t total = padded * static_cast<std::size_t>(taps);
   first.assign(padded, 0);
   count.assign(padded, 0);
@@ -47,9 +48,9 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
   high.assign(total, 0);
   low.assign(total, 0);
   exact_.resize(static_cast<std::size_t>(taps));
-  for (int output = 0; output < output_size; ++output) {
+  for (int output = 0; output < outputs; ++output) {
     const auto index = static_cast<std::size_t>(output);
-    const double center = (output + 0.5) * scale;
+    const double center = (wanted.begin + output + 0.5) * scale;
     first[index] = std::max(static_cast<int>(center - support + 0.5), 0);
     const int end = std::min(static_cast<int>(center + support + 0.5), input_size);
     count[index] = end - first[index];
@@ -59,6 +60,16 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
     }
     set_weights(output);
   }
+}
+
+ResampleAxis::Range ResampleAxis::inputs() const {
+  const auto last = static_cast<std::size_t>(outputs) - 1;  // whose inputs come last, too
+  return {first.front(), first[last] + count[last]};
+}
+
+void ResampleAxis::count_inputs_from(int begin) {
+  for (std::size_t output = 0; output < static_cast<std::size_t>(outputs); ++output)
+    first[output] -= begin;
 }
 
 /// Normalises exact_ to sum 1 and stores it as weights of `output`.

@@ -24,8 +24,23 @@ struct ResampleAxis {
   std::vector<std::int16_t> high;
   std::vector<std::int16_t> low;
 
+  /// Outputs from `begin` up to `end`, or inputs.
+  struct Range {
+    int begin = 0;
+    int end = 0;
+  };
+
   /// Fills the tables; allocates only while they grow.
-  void prepare(int input_size, int output_size, Interpolation interpolation);
+  void prepare(int input_size, int output_size, Interpolation interpolation) {
+    prepare(input_size, output_size, interpolation, {0, output_size});
+  }
+  /// The same for some of the outputs, which are `outputs` then: the first one is number 0.
+  void prepare(int input_size, int output_size, Interpolation interpolation, const Range& wanted);
+
+  /// The inputs that the outputs sum.
+  Range inputs() const;
+  /// Counts inputs from number `begin` on, before which none is used.
+  void count_inputs_from(int begin);
 
  private:
   std::vector<double> exact_;

@@ -20,32 +20,51 @@ std::size_t buffer_size(ImageSize size) {
 
 PixelView Resizer::resize(const PixelView& source, ImageSize size, Interpolation interpolation,
                           PixelBuffer& target) {
-  if (size == source.size) return source;
-  if (size.height == source.size.height) return to_width(source, size.width, interpolation, target);
-  if (size.width == source.size.width) return to_height(source, size.height, interpolation, target);
-  if (goes_by_columns_first(source.size, size)) {
-    const PixelView lowered = to_height(source, size.height, interpolation, between_);
-    return to_width(lowered, size.width, interpolation, target);
+  prepare({source.size, size, whole(size), interpolation});
+  return resize_prepared(source, target);
+}
+
+Box Resizer::prepare(const ResizedPart& wanted) {
+  wanted_ = wanted;
+  const auto& [from, to, part, interpolation] = wanted;
+  Box needed = part;
+  if (from.width != to.width) {
+    columns_.prepare(from.width, to.width, interpolation, {part.left, part.right()});
+    const auto [begin, end] = columns_.inputs();
+    columns_.count_inputs_from(begin);
+    needed.left = begin;
+    needed.width = end - begin;
   }
-  const PixelView narrowed = to_width(source, size.width, interpolation, between_);
-  return to_height(narrowed, size.height, interpolation, target);
+  if (from.height != to.height) {
+    rows_.prepare(from.height, to.height, interpolation, {part.top, part.bottom()});
+    const auto [begin, end] = rows_.inputs();
+    rows_.count_inputs_from(begin);
+    needed.top = begin;
+    needed.height = end - begin;
+  }
+  return needed;
 }
 
-PixelView Resizer::to_width(const PixelView& source, int width, Interpolation interpolation,
-                            PixelBuffer& target) {
-  const ImageSize size = {source.size.height, width};
-  std::uint8_t* pixels = target.reserve(buffer_size(size));
-  axis_.prepare(source.size.width, width, interpolation);
-  resize_rows(source, axis_, pixels, padded_stride(width));
-  return {pixels, size, padded_stride(width)};
+PixelView Resizer::resize_prepared(const PixelView& source, PixelBuffer& target) {
+  const auto& [from, to, part, interpolation] = wanted_;
+  if (from == to) return source;
+  if (to.height == from.height) return to_width(source, target);
+  if (to.width == from.width) return to_height(source, target);
+  if (goes_by_columns_first(from, to)) return to_width(to_height(source, between_), target);
+  return to_height(to_width(source, between_), target);
 }
 
-PixelView Resizer::to_height(const PixelView& source, int height, Interpolation interpolation,
-                             PixelBuffer& target) {
-  const ImageSize size = {height, source.size.width};
+PixelView Resizer::to_width(const PixelView& source, PixelBuffer& target) {
+  const ImageSize size = {source.size.height, wanted_.part.width};
   std::uint8_t* pixels = target.reserve(buffer_size(size));
-  axis_.prepare(source.size.height, height, interpolation);
-  resize_columns(source, axis_, pixels, padded_stride(size.width));
+  resize_rows(source, columns_, pixels, padded_stride(size.width));
+  return {pixels, size, padded_stride(size.width)};
+}
+
+PixelView Resizer::to_height(const PixelView& source, PixelBuffer& target) {
+  const ImageSize size = {wanted_.part.height, source.size.width};
+  std::uint8_t* pixels = target.reserve(buffer_size(size));
+  resize_columns(source, rows_, pixels, padded_stride(size.width));
   return {pixels, size, padded_stride(size.width)};
 }
 

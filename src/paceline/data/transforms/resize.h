@@ -8,6 +8,14 @@
 
 namespace paceline::data {
 
+/// A part of a resized image.
+struct ResizedPart {
+  ImageSize from;
+  ImageSize to;
+  Box part;  ///< of the resized image; not empty
+  Interpolation interpolation = Interpolation::kBilinear;
+};
+
 /// Pillow's resize: antialiased, a pass along the rows and one along the columns, bytes in between,
 /// a direction whose size does not change left out. Keeps its tables and buffer from image to
 /// image.
@@ -18,13 +26,21 @@ class Resizer {
   PixelView resize(const PixelView& source, ImageSize size, Interpolation interpolation,
                    PixelBuffer& target);
 
- private:
-  PixelView to_width(const PixelView& source, int width, Interpolation interpolation,
-                     PixelBuffer& target);
-  PixelView to_height(const PixelView& source, int height, Interpolation interpolation,
-                      PixelBuffer& target);
+  /// Begins with a part alone, and returns the box of the original image that it follows from.
+  Box prepare(const ResizedPart& wanted);
+  /// Then makes that part, of the pixels of that box; as resize() otherwise.
+  PixelView resize_prepared(const PixelView& source, PixelBuffer& target);
 
-  ResampleAxis axis_;
+  /// Lets go of the memory that a giant took.
+  void give_back() { between_.give_back(); }
+
+ private:
+  PixelView to_width(const PixelView& source, PixelBuffer& target);
+  PixelView to_height(const PixelView& source, PixelBuffer& target);
+
+  ResizedPart wanted_;
+  ResampleAxis columns_;  ///< for the pass along the rows; unless the width stays
+  ResampleAxis rows_;
   PixelBuffer between_;
 };
 

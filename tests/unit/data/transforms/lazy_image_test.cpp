@@ -7,6 +7,7 @@
 #include "support/data/test_images.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 namespace paceline::data {
 namespace {
@@ -162,6 +163,42 @@ INSTANTIATE_TEST_SUITE_P(Files, LazyImageSteps, testing::Values("420.jpg", "rgb.
                            return name.param.substr(0, 3) == "420" ? "jpeg" : "png";
                          });
 
+std::int64_t peak_resident_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+TEST(LazyImage, OfAResizedImageNoMoreIsMadeThanItsCrop) {
+  StoredSample narrow;  // whole, it would become 256 x 15,360,000 pixels
+  narrow.width = 1;
+  narrow.height = 60000;
+  for (int i = 0; i < 3 * 60000; ++i) narrow.bytes.push_back(static_cast<std::uint8_t>(i / 300));
+  const std::int64_t before = peak_resident_kilobytes();
+  LazyImage image;
+  image.open(narrow);
+  image.apply(ResizeStep{{15'360'000, 256}, Interpolation::kBilinear});
+  image.apply(CropStep{{7'679'888, 16, 224, 224}});
+  const std::vector<int> bytes = bytes_of(image);
+  EXPECT_LT(peak_resident_kilobytes() - before, 200'000);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    ASSERT_NEAR(bytes[i], narrow.bytes[3 * 30000], 1) << i;  // 256 of them follow from each pixel
+}
+
+TEST(LazyImage, RefusesToMakeMorePixelsThanAnImageMayHave) {
+  StoredSample narrow;
+  narrow.width = 1;
+  narrow.height = 60000;
+  narrow.bytes.resize(3 * 60000);
+  LazyImage image;
+  image.open(narrow);
+  image.apply(ResizeStep{{15'360'000, 256}, Interpolation::kBilinear});
+  EXPECT_THAT([&] { image.apply(SharpnessStep{2.0f}); },
+              testing::ThrowsMessage<base::DataError>(
+                  testing::AllOf(testing::HasSubstr("1 x 60000 pixels would become 256 x 15360000"),
+                                 testing::HasSubstr("at most 178956970"))));
+}
+
 TEST(LazyImage, RefusesRawPixelsOfAnotherSize) {
   StoredSample sample;
   sample.width = 4;
@@ -171,6 +208,20 @@ TEST(LazyImage, RefusesRawPixelsOfAnotherSize) {
   EXPECT_THAT([&] { image.open(sample); },
               testing::ThrowsMessage<base::DataError>(
                   testing::HasSubstr("4 x 5 pixels has 59 bytes instead of 60")));
+}
+
+TEST(LazyImage, KeepsNoMemoryOfAGiant) {
+  StoredSample giant;
+  giant.width = 4000;
+  giant.height = 4000;
+  giant.bytes.resize(std::size_t{3} * 4000 * 4000);
+  LazyImage image;
+  image.open(giant);
+  image.apply(InvertStep{});
+  image.finish();
+  EXPECT_GT(image.num_bytes(), giant.bytes.size());
+  image.open(encoded_sample("rgb.png"));
+  EXPECT_LT(image.num_bytes(), PixelBuffer::kMostKept);
 }
 
 }  // namespace

@@ -224,6 +224,17 @@ TEST(Plan, ResizeRoundsTheLongerSideDown) {
             (ImageSize{341, 256}));
 }
 
+TEST(Plan, ResizeRefusesAnImageThatIsTooNarrow) {
+  Plan plan;
+  base::Philox draws(0, base::DrawPurpose::kAugmentation, 0, 0);
+  EXPECT_THAT(
+      [&] {
+        draw_steps(ResizeConfig{100'000}, {1'000'000, 1}, draws, plan);
+      },
+      ::testing::ThrowsMessage<base::DataError>(
+          ::testing::HasSubstr("1 x 1000000 pixels 100000000000 long")));
+}
+
 TEST(Plan, CenterCropRoundsHalvesToEven) {
   // (5 - 4) / 2 = 0.5 goes to 0, (7 - 4) / 2 = 1.5 to 2.
   EXPECT_EQ(crop_of(CenterCropConfig{.size = 4}, {5, 7}, 0), (Box{0, 2, 4, 4}));
