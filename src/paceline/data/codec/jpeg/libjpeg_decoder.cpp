@@ -15,6 +15,9 @@ namespace paceline::data::jpeg {
 
 namespace {
 
+/// What progressive files have at most is about ten.
+constexpr int kMaxScans = 100;
+
 /// Pillow's CMYK to RGB, for components stored inverted.
 void convert_inverted_cmyk(const std::uint8_t* cmyk, std::uint8_t* rgb, int count) {
   for (int i = 0; i < count; ++i) {
@@ -35,6 +38,7 @@ void convert_inverted_cmyk(const std::uint8_t* cmyk, std::uint8_t* rgb, int coun
 struct LibjpegDecoder::Handle {
   jpeg_decompress_struct decoder{};
   jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
   std::jmp_buf on_error{};
   char message[JMSG_LENGTH_MAX] = {};
 
@@ -53,6 +57,7 @@ struct LibjpegDecoder::Handle {
   static Handle& of(j_common_ptr any) { return *static_cast<Handle*>(any->client_data); }
   [[noreturn]] static void jump_out(j_common_ptr any);
   static void on_message(j_common_ptr any, int level);
+  static void on_progress(j_common_ptr any);
 };
 
 void LibjpegDecoder::Handle::jump_out(j_common_ptr any) {
@@ -76,10 +81,21 @@ void LibjpegDecoder::Handle::on_message(j_common_ptr any, int level) {
   }
 }
 
+/// A progressive file may name the same coefficients over and over, at a pass over the whole image
+/// each time.
+void LibjpegDecoder::Handle::on_progress(j_common_ptr any) {
+  const int scan = reinterpret_cast<j_decompress_ptr>(any)->input_scan_number;
+  if (scan <= kMaxScans) return;
+  Handle& handle = of(any);
+  std::snprintf(handle.message, sizeof(handle.message), "it has more than %d scans", kMaxScans);
+  std::longjmp(handle.on_error, 1);
+}
+
 LibjpegDecoder::Handle::Handle() {
   decoder.err = jpeg_std_error(&errors);
   errors.error_exit = jump_out;
   errors.emit_message = on_message;
+  progress.progress_monitor = on_progress;
   decoder.client_data = this;
 }
 
@@ -93,6 +109,7 @@ bool LibjpegDecoder::Handle::try_open(std::span<const std::uint8_t> bytes) {
   // A new one, because it would take tables that this file lacks from the file before.
   jpeg_destroy_decompress(&decoder);
   jpeg_create_decompress(&decoder);
+  decoder.progress = &progress;
   jpeg_mem_src(&decoder, bytes.data(), bytes.size());
   jpeg_read_header(&decoder, TRUE);
   return true;

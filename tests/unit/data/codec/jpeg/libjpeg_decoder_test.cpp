@@ -1,7 +1,12 @@
 #include "paceline/data/codec/jpeg/libjpeg_decoder.h"
 
+#include "paceline/base/error.h"
 #include "support/data/jpeg_images.h"
 #include "support/data/test_images.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
 
 namespace paceline::data::jpeg {
 namespace {
@@ -26,6 +31,25 @@ TEST_P(LibjpegCrop, HasThePixelsOfAFullDecode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LibjpegCrop, testing::ValuesIn(common_jpeg_kinds()));
+
+TEST(LibjpegDecoder, RefusesAFileOfTooManyScans) {
+  auto file = golden_image("progressive.jpg");
+  LibjpegDecoder decoder;
+  PixelBuffer buffer;
+  const ImageSize size = decoder.open(file);
+  decoder.decode(whole(size), buffer);
+  const std::vector<std::uint8_t> start_of_scan = {0xFF, 0xDA};
+  const auto last =
+      std::find_end(file.begin(), file.end(), start_of_scan.begin(), start_of_scan.end());
+  const std::vector<std::uint8_t> scan(last, file.end() - 2);
+  std::vector<std::uint8_t> many(file.begin(), last);
+  for (int i = 0; i < 400; ++i) many.insert(many.end(), scan.begin(), scan.end());
+  many.insert(many.end(), {0xFF, 0xD9});
+  decoder.open(many);
+  EXPECT_THAT(
+      [&] { decoder.decode(whole(size), buffer); },
+      ::testing::ThrowsMessage<base::DataError>(::testing::HasSubstr("more than 100 scans")));
+}
 
 }  // namespace
 }  // namespace paceline::data::jpeg
