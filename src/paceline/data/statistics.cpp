@@ -61,9 +61,7 @@ void summarise(const std::vector<Facts>& all, DatasetStatistics& statistics) {
 std::string describe_format(const StoredSample& sample) {
   if (sample.width != 0) return "pixels";
   const ImageFormat format = detect_format(sample.bytes);
-  if (format == ImageFormat::kPng) return "PNG";
-  if (format == ImageFormat::kIndexedJpeg) return "JPEG with index";
-  if (format == ImageFormat::kCoefficients) return "JPEG's coefficients";
+  if (format != ImageFormat::kJpeg && format != ImageFormat::kUnknown) return name_of(format);
   return "JPEG " + describe_jpeg(sample.bytes).value_or("of an unknown kind");
 }
 

@@ -1,8 +1,12 @@
 #include "paceline/data/codec/image_decoder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/codec/bmp_decoder.h"
 #include "paceline/data/codec/limits.h"
 #include "paceline/data/codec/png_decoder.h"
+#include "paceline/data/codec/pnm_decoder.h"
+#include "paceline/data/codec/tiff_decoder.h"
+#include "paceline/data/codec/webp_decoder.h"
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +21,8 @@ namespace {
   for (const std::uint8_t byte : bytes.first(std::min<std::size_t>(bytes.size(), 4))) {
     start += fmt::format(" {:02x}", byte);
   }
-  throw base::DataError(fmt::format("neither JPEG nor PNG: the file starts with{}", start));
+  throw base::DataError(
+      fmt::format("not a JPEG, PNG, WebP, TIFF, BMP, PGM or PPM file: it starts with{}", start));
 }
 
 [[noreturn]] void refuse_packed() {
@@ -45,6 +50,14 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
       return jpeg_.open(bytes);
     case ImageFormat::kPng:
       return read_png_size(bytes);
+    case ImageFormat::kWebp:
+      return read_webp_size(bytes);
+    case ImageFormat::kTiff:
+      return read_tiff_size(bytes);
+    case ImageFormat::kBmp:
+      return read_bmp_size(bytes);
+    case ImageFormat::kPnm:
+      return read_pnm_size(bytes);
     case ImageFormat::kIndexedJpeg:
       return size_of_packed(indexed_.open(bytes));
     case ImageFormat::kCoefficients:
@@ -60,8 +73,24 @@ PixelView ImageDecoder::decode(const Box& box, PixelBuffer& buffer) {
   if (format_ == ImageFormat::kIndexedJpeg) return pixels_of_packed(indexed_.decode(box, buffer));
   if (format_ == ImageFormat::kCoefficients)
     return pixels_of_packed(coefficients_.decode(box, buffer));
-  PACELINE_CHECK(format_ == ImageFormat::kPng, "decode() before open()");
-  return decode_png(bytes_, buffer).part(box);
+  return decode_whole(buffer).part(box);
+}
+
+/// Of formats that are not made for parts.
+PixelView ImageDecoder::decode_whole(PixelBuffer& buffer) const {
+  switch (format_) {
+    case ImageFormat::kWebp:
+      return decode_webp(bytes_, buffer);
+    case ImageFormat::kTiff:
+      return decode_tiff(bytes_, buffer);
+    case ImageFormat::kBmp:
+      return decode_bmp(bytes_, buffer);
+    case ImageFormat::kPnm:
+      return decode_pnm(bytes_, buffer);
+    default:
+      PACELINE_CHECK(format_ == ImageFormat::kPng, "decode() before open()");
+      return decode_png(bytes_, buffer);
+  }
 }
 
 }  // namespace paceline::data

@@ -11,7 +11,8 @@
 
 namespace paceline::data {
 
-/// Decodes JPEG and PNG files and what packed data sets make of JPEG files; one per thread.
+/// Decodes JPEG, PNG, WebP, TIFF, BMP, PGM and PPM files and what packed data sets make of JPEG
+/// files; one per thread.
 class ImageDecoder {
  public:
   /// Reads the header; `bytes` must stay until decode(). Throws DataError if this is no image file
@@ -23,6 +24,8 @@ class ImageDecoder {
   PixelView decode(const Box& box, PixelBuffer& buffer);
 
  private:
+  PixelView decode_whole(PixelBuffer& buffer) const;
+
   JpegDecoder jpeg_;
   jpeg::IndexedFileDecoder indexed_;
   jpeg::StoredCoefficientsDecoder coefficients_;

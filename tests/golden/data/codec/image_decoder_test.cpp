@@ -1,6 +1,7 @@
 #include "paceline/data/codec/image_decoder.h"
 
 #include "paceline/base/error.h"
+#include "support/data/mutations.h"
 #include "support/data/test_images.h"
 
 #include <sstream>
@@ -18,8 +19,8 @@ struct OddFile {
   std::string hash;
 };
 
-std::vector<OddFile> read_odd_files() {
-  std::ifstream table(PACELINE_GOLDEN_DIR "/codec/pixels.tsv");
+std::vector<OddFile> read_odd_files(const std::string& name) {
+  std::ifstream table(PACELINE_GOLDEN_DIR "/codec/" + name);
   std::vector<OddFile> files;
   for (std::string line; std::getline(table, line);) {
     std::istringstream words(line);
@@ -38,7 +39,7 @@ std::string hash_of_pixels(const std::vector<std::uint8_t>& pixels) {
 }
 
 TEST(ImageDecoderGolden, DecodesOddFilesAsPillowDoes) {
-  const std::vector<OddFile> files = read_odd_files();
+  const std::vector<OddFile> files = read_odd_files("pixels.tsv");
   ASSERT_GT(files.size(), 35u);
   ImageDecoder decoder;
   PixelBuffer buffer;
@@ -60,6 +61,63 @@ TEST(ImageDecoderGolden, DecodesOddFilesAsPillowDoes) {
       ASSERT_EQ(packed(decoder.decode(box, part_buffer)), packed(image.part(box)));
     }
   }
+}
+
+std::vector<std::uint8_t> other_format(const std::string& name) {
+  return read_bytes(PACELINE_GOLDEN_DIR "/codec/other_formats/" + name);
+}
+
+TEST(ImageDecoderGolden, DecodesOtherFormatsAsPillowDoes) {
+  const std::vector<OddFile> files = read_odd_files("other_formats.tsv");
+  ASSERT_GT(files.size(), 30u);
+  ImageDecoder decoder;
+  PixelBuffer buffer;
+  for (const OddFile& file : files) {
+    const auto bytes = other_format(file.name);
+    ASSERT_EQ(decoder.open(bytes), file.size) << file.name;
+    const PixelView image = decoder.decode(whole(file.size), buffer);
+    EXPECT_EQ(hash_of_pixels(packed(image)), file.hash) << file.name;
+  }
+}
+
+TEST(ImageDecoderGolden, EveryTruncationOfOtherFormatsIsAnErrorOrTheSamePixels) {
+  ImageDecoder decoder;
+  PixelBuffer buffer;
+  for (const OddFile& file : read_odd_files("other_formats.tsv")) {
+    const auto bytes = other_format(file.name);
+    int same = 0;
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      const auto part = std::span(bytes).first(size);
+      try {
+        ASSERT_EQ(decoder.open(part), file.size) << file.name;
+        same += hash_of_pixels(packed(decoder.decode(whole(file.size), buffer))) == file.hash;
+      } catch (const base::DataError&) {
+      }
+    }
+    EXPECT_LE(same, 60) << file.name << ": what follows the pixels may be missing, little else";
+  }
+}
+
+TEST(ImageDecoderGoldenFuzz, DamagedOtherFormatsAreDecodedOrRefused) {
+  ImageDecoder decoder;
+  PixelBuffer buffer;
+  const std::vector<OddFile> files = read_odd_files("other_formats.tsv");
+  int refused = 0;
+  const int count = repeat_fuzzing([&](std::mt19937& random) {
+    const auto sound = other_format(files[random() % files.size()].name);
+    std::string bytes(sound.begin(), sound.end());
+    mutate(bytes, random);
+    const std::vector<std::uint8_t> damaged(bytes.begin(), bytes.end());
+    try {
+      const ImageSize size = decoder.open(damaged);
+      if (std::int64_t{size.height} * size.width <= 1'000'000)
+        packed(decoder.decode(whole(size), buffer));
+    } catch (const base::DataError&) {
+      ++refused;
+    }
+  });
+  EXPECT_GT(refused, count / 10);
+  EXPECT_LT(refused, count);
 }
 
 }  // namespace

@@ -1,0 +1,249 @@
+#include "paceline/data/codec/tiff_decoder.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/codec/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tiffio.h>
+
+namespace paceline::data {
+namespace {
+
+/// A file in memory as libtiff reads it.
+struct TiffMemory {
+  std::span<const std::uint8_t> bytes;
+  std::uint64_t at = 0;
+
+  static TiffMemory& of(thandle_t handle) { return *static_cast<TiffMemory*>(handle); }
+
+  static tmsize_t read(thandle_t handle, void* target, tmsize_t wanted) {
+    TiffMemory& file = of(handle);
+    const std::uint64_t left =
+        file.bytes.size() - std::min<std::uint64_t>(file.at, file.bytes.size());
+    const auto count = std::min(left, static_cast<std::uint64_t>(std::max<tmsize_t>(wanted, 0)));
+    if (count > 0) std::memcpy(target, file.bytes.data() + file.at, count);
+    file.at += count;
+    return static_cast<tmsize_t>(count);
+  }
+  static tmsize_t write(thandle_t, void*, tmsize_t) { return 0; }
+  static toff_t seek(thandle_t handle, toff_t offset, int whence) {
+    TiffMemory& file = of(handle);
+    const std::uint64_t start = whence == SEEK_CUR   ? file.at
+                                : whence == SEEK_END ? file.bytes.size()
+                                                     : 0;
+    return file.at = start + offset;
+  }
+  static int close(thandle_t) { return 0; }
+  static toff_t size(thandle_t handle) { return of(handle).bytes.size(); }
+  static int map(thandle_t handle, void** start, toff_t* size) {
+    // libtiff's interface knows no const; it was opened for reading only.
+    *start = const_cast<std::uint8_t*>(of(handle).bytes.data());
+    *size = of(handle).bytes.size();
+    return 1;
+  }
+  static void unmap(thandle_t, void*, toff_t) {}
+};
+
+struct CloseTiff {
+  void operator()(TIFF* tiff) const { TIFFClose(tiff); }
+};
+
+[[noreturn]] void fail_tiff(const std::string& problem) {
+  throw base::DataError("damaged TIFF: " + problem);
+}
+
+[[noreturn]] void refuse_tiff(const std::string& kind) {
+  throw base::DataError(fmt::format(
+      "a TIFF of {}: 8 bits a value, grey, palette or RGB, can be decoded; save it as PNG", kind));
+}
+
+/// libtiff would print its words, which the exceptions say in ours.
+void stay_silent() {
+  static const bool done = [] {
+    TIFFSetErrorHandler(nullptr);
+    TIFFSetWarningHandler(nullptr);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+/// The first picture of a file.
+class TiffPicture {
+ public:
+  explicit TiffPicture(std::span<const std::uint8_t> bytes) : memory_{bytes} {
+    stay_silent();
+    // "m": libtiff may not map, which is faster for single strips but leaves checks to it.
+    tiff_.reset(TIFFClientOpen("tiff", "rm", &memory_, TiffMemory::read, TiffMemory::write,
+                               TiffMemory::seek, TiffMemory::close, TiffMemory::size,
+                               TiffMemory::map, TiffMemory::unmap));
+    if (!tiff_) fail_tiff("its header cannot be read");
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height);
+    size_ = checked_size(height, width);
+  }
+
+  ImageSize size() const { return size_; }
+
+  /// Writes RGB triples.
+  void decode(std::uint8_t* target) {
+    check_kind();
+    if (compression_ == COMPRESSION_JPEG)
+      TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    if (TIFFIsTiled(tiff_.get()) != 0) {
+      decode_tiles(target);
+    } else {
+      decode_strips(target);
+    }
+  }
+
+ private:
+  std::uint16_t number(std::uint32_t tag, std::uint16_t otherwise) const {
+    std::uint16_t value = otherwise;
+    TIFFGetFieldDefaulted(tiff_.get(), tag, &value);
+    return value;
+  }
+
+  void check_kind() {
+    const std::uint16_t bits = number(TIFFTAG_BITSPERSAMPLE, 1);
+    samples_ = number(TIFFTAG_SAMPLESPERPIXEL, 1);
+    photometric_ = number(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    compression_ = number(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    is_planar_ = number(TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE;
+    const std::uint16_t orientation = number(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
+    if (bits != 8 || number(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT) != SAMPLEFORMAT_UINT)
+      refuse_tiff(fmt::format("{} bits a value", bits));
+    if (orientation != ORIENTATION_TOPLEFT) refuse_tiff(fmt::format("orientation {}", orientation));
+    if (TIFFIsCODECConfigured(compression_) == 0)
+      refuse_tiff(fmt::format("compression {}", compression_));
+    const bool is_jpeg = compression_ == COMPRESSION_JPEG;
+    const bool is_rgb =
+        photometric_ == PHOTOMETRIC_RGB || (photometric_ == PHOTOMETRIC_YCBCR && is_jpeg);
+    const bool is_gray =
+        photometric_ == PHOTOMETRIC_MINISBLACK || photometric_ == PHOTOMETRIC_MINISWHITE;
+    if (photometric_ == PHOTOMETRIC_PALETTE && samples_ == 1) return read_palette();
+    if (!(is_rgb && (samples_ == 3 || samples_ == 4)) && !(is_gray && samples_ <= 2))
+      refuse_tiff(fmt::format("{} values a pixel and colours {}", samples_, photometric_));
+    check_alpha(is_rgb ? 3 : 1);
+  }
+
+  void check_alpha(int colors) const {
+    std::uint16_t count = 0;
+    std::uint16_t* kinds = nullptr;
+    TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds);
+    if (samples_ > colors && count > 0 && kinds[0] == EXTRASAMPLE_ASSOCALPHA)
+      refuse_tiff("colours multiplied by alpha");
+  }
+
+  void read_palette() {
+    std::uint16_t* colors[3] = {};
+    if (TIFFGetField(tiff_.get(), TIFFTAG_COLORMAP, &colors[0], &colors[1], &colors[2]) != 1)
+      fail_tiff("its palette is missing");
+    for (std::size_t i = 0; i < 256; ++i) {
+      for (std::size_t channel = 0; channel < 3; ++channel)
+        palette_[i][channel] = static_cast<std::uint8_t>(colors[channel][i] >> 8);
+    }
+  }
+
+  /// Writes `count` pixels of a row; those of planes are values of plane `plane` alone.
+  void put(const std::uint8_t* from, std::ptrdiff_t count, std::uint16_t plane,
+           std::uint8_t* to) const {
+    const bool is_rgb = photometric_ == PHOTOMETRIC_RGB || photometric_ == PHOTOMETRIC_YCBCR;
+    if (is_rgb && is_planar_) {
+      for (std::ptrdiff_t x = 0; x < count; ++x) to[3 * x + plane] = from[x];
+      return;
+    }
+    const std::ptrdiff_t step = is_planar_ ? 1 : samples_;
+    for (std::ptrdiff_t x = 0; x < count; ++x, from += step, to += 3) {
+      if (is_rgb) {
+        std::memcpy(to, from, 3);
+      } else if (photometric_ == PHOTOMETRIC_PALETTE) {
+        std::memcpy(to, palette_[*from].data(), 3);
+      } else {
+        std::memset(to, photometric_ == PHOTOMETRIC_MINISWHITE ? 255 - *from : *from, 3);
+      }
+    }
+  }
+
+  /// Planes with colours; alpha is none.
+  std::uint16_t num_planes() const {
+    if (!is_planar_) return 1;
+    return samples_ >= 3 ? 3 : 1;
+  }
+
+  void decode_strips(std::uint8_t* target) {
+    TIFF* const tiff = tiff_.get();
+    const auto row_bytes = static_cast<std::size_t>(TIFFScanlineSize64(tiff));
+    const std::size_t needed = static_cast<std::size_t>(size_.width) * (is_planar_ ? 1 : samples_);
+    if (row_bytes < needed) fail_tiff("its rows are too short");
+    std::vector<std::uint8_t> row(row_bytes);
+    for (std::uint16_t plane = 0; plane < num_planes(); ++plane) {
+      for (int y = 0; y < size_.height; ++y) {
+        if (TIFFReadScanline(tiff, row.data(), static_cast<std::uint32_t>(y), plane) != 1)
+          fail_tiff(fmt::format("its pixels are damaged or end early, in row {}", y));
+        put(row.data(), size_.width, plane, target + std::ptrdiff_t{3} * size_.width * y);
+      }
+    }
+  }
+
+  void decode_tiles(std::uint8_t* target) {
+    TIFF* const tiff = tiff_.get();
+    std::uint32_t width = 0;
+    std::uint32_t height = 0;
+    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &width);
+    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
+    checked_size(height, width);
+    const auto bytes = static_cast<std::size_t>(TIFFTileSize64(tiff));
+    const std::size_t row_bytes = std::size_t{width} * (is_planar_ ? 1 : samples_);
+    if (bytes < row_bytes * height) fail_tiff("its tiles are too small");
+    std::vector<std::uint8_t> tile(bytes);
+    const auto all_rows = static_cast<std::uint32_t>(size_.height);
+    const auto all_columns = static_cast<std::uint32_t>(size_.width);
+    for (std::uint16_t plane = 0; plane < num_planes(); ++plane) {
+      for (std::uint32_t top = 0; top < all_rows; top += height) {
+        for (std::uint32_t left = 0; left < all_columns; left += width) {
+          if (TIFFReadTile(tiff, tile.data(), left, top, 0, plane) < 0)
+            fail_tiff(fmt::format("its pixels are damaged or end early, in row {}", top));
+          for (std::uint32_t y = 0; y < std::min(height, all_rows - top); ++y) {
+            put(tile.data() + y * row_bytes, std::min(width, all_columns - left), plane,
+                target + (std::size_t{top + y} * all_columns + left) * 3);
+          }
+        }
+      }
+    }
+  }
+
+  TiffMemory memory_;
+  std::unique_ptr<TIFF, CloseTiff> tiff_;
+  ImageSize size_;
+  std::uint16_t samples_ = 1;
+  std::uint16_t photometric_ = PHOTOMETRIC_MINISBLACK;
+  std::uint16_t compression_ = COMPRESSION_NONE;
+  bool is_planar_ = false;
+  std::array<std::array<std::uint8_t, 3>, 256> palette_{};
+};
+
+}  // namespace
+
+ImageSize read_tiff_size(std::span<const std::uint8_t> bytes) { return TiffPicture(bytes).size(); }
+
+PixelView decode_tiff(std::span<const std::uint8_t> bytes, PixelBuffer& buffer) {
+  TiffPicture picture(bytes);
+  const ImageSize size = picture.size();
+  const std::ptrdiff_t stride = std::ptrdiff_t{3} * size.width;
+  std::uint8_t* const target =
+      buffer.reserve(static_cast<std::size_t>(stride) * static_cast<std::size_t>(size.height));
+  picture.decode(target);
+  return {target, size, stride};
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "paceline/data/codec/pixels.h"
+
+#include <cstdint>
+#include <span>
+
+namespace paceline::data {
+
+/// Reads the header of a TIFF file's first picture. Throws DataError if it is damaged.
+ImageSize read_tiff_size(std::span<const std::uint8_t> bytes);
+
+/// Decodes a TIFF file's first picture by libtiff, with Pillow's pixels: 8 bits a value, grey,
+/// palette or RGB, however compressed; alpha that is not multiplied in is dropped. The view points
+/// into `buffer`. Throws DataError if the file is damaged, ends early or is of another kind.
+PixelView decode_tiff(std::span<const std::uint8_t> bytes, PixelBuffer& buffer);
+
+}  // namespace paceline::data

@@ -1,0 +1,31 @@
+#include "paceline/data/codec/webp_decoder.h"
+
+#include "paceline/base/error.h"
+#include "support/data/test_images.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+namespace paceline::data {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::vector<std::uint8_t> other_format(const std::string& name) {
+  return read_bytes(PACELINE_GOLDEN_DIR "/codec/other_formats/" + name);
+}
+
+TEST(WebpDecoder, RefusesATruncatedFile) {
+  const auto file = other_format("lossy.webp");
+  PixelBuffer buffer;
+  EXPECT_EQ(read_webp_size(file), (ImageSize{13, 21}));
+  EXPECT_THAT([&] { decode_webp(std::span(file).first(file.size() - 20), buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("end early")));
+  EXPECT_THAT([&] { read_webp_size(std::span(file).first(14)); },
+              ThrowsMessage<base::DataError>(HasSubstr("header")));
+}
+
+}  // namespace
+}  // namespace paceline::data
