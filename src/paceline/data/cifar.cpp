@@ -92,7 +92,7 @@ std::vector<Version> versions_of(CifarVariant variant) {
            "label_names"}};
 }
 
-/// A file in memory, mapped or taken from an archive.
+/// A file in memory, read or taken from an archive.
 struct LoadedFile {
   std::string name;
   std::shared_ptr<const void> owner;
@@ -106,11 +106,10 @@ LoadedFiles load_folder(const fs::path& folder, const std::set<std::string>& nam
   for (const std::string& name : names) {
     if (!fs::is_regular_file(folder / name, error)) continue;
     try {
-      const auto mapping = std::make_shared<const base::MappedFile>(folder / name);
-      const std::string_view bytes = mapping->bytes();
+      const auto text = std::make_shared<const std::string>(base::read_file(folder / name));
       files[name] = {(folder / name).string(),
-                     mapping,
-                     {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}};
+                     text,
+                     {reinterpret_cast<const std::uint8_t*>(text->data()), text->size()}};
     } catch (const base::FileError& failure) {
       throw base::DataError(failure.what());
     }
@@ -231,8 +230,8 @@ void add_python(Content& content, const LoadedFile& file, const Version& version
         fmt::format("{}: 'data' is not a uint8 array of shape ({}, {}), one row per label",
                     file.name, count, kImageBytes));
   }
-  Part part{file.name, found->second,
-            reinterpret_cast<const std::uint8_t*>(found->second->text.data()), kImageBytes, count};
+  Part part{file.name, batch, reinterpret_cast<const std::uint8_t*>(found->second->text.data()),
+            kImageBytes, count};
   for (std::int64_t i = 0; i < count; ++i) {
     const PickleValue& label = *labels.items[static_cast<std::size_t>(i)];
     add_label(content, part, i, label.kind == PickleValue::Kind::kInt ? label.integer : -1,
@@ -254,7 +253,7 @@ std::vector<std::string> read_class_names(const LoadedFiles& files, const Versio
     }
   } else if (found != files.end()) {
     const PicklePointer meta = read_pickle(found->second.bytes, found->second.name);
-    for (const PicklePointer& name : entry(*meta, version.names_key, found->second.name).items) {
+    for (const PickleValue* name : entry(*meta, version.names_key, found->second.name).items) {
       names.push_back(name->text);
     }
   } else {

@@ -1,8 +1,10 @@
 #include "paceline/data/pickle.h"
 
-#include "paceline/data/pickle_stream.h"
+#include "paceline/data/pickle_values.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -19,37 +21,16 @@ constexpr const char* kFromBuffer = "_frombuffer";
 constexpr const char* kDtype = "dtype";
 constexpr const char* kEncode = "encode";
 
-PicklePointer make(Kind kind) {
-  auto value = std::make_shared<PickleValue>();
-  value->kind = kind;
-  return value;
-}
-
-PicklePointer make_int(std::int64_t integer) {
-  auto value = make(Kind::kInt);
-  value->integer = integer;
-  return value;
-}
-
-PicklePointer make_real(double real) {
-  auto value = make(Kind::kReal);
-  value->real = real;
-  return value;
-}
-
-PicklePointer make_text(Kind kind, std::string_view text) {
-  auto value = make(kind);
-  value->text = text;
-  return value;
-}
-
 /// The machine that a pickle is a program for, reduced to what builds plain data. See CPython's
 /// Lib/pickletools.py for the meaning of each opcode.
-class PickleReader : PickleStream {
+class PickleReader : PickleValues {
  public:
-  using PickleStream::PickleStream;
+  using PickleValues::PickleValues;
+  using Values = std::vector<PickleValue*>;
 
-  PicklePointer read() {
+  using PickleValues::take_values;
+
+  PickleValue* read() {
     while (true) {
       const auto opcode = take<std::uint8_t>();
       if (opcode == '.') return pop();
@@ -61,12 +42,12 @@ class PickleReader : PickleStream {
   }
 
  private:
-  void push(PicklePointer value) { stack_.push_back(std::move(value)); }
+  void push(PickleValue* value) { stack_.push_back(value); }
 
-  PicklePointer pop() {
+  PickleValue* pop() {
     const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() <= bottom) fail("its stack runs empty");
-    PicklePointer value = std::move(stack_.back());
+    PickleValue* const value = stack_.back();
     stack_.pop_back();
     return value;
   }
@@ -76,41 +57,43 @@ class PickleReader : PickleStream {
     return *stack_.back();
   }
 
-  std::vector<PicklePointer> pop_to_mark() {
+  Values pop_to_mark() {
     if (marks_.empty()) fail("a mark is missing");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
     marks_.pop_back();
-    std::vector<PicklePointer> values(std::make_move_iterator(begin),
-                                      std::make_move_iterator(stack_.end()));
+    Values values(begin, stack_.end());
     stack_.erase(begin, stack_.end());
     return values;
   }
 
-  void push_tuple(std::vector<PicklePointer> items) {
-    auto tuple = make(Kind::kList);
+  void push_tuple(Values items) {
+    PickleValue* const tuple = make(Kind::kList);
+    for (const PickleValue* item : items) deepen(*tuple, *item);
     tuple->items = std::move(items);
-    push(std::move(tuple));
+    push(tuple);
   }
 
-  std::vector<PicklePointer> pop_last(std::size_t count) {
-    std::vector<PicklePointer> values(count);
+  Values pop_last(std::size_t count) {
+    Values values(count);
     for (std::size_t i = count; i-- > 0;) values[i] = pop();
     return values;
   }
 
   void push_last_as_tuple(std::size_t count) { push_tuple(pop_last(count)); }
 
-  void add_items(const std::vector<PicklePointer>& added) {
-    auto& items = top(Kind::kList).items;
-    items.insert(items.end(), added.begin(), added.end());
+  void add_items(const Values& added) {
+    PickleValue& list = top(Kind::kList);
+    for (const PickleValue* item : added) deepen(list, *item);
+    list.items.insert(list.items.end(), added.begin(), added.end());
   }
 
-  void set_items(std::vector<PicklePointer> pairs) {
+  void set_items(const Values& pairs) {
     PickleValue& dict = top(Kind::kDict);
     if (pairs.size() % 2 != 0) fail("a dict has a key without a value");
     for (std::size_t i = 0; i < pairs.size(); i += 2) {
       if (pairs[i]->kind != Kind::kString) fail("a dict has a key that is not a string");
-      dict.entries[pairs[i]->text] = std::move(pairs[i + 1]);
+      deepen(dict, *pairs[i + 1]);
+      dict.entries[pairs[i]->text] = pairs[i + 1];
     }
   }
 
@@ -122,12 +105,12 @@ class PickleReader : PickleStream {
   void push_global(std::string_view module, std::string_view attribute);
   void reduce();
   void build();
-  void build_array(PickleValue& array, const std::vector<PicklePointer>& state);
+  void build_array(PickleValue& array, const Values& state);
   std::string decode_latin1(const std::string& utf8) const;
 
-  std::vector<PicklePointer> stack_;
+  Values stack_;
   std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint64_t, PicklePointer> memo_;
+  std::unordered_map<std::uint64_t, PickleValue*> memo_;
 };
 
 bool PickleReader::read_number(std::uint8_t opcode) {
@@ -275,7 +258,7 @@ bool PickleReader::read_object(std::uint8_t opcode) {
       return true;
     }
     case 0x93: {  // the same with both names on the stack
-      const std::vector<PicklePointer> names = pop_last(2);
+      const Values names = pop_last(2);
       push_global(names[0]->text, names[1]->text);
       return true;
     }
@@ -310,8 +293,8 @@ void PickleReader::push_global(std::string_view module, std::string_view attribu
 }
 
 void PickleReader::reduce() {
-  const PicklePointer arguments = pop();
-  const PicklePointer function = pop();
+  const PickleValue* const arguments = pop();
+  const PickleValue* const function = pop();
   if (function->kind != Kind::kGlobal || arguments->kind != Kind::kList) {
     fail("it calls what is no function");
   }
@@ -335,7 +318,7 @@ void PickleReader::reduce() {
 }
 
 void PickleReader::build() {
-  const PicklePointer state = pop();
+  const PickleValue* const state = pop();
   if (stack_.empty() || state->kind != Kind::kList) fail("it sets the state of nothing");
   PickleValue& object = *stack_.back();
   if (object.kind == Kind::kArray && state->items.size() == 5) {
@@ -347,7 +330,7 @@ void PickleReader::build() {
   }
 }
 
-void PickleReader::build_array(PickleValue& array, const std::vector<PicklePointer>& state) {
+void PickleReader::build_array(PickleValue& array, const Values& state) {
   if (state[1]->kind != Kind::kList || state[2]->kind != Kind::kDtype ||
       state[4]->kind != Kind::kString) {
     fail("an array has an unknown state");
@@ -356,7 +339,7 @@ void PickleReader::build_array(PickleValue& array, const std::vector<PicklePoint
   const char size = array.dtype.size() == 2 ? array.dtype[1] : '0';
   std::uint64_t expected = size >= '1' && size <= '8' ? static_cast<std::uint64_t>(size - '0') : 0;
   array.shape.clear();
-  for (const PicklePointer& side : state[1]->items) {
+  for (const PickleValue* side : state[1]->items) {
     if (side->kind != Kind::kInt || side->integer < 0 || side->integer > (std::int64_t{1} << 40)) {
       fail("an array has an impossible shape");
     }
@@ -370,7 +353,7 @@ void PickleReader::build_array(PickleValue& array, const std::vector<PicklePoint
                      state[4]->text.size(), expected));
   }
   if (state[3]->integer != 0 && array.shape.size() > 1) fail("an array is in Fortran order");
-  array.text = state[4]->text;
+  set_text(array, state[4]->text);
 }
 
 std::string PickleReader::decode_latin1(const std::string& utf8) const {
@@ -393,7 +376,9 @@ std::string PickleReader::decode_latin1(const std::string& utf8) const {
 }  // namespace
 
 PicklePointer read_pickle(std::span<const std::uint8_t> bytes, const std::string& name) {
-  return PickleReader(bytes, name).read();
+  PickleReader reader(bytes, name);
+  const PickleValue* const value = reader.read();
+  return {std::make_shared<const std::deque<PickleValue>>(reader.take_values()), value};
 }
 
 }  // namespace paceline::data

@@ -9,10 +9,8 @@
 
 namespace paceline::data {
 
-struct PickleValue;
-using PicklePointer = std::shared_ptr<PickleValue>;
-
-/// A value of a Python pickle.
+/// A value of a Python pickle. All values of one live together, so that values may hold each other
+/// in any way, and however deep.
 struct PickleValue {
   enum class Kind {
     kNone,
@@ -30,15 +28,20 @@ struct PickleValue {
   std::int64_t integer = 0;
   double real = 0;
   std::string text;
-  std::vector<PicklePointer> items;
-  std::map<std::string, PicklePointer> entries;
+  std::vector<PickleValue*> items;
+  std::map<std::string, PickleValue*> entries;
   std::vector<std::int64_t> shape;
+  int depth = 0;      ///< of values in it, when it was made
   std::string dtype;  ///< as NumPy spells it, such as "u1" or "i8"
 };
 
+/// Keeps all values alive.
+using PicklePointer = std::shared_ptr<const PickleValue>;
+
 /// Reads a pickle of protocols 2 to 5 that holds plain data and NumPy arrays. Nothing of it is run:
 /// a pickle that names any function or class other than NumPy's array constructors is refused.
-/// Throws DataError; `name` is the file's, for the message.
+/// Throws DataError, also for one that is nested deeper or holds more than data sets do; `name` is
+/// the file's, for the message.
 PicklePointer read_pickle(std::span<const std::uint8_t> bytes, const std::string& name);
 
 }  // namespace paceline::data

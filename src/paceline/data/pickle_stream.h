@@ -17,6 +17,8 @@ class PickleStream {
   /// Throws DataError with the file's name and the place in it.
   [[noreturn]] void fail(const std::string& what) const;
 
+  std::size_t num_bytes() const { return bytes_.size(); }  ///< of all of it
+
   /// A little-endian number.
   template <class T>
   T take() {

@@ -1,6 +1,7 @@
 #include "paceline/data/pickle.h"
 
 #include "paceline/base/error.h"
+#include "support/data/mutations.h"
 #include "support/temp_folder.h"
 
 #include <gmock/gmock.h>
@@ -94,6 +95,65 @@ TEST(Pickle, RefusesArraysWhoseBytesDoNotFit) {
   ASSERT_NE(at, std::string::npos);
   damaged[at + 1] = 3;
   EXPECT_THROW(read_text(damaged), base::DataError);
+}
+
+TEST(Pickle, DepthIsBounded) {
+  const std::string start = "\x80\x02)";
+  EXPECT_EQ(read_text(start + std::string(100, '\x85') + ".")->items.size(), 1u);
+  for (const std::size_t depth : {std::size_t{101}, std::size_t{200'000}}) {
+    EXPECT_THAT([&] { read_text(start + std::string(depth, '\x85') + "."); },
+                ::testing::ThrowsMessage<base::DataError>(HasSubstr("more than 100 deep")));
+  }
+  std::string lists = "\x80\x02]";  // each list is put into the next one
+  for (int i = 0; i < 200'000; ++i)
+    lists +=
+        "q\x01]h\x01"
+        "a";
+  EXPECT_THROW(read_text(lists + "."), base::DataError);
+  std::string dicts = "\x80\x02}";
+  for (int i = 0; i < 200'000; ++i) dicts += "q\x01}U\x01xh\x01s";
+  EXPECT_THROW(read_text(dicts + "."), base::DataError);
+}
+
+TEST(Pickle, AListInsideItselfIsNoDanger) {
+  EXPECT_EQ(read_text("\x80\x02]q\x01h\x01"
+                      "a.")
+                ->items.size(),
+            1u);
+}
+
+TEST(Pickle, ItsSizeIsBounded) {
+  EXPECT_THAT([&] { read_text("\x80\x02(" + std::string(5'000'000, 'N') + "t."); },
+              ::testing::ThrowsMessage<base::DataError>(HasSubstr("values")));
+  // 40,000 bytes, which "encode" would copy 4,000 times.
+  std::string copies = "\x80\x02X";
+  copies += std::string("\x40\x9c\x00\x00", 4) + std::string(40'000, 'x') + "q\x01U\x06latin1q\x02";
+  for (int i = 0; i < 4'000; ++i) copies += "c_codecs\nencode\nh\x01h\x02\x86R";
+  EXPECT_THAT([&] { read_text(copies + "."); },
+              ::testing::ThrowsMessage<base::DataError>(HasSubstr("over and over")));
+}
+
+TEST(PickleFuzz, StaysInsideTheFile) {
+  int refused = 0;
+  const int count = repeat_fuzzing([&](std::mt19937& random) {
+    std::string bytes = golden(random() % 2 == 0 ? "python2_protocol2" : "python3_protocol4");
+    // What Python wrote about the pixels is more than their bytes.
+    const std::size_t pixels = bytes.find(std::string("\x00\x07\x0e", 3));
+    mutate(bytes, random);
+    if (pixels < bytes.size() && random() % 2 == 0) {
+      std::string structure = bytes.substr(0, pixels);
+      mutate(structure, random);
+      bytes.replace(0, pixels, structure);
+    }
+    try {
+      const PicklePointer value = read_text(bytes);
+      ASSERT_LE(value->depth, 100);
+    } catch (const base::DataError&) {
+      ++refused;
+    }
+  });
+  EXPECT_GT(refused, count / 10);
+  EXPECT_LT(refused, count);
 }
 
 }  // namespace
