@@ -332,19 +332,35 @@ MappedFile::MappedFile(const fs::path& path) {
   void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) throw FileError("map", path, errno);
   data_ = static_cast<const char*>(data);
+  descriptor_ = ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor_ < 0) {
+    const int problem = errno;
+    ::munmap(data, size_);
+    throw FileError("keep open", path, problem);
+  }
+}
+
+bool MappedFile::is_whole() const {
+  struct stat status {};
+  return descriptor_ < 0 || (::fstat(descriptor_, &status) == 0 &&
+                             static_cast<std::uint64_t>(status.st_size) >= size_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(descriptor_, other.descriptor_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
+  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 TempDir::TempDir(std::string_view prefix) {

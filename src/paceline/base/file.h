@@ -111,12 +111,15 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  /// Valid while this object lives.
+  /// Valid while this object lives. To touch bytes that the file has lost since ends the process.
   std::string_view bytes() const { return {data_, size_}; }
+  /// Whether the file has still got all its bytes; asks the system, in a fraction of a microsecond.
+  bool is_whole() const;
 
  private:
   const char* data_ = nullptr;
   std::size_t size_ = 0;
+  int descriptor_ = -1;
 };
 
 /// A new folder under the system's temporary one, removed with all in it at the end of its life.

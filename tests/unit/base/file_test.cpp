@@ -245,5 +245,22 @@ TEST(File, ATempDirGoesWithItsObject) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+TEST(File, AMappingKnowsWhetherItsFileIsWhole) {
+  const TempDir folder;
+  RealFileSystem files;
+  write_file_atomically(files, folder.path() / "a", "bytes");
+  const MappedFile file(folder.path() / "a");
+  EXPECT_TRUE(file.is_whole());
+  fs::remove(folder.path() / "a");
+  EXPECT_TRUE(file.is_whole()) << "it lives as long as it is mapped";
+  write_file_atomically(files, folder.path() / "b", "bytes");
+  MappedFile other(folder.path() / "b");
+  fs::resize_file(folder.path() / "b", 4);
+  EXPECT_FALSE(other.is_whole());
+  const MappedFile moved = std::move(other);
+  EXPECT_FALSE(moved.is_whole());
+  EXPECT_TRUE(MappedFile().is_whole());
+}
+
 }  // namespace
 }  // namespace paceline::base
