@@ -34,14 +34,13 @@ std::uint32_t read_big_endian(std::span<const std::uint8_t> bytes, std::size_t a
          std::uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
 }
 
-/// The file's bytes, mapped or decompressed; the owner keeps them.
+/// The file's bytes, read or decompressed; the owner keeps them.
 std::pair<std::shared_ptr<const void>, std::span<const std::uint8_t>> load_bytes(
     const fs::path& path) {
   try {
-    const auto mapping = std::make_shared<const base::MappedFile>(path);
-    const std::string_view text = mapping->bytes();
-    const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    if (path.extension() != ".gz") return {mapping, bytes};
+    const auto text = std::make_shared<const std::string>(base::read_file(path));
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(text->data()), text->size());
+    if (path.extension() != ".gz") return {text, bytes};
     const auto inflated = std::make_shared<const std::vector<std::uint8_t>>(
         inflate_bytes(bytes, kMaxIdxBytes, path.string()));
     return {inflated, *inflated};

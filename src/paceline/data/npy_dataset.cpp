@@ -15,7 +15,11 @@ namespace {
 
 RawImages as_images(const NpyArray& array) {
   const std::vector<std::int64_t>& shape = array.shape;
-  RawImages images{array.name, array.owner, array.bytes.data(), 0, 0, 0, RawLayout::kGray};
+  RawImages images{.source = array.name,
+                   .owner = array.owner,
+                   .bytes = array.bytes.data(),
+                   .layout = RawLayout::kGray,
+                   .mapping = array.owner};
   std::size_t height_axis = 1;
   if (shape.size() == 4 && shape[3] == 3) {
     images.layout = RawLayout::kRgb;

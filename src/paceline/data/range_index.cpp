@@ -129,6 +129,11 @@ std::string_view RangeIndex::names_between(std::size_t first, std::size_t end) c
   return names().substr(from, to - from);
 }
 
+/// To touch what a mapped file has lost since would end the process.
+void RangeIndex::check_mapping() const {
+  if (mapping_ != nullptr && !mapping_->is_whole()) fail();
+}
+
 void RangeIndex::fail() const {
   throw base::DataError(
       fmt::format("{}: the index is damaged; remove it, it will be made anew", file_.string()));
@@ -143,6 +148,7 @@ void RangeIndex::check_block(std::size_t block) const {
 const RangeIndex::Sample& RangeIndex::sample(std::int64_t index) const {
   const auto which = static_cast<std::size_t>(index);
   PACELINE_CHECK(index >= 0 && which < samples_.size(), "sample {} of {}", index, size());
+  check_mapping();
   check_block(which / kBlockSamples);
   return samples_[which];
 }
@@ -210,6 +216,7 @@ std::optional<RangeIndex> RangeIndex::load(const fs::path& file, const fs::path&
   try {
     const auto mapping = std::make_shared<const base::MappedFile>(file);
     RangeIndex index(mapping, mapping->bytes(), file, root);
+    index.mapping_ = mapping;
     if (index.has_right_sizes() && index.header().key == base::xxh3(key) &&
         index.head_checksum() == index.header().checksum && index.has_current_sources(*storage)) {
       return index;

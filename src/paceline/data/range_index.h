@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/data/storage.h"
 
 #include <atomic>
@@ -65,6 +66,7 @@ class RangeIndex {
 
   RangeIndex(std::shared_ptr<const void> owner, std::string_view bytes,
              const std::filesystem::path& file, const std::filesystem::path& root);
+  void check_mapping() const;
   bool has_right_sizes() const;
   std::uint64_t head_checksum() const;
   std::uint64_t block_checksum(std::size_t block) const;
@@ -76,7 +78,8 @@ class RangeIndex {
   std::string_view names_between(std::size_t first, std::size_t end) const;
   [[noreturn]] void fail() const;
 
-  std::shared_ptr<const void> owner_;  ///< of the memory below
+  std::shared_ptr<const void> owner_;                ///< of the memory below
+  std::shared_ptr<const base::MappedFile> mapping_;  ///< the same, if it is a file's
   std::string_view bytes_;
   std::filesystem::path file_;
   std::filesystem::path root_;

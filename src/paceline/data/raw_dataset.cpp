@@ -37,7 +37,14 @@ std::vector<std::string> RawDataset::class_names() const {
   return names;
 }
 
+void RawDataset::check_mapping() const {
+  if (images_.mapping == nullptr || images_.mapping->is_whole()) return;
+  throw base::DataError(fmt::format(
+      "{}: the file has become shorter since it was opened; copy it again", images_.source));
+}
+
 void RawDataset::get(std::int64_t index, StoredSample& sample) const {
+  check_mapping();
   const std::uint8_t* const source = image(index);
   const std::size_t pixels =
       static_cast<std::size_t>(images_.height) * static_cast<std::size_t>(images_.width);
@@ -62,6 +69,7 @@ std::string RawDataset::describe(std::int64_t index) const {
 }
 
 std::string RawDataset::fingerprint() const {
+  check_mapping();
   base::Xxh3Stream hash;
   const auto add = [&hash](const void* start, std::size_t size) {
     hash.update({static_cast<const char*>(start), size});

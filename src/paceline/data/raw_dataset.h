@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/data/dataset.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct RawImages {
   std::int64_t height = 0;
   std::int64_t width = 0;
   RawLayout layout = RawLayout::kRgb;
+  std::shared_ptr<const base::MappedFile> mapping = {};  ///< whose memory it is, if a file's
 
   std::int64_t image_bytes() const { return height * width * (layout == RawLayout::kGray ? 1 : 3); }
 };
@@ -49,6 +51,7 @@ class RawDataset final : public Dataset {
   const std::uint8_t* image(std::int64_t index) const {
     return images_.bytes + index * images_.image_bytes();
   }
+  void check_mapping() const;
 
   RawImages images_;
   std::vector<std::int64_t> labels_;

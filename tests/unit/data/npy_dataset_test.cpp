@@ -1,7 +1,9 @@
 #include "paceline/data/npy_dataset.h"
 
 #include "paceline/base/error.h"
+#include "support/temp_folder.h"
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,19 @@ TEST(NpyDataset, NamesArraysOfAnotherShapeOrType) {
   EXPECT_THAT(
       [] { open("wide.npy", "labels_u1.npy"); },
       ThrowsMessage<base::DataError>(HasSubstr("wide.npy: images of int16, expected uint8")));
+}
+
+TEST(NpyDataset, AFileThatIsCutShortUnderARunIsAnError) {
+  const paceline::test::TempFolder folder;
+  for (const char* const name : {"rgb.npy", "labels_i8.npy"})
+    std::filesystem::copy(std::string(PACELINE_GOLDEN_DIR "/npy/") + name, folder.path() / name);
+  const auto dataset =
+      open_npy_dataset(folder.path() / "rgb.npy", folder.path() / "labels_i8.npy", {});
+  std::filesystem::resize_file(folder.path() / "rgb.npy", 0);
+  StoredSample sample;
+  EXPECT_THAT(
+      [&] { dataset->get(1, sample); },
+      ThrowsMessage<base::DataError>(AllOf(HasSubstr("rgb.npy"), HasSubstr("become shorter"))));
 }
 
 }  // namespace

@@ -217,5 +217,14 @@ TEST_F(RangeIndexFile, FuzzGivesNoWrongValue) {
   EXPECT_GT(num_loaded, count / 10);
 }
 
+TEST_F(RangeIndexFile, AFileThatIsCutShortUnderARunIsAnError) {
+  ASSERT_TRUE(make(10'000).save(file_));
+  const std::optional<RangeIndex> index = load();
+  ASSERT_TRUE(index);
+  fs::resize_file(file_, 4096);
+  EXPECT_THROW(index->label(9'000), base::DataError);
+  EXPECT_THROW(index->name(0), base::DataError);
+}
+
 }  // namespace
 }  // namespace paceline::data
