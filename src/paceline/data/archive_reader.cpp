@@ -54,10 +54,15 @@ class ArchiveReader {
     return static_cast<std::size_t>(count);
   }
 
-  std::vector<std::uint8_t> read_member() {
+  std::vector<std::uint8_t> read_member(const std::string& name, std::size_t max_bytes) {
     std::vector<std::uint8_t> bytes;
     while (true) {
       const std::size_t done = bytes.size();
+      if (done > max_bytes) {
+        throw base::DataError(fmt::format(
+            "{}: '{}' in it has more than the {} bytes that such a file may have; fetch it again",
+            path_.string(), name, max_bytes));
+      }
       bytes.resize(done + kBlockBytes);
       const std::size_t count = read_some({bytes.data() + done, kBlockBytes});
       bytes.resize(done + count);
@@ -96,22 +101,26 @@ void require_harmless(const std::filesystem::path& archive, const Member& member
 }  // namespace
 
 std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
-    const std::filesystem::path& path, const std::set<std::string>& names) {
+    const std::filesystem::path& path, const std::set<std::string>& names, std::size_t max_bytes) {
   ArchiveReader reader(path);
   std::map<std::string, std::vector<std::uint8_t>> members;
   while (members.size() < names.size()) {
     const std::optional<Member> member = reader.next_member();
     if (!member) break;
     const std::string name = std::filesystem::path(member->path).filename().string();
-    if (names.contains(name)) members[name] = reader.read_member();
+    if (names.contains(name)) members[name] = reader.read_member(member->path, max_bytes);
   }
   return members;
 }
 
 void unpack_archive(const std::filesystem::path& path, const std::filesystem::path& folder,
-                    base::FileSystem& files,
-                    const std::function<void(std::int64_t done)>& progress) {
+                    base::FileSystem& files, const std::function<void(std::int64_t done)>& progress,
+                    std::uint64_t harmless_bytes) {
   ArchiveReader reader(path);
+  // Images hardly shrink in an archive: far more than its size is no data set.
+  const std::uint64_t most =
+      std::max<std::uint64_t>(harmless_bytes, 100 * std::filesystem::file_size(path));
+  std::uint64_t unpacked = 0;
   files.create_directories(folder);
   std::vector<std::uint8_t> block(kBlockBytes);
   std::int64_t done = 0;
@@ -123,8 +132,16 @@ void unpack_archive(const std::filesystem::path& path, const std::filesystem::pa
     } else {
       files.create_directories(target.parent_path());
       const auto file = files.create(target);
-      while (const std::size_t count = reader.read_some(block))
+      while (const std::size_t count = reader.read_some(block)) {
+        unpacked += count;
+        if (unpacked > most) {
+          throw base::DataError(
+              fmt::format("{}: '{}' in it makes it {} bytes and more, a hundred times its size; "
+                          "nothing more was unpacked: fetch it again",
+                          path.string(), member->path, unpacked));
+        }
         file->write({reinterpret_cast<const char*>(block.data()), count});
+      }
       file->close();
     }
     if (progress) progress(++done);

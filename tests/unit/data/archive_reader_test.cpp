@@ -117,5 +117,27 @@ TEST(UnpackArchive, TellsOfAFullDisk) {
   EXPECT_THROW(unpack_archive(archive, folder.path() / "out", files), base::FileError);
 }
 
+TEST(ReadArchiveMembers, RefusesAMemberThatIsFarTooLarge) {
+  const TempFolder folder;
+  write_tar_gz(folder.path() / "a.tar.gz");
+  EXPECT_EQ(read_archive_members(folder.path() / "a.tar.gz", {"two"}, 4'000'000).size(), 1u);
+  EXPECT_THAT([&] { read_archive_members(folder.path() / "a.tar.gz", {"two"}, 1'000'000); },
+              ::testing::ThrowsMessage<base::DataError>(::testing::AllOf(
+                  ::testing::HasSubstr("a.tar.gz"), ::testing::HasSubstr("top/deep/two"))));
+}
+
+TEST(UnpackArchive, RefusesABomb) {
+  const TempFolder folder;
+  write_tar_gz(folder.path() / "bomb.tar.gz");  // 9 MB that shrink to a few KB
+  base::RealFileSystem files;
+  unpack_archive(folder.path() / "bomb.tar.gz", folder.path() / "harmless", files);
+  EXPECT_THAT(
+      [&] {
+        unpack_archive(folder.path() / "bomb.tar.gz", folder.path() / "out", files, {}, 4'000'000);
+      },
+      ::testing::ThrowsMessage<base::DataError>(::testing::AllOf(
+          ::testing::HasSubstr("'top/deep/two'"), ::testing::HasSubstr("a hundred times"))));
+}
+
 }  // namespace
 }  // namespace paceline::data
