@@ -1,7 +1,9 @@
 #include "paceline/data/image_folder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "paceline/data/index_cache.h"
+#include "paceline/data/timed_read.h"
 
 #include <utility>
 
@@ -59,20 +61,27 @@ ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
       classes_(std::move(classes)),
       storage_(std::move(storage)),
       index_(open_index(path, split, classes_, storage_, facts_)) {
-  if (facts_.empty()) return;
+  if (index_.num_left_out() > 0) {
+    base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
+                      root_.string(), index_.num_left_out(), index_.left_out(),
+                      index_.num_left_out() > 10 ? ", ..." : "");
+  }
   read_ahead_ = std::make_unique<ReadAhead>(
-      [this](std::uint64_t index) {
-        return storage_->open_known(describe(static_cast<std::int64_t>(index)), facts_[index]);
-      },
-      ReadAheadOptions{.connections = storage_->num_connections()});
+      [this](std::uint64_t index) { return open(static_cast<std::int64_t>(index)); },
+      ReadAheadOptions{.connections = storage_->num_connections(),
+                       .waits_for_slow_reads = !is_remote(path)});
+}
+
+std::unique_ptr<const InputFile> ImageFolder::open(std::int64_t index) const {
+  const std::string path = describe(index);
+  return facts_.empty() ? storage_->open(path)
+                        : storage_->open_known(path, facts_[static_cast<std::size_t>(index)]);
 }
 
 void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
-  if (!read_ahead_ || !read_ahead_->take(index, sample.bytes)) {
-    const std::string path = describe(index);
-    const auto file = facts_.empty()
-                          ? storage_->open(path)
-                          : storage_->open_known(path, facts_[static_cast<std::size_t>(index)]);
+  if (!read_ahead_->is_on() || !read_ahead_->take(index, sample.bytes)) {
+    const TimedRead timed(read_ahead_.get());
+    const auto file = open(index);
     sample.bytes.resize(file->size());
     file->read(0, sample.bytes);
   }
@@ -82,18 +91,20 @@ void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
 }
 
 void ImageFolder::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_) return;
+  if (!read_ahead_->is_on()) return;
   std::vector<ReadAheadPart> parts;
   for (const std::int64_t index : indices) {
     const auto which = static_cast<std::uint64_t>(index);
-    parts.push_back({.key = index, .file = which, .offset = 0, .size = facts_[which].size});
+    const bool is_known = !facts_.empty();
+    parts.push_back({.key = index,
+                     .file = which,
+                     .size = is_known ? facts_[which].size : 0,
+                     .is_whole_file = !is_known});
   }
   read_ahead_->expect(parts);
 }
 
-void ImageFolder::will_read_no_more() const {
-  if (read_ahead_) read_ahead_->forget();
-}
+void ImageFolder::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string ImageFolder::name(std::int64_t index) const {
   const std::string path = index_.path(index);

@@ -14,8 +14,8 @@
 
 namespace paceline::data {
 
-/// JPEG and PNG files in one folder per class, `path`/`split`/<class>/**, with torchvision's
-/// ImageFolder's order and labels (see ImageIndex). Samples are the files' bytes.
+/// Image files (see is_image_name()) in one folder per class, `path`/`split`/<class>/**, with
+/// torchvision's ImageFolder's order and labels (see ImageIndex). Samples are the files' bytes.
 ///
 /// Labels follow the class folders of `label_split`, usually the training split, so that a
 /// validation split which lacks a class keeps the others' labels. The list of files is kept (see
@@ -38,7 +38,7 @@ class ImageFolder final : public Dataset {
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override;
-  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  bool reads_ahead() const override { return read_ahead_->is_on(); }
   void will_read(std::span<const std::int64_t> indices) const override;
   void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
@@ -46,12 +46,14 @@ class ImageFolder final : public Dataset {
   std::string fingerprint() const override { return index_.fingerprint(); }
 
  private:
+  std::unique_ptr<const InputFile> open(std::int64_t index) const;
+
   std::filesystem::path root_;
   std::vector<std::string> classes_;
   std::shared_ptr<const Storage> storage_;
   std::vector<FileFacts> facts_;  ///< of the samples, if they are remote
   ImageIndex index_;
-  std::unique_ptr<ReadAhead> read_ahead_;  ///< if they are remote
+  std::unique_ptr<ReadAhead> read_ahead_;
 };
 
 }  // namespace paceline::data

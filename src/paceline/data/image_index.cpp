@@ -28,6 +28,9 @@ struct ImageIndex::Header {
   std::uint64_t text_bytes = 0;
   std::uint64_t classes_offset = 0;  ///< in the text: class names, each followed by '/'
   std::uint64_t classes_bytes = 0;
+  std::uint64_t num_left_out = 0;
+  std::uint64_t left_out_offset = 0;  ///< in the text: the first of them
+  std::uint64_t left_out_bytes = 0;
   std::uint64_t fingerprint = 0;
   std::uint64_t checksum = 0;  ///< of all else in the file; stands last here
 };
@@ -48,14 +51,30 @@ struct ImageIndex::Sample {
 
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '2'};
+constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '3'};
 constexpr int kMaxDepth = 32;
 
 struct ListedFolder {
   std::string path;  ///< relative to the root
   std::int64_t changed = 0;
   std::vector<FileEntry> files;
+  std::vector<std::string> left_out;
 };
+
+bool is_hidden(const std::string& name) { return name.starts_with('.'); }
+
+/// The links to nothing in a folder of this machine, which no storage lists.
+std::vector<std::string> links_to_nothing(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.is_symlink(error) || error) continue;
+    if (!fs::exists(entry.path(), error) && !error)
+      names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
 
 std::int64_t time_of_change(const fs::path& folder, const Storage& storage) {
   const std::optional<FileFacts> facts = storage.facts(folder.string());
@@ -74,14 +93,20 @@ void list_folder(const fs::path& root, const FileEntry& entry, int depth, const 
                     (root / relative).string(), kMaxDepth));
   }
   // The time was taken first: a change during the listing makes the index stale.
-  ListedFolder folder{relative, entry.facts.changed, {}};
+  ListedFolder folder{relative, entry.facts.changed, {}, {}};
   std::vector<FileEntry> inner;
   for (FileEntry& found : storage.list((root / relative).string())) {
     if (found.facts.is_folder) {
       inner.push_back({fmt::format("{}/{}", relative, found.name), found.facts});
     } else if (is_image_name(found.name)) {
       folder.files.push_back(std::move(found));
+    } else if (!is_hidden(found.name)) {
+      folder.left_out.push_back(fmt::format("{}/{}", relative, found.name));
     }
+  }
+  if (!is_remote(root)) {
+    for (const std::string& name : links_to_nothing(root / relative))
+      folder.left_out.push_back(fmt::format("{}/{} (a link to nothing)", relative, name));
   }
   folders.push_back(std::move(folder));
   for (const FileEntry& found : inner) list_folder(root, found, depth + 1, storage, folders);
@@ -100,7 +125,8 @@ std::vector<ListedFolder> list_class(const fs::path& root, const std::string& na
   });
   if (is_empty) {
     throw base::DataError(fmt::format(
-        "{}: the class has no images (.jpg, .jpeg or .png); add some or remove the folder",
+        "{}: the class has no images (.jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff, .ppm or .pgm); "
+        "add some or remove the folder",
         (root / name).string()));
   }
   return folders;
@@ -147,10 +173,17 @@ class ImageIndex::Builder {
           fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.facts.size, label);
       hash_.update(line);
     }
+    constexpr std::uint64_t kMostNamed = 10;
+    for (const std::string& path : folder.left_out) {
+      if (header_.num_left_out++ < kMostNamed)
+        left_out_ += fmt::format("{}{}", left_out_.empty() ? "" : ", ", path);
+    }
   }
 
   ImageIndex finish() {
     header_.magic = kMagic;
+    header_.left_out_offset = append(left_out_);
+    header_.left_out_bytes = left_out_.size();
     header_.num_folders = folders_.size();
     header_.num_samples = samples_.size();
     header_.text_bytes = text_.size();
@@ -178,6 +211,7 @@ class ImageIndex::Builder {
   std::vector<Folder> folders_;
   std::vector<Sample> samples_;
   std::string text_;
+  std::string left_out_;
   base::Xxh3Stream hash_;
 };
 
@@ -213,6 +247,7 @@ bool ImageIndex::is_intact() const {
   };
   return checksum_of(bytes_, sizeof(Header)) == header().checksum &&
          lies_inside(header().classes_offset, header().classes_bytes) &&
+         lies_inside(header().left_out_offset, header().left_out_bytes) &&
          std::all_of(folders_.begin(), folders_.end(),
                      [&](const Folder& f) { return lies_inside(f.path_offset, f.path_length); }) &&
          std::all_of(samples_.begin(), samples_.end(), [&](const Sample& s) {
@@ -262,8 +297,9 @@ std::optional<ImageIndex> ImageIndex::load(const fs::path& file, const fs::path&
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return std::nullopt;
   try {
-    const auto mapping = std::make_shared<const base::MappedFile>(file);
-    ImageIndex index(mapping, mapping->bytes());
+    // In memory: a mapped file that loses its bytes under a run would end it.
+    const auto content = std::make_shared<const std::string>(base::read_file(file));
+    ImageIndex index(content, *content);
     if (index.is_intact() && index.matches(root, classes)) return index;
   } catch (const base::FileError&) {
     // Unreadable is as good as absent: the folder itself can always be listed again.
@@ -295,6 +331,14 @@ std::string ImageIndex::path(std::int64_t index) const {
   return path += text(sample.name_offset, sample.name_length);
 }
 
+std::int64_t ImageIndex::num_left_out() const {
+  return static_cast<std::int64_t>(header().num_left_out);
+}
+
+std::string ImageIndex::left_out() const {
+  return std::string(text(header().left_out_offset, header().left_out_bytes));
+}
+
 std::string ImageIndex::fingerprint() const {
   return fmt::format("image_folder:{}:{:016x}", size(), header().fingerprint);
 }
@@ -303,7 +347,9 @@ bool is_image_name(std::string name) {
   for (char& letter : name) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png");
+  static constexpr std::array<std::string_view, 9> kEndings = {
+      ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm"};
+  return std::ranges::any_of(kEndings, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 std::vector<std::string> list_classes(const fs::path& root,

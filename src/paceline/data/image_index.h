@@ -14,14 +14,14 @@
 namespace paceline::data {
 
 /// The list of an image folder's samples: 16 bytes a sample and its file name, in memory as on
-/// disk, so that a saved index is mapped, not read. Order and labels are those of torchvision's
+/// disk. Order and labels are those of torchvision's
 /// ImageFolder: classes by name; within one, folders by path, then files by name, each compared
 /// byte by byte. Remote folders have no time of change, so an index of theirs is made at each start
 /// and never saved.
 class ImageIndex {
  public:
   /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files with an image's name
-  /// (see is_image_name()) are samples; others are ignored. A class of
+  /// (see is_image_name()) are samples; others are left out. A class of
   /// `classes` without a folder has no samples; a folder that is not in `classes`, or holds no
   /// samples, is a DataError that names it. Symbolic links are followed. `facts` gets the samples'
   /// facts.
@@ -47,6 +47,11 @@ class ImageIndex {
   std::int64_t label(std::int64_t index) const;
   /// Relative to the root.
   std::string path(std::int64_t index) const;
+  /// What lies among the samples and is none: files with other names, unless they are hidden, and
+  /// links to nothing.
+  std::int64_t num_left_out() const;
+  /// The first of them, relative to the root, in words.
+  std::string left_out() const;
   /// Of the relative paths, file sizes and labels.
   std::string fingerprint() const;
 
@@ -70,8 +75,8 @@ class ImageIndex {
   std::string_view text_;
 };
 
-/// Whether a file is taken for an image: its name ends in .jpg, .jpeg or .png in upper or lower
-/// case.
+/// Whether a file is taken for an image: its name ends in .jpg, .jpeg, .png, .webp, .bmp, .tif,
+/// .tiff, .ppm or .pgm in upper or lower case, as torchvision has it.
 bool is_image_name(std::string name);
 
 /// The names of the folders in `root`, sorted: the classes. Throws DataError that says what was

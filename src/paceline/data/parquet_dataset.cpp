@@ -7,6 +7,7 @@
 #include "paceline/data/range_index.h"
 #include "paceline/data/read_ahead.h"
 #include "paceline/data/remote_plugin.h"
+#include "paceline/data/timed_read.h"
 
 #include <optional>
 #include <utility>
@@ -38,10 +39,10 @@ class ParquetDataset final : public Dataset {
         files_(index_, [this, storage, image = source.columns.image](
                            std::uint32_t number) { return open(*storage, number, image); }),
         cache_(source.cached_bytes) {
-    if (!is_remote(index_.source(0))) return;
     read_ahead_ = std::make_unique<ReadAhead>(
         [this](std::uint64_t file) { return files_.at(static_cast<std::uint32_t>(file))->file; },
-        ReadAheadOptions{.connections = storage->num_connections()});
+        ReadAheadOptions{.connections = storage->num_connections(),
+                         .waits_for_slow_reads = !is_remote(index_.source(0))});
   }
 
   std::int64_t size() const override { return index_.size(); }
@@ -56,12 +57,12 @@ class ParquetDataset final : public Dataset {
     sample.width = 0;
     sample.height = 0;
     sample.label = index_.label(index);
-    if (read_ahead_ != nullptr && read_ahead_->take(index, sample.bytes))
+    if (read_ahead_->is_on() && read_ahead_->take(index, sample.bytes))
       return unpack(place, sample.bytes);
     ParquetPageCache::Found found = cache_.find(place.page);
     if (found.page == nullptr && found.places == nullptr)
       found.page = cache_.get(place.page, [&] { return decode_page(place); });
-    if (read_ahead_ != nullptr) read_ahead_->drop(place.page_key());  // another thread was faster
+    if (read_ahead_->is_on()) read_ahead_->drop(place.page_key());  // another thread was faster
     if (found.page == nullptr) return read_alone(place, *found.places, sample.bytes);
     const auto& values = found.page->values;
     if (place.row >= values.size() || values[place.row].data() == nullptr)
@@ -69,20 +70,18 @@ class ParquetDataset final : public Dataset {
     sample.bytes.assign(values[place.row].begin(), values[place.row].end());
   }
 
-  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  bool reads_ahead() const override { return read_ahead_->is_on(); }
 
   /// Images whose places are known are fetched alone, of others the pages.
   void will_read(std::span<const std::int64_t> indices) const override {
-    if (read_ahead_ == nullptr) return;
+    if (!read_ahead_->is_on()) return;
     std::vector<ReadAheadPart> parts;
     for (const std::int64_t index : indices)
       if (const auto part = part_to_fetch(index)) parts.push_back(*part);
     read_ahead_->expect(parts);
   }
 
-  void will_read_no_more() const override {
-    if (read_ahead_ != nullptr) read_ahead_->forget();
-  }
+  void will_read_no_more() const override { read_ahead_->forget(); }
 
   std::string describe(std::int64_t index) const override {
     const ByteRange range = index_.range(index);
@@ -132,7 +131,10 @@ class ParquetDataset final : public Dataset {
     const auto opened = files_.at(place.page.first);
     const ParquetStretch stretch = opened->images->stretch_of(places, place.row);
     bytes.resize(stretch.size);
-    opened->file->read(stretch.offset, bytes);
+    {
+      const TimedRead timed(read_ahead_.get());
+      opened->file->read(stretch.offset, bytes);
+    }
     opened->images->unpack(places, place.row, bytes);
   }
 
@@ -140,7 +142,7 @@ class ParquetDataset final : public Dataset {
     const auto [source, offset] = place.page;
     const auto opened = files_.at(source);
     std::vector<std::uint8_t> fetched;
-    if (read_ahead_ == nullptr || !read_ahead_->take(place.page_key(), fetched))
+    if (!read_ahead_->is_on() || !read_ahead_->take(place.page_key(), fetched))
       return opened->images->decode(*opened->file, offset, place.size);
     const PartlyReadFile file(*opened->file, offset, fetched);
     return opened->images->decode(file, offset, place.size);
@@ -163,7 +165,7 @@ class ParquetDataset final : public Dataset {
   std::vector<std::string> classes_;
   mutable OpenSources<OpenParquetFile> files_;
   mutable ParquetPageCache cache_;
-  std::unique_ptr<ReadAhead> read_ahead_;  ///< if the files are remote
+  std::unique_ptr<ReadAhead> read_ahead_;
 };
 
 }  // namespace

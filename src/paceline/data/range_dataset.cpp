@@ -1,6 +1,7 @@
 #include "paceline/data/range_dataset.h"
 
 #include "paceline/data/input_file.h"
+#include "paceline/data/timed_read.h"
 
 #include <utility>
 
@@ -21,13 +22,14 @@ RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> stor
       files_(index_, [this](std::uint32_t source) {
         return storage_->open_known(index_.source(source).string(), index_.source_facts(source));
       }) {
-  if (index_.num_sources() == 0 || !is_remote(index_.source(0))) return;
+  const bool is_far = index_.num_sources() > 0 && is_remote(index_.source(0));
   read_ahead_ = std::make_unique<ReadAhead>(
       [this](std::uint64_t file) {
         return file < kFirstSampleFile ? files_.at(static_cast<std::uint32_t>(file))
                                        : open(static_cast<std::int64_t>(file - kFirstSampleFile));
       },
-      ReadAheadOptions{.connections = storage_->num_connections()});
+      ReadAheadOptions{.connections = storage_->num_connections(),
+                       .waits_for_slow_reads = !is_far});
 }
 
 RangeDataset::~RangeDataset() = default;
@@ -46,7 +48,8 @@ void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
   sample.width = 0;
   sample.height = 0;
   sample.label = index_.label(index);
-  if (read_ahead_ && read_ahead_->take(index, sample.bytes)) return;
+  if (read_ahead_->is_on() && read_ahead_->take(index, sample.bytes)) return;
+  const TimedRead timed(read_ahead_.get());
   const std::shared_ptr<const InputFile> file = open(index);
   const bool is_file = index_.is_folder(range.source);
   sample.bytes.resize(is_file ? file->size() : range.size);
@@ -54,7 +57,7 @@ void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
 }
 
 void RangeDataset::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_) return;
+  if (!read_ahead_->is_on()) return;
   std::vector<ReadAheadPart> parts;
   for (const std::int64_t index : indices) {
     const ByteRange range = index_.range(index);
@@ -66,9 +69,7 @@ void RangeDataset::will_read(std::span<const std::int64_t> indices) const {
   read_ahead_->expect(parts);
 }
 
-void RangeDataset::will_read_no_more() const {
-  if (read_ahead_) read_ahead_->forget();
-}
+void RangeDataset::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string RangeDataset::describe(std::int64_t index) const {
   const ByteRange range = index_.range(index);

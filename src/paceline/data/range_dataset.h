@@ -29,7 +29,7 @@ class RangeDataset final : public Dataset {
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override;
-  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  bool reads_ahead() const override { return read_ahead_->is_on(); }
   void will_read(std::span<const std::int64_t> indices) const override;
   void will_read_no_more() const override;
   std::string name(std::int64_t index) const override { return std::string(index_.name(index)); }
@@ -43,7 +43,7 @@ class RangeDataset final : public Dataset {
   std::vector<std::string> classes_;
   std::shared_ptr<const Storage> storage_;
   mutable OpenSources<InputFile> files_;
-  std::unique_ptr<ReadAhead> read_ahead_;  ///< if the sources are remote
+  std::unique_ptr<ReadAhead> read_ahead_;
 };
 
 }  // namespace paceline::data

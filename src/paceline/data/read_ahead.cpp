@@ -1,5 +1,8 @@
 #include "paceline/data/read_ahead.h"
 
+#include "paceline/base/interruption.h"
+#include "paceline/base/log.h"
+
 #include <algorithm>
 #include <csignal>
 #include <limits>
@@ -36,7 +39,7 @@ struct ReadAhead::Read {
 };
 
 ReadAhead::ReadAhead(Open open, const ReadAheadOptions& options)
-    : open_(std::move(open)), options_(options) {}
+    : open_(std::move(open)), options_(options), is_on_(!options.waits_for_slow_reads) {}
 
 ReadAhead::~ReadAhead() {
   {
@@ -45,6 +48,19 @@ ReadAhead::~ReadAhead() {
   }
   work_available_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+}
+
+void ReadAhead::note_read(double seconds) {
+  constexpr double kSlowSeconds =
+      1e-3;  // a hard disk's or a network's time, not memory's or an SSD's
+  constexpr int kEnough = 16;
+  if (is_on()) return;
+  if (seconds < kSlowSeconds) {
+    if (slow_reads_.load(std::memory_order_relaxed) > 0) --slow_reads_;
+  } else if (++slow_reads_ >= kEnough && !is_on_.exchange(true)) {
+    base::log_info("reads of the data take {:.1f} ms each: from now on they begin ahead of time",
+                   1e3 * seconds);
+  }
 }
 
 void ReadAhead::expect(std::span<const ReadAheadPart> parts) {
@@ -58,6 +74,7 @@ void ReadAhead::expect(std::span<const ReadAheadPart> parts) {
     }
     slot = std::make_shared<Slot>();
     slot->part = part;
+    if (part.is_whole_file) slot->part.size = kUsualFile;
     slot->place = slots.size();
     slots.push_back(slot);
   }
@@ -181,30 +198,44 @@ void ReadAhead::run_thread() {
       spare_.pop_back();
     }
     lock.unlock();
-    std::exception_ptr error;
-    try {
-      fetch(*read);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    fetch(*read);
     lock.lock();
-    finish(*read, error);
+    finish(*read);
   }
 }
 
-/// Called without mutex_: nobody else touches the bytes before the slots are done.
+/// Called without mutex_: nobody else touches the bytes and errors before the slots are done.
 void ReadAhead::fetch(Read& read) {
-  std::vector<FilePart> parts;
-  for (const auto& slot : read.slots) {
-    slot->bytes.resize(slot->part.size);
-    parts.push_back({slot->part.offset, slot->bytes});
+  try {
+    std::vector<FilePart> parts;
+    const auto file = open_(read.slots.front()->part.file);
+    for (const auto& slot : read.slots) {
+      slot->bytes.resize(slot->part.is_whole_file ? file->size() : slot->part.size);
+      parts.push_back({slot->part.offset, slot->bytes});
+    }
+    file->read_parts(parts);
+  } catch (const base::Interrupted&) {
+    for (const auto& slot : read.slots) slot->error = std::current_exception();
+  } catch (...) {
+    read.slots.front()->error = std::current_exception();
+    if (read.slots.size() > 1) fetch_one_by_one(read);
   }
-  open_(read.slots.front()->part.file)->read_parts(parts);
 }
 
-void ReadAhead::finish(Read& read, const std::exception_ptr& error) {
+/// So that a part that cannot be read does not take its neighbours with it.
+void ReadAhead::fetch_one_by_one(Read& read) {
   for (const auto& slot : read.slots) {
-    slot->error = error;
+    slot->error = nullptr;
+    try {
+      open_(slot->part.file)->read(slot->part.offset, slot->bytes);
+    } catch (...) {
+      slot->error = std::current_exception();
+    }
+  }
+}
+
+void ReadAhead::finish(Read& read) {
+  for (const auto& slot : read.slots) {
     slot->is_done = true;
     if (slot->is_forgotten) num_bytes_ -= slot->part.size;
   }

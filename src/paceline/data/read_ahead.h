@@ -2,6 +2,7 @@
 
 #include "paceline/data/input_file.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,8 @@ struct ReadAheadPart {
   std::uint64_t file = 0;  ///< a number of the caller's
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
-  bool is_shared = false;  ///< taken once, however often it is expected until then
+  bool is_shared = false;      ///< taken once, however often it is expected until then
+  bool is_whole_file = false;  ///< of a size that is not known; then offset and size are 0
 };
 
 struct ReadAheadOptions {
@@ -31,10 +33,11 @@ struct ReadAheadOptions {
   std::size_t max_bytes = std::size_t{64} << 20;    ///< being fetched, or fetched and not taken
   std::uint64_t max_gap = std::uint64_t{64} << 10;  ///< neighbours as close are read together,
   std::uint64_t max_read = std::uint64_t{4} << 20;  ///< up to so many bytes
+  bool waits_for_slow_reads = false;                ///< is off until note_read() has met some
 };
 
-/// Fetches bytes before they are asked for, by threads of its own that wait for far machines.
-/// Thread-safe.
+/// Fetches bytes before they are asked for, by threads of its own that wait for disks and far
+/// machines. Thread-safe.
 class ReadAhead {
  public:
   /// Gives a file by its number; called by the threads that read.
@@ -54,6 +57,12 @@ class ReadAhead {
   /// Throws what fetching it threw.
   bool take(std::int64_t key, std::vector<std::uint8_t>& bytes);
 
+  /// Whether hints are of use. Files of this machine mostly come from memory or a fast disk, in
+  /// less time than a hint costs; those of a network disk do not, which only shows in their reads.
+  bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
+  /// Tells how long a read took that nobody expected; many slow ones switch it on for good.
+  void note_read(double seconds);
+
   /// Expects this part no more; does not wait.
   void drop(std::int64_t key);
 
@@ -63,6 +72,8 @@ class ReadAhead {
  private:
   struct Slot;
   struct Read;
+  /// What a file of unknown size is taken for, as far as memory is concerned.
+  static constexpr std::uint64_t kUsualFile = std::uint64_t{128} << 10;
   using Slots = std::vector<std::shared_ptr<Slot>>;
   using Reads = std::vector<std::shared_ptr<Read>>;
 
@@ -73,10 +84,13 @@ class ReadAhead {
   bool is_neighbour(const Read& read, const ReadAheadPart& part) const;
   Reads join_neighbours(Slots slots) const;
   void fetch(Read& read);
-  void finish(Read& read, const std::exception_ptr& error);
+  void fetch_one_by_one(Read& read);
+  void finish(Read& read);
 
   const Open open_;
   const ReadAheadOptions options_;
+  std::atomic<bool> is_on_;
+  std::atomic<int> slow_reads_ = 0;  ///< less those that were fast
 
   std::mutex mutex_;
   std::condition_variable work_available_;

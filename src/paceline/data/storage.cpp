@@ -4,6 +4,8 @@
 #include "paceline/base/parallel_for.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -18,7 +20,11 @@ constexpr std::string_view kFileScheme = "file://";
 
 std::optional<FileFacts> facts_of(const fs::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw base::DataError(fmt::format("{}: cannot be looked at: {}; mend or remove it",
+                                      path.string(), std::strerror(errno)));
+  }
   FileFacts facts;
   facts.is_folder = S_ISDIR(status.st_mode);
   if (!facts.is_folder) facts.size = static_cast<std::uint64_t>(status.st_size);

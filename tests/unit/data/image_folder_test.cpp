@@ -159,5 +159,39 @@ TEST(ImageFolder, OfAnotherMachineIsTheSame) {
               ::testing::ThrowsMessage<base::DataError>(HasSubstr("gs://b/set/valid/<class>/")));
 }
 
+TEST(ImageFolder, ReadsAheadFromANetworkDisk) {
+  const paceline::test::CacheHome home;
+  const TempFolder folder;
+  for (int i = 0; i < 200; ++i)
+    folder.write(fmt::format("train/a/{:03}.jpg", i), fmt::format("content of {}", i));
+  const auto disk = paceline::test::copy_of(folder.path(), folder.path().string());
+  disk->latency = std::chrono::milliseconds(3);
+  const ImageFolder images(folder.path(), "train", std::vector<std::string>{"a"}, disk);
+  EXPECT_FALSE(images.reads_ahead());
+  StoredSample sample;
+  std::vector<std::int64_t> indices;
+  for (std::int64_t i = 0; i < 200; ++i) indices.push_back(i);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    if (i == 40) {
+      ASSERT_TRUE(images.reads_ahead()) << "its reads take milliseconds";
+      images.will_read(std::span(indices).subspan(40));
+    }
+    images.get(i, sample);
+    EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()),
+              fmt::format("content of {}", i));
+  }
+  EXPECT_GT(disk->most_at_once, 1);
+}
+
+TEST(ImageFolder, AFastDiskIsNeverReadAhead) {
+  const paceline::test::CacheHome home;
+  const TempFolder folder;
+  folder.write("train/a/1.jpg", "content");
+  const ImageFolder images(folder.path(), "train", "train");
+  StoredSample sample;
+  for (int i = 0; i < 1000; ++i) images.get(0, sample);
+  EXPECT_FALSE(images.reads_ahead());
+}
+
 }  // namespace
 }  // namespace paceline::data

@@ -185,5 +185,34 @@ TEST(ImageIndex, NamesAnEmptyClass) {
   }
 }
 
+TEST(ImageIndex, TakesEveryKindOfImageThatTorchvisionTakes) {
+  for (const char* const name :
+       {"a.jpg", "a.JPEG", "a.png", "a.webp", "a.bmp", "a.tif", "a.TIFF", "a.ppm", "a.pgm"})
+    EXPECT_TRUE(is_image_name(name)) << name;
+  for (const char* const name : {"a.txt", "jpg", "a.jpg.part", "a.gif"})
+    EXPECT_FALSE(is_image_name(name)) << name;
+}
+
+TEST(ImageIndex, CountsAndNamesWhatItLeavesOut) {
+  const TempFolder folder;
+  folder.write("set/a/1.jpg", "x");
+  folder.write("set/a/deep/notes.txt", "x");
+  folder.write("set/a/.hidden", "x");
+  folder.write("set/b/2.webp", "x");
+  fs::create_symlink("nowhere.jpg", folder.path() / "set/b/3.jpg");
+  const fs::path set = folder.path() / "set";
+  const ImageIndex index = ImageIndex::list(set, list_classes(set));
+  EXPECT_THAT(paths_of(index), ElementsAre("a/1.jpg", "b/2.webp"));
+  EXPECT_EQ(index.num_left_out(), 2);
+  EXPECT_EQ(index.left_out(), "a/deep/notes.txt, b/3.jpg (a link to nothing)");
+  age_folders(set);
+  const ImageIndex aged = ImageIndex::list(set, list_classes(set));
+  ASSERT_TRUE(aged.save(folder.path() / "index"));
+  const auto loaded = ImageIndex::load(folder.path() / "index", set, list_classes(set));
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->num_left_out(), 2);
+  EXPECT_EQ(loaded->left_out(), index.left_out());
+}
+
 }  // namespace
 }  // namespace paceline::data

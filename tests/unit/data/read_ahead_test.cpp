@@ -4,6 +4,7 @@
 #include "support/data/fake_storage.h"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -183,6 +184,44 @@ TEST_F(ReadAheadTest, ServesManyThreadsWhileHintsComeAndGo) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(num_taken, 500);
+}
+
+TEST_F(ReadAheadTest, APartThatCannotBeReadTakesNoNeighbourWithIt) {
+  storage_->disturb = [](const std::string&, std::uint64_t offset, std::span<std::uint8_t> bytes) {
+    constexpr std::uint64_t kBad = 7 * kPartBytes;
+    if (offset <= kBad && kBad < offset + bytes.size()) throw base::DataError("bad sector");
+  };
+  const auto ahead = make({.connections = 2});
+  std::vector<std::int64_t> keys(36);
+  std::iota(keys.begin(), keys.end(), 0);
+  ahead->expect(parts(keys));
+  for (const std::int64_t key : keys) {
+    if (key == 7) {
+      EXPECT_THAT([&] { take(*ahead, key); }, ThrowsMessage<base::DataError>(HasSubstr("bad")));
+    } else {
+      EXPECT_TRUE(take(*ahead, key)) << key;
+    }
+  }
+}
+
+TEST_F(ReadAheadTest, WaitsForSlowReadsIfItIsTo) {
+  const auto ahead = make({.waits_for_slow_reads = true});
+  EXPECT_TRUE(make({})->is_on());
+  for (int i = 0; i < 1000; ++i) ahead->note_read(i % 2 == 0 ? 50e-6 : 5e-3);
+  EXPECT_FALSE(ahead->is_on()) << "half of the reads come from memory";
+  for (int i = 0; i < 20; ++i) ahead->note_read(5e-3);
+  EXPECT_TRUE(ahead->is_on());
+  for (int i = 0; i < 100; ++i) ahead->note_read(50e-6);
+  EXPECT_TRUE(ahead->is_on()) << "its own reads are fast, so it stays";
+}
+
+TEST_F(ReadAheadTest, ReadsFilesOfUnknownSizeWhole) {
+  const auto ahead = make({.connections = 2});
+  ahead->expect(std::vector<ReadAheadPart>{{.key = 1, .file = 1, .is_whole_file = true}});
+  std::vector<std::uint8_t> bytes;
+  ASSERT_TRUE(ahead->take(1, bytes));
+  EXPECT_EQ(bytes.size(), 100 * kPartBytes);
+  EXPECT_EQ(bytes.back(), 199);
 }
 
 }  // namespace

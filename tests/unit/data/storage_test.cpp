@@ -65,5 +65,17 @@ TEST(Storage, LooksAtManyFilesInTheirOrder) {
   EXPECT_EQ(storage->num_facts, 101);
 }
 
+TEST(Storage, WhatCannotBeLookedAtIsAnError) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  std::filesystem::create_symlink("nowhere", folder.path() / "broken");
+  const auto storage = local_storage();
+  EXPECT_EQ(storage->facts((folder.path() / "broken").string()), std::nullopt);
+  EXPECT_THAT([&] { storage->facts((folder.path() / "loop").string()); },
+              ThrowsMessage<base::DataError>(HasSubstr("loop: cannot be looked at")));
+  EXPECT_THAT([&] { storage->list(folder.path().string()); },
+              ThrowsMessage<base::DataError>(HasSubstr("loop: cannot be looked at")));
+}
+
 }  // namespace
 }  // namespace paceline::data

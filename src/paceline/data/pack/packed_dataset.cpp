@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/timed_read.h"
 
 #include <algorithm>
 #include <optional>
@@ -60,10 +61,10 @@ PackedDataset::PackedDataset(const std::filesystem::path& folder,
     begins_.push_back(begins_.back() + shard->num_samples());
     shards_.push_back(*std::move(shard));
   }
-  if (!is_remote(folder)) return;
   read_ahead_ =
-      std::make_unique<ReadAhead>([this](std::uint64_t shard) { return shards_[shard].file(); },
-                                  ReadAheadOptions{.connections = storage->num_connections()});
+      std::make_unique<ReadAhead>([this](std::uint64_t shard) { return shards_[shard].open(); },
+                                  ReadAheadOptions{.connections = storage->num_connections(),
+                                                   .waits_for_slow_reads = !is_remote(folder)});
 }
 
 PackedDataset::Place PackedDataset::place_of(std::int64_t index) const {
@@ -79,12 +80,14 @@ std::int64_t PackedDataset::label(std::int64_t index) const {
 
 void PackedDataset::get(std::int64_t index, StoredSample& sample) const {
   const Place place = place_of(index);
-  const bool is_here = read_ahead_ && read_ahead_->take(index, sample.bytes);
-  if (!is_here || !place.shard.accept(place.index, sample)) place.shard.read(place.index, sample);
+  const bool is_here = read_ahead_->is_on() && read_ahead_->take(index, sample.bytes);
+  if (is_here && place.shard.accept(place.index, sample)) return;
+  const TimedRead timed(read_ahead_.get());
+  place.shard.read(place.index, sample);
 }
 
 void PackedDataset::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_) return;
+  if (!read_ahead_->is_on()) return;
   std::vector<ReadAheadPart> parts;
   for (const std::int64_t index : indices) {
     const Place place = place_of(index);
@@ -95,9 +98,7 @@ void PackedDataset::will_read(std::span<const std::int64_t> indices) const {
   read_ahead_->expect(parts);
 }
 
-void PackedDataset::will_read_no_more() const {
-  if (read_ahead_) read_ahead_->forget();
-}
+void PackedDataset::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string PackedDataset::name(std::int64_t index) const {
   const Place place = place_of(index);

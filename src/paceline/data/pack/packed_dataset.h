@@ -29,7 +29,7 @@ class PackedDataset final : public Dataset {
   std::vector<std::string> class_names() const override { return manifest_.classes; }
   std::int64_t label(std::int64_t index) const override;
   void get(std::int64_t index, StoredSample& sample) const override;
-  bool reads_ahead() const override { return read_ahead_ != nullptr; }
+  bool reads_ahead() const override { return read_ahead_->is_on(); }
   void will_read(std::span<const std::int64_t> indices) const override;
   void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
@@ -49,8 +49,8 @@ class PackedDataset final : public Dataset {
   std::shared_ptr<const Storage> storage_;
   PackManifest manifest_;
   std::vector<ShardReader> shards_;
-  std::vector<std::int64_t> begins_;       ///< each shard's first sample, and the number of all
-  std::unique_ptr<ReadAhead> read_ahead_;  ///< if the shards are remote
+  std::vector<std::int64_t> begins_;  ///< each shard's first sample, and the number of all
+  std::unique_ptr<ReadAhead> read_ahead_;
 };
 
 }  // namespace paceline::data

@@ -11,11 +11,10 @@ namespace paceline::data {
 
 ShardReader::ShardReader(const std::filesystem::path& path, bool stays_open)
     : path_(path.string()), file_(std::make_shared<const LocalFile>(path)) {
-  mapped_ = base::MappedFile(path);
-  size_bytes_ = mapped_.bytes().size();
-  if (!stays_open) file_.reset();
+  size_bytes_ = file_->size();
   read_footer();
   check_tail();
+  if (!stays_open) file_.reset();
 }
 
 ShardReader::ShardReader(std::shared_ptr<const InputFile> file, bool skips_cache)
@@ -27,10 +26,9 @@ ShardReader::ShardReader(std::shared_ptr<const InputFile> file, bool skips_cache
   check_tail();
 }
 
-/// A view of the mapped file, or of what is read into `memory`.
+/// A view of what is read into `memory`.
 std::string_view ShardReader::bytes_at(std::uint64_t offset, std::uint64_t size,
-                                       std::vector<char>& memory) {
-  if (!mapped_.bytes().empty()) return mapped_.bytes().substr(offset, size);
+                                       std::vector<char>& memory) const {
   memory.resize(size);
   const std::span target(reinterpret_cast<std::uint8_t*>(memory.data()), memory.size());
   if (skips_cache_) {
@@ -72,7 +70,7 @@ void ShardReader::check_tail() {
       footer_.names_size != end - offset - footer_.num_samples * sizeof(ShardRecord)) {
     fail("its index has a wrong size");
   }
-  const std::string_view tail = bytes_at(offset, end - offset, loaded_tail_);
+  const std::string_view tail = bytes_at(offset, end - offset, tail_);
   if (base::xxh3(tail) != footer_.tail_hash) fail("its index has another checksum than noted");
   records_ = {reinterpret_cast<const ShardRecord*>(tail.data()),
               static_cast<std::size_t>(footer_.num_samples)};

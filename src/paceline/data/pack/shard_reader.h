@@ -1,7 +1,6 @@
 #pragma once
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 #include "paceline/data/dataset.h"
 #include "paceline/data/input_file.h"
 #include "paceline/data/pack/shard_format.h"
@@ -24,11 +23,11 @@ struct DamagedShard : base::DataError {
 /// A shard open for reading. Reads are pure and may come from any thread.
 class ShardReader {
  public:
-  /// Maps the index and verifies it; payloads are verified as they are read. Unless the file stays
+  /// Reads the index and verifies it; payloads are verified as they are read. Unless the file stays
   /// open, each read opens it: a process may have so many files open. Throws DataError that names
   /// the file and what is wrong with it, DamagedShard if only writing it again helps.
   explicit ShardReader(const std::filesystem::path& path, bool stays_open = true);
-  /// The same for a remote file; the index is read into memory, past any cache if it is to be.
+  /// The same for a remote file; past any cache if it is to be.
   ShardReader(std::shared_ptr<const InputFile> file, bool skips_cache);
 
   std::int64_t num_samples() const { return std::ssize(records_); }
@@ -37,8 +36,10 @@ class ShardReader {
   /// Of all that the shard holds: its records hold their payloads' hashes.
   std::uint64_t hash() const { return footer_.tail_hash; }
   std::uint64_t size_bytes() const { return size_bytes_; }
-  /// Of a remote shard.
-  const std::shared_ptr<const InputFile>& file() const { return file_; }
+  /// The file, opened anew unless it stays open.
+  std::shared_ptr<const InputFile> open() const {
+    return file_ ? file_ : std::make_shared<const LocalFile>(path_);
+  }
 
   const ShardRecord& record(std::int64_t index) const {
     return records_[static_cast<std::size_t>(index)];
@@ -56,14 +57,14 @@ class ShardReader {
   void read_footer();
   void check_tail();
   void check_records() const;
-  std::string_view bytes_at(std::uint64_t offset, std::uint64_t size, std::vector<char>& memory);
+  std::string_view bytes_at(std::uint64_t offset, std::uint64_t size,
+                            std::vector<char>& memory) const;
 
   std::string path_;
   std::uint64_t size_bytes_ = 0;
   bool skips_cache_ = false;
   std::shared_ptr<const InputFile> file_;  ///< if it stays open
-  base::MappedFile mapped_;                ///< of a local file
-  std::vector<char> loaded_tail_;          ///< of a remote file
+  std::vector<char> tail_;                 ///< the index
   ShardFooter footer_;
   std::span<const ShardRecord> records_;
   std::string_view names_;

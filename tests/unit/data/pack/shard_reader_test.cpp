@@ -134,5 +134,17 @@ TEST(ShardReaderFuzz, DamageOfAllKindsIsAnErrorOrHarmless) {
   EXPECT_GT(errors, count / 2);
 }
 
+TEST(ShardReader, AFileThatIsCutShortUnderARunIsAnError) {
+  const TempFolder folder;
+  base::RealFileSystem files;
+  const auto path = folder.path() / "shard";
+  write_two_samples(files, path);
+  const ShardReader reader(path);
+  std::filesystem::resize_file(path, 0);
+  StoredSample sample;
+  EXPECT_EQ(reader.name(0), "x/a.jpg") << "the index is in memory";
+  EXPECT_THROW(reader.read(0, sample), base::DataError);
+}
+
 }  // namespace
 }  // namespace paceline::data
