@@ -1,13 +1,20 @@
 #include "paceline/data/index_cache.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/log.h"
 #include "paceline/data/storage.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace paceline::data {
 
@@ -35,6 +42,44 @@ fs::path user_cache() {
     return fs::path(home) / ".cache" / "paceline";
   }
   return {};
+}
+
+IndexTurn::IndexTurn(const std::vector<fs::path>& files) {
+  const fs::path cache = user_cache();
+  start_s_ = base::SystemClock().monotonic_s();
+  if (files.empty() || cache.empty()) return;
+  name_ = files.front().string();
+  std::error_code ignored;  // a machine without room for locks makes indexes as it can
+  fs::create_directories(cache, ignored);
+  const fs::path lock = cache / fmt::format("{:016x}.lock", base::xxh3(name_));
+  descriptor_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0) return;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr double kTellEverySeconds = 30;
+  double tell_at_s = 1;
+  while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    has_waited_ = true;
+    std::this_thread::sleep_for(kPause);
+    const double waited_s = base::SystemClock().monotonic_s() - start_s_;
+    if (waited_s < tell_at_s) continue;
+    base::log_info(
+        "another process of this machine lists the samples for {}: waiting for it, "
+        "{:.0f} s so far",
+        name_, waited_s);
+    tell_at_s = waited_s + kTellEverySeconds;
+  }
+  if (has_waited_) ::flock(descriptor_, LOCK_UN);
+}
+
+IndexTurn::~IndexTurn() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void IndexTurn::tell(std::int64_t num_samples) const {
+  constexpr double kLongSeconds = 2;
+  const double seconds = base::SystemClock().monotonic_s() - start_s_;
+  if (seconds > kLongSeconds)
+    base::log_info("listed {} samples for {} in {:.0f} s", num_samples, name_, seconds);
 }
 
 bool save_index(const fs::path& file, std::string_view bytes) {

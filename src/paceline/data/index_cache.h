@@ -27,14 +27,46 @@ bool save_index(const std::filesystem::path& file, std::string_view bytes);
 /// might not alter its time.
 std::int64_t settled_before();
 
+/// Lets one process of a machine make an index while the others wait for it. A process that ends,
+/// however it does, lets go.
+class IndexTurn {
+ public:
+  /// `files` are those of index_files(). Waits while another process (or thread) has its turn, and
+  /// says so in the log now and then.
+  explicit IndexTurn(const std::vector<std::filesystem::path>& files);
+  IndexTurn(const IndexTurn&) = delete;
+  IndexTurn& operator=(const IndexTurn&) = delete;
+  ~IndexTurn();
+
+  /// Whether another one was first, which may have left an index. The turn is over then: should it
+  /// have left none, all who waited make one, side by side.
+  bool has_waited() const { return has_waited_; }
+  /// Says in the log what was made, if that took long.
+  void tell(std::int64_t num_samples) const;
+
+ private:
+  std::string name_;
+  int descriptor_ = -1;
+  bool has_waited_ = false;
+  double start_s_ = 0;
+};
+
 /// The index that `load(file)` finds in one of the files, or the one that `make()` makes, saved in
-/// the first file where that works. Where none can be written, the next start makes it again.
+/// the first file where that works. Where none can be written, the next start makes it again. Of
+/// the processes of a machine that come at once, one makes it.
 template <class Load, class Make>
 auto load_or_make(const std::vector<std::filesystem::path>& files, Load load, Make make) {
   for (const std::filesystem::path& file : files) {
     if (auto index = load(file)) return *std::move(index);
   }
+  const IndexTurn turn(files);
+  if (turn.has_waited()) {
+    for (const std::filesystem::path& file : files) {
+      if (auto index = load(file)) return *std::move(index);
+    }
+  }
   auto index = make();
+  turn.tell(index.size());
   if (index.is_settled()) {
     std::any_of(files.begin(), files.end(), [&](const auto& file) { return index.save(file); });
   }
