@@ -7,8 +7,12 @@
 
 namespace paceline::data {
 
-AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme)
-    : config_(config), open_scheme_(std::move(open_scheme)), local_(local_storage()) {
+AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme,
+                       std::shared_ptr<const base::Interruption> interruption)
+    : config_(config),
+      open_scheme_(std::move(open_scheme)),
+      interruption_(std::move(interruption)),
+      local_(local_storage()) {
   if (!config.cache.empty())
     cache_ = std::make_shared<ByteCache>(config.cache,
                                          static_cast<std::uint64_t>(config.cache_gb * 1e9));
@@ -35,8 +39,9 @@ const Storage& AnyStorage::storage_of(const std::string& path) const {
   const std::lock_guard lock(mutex_);
   const auto found = remote_.find(scheme);
   if (found != remote_.end()) return *found->second;
-  auto storage =
-      retry_transient_errors(open_scheme_(scheme), {.retries = config_.retries}, retry_counts_);
+  auto storage = retry_transient_errors(open_scheme_(scheme),
+                                        {.retries = config_.retries, .interruption = interruption_},
+                                        retry_counts_);
   if (cache_) storage = keep_in_cache(std::move(storage), cache_, cache_counts_);
   return *remote_.emplace(scheme, std::move(storage)).first->second;
 }
@@ -58,8 +63,10 @@ std::vector<FileEntry> AnyStorage::list(const std::string& folder) const {
   return storage_of(folder).list(folder);
 }
 
-std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config) {
-  return std::make_shared<const AnyStorage>(config);
+std::shared_ptr<const AnyStorage> make_storage(
+    const RemoteConfig& config, std::shared_ptr<const base::Interruption> interruption) {
+  return std::make_shared<const AnyStorage>(config, AnyStorage::OpenScheme(),
+                                            std::move(interruption));
 }
 
 }  // namespace paceline::data

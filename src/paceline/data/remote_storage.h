@@ -23,8 +23,9 @@ class AnyStorage final : public Storage {
  public:
   using OpenScheme = std::function<std::unique_ptr<const Storage>(std::string_view scheme)>;
 
-  /// `open_scheme` stands in for the plug-in in tests.
-  explicit AnyStorage(const RemoteConfig& config, OpenScheme open_scheme = {});
+  /// `open_scheme` stands in for the plug-in in tests; `interruption` ends pauses between retries.
+  explicit AnyStorage(const RemoteConfig& config, OpenScheme open_scheme = {},
+                      std::shared_ptr<const base::Interruption> interruption = {});
   /// Logs how many retries there were, if any.
   ~AnyStorage() override;
   AnyStorage(const AnyStorage&) = delete;
@@ -46,6 +47,7 @@ class AnyStorage final : public Storage {
 
   RemoteConfig config_;
   OpenScheme open_scheme_;
+  std::shared_ptr<const base::Interruption> interruption_;
   std::shared_ptr<const Storage> local_;
   std::shared_ptr<RetryCounts> retry_counts_ = std::make_shared<RetryCounts>();
   std::shared_ptr<ByteCache> cache_;  ///< if there is to be one
@@ -55,6 +57,7 @@ class AnyStorage final : public Storage {
 };
 
 /// Throws ConfigError at the first use of a scheme that there is not.
-std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config);
+std::shared_ptr<const AnyStorage> make_storage(
+    const RemoteConfig& config, std::shared_ptr<const base::Interruption> interruption = {});
 
 }  // namespace paceline::data

@@ -17,15 +17,11 @@
 namespace paceline::data {
 namespace {
 
-void sleep_for_seconds(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 class Retrier {
  public:
   Retrier(const RetryOptions& options, std::shared_ptr<RetryCounts> counts)
       : options_(options), counts_(std::move(counts)) {
-    if (!options_.sleep) options_.sleep = sleep_for_seconds;
+    if (!options_.interruption) options_.interruption = std::make_shared<base::Interruption>();
   }
 
   template <class Action>
@@ -56,7 +52,15 @@ class Retrier {
           "path are only counted)",
           error.what(), pause, options_.retries);
     }
-    options_.sleep(pause);
+    rest(path, pause);
+  }
+
+  void rest(const std::string& path, double seconds) const {
+    if (options_.sleep) return options_.sleep(seconds);
+    const std::chrono::duration<double> time(seconds);
+    const auto ticks = std::chrono::duration_cast<base::Interruption::Clock::duration>(time);
+    if (options_.interruption->sleep_for(ticks)) return;
+    options_.interruption->check(fmt::format("waiting before {} is read again", path));
   }
 
   double pause_before(const std::string& path, int num_tries, double wanted_s,

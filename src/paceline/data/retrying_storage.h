@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/clock.h"
+#include "paceline/base/interruption.h"
 #include "paceline/data/storage.h"
 
 #include <atomic>
@@ -17,6 +18,8 @@ struct RetryOptions {
   double longest_pause_s = 20;
   /// Waits so many seconds.
   std::function<void(double seconds)> sleep = {};  ///< empty: the thread sleeps
+  /// Ends a pause at once: what waits throws Interrupted then. nullptr: nothing does.
+  std::shared_ptr<const base::Interruption> interruption = {};
 };
 
 /// What retrying came to, over all threads.

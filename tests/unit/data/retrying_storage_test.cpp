@@ -4,7 +4,10 @@
 #include "paceline/base/log.h"
 #include "support/data/fake_storage.h"
 
+#include <chrono>
+#include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -116,6 +119,23 @@ TEST_F(RetryingStorageTest, ReadsNeighboursInOneRequest) {
   EXPECT_EQ(within, "5");
   EXPECT_EQ(inner_->num_reads, 2);  // the first one failed
   EXPECT_EQ(inner_->bytes_read, 6);
+}
+
+TEST(RetryingStorage, AStopEndsAPauseAtOnce) {
+  const auto far = std::make_shared<FakeStorage>();
+  far->files["s3://b/x"] = "content";
+  for (int i = 0; i < 3; ++i) far->fail_next(TransientError("busy"));
+  const auto interruption = std::make_shared<base::Interruption>();
+  const auto storage = retry_transient_errors(
+      far, {.first_pause_s = 600, .longest_pause_s = 600, .interruption = interruption},
+      std::make_shared<RetryCounts>());
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    interruption->request(SIGTERM);
+  });
+  EXPECT_THROW(storage->open("s3://b/x"), base::Interrupted);
+  EXPECT_THROW(storage->open("s3://b/x"), base::Interrupted) << "and every later pause";
+  stopper.join();
 }
 
 }  // namespace
