@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace paceline::data {
@@ -36,6 +37,9 @@ struct HostBatch {
   NormalizeConfig normalization;  ///< that makes floats of bytes
   /// Of bytes: what to erase of each sample once it is normalised; empty if transforms never do.
   std::vector<std::optional<EraseStep>> erased;
+  /// Samples that could not be read, each with what is wrong with it; in training others took
+  /// their places, in evaluation they are missing.
+  std::vector<std::string> skipped;
 
   float* floats() const { return static_cast<float*>(pixels.get()); }  ///< of PixelForm::kFloats
   /// Where image `i` begins.

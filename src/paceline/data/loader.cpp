@@ -227,6 +227,7 @@ std::unique_ptr<HostBatch> ThreadedLoader::next() {
     for (const auto& [place, message] : work->skipped) places.push_back(place);
     remove_samples(*work->batch, places);
   }
+  for (auto& [place, message] : work->skipped) work->batch->skipped.push_back(std::move(message));
   return std::move(work->batch);
 }
 
@@ -326,6 +327,7 @@ void ThreadedLoader::run_thread(WorkSeat* seat) {
   sigfillset(&all_signals);
   pthread_sigmask(SIG_BLOCK, &all_signals, nullptr);  // signals are the main thread's
   ReaderScratch scratch;
+  scratch.seat = seat;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Claim claim = claim_samples();

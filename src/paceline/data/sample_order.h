@@ -24,8 +24,8 @@ class SampleOrder {
   /// The same for the places from `first` on, several side by side.
   void fill(std::int64_t first, std::span<std::int64_t> samples) const;
 
-  /// The sample that stands in for the one at `position` when it and attempt - 1 stand-ins could
-  /// not be read; attempt >= 1. Any sample, drawn by (seed, epoch, position, attempt) alone.
+  /// A number below `size` in place of `position`, for when what stands there and attempt - 1
+  /// others cannot be read; attempt >= 1. Drawn by (seed, epoch, position, attempt) alone.
   std::int64_t replacement(std::int64_t position, int attempt) const;
 
  private:

@@ -2,8 +2,10 @@
 
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
-#include "paceline/data/sample_order.h"
+#include "paceline/data/work_slots.h"
 
+#include <exception>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -17,6 +19,12 @@ std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOp
   if (!options.is_training || dataset.size() == 0) return nullptr;
   if (options.sampler) return options.sampler;
   return make_sampler(ShuffleConfig{}, dataset, options.seed);
+}
+
+/// Whether an error is the sample's fault: a stop or a wrong setting is not.
+bool is_of_sample(const base::Error& error) {
+  return error.exit_code() == base::ExitCode::kData ||
+         error.exit_code() == base::ExitCode::kInternal;
 }
 
 }  // namespace
@@ -56,7 +64,12 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
   scratch.transform.next_sample.advance();
+  if (scratch.sample.bytes.capacity() > PixelBuffer::kMostKept) scratch.sample.bytes = {};
+  // Who waits for the network leaves the slot to others.
+  WorkSeat* const seat = dataset_.reads_ahead() ? scratch.seat : nullptr;
+  if (seat != nullptr) seat->leave();
   dataset_.get(index, scratch.sample);
+  if (seat != nullptr) seat->take();
   scratch.transform.next_sample.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
@@ -85,7 +98,14 @@ ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
       result.erased = make(result.index, place, pipeline, scratch, sink);
       result.label = scratch.sample.label;
       return result;
-    } catch (const base::DataError& error) {
+    } catch (const base::Error& error) {
+      if (!is_of_sample(error)) throw;
+      result.skipped.push_back(describe_problem(dataset_, result.index, error.what()));
+    } catch (const std::bad_alloc&) {
+      scratch.transform = TransformScratch();  // whose buffers may be what takes the memory
+      result.skipped.push_back(
+          describe_problem(dataset_, result.index, "there is not enough memory for it"));
+    } catch (const std::exception& error) {
       result.skipped.push_back(describe_problem(dataset_, result.index, error.what()));
     }
     const std::string& message = result.skipped.back();
@@ -96,8 +116,7 @@ ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
           "data.on_error is skip, but {} samples in a row could not be read; the last one: {}",
           bad_samples, message));
     if (!sampler_) return result;
-    result.index =
-        SampleOrder(seed_, place.epoch, dataset_.size()).replacement(place.place, bad_samples);
+    result.index = sampler_->replacement(seed_, place.epoch, place.place, bad_samples);
   }
 }
 

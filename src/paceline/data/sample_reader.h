@@ -15,6 +15,8 @@
 
 namespace paceline::data {
 
+class WorkSeat;  // data/work_slots.h
+
 /// A place in the order of all epochs.
 struct SamplePlace {
   std::uint64_t epoch = 0;
@@ -23,6 +25,7 @@ struct SamplePlace {
 
 /// What a thread reuses from sample to sample.
 struct ReaderScratch {
+  WorkSeat* seat = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
   StoredSample sample;
   TransformScratch transform;
   StageTimes times;  ///< of all samples so far, bad ones left out
@@ -39,7 +42,8 @@ struct ReadSample {
   std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
 };
 
-/// Reads, decodes and transforms the sample of one place, and deals with samples that are bad.
+/// Reads, decodes and transforms the sample of one place, and deals with samples that are bad:
+/// whatever goes wrong with one, lack of memory for it too.
 /// Immutable; any number of threads may use it, each with a scratch of its own.
 class SampleReader {
  public:

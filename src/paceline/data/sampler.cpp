@@ -197,6 +197,13 @@ std::vector<double> weights_of_samples(const std::string& file, const Dataset& d
 
 }  // namespace
 
+std::int64_t Sampler::replacement(std::uint64_t seed, std::uint64_t epoch, std::int64_t place,
+                                  int attempt) const {
+  const std::int64_t other =
+      SampleOrder(seed, epoch, places_per_epoch()).replacement(place, attempt);
+  return at(epoch, other);
+}
+
 std::unique_ptr<Sampler> make_sampler(const ShuffleConfig&, const Dataset& dataset,
                                       std::uint64_t seed) {
   return std::make_unique<Shuffle>(dataset.size(), seed);

@@ -19,6 +19,11 @@ class Sampler {
   virtual std::int64_t places_per_epoch() const = 0;
   /// 0 <= place < places_per_epoch(). O(1).
   virtual std::int64_t at(std::uint64_t epoch, std::int64_t place) const = 0;
+  /// The sample that stands in for that of a place when it and attempt - 1 stand-ins could not be
+  /// read; attempt >= 1. Drawn by the law that the epoch's samples are drawn by: that of another
+  /// place of the same epoch.
+  std::int64_t replacement(std::uint64_t seed, std::uint64_t epoch, std::int64_t place,
+                           int attempt) const;
   /// The samples of the places from `first` on, all of one epoch; may be faster than one by one.
   virtual void fill(std::uint64_t epoch, std::int64_t first,
                     std::span<std::int64_t> samples) const {

@@ -1,11 +1,12 @@
 #include "paceline/data/verify.h"
 
-#include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/read_hints.h"
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -28,7 +29,9 @@ struct Checker {
       dataset.get(index, sample);
       if (sample.width == 0 && decodes) decoder.decode(whole(decoder.open(sample.bytes)), pixels);
       return std::nullopt;
-    } catch (const base::DataError& error) {
+    } catch (const base::Interrupted&) {
+      throw;
+    } catch (const std::exception& error) {  // lack of memory for a giant, too
       return describe_problem(dataset, index, error.what());
     }
   }

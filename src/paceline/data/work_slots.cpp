@@ -74,6 +74,7 @@ void WorkSeat::take() {
 }
 
 void WorkSeat::leave() noexcept {
+  if (taken_ < 0) return;
   set_lock(descriptor_, F_UNLCK, taken_, /*waits=*/false);  // an own lock can always be given back
   taken_ = -1;
 }

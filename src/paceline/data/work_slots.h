@@ -42,6 +42,7 @@ class WorkSeat {
 
   /// Waits for a free slot. Throws DataError if the system refuses locks.
   void take();
+  /// Does nothing where none is taken.
   void leave() noexcept;
 
   /// Holds a slot in its scope; without a seat it does nothing.

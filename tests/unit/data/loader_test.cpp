@@ -432,6 +432,8 @@ TEST(DataLoader, LeavesBadEvaluationSamplesOut) {
     EXPECT_EQ(first->global_count, 10);
     EXPECT_THAT(first->indices, ElementsAre(1, 2, 3, 6, 7, 8, 9));
     EXPECT_EQ(loader->counts().skipped_samples, 3);
+    EXPECT_THAT(first->skipped, ElementsAre(HasSubstr("image_0.jpg"), HasSubstr("image_4.jpg"),
+                                            HasSubstr("image_5.jpg")));
     for (std::size_t i = 0; i < first->indices.size(); ++i) {
       EXPECT_EQ(first->labels.get()[i], first->indices[i]);
       const std::size_t floats = 3 * kSide * kSide;

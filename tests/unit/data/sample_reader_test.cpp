@@ -2,6 +2,10 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/synthetic.h"
+#include "paceline/data/work_slots.h"
+
+#include <new>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +19,8 @@ using ::testing::ThrowsMessage;
 
 constexpr int kImageSide = 8;
 
-/// Synthetic images, of which the even ones are cut short.
+/// Synthetic images, of which the even ones cannot be read, each fourth in a way that nobody
+/// expects.
 class HalfDamaged final : public Dataset {
  public:
   std::int64_t size() const override { return images_.size(); }
@@ -24,7 +29,10 @@ class HalfDamaged final : public Dataset {
   std::int64_t label(std::int64_t index) const override { return images_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override {
     images_.get(index, sample);
-    if (index % 2 == 0) sample.bytes.pop_back();
+    if (index % 2 == 1) return;
+    if (index % 8 == 2) throw std::bad_alloc();
+    if (index % 8 == 6) throw std::length_error("too long");
+    sample.bytes.pop_back();
   }
   std::string describe(std::int64_t index) const override { return fmt::format("no. {}", index); }
   std::string fingerprint() const override { return ""; }
@@ -86,6 +94,60 @@ TEST_F(SampleReaderTest, ABadOneFailsWithItsPlaceAndTheCure) {
       },
       ThrowsMessage<base::DataError>(
           ::testing::AllOf(HasSubstr("no. 8: "), HasSubstr("data.on_error to skip"))));
+}
+
+TEST_F(SampleReaderTest, WhateverGoesWrongIsNamed) {
+  LoaderOptions options;
+  options.is_training = false;
+  EXPECT_THAT(
+      [&] {
+        read(options, {0, 2});
+      },
+      ThrowsMessage<base::DataError>(HasSubstr("no. 2: there is not enough memory")));
+  EXPECT_THAT(
+      [&] {
+        read(options, {0, 6});
+      },
+      ThrowsMessage<base::DataError>(HasSubstr("no. 6: too long")));
+  options.on_error = OnError::kSkip;
+  EXPECT_THAT(read(options, {0, 2}).skipped, ElementsAre(HasSubstr("no. 2: ")));
+  EXPECT_EQ(read(options, {0, 3}).index, 3) << "the next one is read by the same scratch";
+}
+
+/// A far one, at whose reads another thread takes the only slot and leaves it again.
+class FarImages final : public Dataset {
+ public:
+  explicit FarImages(const WorkSlots& slots) : slots_(slots) {}
+  std::int64_t size() const override { return images_.size(); }
+  int num_classes() const override { return images_.num_classes(); }
+  std::vector<std::string> class_names() const override { return images_.class_names(); }
+  std::int64_t label(std::int64_t index) const override { return images_.label(index); }
+  bool reads_ahead() const override { return true; }
+  void get(std::int64_t index, StoredSample& sample) const override {
+    WorkSeat other(slots_, 0);
+    const WorkSeat::Hold hold(&other);
+    images_.get(index, sample);
+  }
+  std::string describe(std::int64_t index) const override { return images_.describe(index); }
+  std::string fingerprint() const override { return ""; }
+
+ private:
+  const WorkSlots& slots_;
+  SyntheticDataset images_{40, 4, kImageSide, 0};
+};
+
+TEST(SampleReader, WhoWaitsForTheNetworkLeavesItsSlotToOthers) {
+  const auto slots = WorkSlots::create(1);
+  const FarImages images(*slots);
+  const SampleReader reader(images, {.is_training = false});
+  WorkSeat seat(*slots, 0);
+  ReaderScratch scratch;
+  scratch.seat = &seat;
+  std::vector<float> pixels(3 * kImageSide * kImageSide);
+  const TransformPipeline pipeline{{CenterCropConfig{kImageSide}}};
+  const WorkSeat::Hold hold(&seat);  // as the loader's thread does
+  const ReadSample read = reader.read(5, {0, 5}, pipeline, scratch, PixelSink{pixels.data()});
+  EXPECT_EQ(read.index, 5);
 }
 
 }  // namespace

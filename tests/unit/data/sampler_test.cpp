@@ -224,5 +224,30 @@ TEST(Sampler, WrongWeightsAreNamed) {
                base::DataError);
 }
 
+TEST(Sampler, StandInsAreDrawnByTheLawOfTheEpoch) {
+  const TempFolder folder;
+  const Labels dataset({0, 1, 1, 1, 1, 1, 1, 1, 2, 2});
+  const auto counts = [&](const Sampler& sampler) {
+    std::vector<double> of_classes(3);
+    constexpr int kPlaces = 20'000;
+    for (int i = 0; i < kPlaces; ++i) {
+      const auto epoch = static_cast<std::uint64_t>(i / 10);
+      const std::int64_t sample = sampler.replacement(5, epoch, i % 10, 1 + i % 7);
+      EXPECT_EQ(sampler.replacement(5, epoch, i % 10, 1 + i % 7), sample);
+      of_classes[static_cast<std::size_t>(dataset.label(sample))] += 1.0 / kPlaces;
+    }
+    return of_classes;
+  };
+  using ::testing::DoubleNear;
+  using ::testing::ElementsAre;
+  const auto file = folder.write("weights.txt", "4\n0\n2\n");
+  EXPECT_THAT(counts(*make_sampler(WeightedConfig{file.string()}, dataset, 7)),
+              ElementsAre(DoubleNear(0.5, 0.02), 0, DoubleNear(0.5, 0.02)));
+  EXPECT_THAT(counts(*make_sampler(ClassBalancedConfig{}, dataset, 7)),
+              ElementsAre(DoubleNear(0.34, 0.03), DoubleNear(0.33, 0.03), DoubleNear(0.33, 0.03)));
+  EXPECT_THAT(counts(*make_sampler(ShuffleConfig{}, dataset, 7)),
+              ElementsAre(DoubleNear(0.1, 0.02), DoubleNear(0.7, 0.02), DoubleNear(0.2, 0.02)));
+}
+
 }  // namespace
 }  // namespace paceline::data
