@@ -1,5 +1,6 @@
 """What bad input gets: one clear error, the right exit code, and nothing lost."""
 
+import json
 import os
 import pathlib
 import resource
@@ -93,6 +94,34 @@ class BadInput(RunTest):
         result = self.fails(0, "1 samples could not be read", victim.name,
                             arguments=(recipe, f"data.path={data}", "data.on_error=skip", "train.duration=1ep"))
         self.assertIn("done after step 5", result.err)
+
+    def test_skipped_samples_are_counted_and_bounded(self):
+        data = self.copy_of_data("partly_damaged")
+        damaged = sorted((data / "val").rglob("*.jpg"))[::4]
+        for path in damaged + sorted((data / "train").rglob("*.jpg"))[:2]:
+            path.write_bytes(path.read_bytes()[:100])
+        recipe = self.write_recipe()
+        run = self.root / "skips"
+        self.train(recipe, "--run-dir", run, "--nproc", 2, f"data.path={data}", "data.on_error=skip",
+                   "train.duration=1ep")
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([line["data/skipped"] for line in lines if "data/skipped" in line][-1], 2)
+        [evaluated] = [line for line in lines if "val/samples" in line]
+        self.assertEqual((evaluated["val/samples"], evaluated["val/skipped"]), (15, 5))
+        self.assertEqual(json.loads((run / "summary.json").read_text())["skipped_samples"], 2)
+        result = paceline("eval", run, "--json", "--nproc", 2, cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        report = json.loads(result.out)
+        self.assertEqual((report["samples"], report["skipped"]), (15, 5))
+        result = paceline("eval", run, "--nproc", 2, "data.max_skipped=4", cwd=self.root)
+        self.assertEqual(result.code, DATA, str(result))
+        self.assertIn("data.max_skipped", result.err)
+        self.assertIn(".jpg", result.err)
+        for path in (data / "val").rglob("*.jpg"):
+            path.write_bytes(b"")
+        result = paceline("eval", run, "data.max_skipped=100", cwd=self.root)
+        self.assertEqual(result.code, DATA, str(result))
+        self.assertIn("no sample", result.err)
 
     def test_loss_that_is_not_finite(self):
         self.fails(DIVERGED, "step", "rank", "samples",

@@ -5,6 +5,8 @@
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
 
+#include <algorithm>
+
 #include <c10/core/CPUAllocator.h>
 
 namespace paceline::app {
@@ -75,6 +77,11 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
     }
     part.pipeline_changes.push_back({change.first_step, pipeline});
   }
+}
+
+std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset) {
+  constexpr std::int64_t kFewSamples = 10;  // that even a small set may lack
+  return section.max_skipped.value_or(std::max(kFewSamples, dataset.size() / 100));
 }
 
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,

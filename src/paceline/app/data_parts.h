@@ -50,6 +50,9 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths);
 
+/// How many samples of a data set an epoch or an evaluation may skip: data.max_skipped.
+std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset);
+
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place);
 

@@ -60,7 +60,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
 
   const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
                               context.device};
-  train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches);
+  train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches,
+                             max_skipped(recipe.data, *part.dataset));
   const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, *result};

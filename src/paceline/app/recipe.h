@@ -49,6 +49,7 @@ struct DataSection {
   LoaderPool pool = LoaderPool::kRank;
   int prefetch_batches = 2;
   data::OnError on_error = data::OnError::kFail;
+  std::optional<std::int64_t> max_skipped;
   data::RemoteConfig remote = {};
 };
 
@@ -185,8 +186,12 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::prefetch_batches, "prefetch_batches", "Batches prepared ahead of the step.",
             AtLeast{1}, AtMost{1024, "each waits in memory"}, MayChangeOnResume{}),
       field(&Section::on_error, "on_error",
-            "A sample that cannot be decoded: fail, or skip (another takes its place; counted and "
-            "reported)."),
+            "A sample that cannot be decoded: fail, or skip (another takes its place in training, "
+            "an evaluation goes without; counted and reported)."),
+      field(&Section::max_skipped, "max_skipped",
+            "With on_error: skip, how many samples an epoch or an evaluation may skip before the "
+            "run fails; null: one in a hundred, or 10 if that is more.",
+            AtLeast{0}, MayChangeOnResume{}),
       field(&Section::remote, "remote", "How s3://, gs://, https:// and hf: paths are read.")};
 
   static void validate(const Section& value, Problems& problems);

@@ -81,7 +81,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
   evaluator_ =
-      std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches);
+      std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches,
+                                         max_skipped(recipe_.data, *val_part_.dataset));
 }
 
 Session::~Session() = default;
@@ -180,7 +181,8 @@ train::FitResult Session::fit() {
                           .base_lr = optimizer_plan_->lr,
                           .evaluator = evaluator_.get(),
                           .saver = saver_.get(),
-                          .is_forward_collective = batch_norm_group_.is_forward_collective},
+                          .is_forward_collective = batch_norm_group_.is_forward_collective,
+                          .max_skipped = max_skipped(recipe_.data, *train_part_.dataset)},
                          recipe_.train);
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();

@@ -65,7 +65,6 @@ class Session {
   std::map<std::string, std::string> inputs() const;
   const data::Dataset& train_set() const { return *train_part_.dataset; }
   const data::Dataset& val_set() const { return *val_part_.dataset; }
-  data::LoaderCounts loader_counts() const { return train_part_.loader->counts(); }
   data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
   const std::vector<std::string>& notes() const { return notes_; }
   MemoryQuestion memory_question() const;

@@ -62,7 +62,7 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
       {"metrics", state.last_eval},
       {"peak_resident_bytes_rank0", peak_resident_bytes()},
-      {"skipped_samples_rank0", session.loader_counts().skipped_samples},
+      {"skipped_samples", state.skipped.of_run},
       {"communication_rank0", communication_of(*state.strategy)},
       {"world_size", environment.world_size},
       {"threads_per_rank", environment.threads_per_rank},

@@ -54,11 +54,8 @@ void report_end(const train::FitResult& result, const Session& session) {
   base::log_info("done after step {}: {}", session.state().clock.step, result.text);
   for (const auto& [name, value] : session.state().last_eval)
     base::log_info("  {} {:.4f}", name, value);
-  const data::LoaderCounts counts = session.loader_counts();
-  if (counts.skipped_samples > 0) {
-    base::log_warning("{} samples could not be read and were replaced; the last was {}",
-                      counts.skipped_samples, counts.last_skipped);
-  }
+  if (const std::int64_t skipped = session.state().skipped.of_run; skipped > 0)
+    base::log_warning("{} samples could not be read and were replaced by others", skipped);
 }
 
 /// What a rank needs of memory by prediction, when training is over and its memory free again.

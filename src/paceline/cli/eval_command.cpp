@@ -14,16 +14,16 @@ namespace {
 
 void print_report(const app::EvalReport& report, bool as_json) {
   if (as_json) {
-    const nlohmann::json json = {{"checkpoint", report.checkpoint.string()},
-                                 {"step", report.step},
-                                 {"samples", report.result.samples},
-                                 {"seconds", report.result.seconds},
-                                 {"metrics", report.result.values}};
+    const nlohmann::json json = {
+        {"checkpoint", report.checkpoint.string()}, {"step", report.step},
+        {"samples", report.result.samples},         {"skipped", report.result.skipped},
+        {"seconds", report.result.seconds},         {"metrics", report.result.values}};
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  fmt::print("{} (step {}), {} images\n", report.checkpoint.string(), report.step,
-             report.result.samples);
+  fmt::print("{} (step {}), {} images{}\n", report.checkpoint.string(), report.step,
+             report.result.samples,
+             report.result.skipped > 0 ? fmt::format(", {} skipped", report.result.skipped) : "");
   for (const auto& [name, value] : report.result.values)
     fmt::print("  {:<12} {:.4f}\n", name, value);
 }

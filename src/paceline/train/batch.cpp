@@ -12,6 +12,7 @@ Batch wrap(std::unique_ptr<data::HostBatch> host) {
   batch.global_size = host->global_count;
   batch.first_position = host->first_position;
   batch.indices = std::move(host->indices);
+  batch.skipped = std::move(host->skipped);
   const std::int64_t height = host->height;
   const std::int64_t width = host->width;
   const std::vector<std::int64_t> sizes{host->count, 3, height, width};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace paceline::train {
@@ -17,6 +18,7 @@ struct Batch {
   std::int64_t global_size = 0;       ///< samples of the whole global batch, over all ranks
   std::int64_t first_position = 0;    ///< global position of the first sample in the epoch's order
   std::vector<std::int64_t> indices;  ///< in the data set, for messages; one per sample
+  std::vector<std::string> skipped;   ///< of a whole share: as HostBatch::skipped
 };
 
 /// Wraps the loader's memory as tensors without copying; the batch owns it. Of a loader that gives

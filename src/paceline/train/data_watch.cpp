@@ -20,18 +20,30 @@ void DataWatch::add_step(const metrics::PhaseTimer& phases) {
 }
 
 double DataWatch::report(comm::Communicator& communicator) {
-  const data::StageTimes stages = loader_.counts().stages;
+  const data::LoaderCounts counts = loader_.counts();
+  const std::int64_t skipped = counts.skipped_samples - counts_before_.skipped_samples;
   const nlohmann::json own{
       {"share", total_s_ > 0 ? wait_s_ / total_s_ : 0.0},
-      {"limit", static_cast<int>(data::limiting_stage(stages - stages_before_))}};
-  stages_before_ = stages;
+      {"limit", static_cast<int>(data::limiting_stage(counts.stages - counts_before_.stages))},
+      {"skipped", skipped},
+      {"last_skipped", skipped > 0 ? counts.last_skipped : ""}};
+  counts_before_ = counts;
   std::vector<double> shares;
   std::vector<data::LoaderStage> limits;
-  for (const std::string& text : communicator.all_gather_text(own.dump())) {
+  std::int64_t all_skipped = 0;
+  std::string last_skipped;
+  for (const std::string& text : communicator.all_gather_text(
+           own.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
     const nlohmann::json told = base::parse_json(text);
     shares.push_back(told.at("share"));
     limits.push_back(static_cast<data::LoaderStage>(told.at("limit").get<int>()));
+    all_skipped += told.at("skipped").get<std::int64_t>();
+    const std::string last = told.at("last_skipped");
+    if (!last.empty()) last_skipped = last;
   }
+  if (all_skipped > 0 && communicator.rank() == 0)
+    base::log_warning("{} samples could not be read and were replaced; the last was {}",
+                      all_skipped, last_skipped);
   const auto [least, most] = std::ranges::minmax_element(shares);
   if (*most > kTolerableShare && num_steps_ >= kFewestSteps && communicator.rank() == 0) {
     const auto rank = most - shares.begin();

@@ -8,7 +8,7 @@
 
 namespace paceline::train {
 
-/// Watches how much of its time each rank waits for data.
+/// Watches how much of its time each rank waits for data, and what it cannot read.
 class DataWatch {
  public:
   /// A larger share is worth a warning, if it is one of so many steps.
@@ -21,12 +21,13 @@ class DataWatch {
   void add_step(const metrics::PhaseTimer& phases);
 
   /// The largest share of any rank since the last call. When that is not tolerable rank 0 warns:
-  /// what limits the loader of the rank that waits most, and what helps. Every rank must call it.
+  /// what limits the loader of the rank that waits most, and what helps. It warns, too, of samples
+  /// that were skipped since, on any rank. Every rank must call it.
   double report(comm::Communicator& communicator);
 
  private:
   const data::DataLoader& loader_;
-  data::StageTimes stages_before_;  ///< when the last call was
+  data::LoaderCounts counts_before_;  ///< when the last call was
   double wait_s_ = 0;
   double total_s_ = 0;
   std::int64_t num_steps_ = 0;

@@ -1,5 +1,7 @@
 #include "paceline/train/evaluator.h"
 
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "paceline/tensor/autocast.h"
 #include "paceline/train/batch_feed.h"
 
@@ -33,7 +35,7 @@ bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
 }
 
 bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
-                            const RunContext& run, StepReduction& sums) {
+                            const RunContext& run, StepReduction& sums, SkipLimit& skips) {
   BatchFeed feed(loader_, run.device);
   feed.seek(0);
   const std::int64_t num_batches =
@@ -41,6 +43,8 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
   for (std::int64_t number = 0; number < num_batches; ++number) {
     if (any_rank_is_interrupted(run)) return false;
     Batch batch = feed.next();
+    sums.add_skipped(batch.skipped.size());
+    skips.add(batch.skipped);
     const bool is_last = number + 1 == num_batches;
     if (batch.size == 0) {
       strategy.forward_nothing();
@@ -57,14 +61,35 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
   return true;
 }
 
+void Evaluator::judge(const EvalResult& result, const SkipLimit& skips,
+                      const RunContext& run) const {
+  skips.check(result.skipped, "the evaluation", run.communicator);
+  if (result.skipped == 0 && result.samples > 0) return;
+  const std::string what = skips.describe(run.communicator);
+  if (result.samples == 0) {
+    throw base::DataError(
+        "the evaluation counted no sample" +
+        (what.empty() ? "; check data.path and train.eval_batches"
+                      : fmt::format(": all {} could not be read: {}; mend or remove the files",
+                                    result.skipped, what)));
+  }
+  if (run.is_main_rank()) {
+    base::log_warning(
+        "the evaluation left out {} of {} samples, which could not be read (data.on_error: skip): "
+        "{}",
+        result.skipped, result.skipped + result.samples, what);
+  }
+}
+
 std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& strategy,
                                          Precision precision, const RunContext& run) {
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(model);
   StepReduction sums(run.communicator, model.count_names().size());
+  SkipLimit skips(max_skipped_);
   strategy.begin_evaluation();
-  const bool is_complete = add_batches(model, strategy, precision, run, sums);
+  const bool is_complete = add_batches(model, strategy, precision, run, sums, skips);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
   sums.start(/*wants_stop=*/false);
@@ -72,7 +97,10 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
 
   const Totals& totals = sums.totals();
   EvalResult result;
+  result.prefix = prefix_;
   result.samples = static_cast<std::int64_t>(totals.samples);
+  result.skipped = static_cast<std::int64_t>(totals.skipped);
+  judge(result, skips, run);
   result.values[prefix_ + "/loss"] = totals.mean_loss();
   for (std::size_t i = 0; i < totals.counts.size(); ++i) {
     result.values[prefix_ + "/" + model.count_names()[i]] = totals.counts[i] / totals.samples;

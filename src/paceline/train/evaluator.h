@@ -4,6 +4,7 @@
 #include "paceline/train/engine.h"
 #include "paceline/train/precision.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/skip_limit.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
 
@@ -11,12 +12,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace paceline::train {
 
 struct EvalResult {
+  std::string prefix;                    ///< of the names
   std::map<std::string, double> values;  ///< "<prefix>/loss" and one per count of the model
-  std::int64_t samples = 0;
+  std::int64_t samples = 0;              ///< that were counted, over all ranks
+  std::int64_t skipped = 0;              ///< that could not be read and are missing in the values
   double seconds = 0;
 };
 
@@ -25,11 +29,16 @@ class Evaluator {
  public:
   /// `loader` gives every rank the same number of batches, some of them perhaps empty.
   Evaluator(data::DataLoader& loader, std::string prefix,
-            std::optional<std::int64_t> max_batches = std::nullopt)
-      : loader_(loader), prefix_(std::move(prefix)), max_batches_(max_batches) {}
+            std::optional<std::int64_t> max_batches = std::nullopt,
+            std::int64_t max_skipped = SkipLimit::kNone)
+      : loader_(loader),
+        prefix_(std::move(prefix)),
+        max_batches_(max_batches),
+        max_skipped_(max_skipped) {}
 
   /// `strategy` holds the model's parameters. Every rank must call it. Returns nothing if a signal
-  /// on any rank interrupted it.
+  /// on any rank interrupted it. Throws DataError on every rank when more samples than
+  /// `max_skipped` could not be read, or none was counted.
   std::optional<EvalResult> run(TrainModel& model, parallel::Strategy& strategy,
                                 Precision precision, const RunContext& run);
 
@@ -37,11 +46,15 @@ class Evaluator {
   bool any_rank_is_interrupted(const RunContext& run) const;
   /// Adds up the losses and counts of the batches; false if a signal interrupted it.
   bool add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
-                   const RunContext& run, StepReduction& sums);
+                   const RunContext& run, StepReduction& sums, SkipLimit& skips);
+
+  /// Throws on every rank if the result is not one; rank 0 warns of what was left out.
+  void judge(const EvalResult& result, const SkipLimit& skips, const RunContext& run) const;
 
   data::DataLoader& loader_;
   std::string prefix_;
   std::optional<std::int64_t> max_batches_;
+  std::int64_t max_skipped_;
 };
 
 }  // namespace paceline::train

@@ -36,7 +36,9 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
                             {"samples", state.clock.samples},
                             {"elapsed_s", state.clock.elapsed_s},
                             {"steps_per_epoch", state.clock.lengths.steps_per_epoch},
-                            {"samples_per_step", state.clock.lengths.samples_per_step}}},
+                            {"samples_per_step", state.clock.lengths.samples_per_step},
+                            {"skipped_of_epoch", state.skipped.of_epoch},
+                            {"skipped_of_run", state.skipped.of_run}}},
                           {"optimizer", {{"num_steps", state.optimizer->num_steps()}}},
                           {"last_eval", state.last_eval},
                           {"last_eval_step", state.last_eval_step},
@@ -52,6 +54,9 @@ void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& eng
   state.clock.step = clock.at("step").get<std::int64_t>();
   state.clock.samples = clock.at("samples").get<std::int64_t>();
   state.clock.elapsed_s = clock.at("elapsed_s").get<double>();
+  // Older checkpoints did not count them.
+  state.skipped = {clock.value("skipped_of_epoch", std::int64_t{0}),
+                   clock.value("skipped_of_run", std::int64_t{0})};
   state.optimizer->set_num_steps(saved.at("optimizer").at("num_steps").get<std::int64_t>());
   state.last_eval = saved.at("last_eval").get<std::map<std::string, double>>();
   state.last_eval_step = saved.at("last_eval_step").get<std::int64_t>();

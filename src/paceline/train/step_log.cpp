@@ -84,6 +84,7 @@ void StepLog::log_step(const TrainState& state, double now_s) {
     values_.push_back({count_names_[i], state.step_totals.counts[i] / state.step_totals.samples});
   }
   values_.push_back({"train/lr", state.lr});
+  values_.push_back({"data/skipped", static_cast<double>(state.skipped.of_run)});
   if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});
   if (state.scaler) {
     values_.push_back({"train/loss_scale", state.scaler->scale()});
@@ -117,6 +118,10 @@ void StepLog::log_evaluation(const TrainState& state, const EvalResult& result,
   if (sinks_.empty()) return;
   std::vector<metrics::MetricValue> values;
   for (const auto& [name, value] : result.values) values.push_back({name, value});
+  const std::string samples_name = result.prefix + "/samples";
+  const std::string skipped_name = result.prefix + "/skipped";
+  values.push_back({samples_name, static_cast<double>(result.samples)});
+  values.push_back({skipped_name, static_cast<double>(result.skipped)});
   values.push_back({"time/eval_s", result.seconds});
   values.push_back({"time/data_wait_share", data_wait_share});
   for (metrics::MetricSink* sink : sinks_) sink->log_event(step_of(state), "eval", values);

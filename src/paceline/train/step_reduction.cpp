@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::size_t kLoss = 0;
 constexpr std::size_t kSamples = 1;
-constexpr std::size_t kNotFinite = 2;
-constexpr std::size_t kStop = 3;
-constexpr std::size_t kFirstCount = 4;
+constexpr std::size_t kSkipped = 2;
+constexpr std::size_t kNotFinite = 3;
+constexpr std::size_t kStop = 4;
+constexpr std::size_t kFirstCount = 5;
 
 }  // namespace
 
@@ -28,6 +29,10 @@ void StepReduction::add(double loss_sum, std::int64_t samples, std::span<const d
   values[kSamples] += static_cast<double>(samples);
   if (!std::isfinite(loss_sum)) values[kNotFinite] = 1;
   for (std::size_t i = 0; i < counts.size(); ++i) values[kFirstCount + i] += counts[i];
+}
+
+void StepReduction::add_skipped(std::size_t samples) {
+  values_.mutable_data_ptr<double>()[kSkipped] += static_cast<double>(samples);
 }
 
 std::span<double> StepReduction::scratch_counts() {
@@ -50,6 +55,7 @@ void StepReduction::finish() {
   double* values = values_.mutable_data_ptr<double>();
   totals_.loss_sum = values[kLoss];
   totals_.samples = values[kSamples];
+  totals_.skipped = values[kSkipped];
   any_not_finite_ = values[kNotFinite] != 0;
   any_wants_stop_ = values[kStop] != 0;
   std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());

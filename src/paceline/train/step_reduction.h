@@ -11,7 +11,7 @@
 
 namespace paceline::train {
 
-/// The one small reduction of a step: loss, sample count, counted metrics, and two flags, in
+/// The one small reduction of a step: loss, counts of samples, counted metrics, and two flags, in
 /// float64. It starts before the last backward and is read after it, so that it costs no wait of
 /// its own.
 class StepReduction {
@@ -20,6 +20,8 @@ class StepReduction {
 
   /// Adds one microbatch of this rank. A loss that is not finite is noticed here.
   void add(double loss_sum, std::int64_t samples, std::span<const double> counts);
+  /// Counts samples of this rank that could not be read.
+  void add_skipped(std::size_t samples);
   /// Room for the counts of one microbatch, zeroed.
   std::span<double> scratch_counts();
 
@@ -35,7 +37,7 @@ class StepReduction {
  private:
   comm::Communicator& communicator_;
   std::size_t num_counts_;
-  at::Tensor values_;  ///< [4 + num_counts]: loss, samples, not finite, stop, counts
+  at::Tensor values_;  ///< [5 + num_counts]: loss, samples, skipped, not finite, stop, counts
   std::vector<double> scratch_;
   std::unique_ptr<comm::Work> work_;
   Totals totals_;

@@ -21,9 +21,16 @@ namespace paceline::train {
 struct Totals {
   double loss_sum = 0;
   double samples = 0;
+  double skipped = 0;          ///< samples that could not be read
   std::vector<double> counts;  ///< one per TrainModel::count_names()
 
   double mean_loss() const { return loss_sum / samples; }
+};
+
+/// Training samples of all ranks that could not be read.
+struct SkippedSamples {
+  std::int64_t of_epoch = 0;  ///< in the epoch at hand
+  std::int64_t of_run = 0;
 };
 
 /// All that changes during training. The first part is saved in checkpoints (through the strategy
@@ -35,6 +42,7 @@ struct TrainState {
       optimizer;                            ///< null until the strategy has laid out the parameters
   std::optional<optim::GradScaler> scaler;  ///< of precision fp16
   Clock clock;
+  SkippedSamples skipped;
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
   std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted

@@ -66,7 +66,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       log_(run_.sinks,
            config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
            run_.device),
-      data_watch_(parts.loader) {
+      data_watch_(parts.loader),
+      skips_(parts.max_skipped) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
   if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
@@ -105,6 +106,8 @@ void Trainer::train_step() {
   state_.phases.start();
   const tensor::DeviceRange range(run_.device, "step");
   state_.batch = feed_.next();
+  reduction_.add_skipped(state_.batch.skipped.size());
+  skips_.add(state_.batch.skipped);
   state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
   if (state_.clock.step == 0) log_.describe_input(state_);
@@ -117,6 +120,7 @@ void Trainer::train_step() {
     log_.describe_communication(state_);
   }
   if (reduction_.any_not_finite()) fail_not_finite();
+  count_skipped();
   if (unscale_gradients()) apply_gradients();  // else fp16 overflowed and the step is skipped
   state_.phases.mark(metrics::Phase::kOptimizer);
 
@@ -355,6 +359,15 @@ void Trainer::fail_not_finite() {
       message +
       ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
       "set train.grad_clip_norm, or look at those samples");
+}
+
+void Trainer::count_skipped() {
+  const auto skipped = static_cast<std::int64_t>(state_.step_totals.skipped);
+  if (state_.clock.is_epoch_start()) state_.skipped.of_epoch = 0;
+  state_.skipped.of_epoch += skipped;
+  state_.skipped.of_run += skipped;
+  skips_.check(state_.skipped.of_epoch, fmt::format("epoch {}", state_.clock.epoch()),
+               run_.communicator);
 }
 
 bool Trainer::wants_stop() const {

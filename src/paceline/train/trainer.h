@@ -9,6 +9,7 @@
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/skip_limit.h"
 #include "paceline/train/step_log.h"
 #include "paceline/train/step_recording.h"
 #include "paceline/train/step_reduction.h"
@@ -42,6 +43,7 @@ struct TrainerParts {
   CheckpointSaver* saver = nullptr;  ///< nullptr: nothing is saved
   /// Forward passes wait for other ranks, so a rank without samples runs them on an empty batch.
   bool is_forward_collective = false;
+  std::int64_t max_skipped = SkipLimit::kNone;  ///< samples of an epoch
 };
 
 /// The training loop and nothing else: what a step does, and what follows a step.
@@ -85,6 +87,8 @@ class Trainer {
   std::optional<FitResult> reason_to_stop();
   FitResult agree_on_interruption();
   [[noreturn]] void fail_not_finite();
+  /// Throws DataError on every rank when an epoch skipped too much.
+  void count_skipped();
   bool wants_stop() const;
   bool is_past_wall_clock() const;
 
@@ -111,6 +115,7 @@ class Trainer {
   StepReduction reduction_;
   StepLog log_;
   DataWatch data_watch_;
+  SkipLimit skips_;
   std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand
 };
 

@@ -23,6 +23,10 @@ using ::testing::IsEmpty;
 class CountsAlone final : public data::DataLoader {
  public:
   explicit CountsAlone(const data::StageTimes& stages) { counts_.stages = stages; }
+  void skip(std::int64_t samples, const std::string& last) {
+    counts_.skipped_samples += samples;
+    counts_.last_skipped = last;
+  }
   std::int64_t batches_per_epoch() const override { return 1; }
   std::int64_t position() const override { return 0; }
   void seek(std::int64_t) override {}
@@ -72,6 +76,20 @@ TEST(DataWatch, NamesTheRankThatWaitsMostAndItsCure) {
               ElementsAre(AllOf(HasSubstr("rank 1 waited for data 40 % of the last 25 steps"),
                                 HasSubstr("least of all ranks: 2 %"),
                                 HasSubstr("decoding limits its loader: `paceline data pack"))));
+}
+
+TEST(DataWatch, NamesWhatAnyRankSkipped) {
+  std::vector<std::string> told;
+  const base::LogRedirection redirection(
+      [&](base::LogLevel, std::string_view text) { told.emplace_back(text); });  // of rank 0 alone
+  paceline::test::run_ranks(3, [&](comm::Communicator& communicator) {
+    CountsAlone loader({});
+    DataWatch watch(loader);
+    if (communicator.rank() > 0) loader.skip(2, "broken.jpg: it is cut short");
+    watch.report(communicator);
+    watch.report(communicator);
+  });
+  EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("4 samples"), HasSubstr("broken.jpg"))));
 }
 
 TEST(DataWatch, IsSilentWhenItIsTolerableOrTooEarlyToSay) {

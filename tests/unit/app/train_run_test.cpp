@@ -288,7 +288,7 @@ TEST_F(TrainRunTest, TheSummaryTellsHowItEnded) {
   EXPECT_EQ(summary.at("epochs"), 2);
   EXPECT_EQ(summary.at("samples"), 14);
   EXPECT_EQ(summary.at("world_size"), 1);
-  EXPECT_EQ(summary.at("skipped_samples_rank0"), 0);
+  EXPECT_EQ(summary.at("skipped_samples"), 0);
   EXPECT_GT(summary.at("peak_resident_bytes_rank0"), 0);
   const auto& memory = summary.at("peak_memory");
   EXPECT_GT(memory.at("measured_bytes"), 3 * 6581 * 4) << "parameters, gradients and momentum";

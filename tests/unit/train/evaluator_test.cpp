@@ -1,10 +1,15 @@
 #include "paceline/train/evaluator.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "support/run_ranks.h"
 #include "unit/train/scripted_run.h"
 
 #include <csignal>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,11 +22,16 @@ using paceline::test::OwnedLoader;
 using paceline::test::RecordingStrategy;
 using paceline::test::run_ranks;
 using paceline::test::ScriptedModel;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Evaluates 7 samples in batches of 4 with a loss of index + 1.
 struct Evaluation {
-  explicit Evaluation(comm::Communicator& communicator)
-      : loader(7, 4, false, communicator), run{communicator, {}, 1, {}, signal} {
+  explicit Evaluation(comm::Communicator& communicator, std::set<std::int64_t> damaged = {})
+      : loader(7, 4, false, communicator, std::move(damaged)),
+        run{communicator, {}, 1, {}, signal} {
     model.eval_loss = [](const Batch& batch) {
       double sum = 0;
       for (const std::int64_t index : batch.indices) sum += static_cast<double>(index + 1);
@@ -29,9 +39,11 @@ struct Evaluation {
     };
   }
   std::optional<EvalResult> evaluate(std::optional<std::int64_t> max_batches = std::nullopt) {
-    return Evaluator(*loader, "val", max_batches).run(model, strategy, Precision::kFloat32, run);
+    return Evaluator(*loader, "val", max_batches, max_skipped)
+        .run(model, strategy, Precision::kFloat32, run);
   }
 
+  std::int64_t max_skipped = SkipLimit::kNone;
   std::atomic<int> signal{0};
   ScriptedModel model;
   Calls calls;
@@ -52,6 +64,49 @@ TEST(Evaluator, CountsEachSampleOnceOnAnyNumberOfRanks) {
       }
     });
   }
+}
+
+TEST(Evaluator, TellsHowManySamplesItLeftOutOnAllRanks) {
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  const base::LogRedirection redirection([&](base::LogLevel, std::string_view text) {
+    const std::lock_guard lock(mutex);
+    warnings.emplace_back(text);
+  });
+  run_ranks(2, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator, {0, 3, 6});
+    const auto result = evaluation.evaluate();
+    EXPECT_EQ(result->samples, 4);
+    EXPECT_EQ(result->skipped, 3);
+    EXPECT_EQ(result->values.at("val/seen"), 1.0);
+  });
+  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("left out 3 of 7 samples"), HasSubstr("6.jpg"),
+                                          HasSubstr("3.jpg"))));
+}
+
+TEST(Evaluator, MoreSkippedSamplesThanAllowedAreAnErrorOnEveryRank) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator, {2, 3});
+    evaluation.max_skipped = 2;
+    EXPECT_EQ(evaluation.evaluate()->skipped, 2);
+    evaluation.max_skipped = 1;
+    EXPECT_THAT([&] { evaluation.evaluate(); },
+                ThrowsMessage<base::DataError>(AllOf(HasSubstr("2 samples of the evaluation"),
+                                                     HasSubstr("2.jpg"), HasSubstr("3.jpg"),
+                                                     HasSubstr("data.max_skipped allows 1"))));
+  });
+}
+
+TEST(Evaluator, WithoutASampleThereIsNoResult) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    Evaluation damaged(communicator, {0, 1, 2, 3, 4, 5, 6});
+    EXPECT_THAT([&] { damaged.evaluate(); },
+                ThrowsMessage<base::DataError>(
+                    AllOf(HasSubstr("no sample"), HasSubstr("all 7"), HasSubstr("6.jpg"))));
+    Evaluation whole(communicator);
+    EXPECT_THAT([&] { whole.evaluate(0); },
+                ThrowsMessage<base::DataError>(HasSubstr("train.eval_batches")));
+  });
 }
 
 TEST(Evaluator, StopsAfterTheBatchesThatAreWanted) {

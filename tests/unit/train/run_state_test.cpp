@@ -25,6 +25,7 @@ TrainState trained_state(Calls& calls) {
   state.clock.step = 7;
   state.clock.samples = 55;
   state.clock.elapsed_s = 12.5;
+  state.skipped = {.of_epoch = 2, .of_run = 9};
   state.last_eval = {{"val/loss", 0.5}, {"val/top1", 0.75}};
   state.last_eval_step = 6;
   state.is_eval_pending = true;
@@ -43,6 +44,8 @@ TEST(RunState, ComesBackWhole) {
   EXPECT_EQ(loaded.clock.step, 7);
   EXPECT_EQ(loaded.clock.samples, 55);
   EXPECT_EQ(loaded.clock.elapsed_s, 12.5);
+  EXPECT_EQ(loaded.skipped.of_epoch, 2);
+  EXPECT_EQ(loaded.skipped.of_run, 9);
   EXPECT_EQ(loaded.last_eval, saved.last_eval);
   EXPECT_EQ(loaded.last_eval_step, 6);
   EXPECT_TRUE(loaded.is_eval_pending);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -240,13 +241,35 @@ class RecordingSink final : public metrics::MetricSink {
   }
 };
 
-/// A loader of this rank's small synthetic images, with a data set of its own.
+/// Small synthetic images, of which some are cut short.
+class DamagedImages final : public data::Dataset {
+ public:
+  DamagedImages(std::int64_t num_samples, std::set<std::int64_t> damaged)
+      : images_(num_samples, 3, 2, 0), damaged_(std::move(damaged)) {}
+  std::int64_t size() const override { return images_.size(); }
+  int num_classes() const override { return images_.num_classes(); }
+  std::vector<std::string> class_names() const override { return images_.class_names(); }
+  std::int64_t label(std::int64_t index) const override { return images_.label(index); }
+  void get(std::int64_t index, data::StoredSample& sample) const override {
+    images_.get(index, sample);
+    if (damaged_.contains(index)) sample.bytes.pop_back();
+  }
+  std::string describe(std::int64_t index) const override { return fmt::format("{}.jpg", index); }
+  std::string fingerprint() const override { return images_.fingerprint(); }
+
+ private:
+  data::SyntheticDataset images_;
+  std::set<std::int64_t> damaged_;
+};
+
+/// A loader of this rank's small images, with a data set of its own; it skips damaged ones.
 class OwnedLoader {
  public:
   OwnedLoader(std::int64_t num_samples, std::int64_t batch_size, bool is_training,
-              const comm::Communicator& communicator)
-      : dataset_(num_samples, 3, 2, 0) {
+              const comm::Communicator& communicator, std::set<std::int64_t> damaged = {})
+      : dataset_(num_samples, std::move(damaged)) {
     data::LoaderOptions options;
+    options.on_error = data::OnError::kSkip;
     options.is_training = is_training;
     options.global_batch_size = batch_size;
     options.rank = communicator.rank();
@@ -256,7 +279,7 @@ class OwnedLoader {
   data::DataLoader& operator*() { return *loader_; }
 
  private:
-  data::SyntheticDataset dataset_;
+  DamagedImages dataset_;
   data::TransformPipeline pipeline_{{data::CenterCropConfig{.size = 2}, data::NormalizeConfig{}}};
   std::unique_ptr<data::DataLoader> loader_;
 };
@@ -266,9 +289,9 @@ class OwnedLoader {
 struct ScriptedRun {
   /// The communicator must outlive the run.
   explicit ScriptedRun(comm::Communicator& ranks, std::int64_t num_samples = 8,
-                       std::int64_t batch_size = 4)
+                       std::int64_t batch_size = 4, std::set<std::int64_t> damaged = {})
       : communicator(ranks),
-        train_loader(num_samples, batch_size, true, ranks),
+        train_loader(num_samples, batch_size, true, ranks, std::move(damaged)),
         val_loader(3, batch_size, false, ranks) {
     state.model = std::make_unique<ScriptedModel>();
     state.strategy = std::make_unique<RecordingStrategy>(calls, [this] { return overflows(); });
@@ -302,7 +325,8 @@ struct ScriptedRun {
                            .base_lr = 0.1,
                            .evaluator = &evaluator,
                            .saver = saver,
-                           .is_forward_collective = is_forward_collective},
+                           .is_forward_collective = is_forward_collective,
+                           .max_skipped = max_skipped},
                           config)
         .fit();
   }
@@ -315,6 +339,7 @@ struct ScriptedRun {
   train::TrainState state;
   train::TrainerConfig config;
   bool is_forward_collective = false;
+  std::int64_t max_skipped = train::SkipLimit::kNone;
   HalfFromStepTwo schedule;
   RecordingSink sink;
   Calls calls;  ///< of strategy and optimizer

@@ -28,6 +28,7 @@ class StepLogTest : public ::testing::Test {
     state_.clock.lengths.steps_per_epoch = 4;
     state_.step_totals = {.loss_sum = 6, .samples = 4, .counts = {3}};
     state_.lr = 0.25;
+    state_.skipped.of_run = 5;
     state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   }
 
@@ -45,7 +46,7 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
   EXPECT_EQ(at.epoch, 1);
   EXPECT_EQ(at.samples, 21);
   EXPECT_THAT(values, IsSupersetOf({Pair("train/loss", 1.5), Pair("train/top1", 0.75),
-                                    Pair("train/lr", 0.25)}));
+                                    Pair("train/lr", 0.25), Pair("data/skipped", 5.0)}));
   EXPECT_FALSE(values.contains("train/grad_norm")) << "it was not measured";
   state_.grad_norm = 3;
   log_.log_step(state_, 2.0);
@@ -54,13 +55,17 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
 
 TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
   log_.log_step(state_, 10.0);
-  log_.log_evaluation(state_, {.values = {{"val/loss", 0.5}}, .samples = 3, .seconds = 8.0}, 0.25);
+  log_.log_evaluation(
+      state_,
+      {.prefix = "val", .values = {{"val/loss", 0.5}}, .samples = 3, .skipped = 1, .seconds = 8.0},
+      0.25);
   log_.log_step(state_, 20.0);  // 2 s of training
   EXPECT_EQ(sink_.steps.back().second.at("throughput/images_per_s"), 2.0);
   EXPECT_EQ(sink_.event_name, "eval");
   EXPECT_THAT(sink_.events.back().second,
               ::testing::ElementsAre(Pair("time/data_wait_share", 0.25), Pair("time/eval_s", 8.0),
-                                     Pair("val/loss", 0.5)));
+                                     Pair("val/loss", 0.5), Pair("val/samples", 3.0),
+                                     Pair("val/skipped", 1.0)));
 }
 
 TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) {

@@ -16,10 +16,12 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     const double counts[] = {2};
     reduction.add(1.5, 4, counts);
     reduction.add(0.5, 3, counts);
+    reduction.add_skipped(static_cast<std::size_t>(communicator.rank()));
     reduction.start(communicator.rank() == 1);
     reduction.finish();
     EXPECT_EQ(reduction.totals().loss_sum, 6.0);
     EXPECT_EQ(reduction.totals().samples, 21.0);
+    EXPECT_EQ(reduction.totals().skipped, 3.0);
     EXPECT_THAT(reduction.totals().counts, ::testing::ElementsAre(12.0));
     EXPECT_TRUE(reduction.any_wants_stop());
     EXPECT_FALSE(reduction.any_not_finite());
@@ -27,6 +29,7 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     reduction.start(false);
     reduction.finish();
     EXPECT_EQ(reduction.totals().samples, 0.0) << "each step starts from zero";
+    EXPECT_EQ(reduction.totals().skipped, 0.0);
     EXPECT_FALSE(reduction.any_wants_stop());
   });
 }

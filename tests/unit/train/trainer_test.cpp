@@ -101,6 +101,27 @@ TEST_F(TrainerTest, EventsSeeTheStateOfTheirMoment) {
                                 "stopping"));
 }
 
+TEST_F(TrainerTest, CountsWhatItSkippedByEpochAndRun) {
+  ScriptedRun run(*communicator_, 8, 4, {5});  // once in each epoch of two steps
+  run.config.duration = batches(4);
+  run.fit();
+  EXPECT_GE(run.state.skipped.of_run, 2) << "a stand-in may be the same sample";
+  EXPECT_EQ(run.sink.steps.back().second.at("data/skipped"),
+            static_cast<double>(run.state.skipped.of_run));
+  run.config.duration = batches(5);
+  run.fit();
+  EXPECT_LT(run.state.skipped.of_epoch, run.state.skipped.of_run) << "each epoch starts anew";
+}
+
+TEST_F(TrainerTest, AnEpochThatSkipsTooMuchEndsTheRunBeforeItsStep) {
+  ScriptedRun run(*communicator_, 8, 8, {2, 5});
+  run.max_skipped = 1;
+  EXPECT_THAT([&] { run.fit(); }, ::testing::ThrowsMessage<base::DataError>(::testing::AllOf(
+                                      HasSubstr("samples of epoch 0"), HasSubstr(".jpg"),
+                                      HasSubstr("data.max_skipped allows 1"))));
+  EXPECT_EQ(run.state.clock.step, 0);
+}
+
 TEST_F(TrainerTest, RaggedBatchesWeighEachSampleTheSame) {
   ScriptedRun run(*communicator_, 11, 7);  // 7 samples, then 4
   run.config.grad_accum_steps = 3;
