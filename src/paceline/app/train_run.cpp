@@ -103,37 +103,49 @@ void report_start(const LoadedRecipe& loaded, const Session& session,
   for (const std::string& note : loaded.notes) base::log_info("note: {}", note);
 }
 
-/// Trains in a directory that is the run's own from here on; ends the session. `resumed` is the
-/// checkpoint that the session goes on from.
-int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
-             const std::optional<std::filesystem::path>& resumed, const LoadedRecipe& loaded,
-             const SessionContext& context) {
-  if (context.communicator.rank() == 0) base::set_log_file(directory.log_file());
-  session->attach(directory, loaded.resolved, resumed);
-  tensor::restart_peak();
-  const train::FitResult result = session->fit();
-  const std::uint64_t peak_bytes = most_tensor_bytes(context);
-  if (context.communicator.rank() == 0)
-    finish_run(std::move(session), loaded.recipe, result, peak_bytes, directory, context);
-  context.communicator.barrier();
-  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
-}
+/// What run_training() works on once the recipe is read.
+struct Job {
+  LoadedRecipe& loaded;  ///< a session takes its training set
+  const TrainRequest& request;
+  const SessionContext& context;
+  std::optional<base::LogFile>& log_file;  ///< begins when the run has its directory
 
-std::unique_ptr<Session> make_session(LoadedRecipe& loaded, const TrainRequest& request,
-                                      const SessionContext& context) {
+  bool is_main_rank() const { return context.communicator.rank() == 0; }
+  int world_size() const { return context.communicator.world_size(); }
+};
+
+std::unique_ptr<Session> make_session(const Job& job) {
   auto session = std::make_unique<Session>(
-      loaded.recipe, context,
-      request.is_fast_dev_run ? std::optional<std::int64_t>(request.fast_dev_steps) : std::nullopt,
-      std::move(loaded.train_set));
-  agree_with_peers(loaded.resolved, *session, context.communicator);
-  report_start(loaded, *session, context);
+      job.loaded.recipe, job.context,
+      job.request.is_fast_dev_run ? std::optional<std::int64_t>(job.request.fast_dev_steps)
+                                  : std::nullopt,
+      std::move(job.loaded.train_set));
+  agree_with_peers(job.loaded.resolved, *session, job.context.communicator);
+  report_start(job.loaded, *session, job.context);
   return session;
 }
 
-int dry_run(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
-  const auto session = make_session(loaded, request, context);
-  if (context.communicator.rank() == 0) {
-    for (const std::string& line : plan(loaded.recipe, *session, context)) base::log_info(line);
+/// Trains in a directory that is the run's own from here on; ends the session. `resumed` is the
+/// checkpoint that the session goes on from.
+int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
+             const std::optional<std::filesystem::path>& resumed, const Job& job) {
+  if (job.is_main_rank() && !job.request.is_fast_dev_run)
+    job.log_file.emplace(directory.log_file());
+  session->attach(directory, job.loaded.resolved, resumed);
+  tensor::restart_peak();
+  const train::FitResult result = session->fit();
+  const std::uint64_t peak_bytes = most_tensor_bytes(job.context);
+  if (job.is_main_rank())
+    finish_run(std::move(session), job.loaded.recipe, result, peak_bytes, directory, job.context);
+  job.context.communicator.barrier();
+  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
+}
+
+int dry_run(const Job& job) {
+  const auto session = make_session(job);
+  if (job.is_main_rank()) {
+    for (const std::string& line : plan(job.loaded.recipe, *session, job.context))
+      base::log_info(line);
     base::log_info("dry run: nothing was trained and nothing written");
   }
   return 0;
@@ -146,34 +158,31 @@ RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::pat
 
 /// Goes on with a run, or begins it if it has not saved yet. What the run has on disk changes only
 /// when all ranks have accepted recipe, data and checkpoint.
-int resume_recipe(LoadedRecipe& loaded, const TrainRequest& request, const RunPlace& place,
-                  const SessionContext& context) {
-  comm::Communicator& communicator = context.communicator;
+int resume_recipe(const RunPlace& place, const Job& job) {
+  comm::Communicator& communicator = job.context.communicator;
   const RunDirectory directory(place, /*is_resuming=*/true, communicator);
-  const auto reader = open_resumed(*request.resume, directory, context.files, communicator);
+  const auto reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
   if (reader) {
-    auto notes = fit_to_checkpoint(*reader, context.registries, communicator.world_size(),
-                                   loaded.recipe, loaded.resolved);
-    std::ranges::move(notes, std::back_inserter(loaded.notes));
+    auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
+                                   job.loaded.recipe, job.loaded.resolved);
+    std::ranges::move(notes, std::back_inserter(job.loaded.notes));
   }
-  auto session = make_session(loaded, request, context);
+  auto session = make_session(job);
   if (reader) session->resume(*reader);
   return train_in(directory, std::move(session),
-                  reader ? std::optional(reader->directory()) : std::nullopt, loaded, context);
+                  reader ? std::optional(reader->directory()) : std::nullopt, job);
 }
 
-/// What run_training() does once the recipe is read; takes the training set.
-int train_recipe(LoadedRecipe& loaded, const TrainRequest& request, const SessionContext& context) {
-  if (request.is_dry_run) return dry_run(loaded, request, context);
+int train_recipe(const Job& job) {
+  if (job.request.is_dry_run) return dry_run(job);
   std::optional<base::TempDir> scratch;
-  if (request.is_fast_dev_run && context.communicator.rank() == 0)
-    scratch.emplace("paceline-dev-run");
-  const RunPlace place =
-      place_of(loaded.recipe, scratch ? std::optional(scratch->path()) : request.run_directory);
-  if (request.resume) return resume_recipe(loaded, request, place, context);
-  auto session = make_session(loaded, request, context);
-  const RunDirectory directory(place, /*is_resuming=*/false, context.communicator);
-  return train_in(directory, std::move(session), std::nullopt, loaded, context);
+  if (job.request.is_fast_dev_run && job.is_main_rank()) scratch.emplace("paceline-dev-run");
+  const RunPlace place = place_of(
+      job.loaded.recipe, scratch ? std::optional(scratch->path()) : job.request.run_directory);
+  if (job.request.resume) return resume_recipe(place, job);
+  auto session = make_session(job);
+  const RunDirectory directory(place, /*is_resuming=*/false, job.context.communicator);
+  return train_in(directory, std::move(session), std::nullopt, job);
 }
 
 }  // namespace
@@ -216,9 +225,15 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   LoadedRecipe loaded = load_recipe(request.recipe, overrides, context.registries,
                                     communicator.world_size(), context.device.place().type());
   communicator.set_timeout(collective_timeout(loaded.recipe.parallel));
-  return run_within_memory(loaded.recipe, context.registries, communicator.world_size(),
-                           context.ranks_per_node,
-                           [&] { return train_recipe(loaded, request, context); });
+  std::optional<base::LogFile> log_file;
+  const Job job{loaded, request, context, log_file};
+  try {
+    return run_within_memory(loaded.recipe, context.registries, job.world_size(),
+                             context.ranks_per_node, [&] { return train_recipe(job); });
+  } catch (const std::exception& error) {
+    if (log_file) log_file->add_error(error.what());
+    throw;
+  }
 }
 
 }  // namespace paceline::app

@@ -87,15 +87,27 @@ void write_to_file(LogState& state, const std::function<void()>& write) {
 
 }  // namespace
 
-void set_log_file(const std::filesystem::path& path) {
+LogFile::LogFile(const std::filesystem::path& path) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  state.file.reset();
-  if (path.empty()) return;
   write_to_file(state, [&] {
     state.file = RealFileSystem().append(path);
     for (const std::string& line : std::exchange(state.remembered, {})) state.file->write(line);
   });
+}
+
+LogFile::~LogFile() {
+  LogState& state = log_state();
+  const std::lock_guard lock(state.mutex);
+  state.file.reset();
+}
+
+void LogFile::add_error(std::string_view text) {
+  LogState& state = log_state();
+  const std::lock_guard lock(state.mutex);
+  if (state.file == nullptr) return;
+  const std::string line = fmt::format("{}{}", label_of(LogLevel::kError), with_bare_urls(text));
+  write_to_file(state, [&] { state.file->write(with_time(line)); });
 }
 
 void log_line(LogLevel level, std::string_view raw_text) {

@@ -38,10 +38,19 @@ void log_error(fmt::format_string<First, Rest...> format, First&& first, Rest&&.
            fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
-/// Every line from now on also goes to the end of this file, with the time before it, and so do
-/// those of this process before it (the last thousand); an empty path ends that. A file that cannot
-/// be written costs one warning and the file, never the run.
-void set_log_file(const std::filesystem::path& path);
+/// While it lives, every line also goes to the end of a file, with the time before it, and so do
+/// those of this process before it (the last thousand). A file that cannot be written costs one
+/// warning and the file, never the run. One at a time.
+class LogFile {
+ public:
+  explicit LogFile(const std::filesystem::path& path);
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  /// For the file alone: what ends the run is told on the terminal when this object is gone.
+  void add_error(std::string_view text);
+};
 
 /// While it lives, lines go to a function instead of standard error: to a progress bar that must
 /// step aside, or to a test. The function gets the whole line, without its newline, from any thread

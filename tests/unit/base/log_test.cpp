@@ -13,12 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class LogTest : public ::testing::Test {
- protected:
-  ~LogTest() override { set_log_file({}); }
-};
-
-TEST_F(LogTest, WritesPlainLinesToStandardError) {
+TEST(Log, WritesPlainLinesToStandardError) {
   ::testing::internal::CaptureStderr();
   log_info("step {} of {}", 1, 2);
   log_info("{} is no format");
@@ -28,53 +23,52 @@ TEST_F(LogTest, WritesPlainLinesToStandardError) {
             "step 1 of 2\n{} is no format\nwarning: low\nerror: bad https://host/x\n");
 }
 
-TEST_F(LogTest, TheFileGetsEveryLineWithItsTime) {
+TEST(Log, TheFileGetsEveryLineWithItsTime) {
   const TempDir folder;
   const std::filesystem::path file = folder.path() / "log.txt";
+  const LogRedirection quiet([](LogLevel, std::string_view) {});
+  log_info("before the file");
   {
-    const LogRedirection quiet([](LogLevel, std::string_view) {});
-    log_info("before the file");
-    set_log_file(file);
-    log_error("two\nlines");
-    set_log_file({});
-    log_info("between");
-    set_log_file(file);
+    LogFile log(file);
+    log_error("two\nlines of https://me:pass@host/x");
+    log.add_error("told elsewhere");
   }
+  log_info("between");
+  { const LogFile log(file); }
   const std::string time = "....-..-..T..:..:..\\.... ";
   EXPECT_THAT(read_file(file),
               ::testing::MatchesRegex("(.*\n)?" + time + "before the file\n" + time +
-                                      "error: two\n" + time + "lines\n" + time + "between\n"));
+                                      "error: two\n" + time + "lines of https://host/x\n" + time +
+                                      "error: told elsewhere\n" + time + "between\n"));
 }
 
-TEST_F(LogTest, AFileThatCannotBeWrittenIsOneWarning) {
+TEST(Log, AFileThatCannotBeWrittenIsOneWarning) {
   const TempDir folder;
   std::vector<std::string> lines;
   const LogRedirection capture([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
-  const auto use = [&](const std::filesystem::path& path) {
-    set_log_file(path);
-    log_info("a");
-    log_info("b");
-  };
   const std::filesystem::path link = folder.path() / "link";
   std::filesystem::create_symlink(folder.path() / "target", link);
   for (const std::filesystem::path& path : {folder.path() / "none/log.txt", link}) {
     lines.clear();
-    use(path);
+    LogFile log(path);
+    log_info("a");
+    log.add_error("b");
+    log_info("c");
     EXPECT_THAT(lines,
-                ElementsAre(::testing::HasSubstr("the log goes on without its file"), "a", "b"));
+                ElementsAre(::testing::HasSubstr("the log goes on without its file"), "a", "c"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "target"));
 
   lines.clear();
   const std::filesystem::path removed = folder.path() / "removed";
-  set_log_file(removed);
+  const LogFile log(removed);
   std::filesystem::remove(removed);
   log_info("a");
   log_info("b");
   EXPECT_THAT(lines, ElementsAre("a", ::testing::HasSubstr("it was removed"), "b"));
 }
 
-TEST_F(LogTest, TheNewestRedirectionTakesTheLines) {
+TEST(Log, TheNewestRedirectionTakesTheLines) {
   std::vector<std::string> outer_lines;
   std::vector<std::string> inner_lines;
   {
@@ -93,7 +87,7 @@ TEST_F(LogTest, TheNewestRedirectionTakesTheLines) {
   EXPECT_THAT(outer_lines, ElementsAre("out"));
 }
 
-TEST_F(LogTest, LinesOfManyThreadsStayWhole) {
+TEST(Log, LinesOfManyThreadsStayWhole) {
   std::vector<std::string> lines;
   {
     const LogRedirection capture(
