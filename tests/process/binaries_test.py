@@ -36,7 +36,7 @@ def binaries(root):
 
 def run_paths(path):
     """The entries of DT_RPATH and DT_RUNPATH."""
-    return [entry for line in re.findall(r"\((?:RPATH|RUNPATH)\)\s+Library r\w+path: \[(.*)\]", readelf("--dynamic", path))
+    return [entry for line in re.findall(r"\((?:RPATH|RUNPATH)\)\s+Library r\w*path: \[(.*)\]", readelf("--dynamic", path))
             for entry in line.split(":")]
 
 
