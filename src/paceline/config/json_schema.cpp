@@ -162,6 +162,10 @@ class SchemaWriter {
   }
 
   static void add_limits(const FieldRule& rule, Json& schema) {
+    if (rule.kind == RuleKind::kPlainName) {
+      schema["pattern"] = "^[^/]+$";
+      return;
+    }
     if (schema.value("type", Json()) == "string")
       return;  // durations: no numbers for an editor to compare
     switch (rule.kind) {
