@@ -2,8 +2,8 @@
 
 #include "paceline/base/file.h"
 #include "paceline/config/schema.h"
-#include "paceline/loggers/log_file.h"
 #include "paceline/loggers/record.h"
+#include "paceline/loggers/record_file.h"
 #include "paceline/loggers/sink_context.h"
 
 #include <filesystem>
@@ -41,7 +41,7 @@ class JsonlWriter final : public RecordWriter {
  private:
   std::filesystem::path path_;
   base::FileSystem& files_;
-  LogFile file_;
+  RecordFile file_;
   std::string line_;  ///< keeps its memory
 };
 

@@ -50,7 +50,7 @@ class Record {
 
 /// Writes records somewhere. Called by one thread at a time. One that throws, except in
 /// resume_at(), is not called again in this start of the run, which goes on without it; a disk that
-/// fails is no reason to throw (LogFile).
+/// fails is no reason to throw (RecordFile).
 class RecordWriter {
  public:
   virtual ~RecordWriter() = default;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/config/schema.h"
-#include "paceline/loggers/log_file.h"
+#include "paceline/loggers/record_file.h"
 #include "paceline/loggers/sink_context.h"
 #include "paceline/metrics/nvml.h"
 
@@ -83,7 +83,7 @@ class SystemMonitor final : public metrics::MetricSink {
 
   std::mutex sample_mutex_;  ///< guards what sample() uses
   metrics::Nvml::Opened nvml_;
-  LogFile file_;
+  RecordFile file_;
   Clock::time_point last_time_ = Clock::now();
   std::vector<std::optional<metrics::ProcessUsage>> last_usages_;  ///< of each rank
 

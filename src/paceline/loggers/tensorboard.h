@@ -3,8 +3,8 @@
 #include "paceline/base/clock.h"
 #include "paceline/base/file.h"
 #include "paceline/config/schema.h"
-#include "paceline/loggers/log_file.h"
 #include "paceline/loggers/record.h"
+#include "paceline/loggers/record_file.h"
 #include "paceline/loggers/sink_context.h"
 
 #include <filesystem>
@@ -46,7 +46,7 @@ class TensorboardWriter final : public RecordWriter {
   std::string run_name_;
   base::FileSystem& files_;
   const base::Clock& clock_;
-  LogFile file_;
+  RecordFile file_;
   std::int64_t first_step_ = 0;  ///< what earlier files hold from here on is void
   std::string records_;          ///< of one call; keeps its memory
 };

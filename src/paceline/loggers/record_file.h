@@ -13,7 +13,7 @@
 
 namespace paceline::loggers {
 
-struct LogFileOptions {
+struct RecordFileOptions {
   std::chrono::milliseconds retry_after{5000};  ///< between two tries of a disk that fails
   std::size_t most_waiting_bytes = std::size_t{64} << 20;  ///< beyond that records are lost
 };
@@ -21,12 +21,12 @@ struct LogFileOptions {
 /// A file of a run that grows by records and must never end the run: what cannot be written, as on
 /// a full disk, is kept and tried again. The first failure is a warning, and so is the end of it.
 /// Not thread-safe.
-class LogFile {
+class RecordFile {
  public:
   using Open = std::function<std::unique_ptr<base::OutputFile>()>;
 
   /// `logger` is for messages; `open` is called by the first write and after failures of its own.
-  LogFile(std::string logger, Open open, LogFileOptions options = {});
+  RecordFile(std::string logger, Open open, RecordFileOptions options = {});
 
   /// Takes a record; nothing is written yet.
   void add(std::string_view record);
@@ -50,7 +50,7 @@ class LogFile {
 
   std::string logger_;
   Open open_;
-  LogFileOptions options_;
+  RecordFileOptions options_;
   std::unique_ptr<base::OutputFile> file_;
   std::string waiting_;
   std::int64_t num_waiting_ = 0;  ///< records

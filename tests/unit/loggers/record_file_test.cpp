@@ -1,4 +1,4 @@
-#include "paceline/loggers/log_file.h"
+#include "paceline/loggers/record_file.h"
 
 #include "paceline/base/log.h"
 #include "support/faulty_file_system.h"
@@ -17,10 +17,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Failures = std::vector<std::pair<std::string, double>>;
 
-class LogFileTest : public ::testing::Test {
+class RecordFileTest : public ::testing::Test {
  protected:
-  LogFile make(LogFileOptions options = {.retry_after = 0ms}) {
-    return LogFile(
+  RecordFile make(RecordFileOptions options = {.retry_after = 0ms}) {
+    return RecordFile(
         "test", [this] { return files_.append(path_); }, options);
   }
   std::string text() const { return base::read_file(path_); }
@@ -33,8 +33,8 @@ class LogFileTest : public ::testing::Test {
       [this](base::LogLevel, std::string_view line) { log_.emplace_back(line); }};
 };
 
-TEST_F(LogFileTest, WritesWhatWasAdded) {
-  LogFile file = make();
+TEST_F(RecordFileTest, WritesWhatWasAdded) {
+  RecordFile file = make();
   file.write_out();
   EXPECT_FALSE(std::filesystem::exists(path_));
   file.add("one\n");
@@ -49,8 +49,8 @@ TEST_F(LogFileTest, WritesWhatWasAdded) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(LogFileTest, KeepsWhatADiskRefusesAndTellsItOnce) {
-  LogFile file = make();
+TEST_F(RecordFileTest, KeepsWhatADiskRefusesAndTellsItOnce) {
+  RecordFile file = make();
   file.add("one\n");
   file.write_out();
   files_.fill_disk_after(2);
@@ -69,8 +69,8 @@ TEST_F(LogFileTest, KeepsWhatADiskRefusesAndTellsItOnce) {
   EXPECT_THAT(log_, ElementsAre(HasSubstr("cannot write"), HasSubstr("can write again")));
 }
 
-TEST_F(LogFileTest, SparesADiskThatFailedAMomentAgo) {
-  LogFile file = make({.retry_after = std::chrono::hours(1)});
+TEST_F(RecordFileTest, SparesADiskThatFailedAMomentAgo) {
+  RecordFile file = make({.retry_after = std::chrono::hours(1)});
   int num_tries = 0;
   files_.set_fault([&](std::string_view operation, const auto&) {
     if (operation == "append") ++num_tries;
@@ -85,8 +85,8 @@ TEST_F(LogFileTest, SparesADiskThatFailedAMomentAgo) {
   EXPECT_EQ(num_tries, 2);
 }
 
-TEST_F(LogFileTest, ADiskThatCannotSyncIsAFailure) {
-  LogFile file = make();
+TEST_F(RecordFileTest, ADiskThatCannotSyncIsAFailure) {
+  RecordFile file = make();
   files_.set_fault(
       [](std::string_view operation, const auto&) { return operation == "sync" ? EIO : 0; });
   file.add("one\n");
@@ -95,8 +95,8 @@ TEST_F(LogFileTest, ADiskThatCannotSyncIsAFailure) {
   EXPECT_THAT(log_, ElementsAre(HasSubstr("cannot write")));
 }
 
-TEST_F(LogFileTest, ForgetsTheOldestWhenTooMuchWaits) {
-  LogFile file = make({.retry_after = 0ms, .most_waiting_bytes = 10});
+TEST_F(RecordFileTest, ForgetsTheOldestWhenTooMuchWaits) {
+  RecordFile file = make({.retry_after = 0ms, .most_waiting_bytes = 10});
   files_.fill_disk_after(0);
   for (const char* record : {"12345\n", "789\n", "abc\n"}) {
     file.add(record);

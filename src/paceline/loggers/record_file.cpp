@@ -1,4 +1,4 @@
-#include "paceline/loggers/log_file.h"
+#include "paceline/loggers/record_file.h"
 
 #include "paceline/base/log.h"
 
@@ -6,10 +6,10 @@
 
 namespace paceline::loggers {
 
-LogFile::LogFile(std::string logger, Open open, LogFileOptions options)
+RecordFile::RecordFile(std::string logger, Open open, RecordFileOptions options)
     : logger_(std::move(logger)), open_(std::move(open)), options_(options) {}
 
-void LogFile::add(std::string_view record) {
+void RecordFile::add(std::string_view record) {
   if (is_failing_ && waiting_.size() + record.size() > options_.most_waiting_bytes) {
     num_lost_ += num_waiting_;
     num_waiting_ = 0;
@@ -19,11 +19,11 @@ void LogFile::add(std::string_view record) {
   ++num_waiting_;
 }
 
-void LogFile::write_out() {
+void RecordFile::write_out() {
   if (!is_failing_ || Clock::now() - last_failure_ >= options_.retry_after) try_to_write();
 }
 
-void LogFile::sync() {
+void RecordFile::sync() {
   if (!try_to_write() || !file_) return;
   try {
     file_->sync();
@@ -32,7 +32,7 @@ void LogFile::sync() {
   }
 }
 
-bool LogFile::try_to_write() {
+bool RecordFile::try_to_write() {
   if (waiting_.empty()) return true;
   try {
     if (!file_) file_ = open_();
@@ -50,7 +50,7 @@ bool LogFile::try_to_write() {
   return true;
 }
 
-void LogFile::note_failure(const std::exception& error) {
+void RecordFile::note_failure(const std::exception& error) {
   ++num_failures_;
   last_failure_ = Clock::now();
   if (std::exchange(is_failing_, true)) return;
@@ -60,7 +60,7 @@ void LogFile::note_failure(const std::exception& error) {
       logger_, error.what());
 }
 
-std::vector<std::pair<std::string, double>> LogFile::failures() const {
+std::vector<std::pair<std::string, double>> RecordFile::failures() const {
   if (num_failures_ == 0) return {};
   return {{"failed_writes", static_cast<double>(num_failures_)},
           {"lost_records", static_cast<double>(num_lost_ + num_waiting_)}};
