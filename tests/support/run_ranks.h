@@ -2,6 +2,7 @@
 
 #include "paceline/comm/local/local_group.h"
 #include "paceline/tensor/aten.h"
+#include "support/collective_ledger.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace paceline::test {
 
@@ -52,13 +55,19 @@ class RankOutcomes {
 
 }  // namespace internal
 
+/// Whether the ranks of a test must ask for the same collectives in the same order.
+enum class CollectiveOrder { kMustBeEqual, kMayDiffer };
+
 /// Runs `body` on `world_size` threads, each a rank of one LocalGroup with one intra-op thread, and
 /// rethrows the first failure. When one rank fails, the others' collectives throw CommError; after
 /// `timeout` those of all ranks do, so that a failing test ends. A rank that is still busy outside
-/// collectives ten seconds later cannot be stopped: the process ends with a message.
+/// collectives ten seconds later cannot be stopped: the process ends with a message. The order of
+/// the ranks' collectives is compared at the end, whether they failed or not.
 inline void run_ranks(int world_size, const std::function<void(comm::Communicator&)>& body,
-                      std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+                      std::chrono::milliseconds timeout = std::chrono::seconds(60),
+                      CollectiveOrder order = CollectiveOrder::kMustBeEqual) {
   const comm::LocalGroup group(world_size);
+  CollectiveLedger ledger;
   internal::RankOutcomes outcomes;
   std::vector<std::thread> threads;
   const int intra_op_threads = at::get_num_threads();
@@ -66,9 +75,9 @@ inline void run_ranks(int world_size, const std::function<void(comm::Communicato
     threads.emplace_back([&, rank] {
       try {
         at::set_num_threads(1);
-        const auto communicator = group.join(rank);
-        communicator->set_timeout(timeout);
-        body(*communicator);
+        LedgerCommunicator communicator(group.join(rank), ledger);
+        communicator.set_timeout(timeout);
+        body(communicator);
       } catch (const std::exception& error) {
         outcomes.record_failure();
         group.abort("rank " + std::to_string(rank) + " failed: " + error.what());
@@ -88,9 +97,12 @@ inline void run_ranks(int world_size, const std::function<void(comm::Communicato
   }
   std::for_each(threads.begin(), threads.end(), [](std::thread& thread) { thread.join(); });
   at::set_num_threads(intra_op_threads);
-  if (const auto failure = outcomes.first_failure()) {
-    std::rethrow_exception(failure);
+  const auto failure = outcomes.first_failure();
+  if (order == CollectiveOrder::kMustBeEqual) {
+    const auto difference = ledger.first_difference(world_size, failure == nullptr);
+    EXPECT_FALSE(difference.has_value()) << "the ranks' collectives differ: " << *difference;
   }
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace paceline::test

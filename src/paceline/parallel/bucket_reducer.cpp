@@ -60,8 +60,7 @@ void BucketReducer::mark_ready(std::size_t slot) {
   ready_order_.push_back(slot);
   filled_by_[bucket] = slot;
   --num_missing_[bucket];
-  const std::size_t end = buckets_.size() - (holds_last_bucket_ ? 1 : 0);
-  while (next_bucket_ < end && num_missing_[next_bucket_] == 0) start(next_bucket_++);
+  while (next_bucket_ < buckets_.size() && num_missing_[next_bucket_] == 0) start(next_bucket_++);
 }
 
 void BucketReducer::start(std::size_t bucket) {
@@ -73,12 +72,11 @@ void BucketReducer::start(std::size_t bucket) {
   }
 }
 
-void BucketReducer::start_rest(std::span<const std::string> refused) {
-  if (!refused.empty()) mark_missing_gradient(last_element());
+void BucketReducer::start_rest() {
   while (next_bucket_ < buckets_.size()) start(next_bucket_++);
 }
 
-void BucketReducer::finish(std::span<const std::string> refused, const GradientDemand& demand) {
+void BucketReducer::finish() {
   backward_end_ = std::chrono::steady_clock::now();
   exposed_s_ = 0;
   Time before = backward_end_;
@@ -89,7 +87,6 @@ void BucketReducer::finish(std::span<const std::string> refused, const GradientD
     exposed_of_[bucket++] = seconds(std::exchange(before, after), after);
   }
   exposed_s_ = seconds(backward_end_, before);
-  refuse_missing_gradients(last_element(), refused, demand, communicator_);
 }
 
 CommunicationReport BucketReducer::report() const {
@@ -105,13 +102,6 @@ CommunicationReport BucketReducer::report() const {
          .exposed_s = exposed_of_[bucket]});
   }
   return report;
-}
-
-/// Of the last bucket to be reduced.
-at::Tensor BucketReducer::last_element() const {
-  const tensor::FlatSlot& slot = gradients_.layout().slots.back();
-  const std::size_t flat = gradients_.flat_of(static_cast<std::size_t>(slot.bucket));
-  return gradients_.flats()[flat].select(0, slot.offset + slot.numel - 1);
 }
 
 std::vector<std::string> late_parameters(const tensor::FlatLayout& layout,

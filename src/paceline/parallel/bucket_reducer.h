@@ -2,7 +2,6 @@
 
 #include "paceline/comm/communicator.h"
 #include "paceline/parallel/gradient_compression.h"
-#include "paceline/parallel/missing_gradients.h"
 #include "paceline/tensor/arena.h"
 #include "paceline/tensor/aten.h"
 
@@ -52,15 +51,10 @@ class BucketReducer {
   /// ran twice in one reduction.
   void mark_ready(std::size_t slot);
   bool is_ready(std::size_t slot) const { return is_ready_[slot] != 0; }
-  /// Backward is over: starts what is left, ready or not. `refused` are parameters that break
-  /// `demand` on this rank.
-  void start_rest(std::span<const std::string> refused = {});
-  /// Waits for the sums, after start_rest(). Throws CommError; if any rank has `refused`
-  /// parameters, all throw refuse_missing_gradients()' ConfigError.
-  void finish(std::span<const std::string> refused = {}, const GradientDemand& demand = {});
-  /// From now on the last bucket waits for start_rest(): until then a gradient may come that breaks
-  /// the demand.
-  void hold_last_bucket() { holds_last_bucket_ = true; }
+  /// Backward is over: starts what is left, ready or not.
+  void start_rest();
+  /// Waits for the sums, after start_rest(). Throws CommError.
+  void finish();
 
   /// Seconds that the last finish() waited.
   double exposed_s() const { return exposed_s_; }
@@ -73,7 +67,6 @@ class BucketReducer {
   using Time = std::chrono::steady_clock::time_point;
 
   void start(std::size_t bucket);
-  at::Tensor last_element() const;
 
   const tensor::Arena& gradients_;
   comm::Communicator* communicator_;
@@ -85,7 +78,6 @@ class BucketReducer {
   std::vector<std::size_t> ready_order_;
   std::vector<std::unique_ptr<comm::Work>> in_flight_;
   std::size_t next_bucket_ = 0;
-  bool holds_last_bucket_ = false;
   double exposed_s_ = 0;
 
   // For the report, of each bucket.

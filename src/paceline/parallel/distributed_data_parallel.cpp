@@ -4,6 +4,7 @@
 #include "paceline/parallel/bucket_reducer.h"
 #include "paceline/parallel/gradient_compression.h"
 #include "paceline/parallel/gradient_hooks.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/parallel/used_parameters.h"
@@ -67,11 +68,17 @@ class DistributedDataParallel::State {
         if (!used_.allows_missing()) refused.push_back(parameters_[slot].name);
       }
     }
-    reducer_.start_rest(refused);
+    reducer_.start_rest();
+    const at::Tensor any_refused = at::full({1}, refused.empty() ? 0.0 : 1.0, at::kDouble);
+    const auto exchange =
+        communicator_.all_reduce(any_refused, comm::ReduceOp::kMax, "missing gradients");
     used_.start_exchange(untouched, /*had_backward=*/true);
-    reducer_.finish(refused, used_.demand());
+    reducer_.finish();
+    exchange->wait();
+    if (*any_refused.const_data_ptr<double>() != 0) {
+      refuse_missing_gradients(refused, used_.demand(), &communicator_);
+    }
     give_gradients(untouched, used_.finish_exchange());
-    if (!used_.settled().empty()) reducer_.hold_last_bucket();
     report_ = reducer_.report();
     last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();

@@ -2,10 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/named_tensors.h"
-#include "paceline/tensor/aten.h"
 
-#include <cmath>
-#include <limits>
 #include <map>
 #include <sstream>
 #include <vector>
@@ -38,14 +35,8 @@ std::string to_text(const Ranks& ranks, std::size_t world_size) {
 
 }  // namespace
 
-void mark_missing_gradient(const at::Tensor& elements) {
-  const at::NoGradGuard no_grad;
-  elements.fill_(std::numeric_limits<double>::quiet_NaN());
-}
-
-void refuse_missing_gradients(const at::Tensor& element, std::span<const std::string> names,
-                              const GradientDemand& demand, comm::Communicator* communicator) {
-  if (!std::isnan(element.item<double>())) return;
+void refuse_missing_gradients(std::span<const std::string> names, const GradientDemand& demand,
+                              comm::Communicator* communicator) {
   const std::string own = fmt::format("{}", fmt::join(names, "\n"));
   const std::vector<std::string> lists =
       communicator == nullptr ? std::vector{own} : communicator->all_gather_text(own);
@@ -53,7 +44,7 @@ void refuse_missing_gradients(const at::Tensor& element, std::span<const std::st
   for (const auto& [ranks, missing] : by_ranks(lists)) {
     parts.push_back(list_names(missing) + to_text(ranks, lists.size()));
   }
-  if (parts.empty()) return;
+  PACELINE_CHECK(!parts.empty(), "gradients are missing, and no rank knows which");
   const std::string broken = fmt::format("{}", fmt::join(parts, ", "));
   if (demand.as_in_first_step) {
     throw base::ConfigError(

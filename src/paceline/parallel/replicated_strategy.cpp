@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
@@ -97,7 +98,7 @@ void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
   if (is_first) {
     check_views();
     gradient_of_.assign(parameters_.size(), Gradient::kNone);
-    surprises_.clear();
+    refused_.clear();
     had_backward_ = false;
     reducer_->begin();
   }
@@ -122,6 +123,7 @@ void ReplicatedStrategy::backward(const at::Tensor& loss, double weight) {
   }
   had_backward_ = true;
   loss.backward(at::full_like(loss.detach(), weight));
+  if (is_last_microbatch_) end_backward();
 }
 
 void ReplicatedStrategy::backward_nothing() {
@@ -130,12 +132,13 @@ void ReplicatedStrategy::backward_nothing() {
     settle(slot);
     if (is_last_microbatch_) reducer_->mark_ready(slot);
   }
+  if (is_last_microbatch_) end_backward();
 }
 
 void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
   if (used_->is_settled(slot)) {
-    surprises_.push_back(parameters_[slot].name);
+    refused_.push_back(parameters_[slot].name);
     grad.reset();
     return;
   }
@@ -152,24 +155,31 @@ void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
   if (is_last_microbatch_) reducer_->mark_ready(slot);
 }
 
+void ReplicatedStrategy::end_backward() {
+  untouched_.clear();
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (gradient_of_[slot] == Gradient::kOfBackward) continue;
+    untouched_.push_back(slot);
+    settle(slot);
+    // A rank without samples shows nothing.
+    const bool must_have_one =
+        had_backward_ && !used_->allows_missing() && !used_->is_settled(slot);
+    if (must_have_one) refused_.push_back(parameters_[slot].name);
+  }
+  reducer_->start_rest();
+  used_->start_exchange(untouched_, had_backward_);
+}
+
 void ReplicatedStrategy::finish_gradients() {
   PACELINE_CHECK(is_in_microbatch_ && is_last_microbatch_,
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
-  std::vector<std::string> refused = std::exchange(surprises_, {});
-  std::vector<std::size_t> untouched;
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    if (gradient_of_[slot] == Gradient::kOfBackward) continue;
-    untouched.push_back(slot);
-    if (gradient_of_[slot] == Gradient::kZeros) continue;
-    settle(slot);
-    if (!used_->allows_missing()) refused.push_back(parameters_[slot].name);
-  }
-  reducer_->start_rest(refused);
-  used_->start_exchange(untouched, had_backward_);
-  reducer_->finish(refused, used_->demand());
+  reducer_->finish();
   unused_ = used_->finish_exchange();
-  if (!used_->settled().empty()) reducer_->hold_last_bucket();
+}
+
+void ReplicatedStrategy::refuse_missing_gradients() {
+  parallel::refuse_missing_gradients(refused_, used_->demand(), communicator_);
 }
 
 // As in PyTorch, whose optimizers leave out what has no .grad.

@@ -39,6 +39,8 @@ class ReplicatedStrategy final : public Strategy {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  bool misses_gradients() const override { return !refused_.empty(); }
+  [[noreturn]] void refuse_missing_gradients() override;
   void update(optim::Optimizer& optimizer, double lr) override;
   bool unscale_gradients(double factor) override;
   double grad_norm() override;
@@ -63,6 +65,7 @@ class ReplicatedStrategy final : public Strategy {
   bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
   void take_gradient(std::size_t slot, at::Tensor& grad);
   void settle(std::size_t slot);
+  void end_backward();
   void for_each_state_part(optim::Optimizer& optimizer,
                            const std::function<void(const std::string& kind, std::size_t slot,
                                                     const at::Tensor&)>& visit) const;
@@ -87,7 +90,8 @@ class ReplicatedStrategy final : public Strategy {
 
   enum class Gradient : char { kNone, kZeros, kOfBackward };
   std::vector<Gradient> gradient_of_;   // of each slot, in this step
-  std::vector<std::string> surprises_;  // parameters whose gradients should not have come
+  std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
+  std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for
   std::vector<std::size_t> unused_;     // slots that no rank had a gradient for
   std::optional<UsedParameters> used_;
   bool had_backward_ = false;  // in this step

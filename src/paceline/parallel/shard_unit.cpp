@@ -16,12 +16,6 @@ void ShardUnit::add(std::unique_ptr<ShardedFlat> flat) {
   flats_.push_back(std::move(flat));
 }
 
-ShardedFlat* ShardUnit::last_trainable() const {
-  return std::find_if(flats_.rbegin(), flats_.rend(),
-                      [](const auto& flat) { return flat->is_trainable(); })
-      ->get();
-}
-
 void ShardUnit::start_gather() {
   if (is_gathered_ || is_gathering_) return;
   is_gathering_ = true;

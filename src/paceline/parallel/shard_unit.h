@@ -18,8 +18,6 @@ class ShardUnit {
   const std::string& name() const { return name_; }
   const std::vector<std::unique_ptr<ShardedFlat>>& flats() const { return flats_; }
   bool is_trainable() const { return num_trainable_ > 0; }
-  /// Of the flats that are trained, the one that is reduced last; there must be one.
-  ShardedFlat* last_trainable() const;
 
   /// Starts to gather the parameters, unless they are there or on their way.
   void start_gather();

@@ -1,7 +1,6 @@
 #include "paceline/parallel/sharded_flat.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/missing_gradients.h"
 #include "paceline/tensor/arena.h"
 #include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
@@ -142,10 +141,6 @@ void ShardedFlat::take_gradient(std::size_t slot, const at::Tensor& grad, bool a
 void ShardedFlat::zero_gradient(std::size_t slot) {
   const at::NoGradGuard no_grad;
   gradient_slot(slot).zero_();
-}
-
-void ShardedFlat::mark_missing_gradient() {
-  parallel::mark_missing_gradient(full_gradient().slice(0, 0, std::nullopt, shard_.numel()));
 }
 
 std::unique_ptr<comm::Work> ShardedFlat::start_reduce(std::string_view label) {

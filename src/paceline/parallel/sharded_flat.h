@@ -71,8 +71,6 @@ class ShardedFlat {
   /// Copies or adds this rank's gradient of a parameter.
   void take_gradient(std::size_t slot, const at::Tensor& grad, bool add);
   void zero_gradient(std::size_t slot);
-  /// Every rank of the group will find NaN in the first element of its gradient shard.
-  void mark_missing_gradient();
   /// Starts to sum the gradients over the group's ranks. nullptr if there is nothing to wait for.
   std::unique_ptr<comm::Work> start_reduce(std::string_view label);
   /// To be called once that work is done: puts the sum into the gradient shard, or adds it.

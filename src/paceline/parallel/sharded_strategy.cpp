@@ -50,6 +50,7 @@ void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
   is_first_reduction_ = is_first || accumulates_full_gradients_;
   if (is_first) {
     exposed_s_ = 0;
+    had_backward_ = false;
     had_gradient_.assign(places_.size(), 0);
     for (const auto& unit : units_) {
       for (const auto& flat : unit->flats()) flat->check_views();
@@ -59,7 +60,6 @@ void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
     unit->begin_gradients(/*starts_sum=*/is_first || !accumulates_full_gradients_);
   }
   next_reduction_ = 0;
-  holds_last_reduction_ = false;
   exposed_s_ += gather_root();
 }
 
@@ -99,7 +99,6 @@ void ShardedStrategy::begin_backward(std::size_t block) {
 void ShardedStrategy::end_backward(std::size_t block) {
   ShardUnit& unit = *units_[block];
   if (reduces_now()) {
-    holds_last_reduction_ = holds_last_reduction_ || !unit.has_all_gradients();
     unit.settle_missing_gradients();
     start_complete_reductions();
   }
@@ -108,6 +107,7 @@ void ShardedStrategy::end_backward(std::size_t block) {
 
 void ShardedStrategy::backward(const at::Tensor& loss, double weight) {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
+  had_backward_ = true;
   is_reached_.assign(num_blocks(), 0);
   loss.backward(at::full_like(loss.detach(), weight));
   has_backward_ = is_reached_;
@@ -125,7 +125,6 @@ void ShardedStrategy::backward_nothing() {
     end_backward(block);
   }
   root().settle_missing_gradients();
-  had_gradient_.assign(places_.size(), 1);
   end_pass();
 }
 
@@ -142,7 +141,6 @@ void ShardedStrategy::take_gradient(std::size_t parameter, at::Tensor& grad) {
 void ShardedStrategy::start_complete_reductions() {
   while (next_reduction_ < reductions_.size() &&
          reductions_[next_reduction_]->has_all_gradients()) {
-    if (holds_last_reduction_ && next_reduction_ + 1 == reductions_.size()) break;
     ShardUnit* const unit = reductions_[next_reduction_++];
     unit->start_reduce();
     in_flight_.push_back(unit);
@@ -165,9 +163,6 @@ void ShardedStrategy::finish_oldest_reduction() {
 void ShardedStrategy::end_pass() {
   if (reduces_now()) {
     for (ShardUnit* unit : reductions_) unit->settle_missing_gradients();
-    if (is_last_microbatch_ && !refused_parameters().empty())
-      last_reduced().mark_missing_gradient();
-    holds_last_reduction_ = false;
     start_complete_reductions();
     while (!in_flight_.empty() && !is_last_microbatch_) finish_oldest_reduction();
   }
@@ -182,13 +177,17 @@ void ShardedStrategy::finish_gradients() {
   exposed_s_ += comm::wait_for_all(replica_sums_);
   root().release();
   state_was_loaded();  // the optimizer is about to change the shards
-  refuse_missing_gradients(last_reduced().grad_shard()[0], refused_parameters(), {"fsdp"}, &world_);
 }
 
-/// What got no gradient on this rank in this step but should have.
+void ShardedStrategy::refuse_missing_gradients() {
+  parallel::refuse_missing_gradients(refused_parameters(), {"fsdp"}, &world_);
+}
+
+/// What got no gradient on this rank in this step but should have. A rank without samples shows
+/// nothing.
 std::vector<std::string> ShardedStrategy::refused_parameters() const {
   std::vector<std::string> missing;
-  if (config_.allow_unused_parameters) return missing;
+  if (config_.allow_unused_parameters || !had_backward_) return missing;
   for (std::size_t i = 0; i < trained_.size(); ++i) {
     if (had_gradient_[i] == 0) missing.push_back(trained_[i].name);
   }

@@ -60,6 +60,8 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  bool misses_gradients() const override { return !refused_parameters().empty(); }
+  [[noreturn]] void refuse_missing_gradients() override;
   bool unscale_gradients(double factor) override;
   double grad_norm() override;
   double clip_grad_norm(double max_norm) override;
@@ -112,8 +114,6 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void start_complete_reductions();
   void finish_oldest_reduction();
   void end_pass();
-  /// Of the last sum of a step.
-  ShardedFlat& last_reduced() { return *reductions_.back()->last_trainable(); }
   std::vector<std::string> refused_parameters() const;
   /// Whether this pass ends with a reduction.
   bool reduces_now() const { return !accumulates_full_gradients_ || is_last_microbatch_; }
@@ -146,6 +146,7 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;
   bool is_first_reduction_ = false;  // of this step: it overwrites
+  bool had_backward_ = false;        // in this step
   std::vector<char> had_gradient_;   // of each of places_, in this step
   /// Of each block, whether backward comes to it: not below the first trained parameter. What the
   /// last pass showed; before that, what the order of registration suggests.
@@ -153,8 +154,6 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   std::vector<char> is_reached_;        // of each block, in this backward
   std::vector<ShardUnit*> reductions_;  // trained units in the order in which they are reduced
   std::size_t next_reduction_ = 0;
-  /// Until the pass ends, because something is missing that the last sum may have to tell of.
-  bool holds_last_reduction_ = false;
   std::deque<ShardUnit*> in_flight_;
   std::vector<std::unique_ptr<comm::Work>> replica_sums_;
   double exposed_s_ = 0;

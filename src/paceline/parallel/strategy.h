@@ -41,7 +41,7 @@ struct StrategyMemory {
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
 /// finish_gradients, unscale (fp16), clip, optimizer step. Gradients are summed over microbatches
 /// and ranks; the caller weighs a loss that is summed over samples by 1 / the samples of the global
-/// batch.
+/// batch, and lets all ranks know if one misses_gradients().
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -70,10 +70,14 @@ class Strategy {
   /// Instead of backward on a rank that a ragged batch left without samples, after
   /// forward_nothing().
   virtual void backward_nothing() = 0;
-  /// Blocks until all gradients are the global sums. Throws CommError. Unless unused parameters are
-  /// allowed, all ranks throw the same ConfigError if any of them got no gradient for a parameter;
-  /// it names parameters and ranks.
+  /// Blocks until all gradients are the global sums. Throws CommError.
   virtual void finish_gradients() = 0;
+  /// After the last backward of a step: whether this rank got no gradient for a parameter that must
+  /// have one. Asks neither other ranks nor the device; the sums of such a step are of no use.
+  virtual bool misses_gradients() const = 0;
+  /// To be called, after finish_gradients(), on all ranks if any of them misses gradients: all
+  /// throw the same ConfigError, which names parameters and ranks.
+  [[noreturn]] virtual void refuse_missing_gradients() = 0;
   /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns
   /// whether any of them, on any rank, was infinite or NaN: the same on all ranks.
   virtual bool unscale_gradients(double factor) = 0;

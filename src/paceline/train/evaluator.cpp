@@ -92,7 +92,7 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
   const bool is_complete = add_batches(model, strategy, precision, run, sums, skips);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
-  sums.start(/*wants_stop=*/false);
+  sums.start({});
   sums.finish();
 
   const Totals& totals = sums.totals();

@@ -11,7 +11,8 @@ constexpr std::size_t kSamples = 1;
 constexpr std::size_t kSkipped = 2;
 constexpr std::size_t kNotFinite = 3;
 constexpr std::size_t kStop = 4;
-constexpr std::size_t kFirstCount = 5;
+constexpr std::size_t kMissing = 5;
+constexpr std::size_t kFirstCount = 6;
 
 }  // namespace
 
@@ -40,9 +41,10 @@ std::span<double> StepReduction::scratch_counts() {
   return scratch_;
 }
 
-void StepReduction::start(bool wants_stop) {
+void StepReduction::start(const StepFlags& own) {
   double* values = values_.mutable_data_ptr<double>();
-  values[kStop] = wants_stop ? 1 : 0;
+  values[kStop] = own.wants_stop ? 1 : 0;
+  values[kMissing] = own.misses_gradients ? 1 : 0;
   if (communicator_.world_size() > 1)
     work_ = communicator_.all_reduce(values_, comm::ReduceOp::kSum);
 }
@@ -58,6 +60,7 @@ void StepReduction::finish() {
   totals_.skipped = values[kSkipped];
   any_not_finite_ = values[kNotFinite] != 0;
   any_wants_stop_ = values[kStop] != 0;
+  any_misses_gradients_ = values[kMissing] != 0;
   std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());
   std::fill_n(values, kFirstCount + num_counts_, 0.0);
 }

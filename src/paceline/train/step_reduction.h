@@ -11,9 +11,14 @@
 
 namespace paceline::train {
 
-/// The one small reduction of a step: loss, counts of samples, counted metrics, and two flags, in
-/// float64. It starts before the last backward and is read after it, so that it costs no wait of
-/// its own.
+/// What one rank tells the others in a step.
+struct StepFlags {
+  bool wants_stop = false;
+  bool misses_gradients = false;
+};
+
+/// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in float64.
+/// Whether ranks communicate in a step is decided by what it tells all of them.
 class StepReduction {
  public:
   StepReduction(comm::Communicator& communicator, std::size_t num_counts);
@@ -25,24 +30,27 @@ class StepReduction {
   /// Room for the counts of one microbatch, zeroed.
   std::span<double> scratch_counts();
 
-  /// Every rank must call it once a step, before the last microbatch's backward.
-  void start(bool wants_stop);
+  /// Every rank must call it once a step. After the last microbatch's backward and before the
+  /// gradients are waited for its wait is part of theirs.
+  void start(const StepFlags& own);
   /// Waits; leaves the reduction empty for the next step.
   void finish();
 
   const Totals& totals() const { return totals_; }
   bool any_not_finite() const { return any_not_finite_; }
   bool any_wants_stop() const { return any_wants_stop_; }
+  bool any_misses_gradients() const { return any_misses_gradients_; }
 
  private:
   comm::Communicator& communicator_;
   std::size_t num_counts_;
-  at::Tensor values_;  ///< [5 + num_counts]: loss, samples, skipped, not finite, stop, counts
+  at::Tensor values_;  ///< [6 + num_counts]: loss, samples, skipped, three flags, counts
   std::vector<double> scratch_;
   std::unique_ptr<comm::Work> work_;
   Totals totals_;
   bool any_not_finite_ = false;
   bool any_wants_stop_ = false;
+  bool any_misses_gradients_ = false;
 };
 
 }  // namespace paceline::train

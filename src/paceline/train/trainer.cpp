@@ -119,7 +119,6 @@ void Trainer::train_step() {
   if (state_.clock.step == std::min(kReportedStep, last_step_ - 1)) {
     log_.describe_communication(state_);
   }
-  if (reduction_.any_not_finite()) fail_not_finite();
   count_skipped();
   if (unscale_gradients()) apply_gradients();  // else fp16 overflowed and the step is skipped
   state_.phases.mark(metrics::Phase::kOptimizer);
@@ -132,15 +131,26 @@ void Trainer::accumulate_gradients() {
   if (run_.device.is_queued()) return queue_step();
   const std::vector<Batch> microbatches = microbatches_of(state_.batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    const bool is_last = i + 1 == microbatches.size();
     state_.batch = microbatches[i];
-    state_.strategy->begin_microbatch(/*is_first=*/i == 0, is_last);
-    process_microbatch(is_last);
+    state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());
+    process_microbatch();
   }
+  start_reduction();
   state_.strategy->finish_gradients();
+  finish_reduction();
+  mark_phase(metrics::Phase::kBackward);
+}
+
+void Trainer::start_reduction() {
+  reduction_.start(
+      {.wants_stop = wants_stop(), .misses_gradients = state_.strategy->misses_gradients()});
+}
+
+void Trainer::finish_reduction() {
   reduction_.finish();
   state_.step_totals = reduction_.totals();
-  mark_phase(metrics::Phase::kBackward);
+  if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
+  if (reduction_.any_not_finite()) fail_not_finite();
 }
 
 std::vector<Batch> Trainer::microbatches_of(const Batch& batch) const {
@@ -155,16 +165,14 @@ void Trainer::mark_phase(metrics::Phase phase) {
                      state_.strategy->exposed_communication_s() - state_.phases.seconds(kExposed));
 }
 
-void Trainer::process_microbatch(bool is_last) {
+void Trainer::process_microbatch() {
   if (has_no_samples()) {  // as a ragged last batch may leave a rank
     state_.strategy->forward_nothing();
-    if (is_last) reduction_.start(wants_stop());
     state_.strategy->backward_nothing();
     return;
   }
   compute_loss();
   read_loss();
-  if (is_last) reduction_.start(wants_stop());
   mark_phase(metrics::Phase::kForward);
   start_backward();
   mark_phase(metrics::Phase::kBackward);
@@ -185,9 +193,8 @@ void Trainer::queue_step() {
     state_.loss = results[i].loss;
     read_loss();
   }
-  reduction_.start(wants_stop());
-  reduction_.finish();
-  state_.step_totals = reduction_.totals();
+  start_reduction();
+  finish_reduction();
   state_.phases.mark(metrics::Phase::kBackward);
 }
 

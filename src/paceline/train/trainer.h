@@ -59,7 +59,10 @@ class Trainer {
  private:
   void train_step();
   void accumulate_gradients();
-  void process_microbatch(bool is_last);
+  void process_microbatch();
+  void start_reduction();
+  /// Throws what concerns all ranks: missing gradients, a loss that is not finite.
+  void finish_reduction();
   std::vector<Batch> microbatches_of(const Batch& batch) const;
   void mark_phase(metrics::Phase phase);
   bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/parallel/distributed_data_parallel.h"
 #include "support/block_net.h"
+#include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
 
@@ -16,6 +17,7 @@ namespace paceline::parallel {
 namespace {
 
 using paceline::test::BlockNet;
+using paceline::test::finish_step;
 using paceline::test::run_ranks;
 using paceline::test::wave;
 using testing::AllOf;
@@ -38,7 +40,7 @@ const auto kNamesParametersAndRanks = ThrowsMessage<base::ConfigError>(AllOf(
 
 /// Calls `check` on every rank of four with a net that a strategy has taken, for each strategy.
 void with_every_strategy(
-    const std::function<void(Strategy&, const BlockNet&, const comm::Communicator&)>& check) {
+    const std::function<void(Strategy&, const BlockNet&, comm::Communicator&)>& check) {
   std::map<std::string, test::MakeStrategy> strategies = test::main_strategies();
   const DdpConfig buckets{.first_bucket_mib = 0.0005, .bucket_mib = 0.001};
   strategies["ddp"] = [=](comm::Communicator& ranks) { return make_ddp(buckets, ranks); };
@@ -54,41 +56,55 @@ void with_every_strategy(
 }
 
 TEST(MissingGradients, OfSomeRanksAreTheSameErrorOnAll) {
-  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+  with_every_strategy([](auto& strategy, const auto& net, auto& ranks) {
     strategy.begin_microbatch(true, true);
     strategy.backward(partial_loss(net, ranks.rank()), 1.0);
-    EXPECT_THAT([&] { strategy.finish_gradients(); }, kNamesParametersAndRanks) << strategy.name();
+    EXPECT_THAT([&] { finish_step(strategy, &ranks); }, kNamesParametersAndRanks)
+        << strategy.name();
   });
 }
 
 TEST(MissingGradients, InsideABlockAreTheSameErrorOnAll) {
-  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+  with_every_strategy([](auto& strategy, const auto& net, auto& ranks) {
     net.blocks[2]->bias.requires_grad_(ranks.rank() != 1);
     strategy.begin_microbatch(true, true);
     strategy.backward(partial_loss(net, /*rank=*/0), 1.0);
-    EXPECT_THAT([&] { strategy.finish_gradients(); },
+    EXPECT_THAT([&] { finish_step(strategy, &ranks); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("'block2.bias' on rank 1")))
         << strategy.name();
   });
 }
 
 TEST(MissingGradients, OfOneMicrobatchAreNone) {
-  with_every_strategy([](auto& strategy, const auto& net, const auto& ranks) {
+  with_every_strategy([](auto& strategy, const auto& net, auto& ranks) {
     strategy.begin_microbatch(true, false);
     strategy.backward(partial_loss(net, /*rank=*/0), 1.0);
     strategy.begin_microbatch(false, true);
     strategy.backward(partial_loss(net, ranks.rank()), 1.0);
-    EXPECT_NO_THROW(strategy.finish_gradients()) << strategy.name();
+    EXPECT_NO_THROW(finish_step(strategy, &ranks)) << strategy.name();
   });
 }
 
 TEST(MissingGradients, AreNotGradientsThatAreNotANumber) {
-  with_every_strategy([](auto& strategy, const auto& net, const auto&) {
+  with_every_strategy([](auto& strategy, const auto& net, auto& ranks) {
     strategy.begin_microbatch(true, true);
     const double factor = std::numeric_limits<double>::quiet_NaN();
     strategy.backward(partial_loss(net, /*rank=*/0), factor);
-    EXPECT_NO_THROW(strategy.finish_gradients()) << strategy.name();
+    EXPECT_NO_THROW(finish_step(strategy, &ranks)) << strategy.name();
     EXPECT_TRUE(std::isnan(strategy.grad_norm())) << strategy.name();
+  });
+}
+
+// The stem's gradient is not a number and lies in some of the shards, that of the head is finite.
+TEST(MissingGradients, AreNotGradientsThatAreNotANumberInSomeShards) {
+  with_every_strategy([](auto& strategy, const auto& net, auto& ranks) {
+    strategy.begin_microbatch(true, true);
+    at::Tensor loss = partial_loss(net, /*rank=*/0);
+    if (ranks.rank() == 1) loss = loss + (net.stem * 0).sqrt().sum();
+    strategy.backward(loss, 1.0);
+    EXPECT_NO_THROW(finish_step(strategy, &ranks)) << strategy.name();
+    EXPECT_TRUE(strategy.unscale_gradients(1.0)) << strategy.name();
+    EXPECT_TRUE(std::isnan(strategy.clip_grad_norm(1.0))) << strategy.name();
   });
 }
 
@@ -102,13 +118,12 @@ TEST(MissingGradients, AreTheSameErrorUnderAnOwnLoopToo) {
 }
 
 TEST(MissingGradients, OfAllRanksAreNamedWithoutThem) {
-  const at::Tensor element = at::full({}, std::numeric_limits<double>::quiet_NaN());
   const std::vector<std::string> names{"a", "b"};
   run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THAT([&] { refuse_missing_gradients(element, names, {"ddp"}, &communicator); },
+    EXPECT_THAT([&] { refuse_missing_gradients(names, {"ddp"}, &communicator); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("'a', 'b' on any rank; ")));
   });
-  EXPECT_THAT([&] { refuse_missing_gradients(element, names, {"none"}, nullptr); },
+  EXPECT_THAT([&] { refuse_missing_gradients(names, {"none"}, nullptr); },
               ThrowsMessage<base::ConfigError>(HasSubstr("reached 'a', 'b'; ")));
 }
 

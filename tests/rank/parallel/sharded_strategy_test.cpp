@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/replicated_strategy.h"
+#include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
 #include "support/train_block_net.h"
@@ -213,7 +214,7 @@ TEST(Fsdp, NamesParametersWithoutGradient) {
     strategy->begin_microbatch(true, true);
     const at::Tensor x = test::wave({4, 6}, 1);
     strategy->backward(net.blocks[0]->forward(x).sum(), 1.0);
-    EXPECT_THAT([&] { strategy->finish_gradients(); },
+    EXPECT_THAT([&] { test::finish_step(*strategy, &communicator); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("'block1.up'")));
   });
 }

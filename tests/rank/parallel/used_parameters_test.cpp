@@ -6,6 +6,7 @@
 #include "paceline/parallel/distributed_data_parallel.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "support/block_net.h"
+#include "support/finish_step.h"
 #include "support/run_ranks.h"
 
 #include <gmock/gmock.h>
@@ -43,10 +44,10 @@ at::Tensor loss_of(const BlockNet& net, const Without& without, double phase = 3
   return at::linear(x, head).square().sum();
 }
 
-void run_step(Strategy& strategy, const at::Tensor& loss) {
+void run_step(Strategy& strategy, const at::Tensor& loss, comm::Communicator& ranks) {
   strategy.begin_microbatch(true, true);
   strategy.backward(loss, 1.0);
-  strategy.finish_gradients();
+  test::finish_step(strategy, &ranks);
 }
 
 TEST(UsedParameters, WhatNoRankUsesIsNotUpdatedAndWhatOneUsesIs) {
@@ -63,7 +64,8 @@ TEST(UsedParameters, WhatNoRankUsesIsNotUpdatedAndWhatOneUsesIs) {
         const at::Tensor stem = net.stem.detach().clone();
         at::Tensor head = net.head.detach().clone();
         for (int step = 0; step < 3; ++step) {
-          run_step(*strategy, loss_of(net, {.stem = true, .head = communicator.rank() == 1}));
+          run_step(*strategy, loss_of(net, {.stem = true, .head = communicator.rank() == 1}),
+                   communicator);
           strategy->update(*optimizer, 0.1);
           EXPECT_TRUE(net.stem.equal(stem));
           EXPECT_FALSE(net.head.equal(head));
@@ -86,13 +88,13 @@ TEST(UsedParameters, MomentumOfAParameterRestsWhileNoRankUsesIt) {
     strategy->prepare(net, kDecayAll);
     const auto optimizer =
         optim::make_optimizer(optim::SgdConfig{.momentum = 0.9}, strategy->param_groups());
-    run_step(*strategy, loss_of(net, {}));
+    run_step(*strategy, loss_of(net, {}), communicator);
     strategy->update(*optimizer, 0.1);
     const at::Tensor stem = net.stem.detach().clone();
-    run_step(*strategy, loss_of(net, {.stem = true}));
+    run_step(*strategy, loss_of(net, {.stem = true}), communicator);
     strategy->update(*optimizer, 0.1);
     EXPECT_TRUE(net.stem.equal(stem));
-    run_step(*strategy, loss_of(net, {}));
+    run_step(*strategy, loss_of(net, {}), communicator);
     strategy->update(*optimizer, 0.1);
     EXPECT_FALSE(net.stem.equal(stem));
   });
@@ -124,9 +126,9 @@ TEST(UsedParameters, AStaticGraphsSettledBucketsDoNotWait) {
     BlockNet net;
     const auto strategy = make_ddp(kStatic, communicator);
     strategy->prepare(net, kDecayAll);
-    run_step(*strategy, loss_of(net, {.last_block = true}));
+    run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
     EXPECT_THAT(strategy->late_parameters(), testing::Contains("block3.up"));
-    run_step(*strategy, loss_of(net, {.last_block = true}));
+    run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
     EXPECT_THAT(strategy->late_parameters(), testing::IsEmpty());
   });
 }
@@ -144,9 +146,9 @@ TEST(UsedParameters, AStaticGraphThatChangesIsAnErrorOfAllRanks) {
       BlockNet net;
       const auto strategy = make_ddp(kStatic, communicator);
       strategy->prepare(net, kDecayAll);
-      run_step(*strategy, loss_of(net, change.first));
+      run_step(*strategy, loss_of(net, change.first), communicator);
       const Without& then = communicator.rank() == 1 ? change.then : change.first;
-      EXPECT_THAT([&] { run_step(*strategy, loss_of(net, then)); },
+      EXPECT_THAT([&] { run_step(*strategy, loss_of(net, then), communicator); },
                   ThrowsMessage<base::ConfigError>(
                       AllOf(HasSubstr(change.name), HasSubstr("parallel.ddp.static_graph"))));
 
@@ -177,8 +179,9 @@ TEST(UsedParameters, ARankWithoutSamplesShowsNothing) {
       strategy->backward_nothing();
     }
     strategy->finish_gradients();
-    for (int step = 0; step < 2; ++step) run_step(*strategy, loss_of(net, {.stem = true}));
-    EXPECT_THAT([&] { run_step(*strategy, loss_of(net, {})); },
+    for (int step = 0; step < 2; ++step)
+      run_step(*strategy, loss_of(net, {.stem = true}), communicator);
+    EXPECT_THAT([&] { run_step(*strategy, loss_of(net, {}), communicator); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("'stem' on any rank")));
   });
 }

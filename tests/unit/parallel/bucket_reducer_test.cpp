@@ -96,14 +96,6 @@ TEST_F(BucketReducerTest, FinishStartsTheRestAndBeginForgets) {
   reducer_.mark_ready(0);
 }
 
-TEST_F(BucketReducerTest, AHeldLastBucketWaitsForTheEndOfBackward) {
-  reducer_.hold_last_bucket();
-  for (const std::size_t slot : {0U, 1U, 2U, 3U, 4U, 5U}) reducer_.mark_ready(slot);
-  EXPECT_THAT(communicator_.started, ElementsAre(0, 1));
-  reducer_.start_rest();
-  EXPECT_THAT(communicator_.started, ElementsAre(0, 1, 2));
-}
-
 TEST_F(BucketReducerTest, ReportsWhatFilledEachBucketAndWhenItsSumStarted) {
   reducer_.begin_backward();
   for (const std::size_t slot : {1U, 0U, 3U, 2U}) reducer_.mark_ready(slot);

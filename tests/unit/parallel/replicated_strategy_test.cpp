@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/tensor/torch.h"
+#include "support/finish_step.h"
 #include "support/small_net.h"
 
 #include <limits>
@@ -147,7 +148,7 @@ TEST(ReplicatedStrategy, AnUnusedParameterIsNamedOrZero) {
   strict->prepare(net, kRules);
   strict->begin_microbatch(true, true);
   strict->backward(net.head_weight.sum() + net.conv_bias.sum(), 1.0);
-  EXPECT_THAT([&] { strict->finish_gradients(); },
+  EXPECT_THAT([&] { test::finish_step(*strict); },
               ThrowsMessage<base::ConfigError>(
                   HasSubstr("'conv_weight', 'head_bias', 'hidden_bias', 'hidden_weight'")));
 

@@ -1,5 +1,6 @@
 #include "paceline/parallel/sharded_flat.h"
 
+#include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/tensor/torch.h"
 #include "support/run_ranks.h"

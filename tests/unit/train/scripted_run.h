@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/data/synthetic.h"
 #include "paceline/data/transforms/pipeline.h"
@@ -86,6 +87,10 @@ class RecordingStrategy final : public parallel::Strategy {
   }
   void backward_nothing() override { calls_.push_back("backward nothing"); }
   void finish_gradients() override { calls_.push_back("finish"); }
+  bool misses_gradients() const override { return misses(); }
+  [[noreturn]] void refuse_missing_gradients() override {
+    throw base::ConfigError("gradients are missing");
+  }
   bool unscale_gradients(double factor) override {
     calls_.push_back(fmt::format("unscale by 1/{:g}", 1.0 / factor));
     return overflows_();
@@ -110,6 +115,7 @@ class RecordingStrategy final : public parallel::Strategy {
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
   bool is_recordable = true;
+  std::function<bool()> misses = [] { return false; };
   parallel::CommunicationReport report;
 
  private:

@@ -17,17 +17,19 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     reduction.add(1.5, 4, counts);
     reduction.add(0.5, 3, counts);
     reduction.add_skipped(static_cast<std::size_t>(communicator.rank()));
-    reduction.start(communicator.rank() == 1);
+    reduction.start({.wants_stop = communicator.rank() == 1});
     reduction.finish();
     EXPECT_EQ(reduction.totals().loss_sum, 6.0);
     EXPECT_EQ(reduction.totals().samples, 21.0);
     EXPECT_EQ(reduction.totals().skipped, 3.0);
     EXPECT_THAT(reduction.totals().counts, ::testing::ElementsAre(12.0));
     EXPECT_TRUE(reduction.any_wants_stop());
+    EXPECT_FALSE(reduction.any_misses_gradients());
     EXPECT_FALSE(reduction.any_not_finite());
 
-    reduction.start(false);
+    reduction.start({.misses_gradients = communicator.rank() == 2});
     reduction.finish();
+    EXPECT_TRUE(reduction.any_misses_gradients());
     EXPECT_EQ(reduction.totals().samples, 0.0) << "each step starts from zero";
     EXPECT_EQ(reduction.totals().skipped, 0.0);
     EXPECT_FALSE(reduction.any_wants_stop());
@@ -39,7 +41,7 @@ TEST(StepReduction, EveryRankLearnsOfALossThatIsNotFinite) {
     StepReduction reduction(communicator, 0);
     const double loss = communicator.rank() == 0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
     reduction.add(loss, 1, {});
-    reduction.start(false);
+    reduction.start({});
     reduction.finish();
     EXPECT_TRUE(reduction.any_not_finite());
   });

@@ -6,6 +6,7 @@
 #include "support/run_ranks.h"
 
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 namespace paceline::comm {
@@ -75,7 +76,7 @@ TEST(LocalGroup, DifferingCallsAreNamedOnEveryRank) {
       ++failures;
     }
   };
-  run_ranks(2, body);
+  run_ranks(2, body, std::chrono::seconds(60), test::CollectiveOrder::kMayDiffer);
   EXPECT_EQ(failures, 2);
 }
 
@@ -100,6 +101,51 @@ TEST(RunRanks, RethrowsTheFirstFailureAndReleasesTheOthers) {
   };
   EXPECT_THAT([&] { run_ranks(3, body); },
               ThrowsMessage<std::runtime_error>(HasSubstr("the test's own failure")));
+}
+
+/// How often a test fails whose ranks run `body`.
+int failures_of(const std::function<void(Communicator&)>& body) {
+  testing::TestPartResultArray failures;
+  const testing::ScopedFakeTestPartResultReporter reporter(
+      testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+  try {
+    run_ranks(2, body);
+  } catch (const base::CommError&) {  // as tests expect of some bodies
+  }
+  return failures.size();
+}
+
+TEST(RunRanks, FailsATestWhoseRanksAskForOtherCollectives) {
+  const auto sum = [](Communicator& ranks, const char* label) {
+    ranks.all_reduce(at::zeros({1}), ReduceOp::kSum, label)->wait();
+  };
+  EXPECT_EQ(failures_of([&](Communicator& ranks) { sum(ranks, "loss"); }), 0);
+  EXPECT_EQ(failures_of([&](Communicator& ranks) {
+              try {
+                ranks.rank() == 0 ? ranks.barrier() : sum(ranks, "loss");
+              } catch (const base::CommError&) {  // swallowed by the test
+              }
+            }),
+            1);
+  EXPECT_EQ(failures_of([&](Communicator& ranks) {
+              sum(ranks, "loss");
+              if (ranks.rank() == 1) ranks.all_reduce(at::zeros({1}), ReduceOp::kSum);
+            }),
+            1)
+      << "nobody waits for it";
+  EXPECT_EQ(
+      failures_of([&](Communicator& ranks) { sum(ranks, ranks.rank() == 0 ? "loss" : "norm"); }), 1)
+      << "alike, with another meaning";
+  EXPECT_EQ(failures_of([&](Communicator& ranks) {
+              const auto part = ranks.split(0);
+              sum(*part, ranks.rank() == 0 ? "loss" : "norm");
+            }),
+            1);
+  EXPECT_EQ(failures_of([&](Communicator& ranks) {
+              sum(ranks, ranks.rank() == 0 ? "loss" : "norm");
+              throw base::CommError("expected");
+            }),
+            1);
 }
 
 TEST(RunRanks, TimeOutEndsWaitingRanks) {
