@@ -71,8 +71,7 @@ void export_checkpoint(const std::filesystem::path& run_or_checkpoint,
                        const std::filesystem::path& output, base::FileSystem& files) {
   checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint).path);
   reader.verify();
-  const std::array<std::string, 1> other_states{"optimizer."};
-  const auto tensors = checkpoint::model_tensors(reader, other_states);
+  const auto tensors = checkpoint::model_tensors(reader);
   checkpoint::export_weights(files, output, tensors);
 }
 

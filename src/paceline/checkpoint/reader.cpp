@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/log.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
@@ -50,7 +51,7 @@ std::vector<std::string> all_mismatches(const CheckpointReader& reader,
   }
   if (extra == ExtraTensors::kIgnore) return lines;
   for (const TensorRecord& record : reader.manifest().tensors) {
-    if (!wanted.contains(record.name)) {
+    if (!wanted.contains(record.name) && !record.name.starts_with(tensor::kRankBuffers)) {
       lines.push_back(fmt::format("{}: saved as {}, not in this run", record.name,
                                   describe(record.dtype, record.shape)));
     }
@@ -220,12 +221,15 @@ at::Tensor CheckpointReader::all_elements(const TensorRecord& record) {
 void CheckpointReader::fill(std::span<const StateShard> shards) {
   const at::NoGradGuard no_grad;
   check_headers();
-  BulkCopy copies;
-  for (const StateShard& shard : shards) {
-    fill(shard, copies);
-    shard.data.unsafeGetTensorImpl()->bump_version();
+  for (const bool is_per_rank : {false, true}) {  // a rank's own values take the place of rank 0's
+    BulkCopy copies;
+    for (const StateShard& shard : shards) {
+      if (shard.is_per_rank != is_per_rank) continue;
+      fill(shard, copies);
+      shard.data.unsafeGetTensorImpl()->bump_version();
+    }
+    copies.run();
   }
-  copies.run();
 }
 
 void CheckpointReader::fill(const StateShard& shard, BulkCopy& copies) {
@@ -268,10 +272,11 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
                      ExtraTensors extra, comm::Communicator& communicator) {
   const std::set<std::string> wanted = names_on_all_ranks(all_shards, communicator);
   std::vector<StateShard> shards(all_shards.begin(), all_shards.end());
-  std::erase_if(shards, [&](const StateShard& shard) {
+  const std::size_t num_left_out = std::erase_if(shards, [&](const StateShard& shard) {
     const TensorRecord* record = reader.find(shard.name);
-    return shard.is_per_rank && record != nullptr && record->shape.size() == shard.shape.size() &&
-           record->shape.front() != shard.shape.front();
+    return shard.is_per_rank &&
+           (record == nullptr || (record->shape.size() == shard.shape.size() &&
+                                  record->shape.front() != shard.shape.front()));
   });
   on_all_ranks(communicator, "cannot load the checkpoint", [&] {
     const std::vector<std::string> lines = all_mismatches(reader, shards, wanted, extra);
@@ -284,6 +289,12 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
   });
   on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on",
                [&] { reader.fill(shards); });
+  if (num_left_out > 0 && communicator.rank() == 0) {
+    base::log_warning(
+        "{}: what each rank has of its own ({} tensors) was not saved by {} ranks: all start from "
+        "rank 0's buffers and without compression errors",
+        reader.directory().string(), num_left_out, communicator.world_size());
+  }
 }
 
 }  // namespace paceline::checkpoint

@@ -108,13 +108,12 @@ std::vector<NamedTensor> named_tensors(const torch::nn::Module& module) {
   return tensors;
 }
 
-std::vector<TensorSource> model_tensors(CheckpointReader& reader,
-                                        std::span<const std::string> other_states) {
+std::vector<TensorSource> model_tensors(CheckpointReader& reader) {
   std::vector<TensorSource> tensors;
   for (const TensorRecord& record : reader.manifest().tensors) {
-    const bool is_other =
-        std::any_of(other_states.begin(), other_states.end(),
-                    [&](const std::string& prefix) { return record.name.starts_with(prefix); });
+    const bool is_other = std::ranges::any_of(tensor::kOtherStates, [&](std::string_view prefix) {
+      return record.name.starts_with(prefix);
+    });
     if (is_other) continue;
     tensors.push_back({record.name, *dtype_from_name(record.dtype), record.shape,
                        [&reader, &record] { return reader.tensor(record.name); }});

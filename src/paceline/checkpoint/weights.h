@@ -21,11 +21,9 @@ namespace paceline::checkpoint {
 /// own.
 std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
 
-/// The model's tensors of a checkpoint (all but those whose names begin with one of
-/// `other_states`), each gathered from the files of the ranks when it is loaded. The reader must
-/// outlive them.
-std::vector<TensorSource> model_tensors(CheckpointReader& reader,
-                                        std::span<const std::string> other_states);
+/// The model's tensors of a checkpoint (all but tensor::kOtherStates), each gathered from the files
+/// of the ranks when it is loaded. The reader must outlive them.
+std::vector<TensorSource> model_tensors(CheckpointReader& reader);
 
 /// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.
 /// Throws CheckpointError.

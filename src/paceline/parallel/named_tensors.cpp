@@ -1,6 +1,7 @@
 #include "paceline/parallel/named_tensors.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/element_order.h"
 
 #include <unordered_set>
 #include <utility>
@@ -39,6 +40,29 @@ std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module) {
 
 std::vector<NamedTensor> module_buffers(const torch::nn::Module& module) {
   return select_once(module, [](const NamedTensor& named) { return !named.is_parameter; });
+}
+
+void append_own_buffers(std::vector<tensor::StateShard>& shards,
+                        std::span<const NamedTensor> buffers,
+                        const comm::Communicator& communicator) {
+  for (const NamedTensor& named : buffers) {
+    std::vector<std::int64_t> shape = named.tensor.sizes().vec();
+    shape.insert(shape.begin(), communicator.world_size());
+    const std::int64_t numel = named.tensor.numel();
+    const tensor::ElementOrder order =
+        tensor::memory_order(named.tensor.sizes(), named.tensor.strides());
+    tensor::ElementOrder order_of_all;  // ranks come first
+    for (const std::int64_t dimension : order) order_of_all.push_back(dimension + 1);
+    if (!order.empty()) order_of_all.insert(order_of_all.begin(), 0);
+    shards.push_back({.name = std::string(tensor::kRankBuffers) + named.name,
+                      .data = tensor::in_order(named.tensor.detach(), order).view({-1}),
+                      .shape = std::move(shape),
+                      .begin = communicator.rank() * numel,
+                      .end = (communicator.rank() + 1) * numel,
+                      .is_per_rank = true,
+                      .is_buffer = true,
+                      .order = std::move(order_of_all)});
+  }
 }
 
 std::uint64_t bytes_of(std::span<const NamedTensor> tensors) {

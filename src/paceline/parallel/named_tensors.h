@@ -1,6 +1,8 @@
 #pragma once
 
+#include "paceline/comm/communicator.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/tensor/state_shard.h"
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,11 @@ std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
 /// What gradients do not change: frozen parameters, and buffers. Each once.
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module);
 std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
+
+/// Adds what this rank has of its own of buffers that are not synchronised.
+void append_own_buffers(std::vector<tensor::StateShard>& shards,
+                        std::span<const NamedTensor> buffers,
+                        const comm::Communicator& communicator);
 
 /// Of all their elements.
 std::uint64_t bytes_of(std::span<const NamedTensor> tensors);

@@ -249,7 +249,10 @@ std::vector<StateShard> ReplicatedStrategy::model_state() {
   for (const NamedTensor& named : state_) {
     shards.push_back(whole_shard(named.name, named.tensor));
     shards.back().is_replicated = named.is_parameter || config_.buffers != BufferPolicy::kKeep;
+    shards.back().is_buffer = !named.is_parameter;
   }
+  if (communicator_ != nullptr && config_.buffers == BufferPolicy::kKeep)
+    append_own_buffers(shards, buffers_, *communicator_);
   return shards;
 }
 

@@ -67,13 +67,15 @@ std::vector<StateShard> ShardedStrategy::model_state() {
                         .begin = 0,
                         .end = named.tensor.numel(),
                         .is_writer = world_.rank() == 0,
-                        .is_replicated = config_.buffers != BufferPolicy::kKeep});
+                        .is_replicated = config_.buffers != BufferPolicy::kKeep,
+                        .is_buffer = true});
       continue;
     }
     const ShardedFlat& flat = *units_[place->second.unit]->flats()[place->second.flat];
     append_piece(shards, flat.layout().slots[place->second.slot], flat.shard(), flat.shard_begin(),
                  named.name);
   }
+  if (config_.buffers == BufferPolicy::kKeep) append_own_buffers(shards, buffers_, world_);
   return shards;
 }
 

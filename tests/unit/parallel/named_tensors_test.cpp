@@ -1,5 +1,6 @@
 #include "paceline/parallel/named_tensors.h"
 
+#include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/tensor/torch.h"
 #include "support/small_net.h"
 
@@ -39,6 +40,24 @@ TEST(NamedTensors, TiedParametersComeOnce) {
   EXPECT_THAT(names(trainable_parameters(module)), ElementsAre("weight"));
   EXPECT_THAT(names(frozen_parameters(module)), ElementsAre("child.frozen"));
   EXPECT_THAT(names(module_buffers(module)), ElementsAre("mean", "child.count"));
+}
+
+TEST(NamedTensors, ARanksOwnBuffersAreItsPartOfAllRanks) {
+  const at::Tensor map =
+      at::arange(24).view({1, 2, 3, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+  const std::vector<NamedTensor> buffers{{"count", at::scalar_tensor(7, at::kLong), false},
+                                         {"map", map, false}};
+  const auto ranks = comm::make_fake_communicator(2, 3);
+  std::vector<tensor::StateShard> shards;
+  append_own_buffers(shards, buffers, *ranks);
+  ASSERT_EQ(shards.size(), 2U);
+  EXPECT_EQ(shards[0].name, "rank_buffers/count");
+  EXPECT_THAT(shards[0].shape, ElementsAre(3));
+  EXPECT_EQ(shards[1].begin, 48);
+  EXPECT_EQ(shards[1].end, 72);
+  EXPECT_THAT(shards[1].order, ElementsAre(0, 1, 3, 4, 2)) << "ranks, then the order in memory";
+  EXPECT_EQ(shards[1].data.data_ptr(), map.data_ptr()) << "a view, to be loaded into";
+  EXPECT_EQ(shards[1].data[1].item<std::int64_t>(), 12) << "the second channel of the first pixel";
 }
 
 TEST(NamedTensors, ListsAreCutAfterTen) {
