@@ -7,6 +7,7 @@
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/finite_check.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
@@ -79,6 +80,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
       context_.device};
   engine_->fire(train::Event::kInit, state_, run);
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
+  if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
   evaluator_ =
       std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches,
@@ -86,6 +88,14 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
 }
 
 Session::~Session() = default;
+
+void Session::refuse_non_finite_weights() const {
+  const std::string problem =
+      checkpoint::find_non_finite(state_.strategy->model_state(), context_.communicator);
+  if (problem.empty()) return;
+  throw base::CheckpointError(fmt::format("model.pretrained: {}: {}; choose other weights",
+                                          *recipe_.model.pretrained, problem));
+}
 
 void Session::build_engine() {
   std::vector<std::unique_ptr<train::Algorithm>> algorithms;

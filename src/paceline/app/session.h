@@ -75,6 +75,7 @@ class Session {
   std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
+  void refuse_non_finite_weights() const;
   void build_engine();
   /// What rank 0 does in attach().
   void take_over(const RunDirectory& directory, const config::Node& resolved,

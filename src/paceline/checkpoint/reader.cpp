@@ -6,6 +6,7 @@
 #include "paceline/base/parallel_for.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/finite_check.h"
 #include "paceline/tensor/element_order.h"
 
 #include <algorithm>
@@ -289,6 +290,11 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
   });
   on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on",
                [&] { reader.fill(shards); });
+  const std::string non_finite = find_non_finite(shards, communicator);
+  if (!non_finite.empty()) {
+    throw CheckpointError(fmt::format("{}: {}; choose an earlier checkpoint",
+                                      reader.directory().string(), non_finite));
+  }
   if (num_left_out > 0 && communicator.rank() == 0) {
     base::log_warning(
         "{}: what each rank has of its own ({} tensors) was not saved by {} ranks: all start from "

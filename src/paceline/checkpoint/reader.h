@@ -71,7 +71,8 @@ enum class ExtraTensors { kRefuse, kIgnore };
 /// Fills the shards of all ranks, with whatever number of ranks the checkpoint was saved, but for
 /// those that are per rank if it was another. All of it is verified before the first shard changes.
 /// Every rank must call it. Throws the same CheckpointError on all ranks; for a checkpoint of
-/// another model it lists every tensor that is missing, extra or of another shape or dtype.
+/// another model it lists every tensor that is missing, extra or of another shape or dtype, for one
+/// of a run that had diverged those that hold NaN or infinite values.
 void load_checkpoint(CheckpointReader& reader, std::span<const tensor::StateShard> shards,
                      ExtraTensors extra, comm::Communicator& communicator);
 

@@ -4,6 +4,8 @@
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/finite_check.h"
+#include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/replica_check.h"
 #include "paceline/checkpoint/writer.h"
 #include "paceline/comm/agreement.h"
@@ -58,7 +60,10 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
     state.strategy->synchronise_buffers();
     checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
   }
-  if (interval_ == 0) return;
+  if (interval_ == 0) {
+    if (state.is_stopping) refuse_non_finite(state_shards(state), state.clock.step, run);
+    return;
+  }
   if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
     writer_->reserve(state_shards(state));
   }
@@ -83,6 +88,7 @@ void CheckpointSaver::throw_if_failed(const RunContext& run) {
 void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
   state.strategy->synchronise_buffers();
   const std::vector<tensor::StateShard> shards = state_shards(state);
+  refuse_non_finite(shards, state.clock.step, run);
   checkpoint::SaveRequest request = request_for(state, engine, run);
   request.shards = shards;
   if (request.monitored && is_best(request.monitored->value)) best_ = request.monitored->value;
@@ -117,6 +123,20 @@ void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
   } catch (const base::Error& error) {  // the next save tries again
     base::log_warning("old checkpoints stay in {}: {}", facts_.folder.string(), error.what());
   }
+}
+
+void CheckpointSaver::refuse_non_finite(std::vector<tensor::StateShard> shards, std::int64_t step,
+                                        const RunContext& run) {
+  std::erase_if(shards, [](const tensor::StateShard& shard) { return !shard.is_writer; });
+  const std::string problem = checkpoint::find_non_finite(shards, run.communicator);
+  if (problem.empty()) return;
+  finish(run);
+  throw base::DivergedError(
+      fmt::format("the state after step {} is not finite and not saved: {}. {}. Lower "
+                  "optimizer.lr, lengthen schedule.warmup or set train.grad_clip_norm",
+                  step, problem, comm::first_rank_decides(run.communicator, [&] {
+                    return checkpoint::describe_newest(facts_.folder);
+                  })));
 }
 
 std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {

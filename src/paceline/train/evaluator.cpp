@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <vector>
 
 namespace paceline::train {
@@ -23,6 +24,16 @@ class EvaluationScope {
  private:
   TrainModel& model_;
 };
+
+void refuse_non_finite(const EvalResult& result) {
+  for (const auto& [name, value] : result.values) {
+    if (std::isfinite(value) || result.samples == 0) continue;
+    throw base::DivergedError(fmt::format(
+        "the evaluation of {} samples is not finite: {} is {}; the weights, or what they make "
+        "of some of the samples, are not",
+        result.samples, name, value));
+  }
+}
 
 }  // namespace
 
@@ -105,6 +116,7 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
   for (std::size_t i = 0; i < totals.counts.size(); ++i) {
     result.values[prefix_ + "/" + model.count_names()[i]] = totals.counts[i] / totals.samples;
   }
+  refuse_non_finite(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -37,8 +37,9 @@ class Evaluator {
         max_skipped_(max_skipped) {}
 
   /// `strategy` holds the model's parameters. Every rank must call it. Returns nothing if a signal
-  /// on any rank interrupted it. Throws DataError on every rank when more samples than
-  /// `max_skipped` could not be read, or none was counted.
+  /// on any rank interrupted it. Throws, on all ranks, DataError when more samples than
+  /// `max_skipped` could not be read, or none was counted, and DivergedError for a result that is
+  /// not finite.
   std::optional<EvalResult> run(TrainModel& model, parallel::Strategy& strategy,
                                 Precision precision, const RunContext& run);
 

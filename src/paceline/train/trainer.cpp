@@ -294,6 +294,12 @@ void Trainer::limit_gradients() {
   } else if (is_logged) {
     state_.grad_norm = state_.strategy->grad_norm();
   }
+  if ((config_.grad_clip_norm || is_logged) && !std::isfinite(state_.grad_norm)) {
+    throw base::DivergedError(
+        fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
+                    "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
+                    state_.clock.step + 1, state_.grad_norm));
+  }
   if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
 }
 

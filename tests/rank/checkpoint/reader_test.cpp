@@ -4,7 +4,6 @@
 #include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
-#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -181,12 +180,13 @@ TEST_F(ReaderTest, WhatIsNoCheckpointSaysSo) {
               HasSubstr("it has no manifest.json"));
 }
 
-// How golden/checkpoint/version-* were made, each by the version of the format that it is named by.
-TEST_F(ReaderTest, WritesTheFixtureWhenAsked) {
-  const char* folder = std::getenv("PACELINE_WRITE_FIXTURE");
-  if (folder == nullptr) GTEST_SKIP() << "set PACELINE_WRITE_FIXTURE to a folder to write it anew";
-  const fs::path path = save_model(folder, 1, 5, Layout::kShardedChannelsLast, 2, files_);
-  fs::rename(path, fs::path(folder) / fmt::format("version-{}", kFormatVersion));
+// golden/checkpoint/make_checkpoints.py knows the format by its description alone.
+TEST_F(ReaderTest, WritesTheBytesThatTheFormatSays) {
+  const fs::path golden = fs::path(PACELINE_GOLDEN_DIR) / fmt::format("version-{}", kFormatVersion);
+  const fs::path path = save_model(dir_.path(), 1, 5, Layout::kShardedChannelsLast, 2, files_);
+  for (const char* file : {"manifest.json", "rank-0.safetensors", "rank-1.safetensors"}) {
+    EXPECT_EQ(base::read_file(path / file), base::read_file(golden / file)) << file;
+  }
 }
 
 // Written by the first version of the format; must load for ever.

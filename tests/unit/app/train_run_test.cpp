@@ -5,6 +5,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/weights.h"
 #include "paceline/models/builtin.h"
 #include "support/faulty_file_system.h"
 #include "support/queued_device.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <map>
 #include <sstream>
@@ -514,6 +516,25 @@ TEST_F(TrainRunTest, StartsFromExportedWeights) {
   log_.clear();
   train(request);
   EXPECT_THAT(log_, HasSubstr("note: "));
+}
+
+TEST_F(TrainRunTest, RefusesPretrainedWeightsThatAreNotFinite) {
+  train();
+  const fs::path weights = folder_.path() / "weights.safetensors";
+  checkpoint::CheckpointReader reader(find_checkpoint(run_).path);
+  std::vector<checkpoint::NamedTensor> tensors;
+  for (const auto& source : checkpoint::model_tensors(reader)) {
+    tensors.push_back({source.name, source.load()});
+    if (source.name == "head.weight") tensors.back().tensor[2][3] = std::nan("");
+  }
+  checkpoint::export_weights(files_, weights, tensors);
+  TrainRequest request;
+  request.run_directory = folder_.path() / "fine-tuned";
+  request.overrides = {"model.pretrained=" + weights.string(), "train.duration=1ba"};
+  EXPECT_THAT([&] { train(request); },
+              ::testing::ThrowsMessage<base::CheckpointError>(
+                  AllOf(HasSubstr(weights.string()), HasSubstr("NaN"), HasSubstr("head.weight"))));
+  EXPECT_FALSE(fs::exists(*request.run_directory));
 }
 
 }  // namespace

@@ -97,6 +97,28 @@ TEST_F(CheckpointSaverTest, NeverSavesWhenToldSo) {
   EXPECT_THAT(saved_steps(saver), IsEmpty());
 }
 
+TEST_F(CheckpointSaverTest, AStateThatIsNotFiniteIsNotSavedAndNamed) {
+  const auto is_refused = ::testing::ThrowsMessage<base::DivergedError>(::testing::AllOf(
+      ::testing::HasSubstr("after step 6 is not finite"), ::testing::HasSubstr("weight"),
+      ::testing::HasSubstr("the newest is " + (folder_.path() / "step-00000003").string())));
+  CheckpointSaver saver = make_saver(kEveryThirdStep);
+  for (int i = 0; i < 5; ++i) step(saver);
+  state_.model->network().parameters()[0].detach()[0][0] = std::numeric_limits<double>::infinity();
+  EXPECT_THAT([&] { step(saver); }, is_refused);
+  EXPECT_THAT(listed_steps(), ElementsAre(3));
+  EXPECT_FALSE(fs::exists(folder_.path() / "step-00000006"));
+}
+
+TEST_F(CheckpointSaverTest, AStateThatIsNotFiniteDoesNotEndARunThatNeverSaves) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.every.reset();
+  CheckpointSaver saver = make_saver(config);
+  step(saver);
+  state_.model->network().parameters()[0].detach().fill_(std::numeric_limits<double>::quiet_NaN());
+  state_.is_stopping = true;
+  EXPECT_THROW(step(saver), base::DivergedError);
+}
+
 TEST_F(CheckpointSaverTest, SavesTheSameInTheBackgroundAndNot) {
   CheckpointConfig config = kEveryThirdStep;
   config.async = false;

@@ -6,6 +6,7 @@
 #include "unit/train/scripted_run.h"
 
 #include <csignal>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -122,6 +123,18 @@ TEST(Evaluator, EveryRankGivesUpWhenOneIsInterrupted) {
     Evaluation evaluation(communicator);
     if (communicator.rank() == 2) evaluation.signal = SIGTERM;
     EXPECT_FALSE(evaluation.evaluate().has_value());
+  });
+}
+
+TEST(Evaluator, AResultThatIsNotFiniteIsAnErrorOfAllRanks) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    evaluation.model.eval_loss = [&](const Batch&) {
+      return communicator.rank() == 1 ? std::numeric_limits<double>::infinity() : 1.0;
+    };
+    EXPECT_THAT([&] { evaluation.evaluate(); },
+                testing::ThrowsMessage<base::DivergedError>(testing::AllOf(
+                    testing::HasSubstr("val/loss is inf"), testing::HasSubstr("7 samples"))));
   });
 }
 
