@@ -131,8 +131,10 @@ BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network
         fmt::format("parallel.sync_batch_norm_group_size is {}, which does not divide the {} ranks "
                     "of this run",
                     *group_size, world_size));
-  } else if (group_size) {
-    group.ranks = communicator.split(communicator.rank() / *group_size);
+  } else {
+    // Passes wait for these sums; those of gradients start when gradients come, which may differ by
+    // rank. Apart from each other neither order need fit the other's.
+    group.ranks = communicator.split(group_size ? communicator.rank() / *group_size : 0);
   }
   if (parallel::set_sync_batch_norm(network, group.ranks ? *group.ranks : communicator) == 0) {
     throw base::ConfigError(

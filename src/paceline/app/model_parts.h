@@ -30,7 +30,7 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
 /// How BatchNorms were synchronised.
 struct BatchNormGroup {
   bool is_forward_collective = false;         ///< forward passes need every rank
-  std::unique_ptr<comm::Communicator> ranks;  ///< that share statistics; null: all
+  std::unique_ptr<comm::Communicator> ranks;  ///< that share statistics; null: none do
 };
 
 /// Gives BatchNorms the statistics of all ranks, or of this rank's group, if the recipe says so.

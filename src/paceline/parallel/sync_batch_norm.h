@@ -11,6 +11,9 @@ namespace paceline::parallel {
 /// there are. With one rank nothing changes. The communicator must outlive the module's last
 /// training forward and backward.
 ///
+/// The communicator must not be the one that sums gradients: those sums start when gradients come,
+/// which on a rank that lacks some is at another place among these.
+///
 /// From then on every rank must run the same training forward and backward passes: a rank without
 /// samples runs them on [0, C, H, W]. Each norm adds an all_gather of 2 C + 1 and an all_reduce of
 /// 2 C float64 numbers. Gradients of weight and bias stay sums over the rank's own samples, as

@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/nn/batch_norm.h"
+#include "paceline/parallel/replicated_strategy.h"
+#include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"
 
@@ -187,6 +189,49 @@ TEST(SyncBatchNorm, OneValuePerChannelOverAllRanksIsAnError) {
     EXPECT_THAT([&] { norm->forward(lonely); },
                 ThrowsMessage<base::ConfigError>(HasSubstr("over the ranks")));
   });
+}
+
+/// stem * images, a norm, head * that: [N, C, H, W] to a scalar.
+class NormNet final : public torch::nn::Module {
+ public:
+  NormNet() {
+    stem = register_parameter("stem", wave({1, kChannels, 1, 1}, 1) + 2);
+    norm = register_module("norm", make_norm(at::kDouble));
+    head = register_parameter("head", wave({1, kChannels, 1, 1}, 2));
+  }
+  at::Tensor loss(bool uses_head) {
+    const at::Tensor x = norm->forward(wave({2, kChannels, 3, 2}, 3) * stem);
+    return (x * (uses_head ? head : head.detach())).square().sum();
+  }
+  at::Tensor stem, head;
+  std::shared_ptr<nn::BatchNorm2d> norm;
+};
+
+// The bucket with the head's gradient starts before the norm's sums where there is one, else
+// behind.
+TEST(SyncBatchNorm, AGradientThatIsMissingOnOneRankDoesNotMixUpTheSums) {
+  for (const bool may_miss : {false, true}) {
+    run_ranks(2, [&](comm::Communicator& ranks) {
+      const auto of_norms = ranks.split(0);
+      NormNet net;
+      set_sync_batch_norm(net, *of_norms);
+      const auto strategy = make_ddp({.first_bucket_mib = 1e-5,
+                                      .bucket_mib = 1e-5,
+                                      .last_bucket_mib = 0,
+                                      .allow_unused_parameters = may_miss},
+                                     ranks);
+      strategy->prepare(net, optim::weight_decay_rules(0.0, true, {}));
+      strategy->begin_microbatch(true, true);
+      strategy->backward(net.loss(/*uses_head=*/ranks.rank() == 0), 1.0);
+      if (may_miss) {
+        test::finish_step(*strategy, &ranks);
+        EXPECT_GT(strategy->grad_norm(), 0.0);
+      } else {
+        EXPECT_THAT([&] { test::finish_step(*strategy, &ranks); },
+                    ThrowsMessage<base::ConfigError>(HasSubstr("'head' on rank 1")));
+      }
+    });
+  }
 }
 
 TEST(SyncBatchNorm, EvaluationFrozenStatisticsAndOneRankArePlainBatchNorm) {

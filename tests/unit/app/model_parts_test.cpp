@@ -131,6 +131,9 @@ TEST(ModelParts, GroupsOfNeighboursShareBatchNormStatistics) {
     const auto members = group.ranks->all_gather_text(std::to_string(ranks.rank()));
     EXPECT_THAT(members, ranks.rank() < 2 ? ::testing::ElementsAre("0", "1")
                                           : ::testing::ElementsAre("2", "3"));
+    const BatchNormGroup all = group_of("sync_batch_norm: true", ranks);
+    ASSERT_NE(all.ranks, nullptr) << "not the group that sums gradients";
+    EXPECT_EQ(all.ranks->world_size(), 4);
     EXPECT_THAT([&] { group_of("sync_batch_norm: true, sync_batch_norm_group_size: 3", ranks); },
                 ::testing::ThrowsMessage<base::ConfigError>(
                     ::testing::HasSubstr("does not divide the 4 ranks")));
