@@ -3,7 +3,9 @@
     python tests/golden/models/make_models.py        # torch 2.11, torchvision 0.26, timm 1.0
 
 Weights, images and labels are functions of their indices (see `fill`), which reference_weights.h
-repeats in C++, so that no weights are stored.
+repeats in C++, so that no weights are stored. Of a large model's gradients there are, for each parameter,
+the norm, the sum weighted by such a function, which no other layout or sign of the elements gives, and
+two elements; of a small one's, all elements.
 """
 
 import json
@@ -18,7 +20,9 @@ from torch.utils.flop_counter import FlopCounterMode
 RESNETS = ["resnet18", "resnet34", "resnet50", "resnet101", "resnet152"]
 VITS = [f"vit_{size}_patch{patch}_224" for patch in (16, 32) for size in ("tiny", "small", "base")]
 WIDTHS = {"tiny": (192, 3), "small": (384, 6), "base": (768, 12)}
-IMAGES, LABELS = 1_000_003, 1_000_004  # their numbers beside those of the state_dict's entries
+# Their numbers beside those of the state_dict's entries; projections and samples count on from theirs.
+IMAGES, LABELS, PROJECTIONS, SAMPLES = 1_000_003, 1_000_004, 2_000_003, 3_000_017
+TINY_VIT = {"img_size": 8, "patch_size": 4, "embed_dim": 8, "depth": 2, "num_heads": 2}
 
 # (model, image size, dtype, stem)
 CASES = [
@@ -34,6 +38,8 @@ CASES = [
     ("vit_tiny_patch16_224", 64, "float32", None),
     ("vit_small_patch32_224", 64, "float64", None),
     ("vit_small_patch32_224", 64, "float32", None),
+    ("vit", 8, "float64", None),
+    ("vit", 8, "float32", None),
 ]
 BATCH, CLASSES, SMOOTHING = 8, 10, 0.1
 
@@ -45,6 +51,8 @@ def make(name, stem="imagenet", **options):
             model.conv1 = torch.nn.Conv2d(3, 64, 3, 1, 1, bias=False)
             model.maxpool = torch.nn.Identity()
         return model
+    if name == "vit":
+        return timm.models.vision_transformer.VisionTransformer(**{**options, **TINY_VIT})
     if name == "vit_tiny_patch32_224":  # not among timm's names
         return timm.models.vision_transformer.VisionTransformer(
             patch_size=32, embed_dim=192, num_heads=3, **options)
@@ -102,6 +110,14 @@ def labels(batch):
     return torch.from_numpy((words(LABELS, batch) % CLASSES).astype(np.int64))
 
 
+def summary(number, gradient):
+    """Of a gradient or buffer: norm, weighted sum, two elements."""
+    flat = gradient.flatten().numpy()
+    weights = np.sqrt(12) * (words(PROJECTIONS + number, flat.size) / 2.0**32 - 0.5)
+    places = words(SAMPLES + number, 2) % np.uint32(flat.size)
+    return [float(np.linalg.norm(flat)), float(np.dot(flat, weights)), *map(float, flat[places])]
+
+
 def run_case(name, size, dtype_name, stem):
     dtype = getattr(torch, dtype_name)
     options = {} if name.startswith("resnet") else {"img_size": size}
@@ -115,17 +131,21 @@ def run_case(name, size, dtype_name, stem):
     loss = torch.nn.functional.cross_entropy(logits, labels(BATCH), reduction="sum",
                                              label_smoothing=SMOOTHING)
     loss.backward()
-    gradients = [p.grad.double() for p in model.parameters()]
-    return {
+    numbers = {n: number for number, n in enumerate(model.state_dict())}
+    gradients = {n: p.grad.double() for n, p in model.named_parameters()}
+    case = {
         "model": name, "image_size": size, "dtype": dtype_name, "stem": stem or "imagenet",
         "norm_bias": norm_bias,
         "eval_logits": eval_logits.double().flatten().tolist(),
         "logits": logits[:2].detach().double().flatten().tolist(),
         "loss": loss.item(),
-        "grad_norm": torch.stack([g.norm() for g in gradients]).norm().item(),
-        "parameters": {n: g.norm().item() for (n, _), g in zip(model.named_parameters(), gradients)},
-        "buffers": {n: b.double().norm().item() for n, b in model.named_buffers()},
+        "grad_norm": torch.stack([g.norm() for g in gradients.values()]).norm().item(),
+        "gradients": {n: summary(numbers[n], g) for n, g in gradients.items()},
+        "buffers": {n: summary(numbers[n], b.double()) for n, b in model.named_buffers()},
     }
+    if name == "vit":
+        case["whole_gradients"] = {n: g.flatten().tolist() for n, g in gradients.items()}
+    return rounded(case, 13 if dtype_name == "float64" else 9)
 
 
 def fnv1a(text):
@@ -173,13 +193,13 @@ def base_logits():
         return model(images(1, 224, torch.float32)).double().flatten().tolist()
 
 
-def rounded(value):
-    """The same with 13 significant digits, which the tests' 1e-10 leaves room for."""
+def rounded(value, digits=13):
+    """The same with so many significant digits: the tests' 1e-10, or 1e-5 of float32, leave room for it."""
     if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
+        return {key: rounded(item, digits) for key, item in value.items()}
     if isinstance(value, list):
-        return [rounded(item) for item in value]
-    return float(f"{value:.13g}") if isinstance(value, float) else value
+        return [rounded(item, digits) for item in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def write(numbers):

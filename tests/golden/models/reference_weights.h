@@ -3,6 +3,7 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/tensor/torch.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,8 @@ namespace paceline::models {
 
 inline constexpr std::uint32_t kImagesNumber = 1'000'003;
 inline constexpr std::uint32_t kLabelsNumber = 1'000'004;
+inline constexpr std::uint32_t kFirstProjection = 2'000'003;
+inline constexpr std::uint32_t kFirstSample = 3'000'017;
 
 inline std::uint32_t reference_word(std::uint32_t number, std::uint32_t index) {
   std::uint32_t x = index + 0x9E3779B9u * (number + 1u);
@@ -59,6 +62,17 @@ inline void fill_reference_weights(const torch::nn::Module& module, double norm_
     }
     ++number;
   }
+}
+
+/// Of a gradient or buffer, entry `number` of the state_dict: norm, weighted sum, two elements.
+inline std::array<double, 4> reference_summary(const at::Tensor& tensor, std::uint32_t number) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).reshape({-1});
+  const at::Tensor weights = at::empty_like(flat);
+  fill_reference(weights, kFirstProjection + number, std::sqrt(12.0), 0.0);
+  const auto element = [&](std::uint32_t sample) {
+    return flat[reference_word(kFirstSample + number, sample) % flat.numel()].item<double>();
+  };
+  return {flat.norm().item<double>(), flat.dot(weights).item<double>(), element(0), element(1)};
 }
 
 inline at::Tensor reference_images(std::int64_t batch, std::int64_t size, at::ScalarType dtype) {
