@@ -17,8 +17,8 @@ struct StepFlags {
   bool misses_gradients = false;
 };
 
-/// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in float64.
-/// Whether ranks communicate in a step is decided by what it tells all of them.
+/// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in
+/// float64. Whether ranks communicate in a step is decided by what it tells all of them.
 class StepReduction {
  public:
   StepReduction(comm::Communicator& communicator, std::size_t num_counts);
