@@ -116,13 +116,13 @@ Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
 }
 
 /// Where ranks meet, and over what this one is reached.
-struct Meeting {
+struct Place {
   Endpoint endpoint;
   Rendezvous rendezvous;
 };
 
-Meeting meet_peers(const GroupOptions& options) {
-  const auto meet_all = [options]() -> Meeting {
+Place meet_peers(const GroupOptions& options) {
+  const auto meet_all = [options]() -> Place {
     const Endpoint endpoint =
         choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
     return {endpoint, meet(options)};
