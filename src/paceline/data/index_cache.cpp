@@ -45,15 +45,14 @@ fs::path user_cache() {
 }
 
 IndexTurn::IndexTurn(const std::vector<fs::path>& files) {
-  const fs::path cache = user_cache();
   start_s_ = base::SystemClock().monotonic_s();
-  if (files.empty() || cache.empty()) return;
+  if (files.empty()) return;
   name_ = files.front().string();
-  std::error_code ignored;  // a machine without room for locks makes indexes as it can
-  fs::create_directories(cache, ignored);
-  const fs::path lock = cache / fmt::format("{:016x}.lock", base::xxh3(name_));
-  descriptor_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor_ < 0) return;
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);  // of this machine, unlike a home
+  lock_ = folder / fmt::format("paceline-{}-{:016x}.lock", ::getuid(), base::xxh3(name_));
+  descriptor_ = ::open(lock_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0) return;  // where there is no room for locks, each makes its own
   constexpr auto kPause = std::chrono::milliseconds(20);
   constexpr double kTellEverySeconds = 30;
   double tell_at_s = 1;
@@ -72,7 +71,9 @@ IndexTurn::IndexTurn(const std::vector<fs::path>& files) {
 }
 
 IndexTurn::~IndexTurn() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  if (!has_waited_) ::unlink(lock_.c_str());
+  ::close(descriptor_);
 }
 
 void IndexTurn::tell(std::int64_t num_samples) const {

@@ -46,6 +46,7 @@ class IndexTurn {
 
  private:
   std::string name_;
+  std::filesystem::path lock_;
   int descriptor_ = -1;
   bool has_waited_ = false;
   double start_s_ = 0;

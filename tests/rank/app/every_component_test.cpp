@@ -1,4 +1,3 @@
-#include "paceline/app/resume.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"
@@ -9,6 +8,7 @@
 #include "paceline/data/synth.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
+#include "rank/app/attached_session.h"
 #include "support/data/tar_files.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
@@ -261,16 +261,12 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
              std::int64_t last_step) {
     const bool is_resuming = fs::exists(folder_.path() / run);
     paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
-      Session session(loaded.recipe, {*registries_, communicator, files_, signal_, 1}, last_step);
+      Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
+                      last_step);
       std::unique_ptr<RunDirectory> directory;
       if (!run.empty()) {
-        directory = std::make_unique<RunDirectory>(RunPlace{.wanted = folder_.path() / run},
-                                                   is_resuming, communicator);
-        const auto reader =
-            is_resuming ? open_resumed("auto", *directory, files_, communicator) : nullptr;
-        if (reader) session.resume(*reader);
-        session.attach(*directory, loaded.resolved,
-                       reader ? std::optional(reader->directory()) : std::nullopt);
+        directory = std::make_unique<RunDirectory>(
+            attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator));
       }
       session.fit();
       EXPECT_EQ(session.state().clock.step, last_step);
@@ -312,7 +308,7 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
   std::unique_ptr<Registries> registries_ = make_registries();
   TempFolder folder_;
   paceline::test::UnsyncedFileSystem files_;
-  std::atomic<int> signal_{0};
+  base::Interruption interruption_;
   base::LogRedirection quiet_{[](base::LogLevel, std::string_view) {}};
 };
 

@@ -1,11 +1,10 @@
 // Running statistics that each rank keeps are part of what a run resumes from.
 
-#include "paceline/app/session.h"
-#include "paceline/app/train_run.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/train/run_state.h"
+#include "rank/app/attached_session.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
@@ -21,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-constexpr const char* kRecipe = R"(
+constexpr const char* kKeptBuffersRecipe = R"(
 run:        {seed: 3}
 model:      {name: resnet18, stem: small}
 data:       {name: synthetic, num_samples: 16, num_val_samples: 4, num_classes: 5, size: 16,
@@ -40,17 +39,17 @@ class KeptBuffers : public ::testing::TestWithParam<std::string> {
   State train(const std::string& run, int world_size, std::int64_t last_step,
               const std::string& buffers = "keep") {
     const LoadedRecipe loaded =
-        load_recipe(folder_.write("recipe.yaml", kRecipe),
+        load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
                     {"parallel.strategy=" + GetParam(), "parallel.ddp.buffers=" + buffers,
                      "parallel.fsdp.buffers=" + buffers},
                     *registries_, world_size);
     const bool is_resuming = fs::exists(folder_.path() / run);
     State state(static_cast<std::size_t>(world_size));
-    test::run_ranks(world_size, [&](comm::Communicator& communicator) {
-      Session session(loaded.recipe, {*registries_, communicator, files_, signal_, 1}, last_step);
-      const RunDirectory directory(folder_.path() / run, "", "", is_resuming, communicator);
-      session.attach(directory, loaded.resolved);
-      if (is_resuming) session.resume(find_checkpoint(directory.path()).path, loaded.resolved);
+    paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
+      Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
+                      last_step);
+      const RunDirectory directory =
+          attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator);
       session.fit();
       auto& own = state.at(static_cast<std::size_t>(communicator.rank()));
       for (const tensor::StateShard& shard : train::state_shards(session.state()))
@@ -61,9 +60,9 @@ class KeptBuffers : public ::testing::TestWithParam<std::string> {
   }
 
   std::unique_ptr<Registries> registries_ = make_registries();
-  test::TempFolder folder_;
-  test::UnsyncedFileSystem files_;
-  std::atomic<int> signal_{0};
+  paceline::test::TempFolder folder_;
+  paceline::test::UnsyncedFileSystem files_;
+  base::Interruption interruption_;
   std::vector<std::string> warnings_;
   base::LogRedirection redirection_{[this](base::LogLevel level, std::string_view text) {
     if (level == base::LogLevel::kWarning) warnings_.emplace_back(text);
@@ -97,10 +96,10 @@ TEST_P(KeptBuffers, AreLeftOutWhereTheyAreNotWanted) {
   for (const auto& tensor : checkpoint::model_tensors(reader)) {
     EXPECT_FALSE(tensor.name.starts_with(tensor::kRankBuffers)) << tensor.name;
   }
-  test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const LoadedRecipe loaded = load_recipe(folder_.write("recipe.yaml", kRecipe),
+  paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+    const LoadedRecipe loaded = load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
                                             {"parallel.strategy=none"}, *registries_, 1);
-    Session session(loaded.recipe, {*registries_, communicator, files_, signal_, 1}, 1);
+    Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1}, 1);
     load_checkpoint(reader, train::state_shards(session.state()), checkpoint::ExtraTensors::kRefuse,
                     communicator);
   });

@@ -27,6 +27,11 @@ inline std::vector<std::uint8_t> golden_image(const std::string& name) {
   return read_bytes(std::filesystem::path(PACELINE_GOLDEN_DIR) / "transforms/images" / name);
 }
 
+/// The bytes of a picture of tests/golden/data/codec/other_formats.
+inline std::vector<std::uint8_t> other_format(const std::string& name) {
+  return read_bytes(std::filesystem::path(PACELINE_GOLDEN_DIR) / "codec/other_formats" / name);
+}
+
 /// Random pixels with SIMD's room behind them.
 struct NoiseImage {
   PixelBuffer buffer;

@@ -15,10 +15,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,7 +76,7 @@ class TrainRunTest : public ::testing::Test {
     int exit_code = -1;
     paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
       exit_code = run_training(
-          request, {*registries_, communicator, *file_system_, signal_, 1, 1, 1, *device_});
+          request, {*registries_, communicator, *file_system_, *interruption_, 1, 1, 1, *device_});
     });
     return exit_code;
   }
@@ -97,8 +100,8 @@ class TrainRunTest : public ::testing::Test {
   std::optional<EvalReport> evaluate(const std::vector<std::string>& overrides = {}) {
     std::optional<EvalReport> report;
     paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-      const auto result =
-          run_evaluation({run_, overrides}, {*registries_, communicator, files_, signal_, 1});
+      const auto result = run_evaluation({run_, overrides},
+                                         {*registries_, communicator, files_, *interruption_, 1});
       if (communicator.rank() == 0) report = result;
     });
     return report;
@@ -134,7 +137,7 @@ class TrainRunTest : public ::testing::Test {
   paceline::test::UnsyncedFileSystem files_;
   base::FileSystem* file_system_ = &files_;
   std::unique_ptr<Registries> registries_ = make_registries();
-  std::atomic<int> signal_{0};
+  std::optional<base::Interruption> interruption_{std::in_place};
   tensor::Device* device_ = &tensor::cpu_device();
   std::string log_;
   base::LogRedirection redirection_{[this](base::LogLevel, std::string_view line) {
@@ -310,11 +313,11 @@ TEST_F(TrainRunTest, TheSummaryTellsHowItEnded) {
 }
 
 TEST_F(TrainRunTest, ASignalSavesTheRunAndIsTheExitCode) {
-  signal_ = SIGTERM;
+  interruption_->request(SIGTERM, std::chrono::hours(1));
   EXPECT_EQ(train(), 128 + SIGTERM);
   EXPECT_EQ(find_checkpoint(run_).path.filename(), "step-00000001");
   EXPECT_EQ(nlohmann::json::parse(base::read_file(run_ / "summary.json")).at("ended_by"), "signal");
-  signal_ = 0;
+  interruption_.emplace();
   EXPECT_EQ(resume(), 0);
   const fs::path whole = folder_.path() / "whole";
   train_elsewhere(whole);
@@ -495,7 +498,7 @@ TEST_F(TrainRunTest, EvaluatesWhatWasTrained) {
                       "data.global_batch_size=null"})
                 ->result.samples,
             2);
-  signal_ = SIGINT;
+  interruption_->request(SIGINT, std::chrono::hours(1));
   EXPECT_FALSE(evaluate().has_value());
 }
 

@@ -43,11 +43,11 @@ TEST(ImageIndex, OrdersAndLabelsAsTorchvisionDoes) {
   const auto classes = list_classes(folder.path());
   EXPECT_THAT(classes, ElementsAre("B", "a", "b"));
   const ImageIndex index = ImageIndex::list(folder.path(), classes, 3);
-  EXPECT_THAT(paths_of(index), ElementsAre("B/1.jpg", "a/x.Jpg", "b/10.JPEG", "b/2.jpg", "b/A.PNG",
-                                           "b/sub/1.png", "b/sub-a/1.png"));
+  EXPECT_THAT(paths_of(index), ElementsAre("B/1.jpg", "a/x.Jpg", "a/x.webp", "b/10.JPEG", "b/2.jpg",
+                                           "b/A.PNG", "b/sub/1.png", "b/sub-a/1.png"));
   EXPECT_EQ(index.label(0), 0);
   EXPECT_EQ(index.label(1), 1);
-  EXPECT_EQ(index.label(6), 2);
+  EXPECT_EQ(index.label(7), 2);
 }
 
 TEST(ImageIndex, LabelsFollowTheGivenClasses) {

@@ -63,10 +63,6 @@ TEST(ImageDecoderGolden, DecodesOddFilesAsPillowDoes) {
   }
 }
 
-std::vector<std::uint8_t> other_format(const std::string& name) {
-  return read_bytes(PACELINE_GOLDEN_DIR "/codec/other_formats/" + name);
-}
-
 TEST(ImageDecoderGolden, DecodesOtherFormatsAsPillowDoes) {
   const std::vector<OddFile> files = read_odd_files("other_formats.tsv");
   ASSERT_GT(files.size(), 30u);

@@ -13,10 +13,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-std::vector<std::uint8_t> other_format(const std::string& name) {
-  return read_bytes(PACELINE_GOLDEN_DIR "/codec/other_formats/" + name);
-}
-
 TEST(BmpDecoder, NamesWhatItCannotRead) {
   auto file = other_format("rgb.bmp");
   EXPECT_EQ(read_bmp_size(file), (ImageSize{13, 21}));

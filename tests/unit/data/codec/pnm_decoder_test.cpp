@@ -33,7 +33,7 @@ TEST(PnmDecoder, NamesWhatItCannotRead) {
   refuses("P5 1 1 65535\nxx", "values up to 65535");
   refuses("P5 1 1 0\nx", "largest value is 0");
   refuses("P5 1\n", "a number is missing");
-  refuses("P6 2 2 255\n12 bytes too few", "truncated");
+  refuses("P6 2 2 255\ntoo few", "truncated");
   refuses("P2 1 1 10\n11", "larger than its largest");
   refuses("P5 1000000 1000000 255\n", "image of 1000000 x 1000000");
   refuses("P5 12345678901 1 255\n", "more than nine digits");

@@ -13,10 +13,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-std::vector<std::uint8_t> other_format(const std::string& name) {
-  return read_bytes(PACELINE_GOLDEN_DIR "/codec/other_formats/" + name);
-}
-
 TEST(WebpDecoder, RefusesATruncatedFile) {
   const auto file = other_format("lossy.webp");
   PixelBuffer buffer;
