@@ -163,7 +163,7 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(
           &Section::image_size, "image_size",
           "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
-          AtLeast{1}),
+          AtLeast{1}, AtMost{65'536, "no network sees larger images"}),
       field(&Section::progressive_resizing, "progressive_resizing",
             "Small training images at first."),
       of_kind(
@@ -191,7 +191,8 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::max_skipped, "max_skipped",
             "With on_error: skip, how many samples an epoch or an evaluation may skip before the "
             "run fails; null: one in a hundred, or 10 if that is more.",
-            AtLeast{0}, MayChangeOnResume{}),
+            AtLeast{0}, AtMost{1'000'000'000'000, "no data set has more samples"},
+            MayChangeOnResume{}),
       field(&Section::remote, "remote", "How s3://, gs://, https:// and hf: paths are read.")};
 
   static void validate(const Section& value, Problems& problems);

@@ -298,7 +298,7 @@ void Trainer::limit_gradients() {
     throw base::DivergedError(
         fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
                     "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
-                    state_.clock.step + 1, state_.grad_norm));
+                    state_.clock.step + 1, std::abs(state_.grad_norm)));  // no "-nan"
   }
   if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
 }

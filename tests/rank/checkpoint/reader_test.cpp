@@ -198,5 +198,9 @@ TEST_F(ReaderTest, LoadsVersionTwo) {
   expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-2", 5, Layout::kShardedChannelsLast, 2);
 }
 
+TEST_F(ReaderTest, LoadsVersionThree) {
+  expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-3", 5, Layout::kShardedChannelsLast, 2);
+}
+
 }  // namespace
 }  // namespace paceline::checkpoint

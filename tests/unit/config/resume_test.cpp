@@ -2,6 +2,7 @@
 
 #include "unit/config/test_recipe.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::config::test {
@@ -81,9 +82,9 @@ TEST(Resume, WhatMayChangeIsTold) {
   const Node after = resolved("data: cifar\ntrain: {duration: 100ep}\nloggers: {tensorboard: }");
   const auto lines =
       check_resume(resolved("data: cifar"), after, describe<Recipe>(), context.catalogs);
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0], "train.duration: was 90ep, is 100ep");
-  EXPECT_EQ(lines[1].substr(0, 32), "loggers.tensorboard: was absent,");
+  EXPECT_THAT(lines, ::testing::Contains("train.duration: was 90ep, is 100ep"));
+  EXPECT_THAT(lines,
+              ::testing::Contains(::testing::StartsWith("loggers.tensorboard: was absent, is ")));
 }
 
 }  // namespace

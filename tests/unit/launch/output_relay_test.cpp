@@ -1,6 +1,7 @@
 #include "paceline/launch/output_relay.h"
 
 #include "paceline/base/error.h"
+#include "support/faulty_file_system.h"
 
 #include <array>
 #include <csignal>
@@ -104,7 +105,9 @@ TEST(RankLogTest, AppendsAndReportsAFullDiskOnce) {
   }
   EXPECT_EQ(base::read_file(folder.path() / "rank_0000.log"), "first\nsecond\n");
   EXPECT_THROW(RankLog(files, folder.path() / "absent/x.log"), base::FileError);
-  RankLog full(files, "/dev/full");
+  test::FaultyFileSystem small;
+  RankLog full(small, folder.path() / "full.log");
+  small.fill_disk_after(0);
   EXPECT_THROW(full.write_line("lost"), base::FileError);
   EXPECT_NO_THROW(full.write_line("dropped"));
 }

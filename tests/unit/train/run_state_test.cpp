@@ -68,15 +68,15 @@ TEST(RunState, TheLossScaleComesBackAndMustBeThere) {
   EXPECT_THROW(load_state_dict(without, loaded, engine), base::CheckpointError);
 }
 
-TEST(RunState, AMetricThatIsNotFiniteIsLeftOut) {
+TEST(RunState, AMetricThatIsNotFiniteIsKept) {
   Calls calls;
   Engine engine({}, {});
   TrainState state = trained_state(calls);
   state.last_eval["val/loss"] = std::numeric_limits<double>::quiet_NaN();
-  const auto json = nlohmann::json::parse(state_dict(state, engine).dump());
   TrainState loaded = new_state(calls);
-  load_state_dict(json, loaded, engine);
-  EXPECT_EQ(loaded.last_eval, (std::map<std::string, double>{{"val/top1", 0.75}}));
+  load_state_dict(state_dict(state, engine), loaded, engine);  // a manifest keeps such numbers
+  EXPECT_EQ(loaded.last_eval.at("val/top1"), 0.75);
+  EXPECT_TRUE(std::isnan(loaded.last_eval.at("val/loss")));
 }
 
 TEST(RunState, EveryPartMustBeThere) {
