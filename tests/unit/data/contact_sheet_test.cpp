@@ -1,6 +1,7 @@
 #include "paceline/data/contact_sheet.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/data/codec/image_decoder.h"
 #include "support/data/test_images.h"
 #include "support/temp_folder.h"
@@ -72,7 +73,7 @@ TEST(ContactSheet, IsWrittenAsPng) {
   ASSERT_EQ(read.size, sheet.pixels().size);
   for (int y = 0; y < read.size.height; ++y)
     EXPECT_EQ(std::memcmp(read.row(y), sheet.pixels().row(y), 3 * 38), 0);
-  EXPECT_THROW(sheet.write_png(folder.path() / "absent" / "x.png"), base::DataError);
+  EXPECT_THROW(sheet.write_png(folder.path() / "absent" / "x.png"), base::FileError);
 }
 
 }  // namespace

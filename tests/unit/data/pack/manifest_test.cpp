@@ -41,7 +41,7 @@ TEST(PackManifest, NamesTheFileAndWhatIsWrongWithIt) {
   };
   EXPECT_THAT([&] { read_pack_manifest(folder.path()); },
               ThrowsMessage<base::DataError>(HasSubstr("there is no manifest.json")));
-  expect_error("{", "parse error");
+  expect_error("{", "not valid JSON");
   expect_error("[]", "type");
   expect_error(R"({"format": "another"})", "\"format\" is not");
   expect_error(R"({"format": "paceline packed data set", "version": 2})", "version 2");
