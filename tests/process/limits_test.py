@@ -29,7 +29,7 @@ class LimitsTest(RunTest):
 
     def train_limited(self, *arguments, **limits):
         kinds = {getattr(resource, name): value for name, value in limits.items()}
-        return subprocess.run([PACELINE, "train", self.recipe, "train.duration=2ba", *arguments], cwd=self.root,
+        return subprocess.run([PACELINE, "train", self.recipe, "train.duration=2ba", "schedule=constant", *arguments], cwd=self.root,
                               env=environment(), preexec_fn=limited(kinds), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
 
@@ -54,7 +54,7 @@ class LimitsTest(RunTest):
         def soft():
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             resource.setrlimit(resource.RLIMIT_NOFILE, (48, hard))
-        result = subprocess.run([PACELINE, "train", self.recipe, "train.duration=2ba", "--nproc", "2"], cwd=self.root,
+        result = subprocess.run([PACELINE, "train", self.recipe, "train.duration=2ba", "schedule=constant", "--nproc", "2"], cwd=self.root,
                                 env=environment(), preexec_fn=soft, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result.stdout)

@@ -58,6 +58,10 @@ SupervisedRank::SupervisedRank(int rank, RankStart start, std::array<bool, 2> in
   if (!process_.is_open()) {
     const int error = errno;
     kill(pid_, SIGKILL);
+    if (error == EMFILE || error == ENFILE) {
+      throw base::ConfigError(fmt::format("cannot watch a rank ({}): {}", std::strerror(error),
+                                          base::limit_behind(error)));
+    }
     throw base::InternalError(
         fmt::format("pidfd_open: {} (Linux 5.3 or newer is needed)", std::strerror(error)));
   }
