@@ -41,6 +41,9 @@ TEST(SystemLimit, TooFewDescriptorsAreAnErrorWithACure) {
 TEST(SystemLimit, AFewThreadsCanBeStarted) { EXPECT_NO_THROW(require_threads(8)); }
 
 TEST(SystemLimit, TooManyThreadsAreAnErrorWithACure) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "a sanitizer's shadow memory does not fit under a limit of address space";
+#endif
   const pid_t child = fork();
   if (child == 0) {
     // Room for a few stacks of threads and no more; root knows no other limit.
