@@ -247,11 +247,20 @@ class C10dCommunicator final : public Communicator {
 
   void await(std::uint64_t sequence, c10d::Work& work, Place place) {
     try {
+      auto next_look = std::chrono::steady_clock::now() + options_.long_wait;
+      auto wait = options_.long_wait;
       while (!ends_soon(work, place)) {
-        if (options_.interruption->is_over() && !work.isCompleted()) {
+        if (is_over() && !work.isCompleted()) {
           is_abandoned_ = true;
           fail(sequence, "it did not end in the time that was left");
         }
+        if (std::chrono::steady_clock::now() < next_look) continue;
+        if (watch_.waits_in_vain()) {
+          is_abandoned_ = true;
+          fail(sequence, "another rank waits for another collective");
+        }
+        wait *= 2;
+        next_look = std::chrono::steady_clock::now() + wait;
       }
     } catch (const base::Interrupted&) {
       throw;
@@ -260,10 +269,14 @@ class C10dCommunicator final : public Communicator {
     }
   }
 
+  bool is_over() const {
+    return options_.interruption != nullptr && options_.interruption->is_over();
+  }
+
   /// Waits a moment; false when the work goes on. Only what is on the host blocks its caller.
   bool ends_soon(c10d::Work& work, Place place) const {
     constexpr std::chrono::milliseconds kLookAround{250};
-    if (options_.interruption == nullptr || place == Place::kGpu || work.isCompleted()) {
+    if (place == Place::kGpu || work.isCompleted()) {
       work.wait();
       return true;
     }

@@ -33,8 +33,11 @@ struct C10dGroupOptions {
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
   /// Before each of the first collectives the ranks compare what they are about to do, so that a
   /// model or a recipe that differs fails with both sides' words at step 1. Later ones are compared
-  /// only after a failure.
+  /// only when a wait is long, or after a failure.
   std::int64_t checked_collectives = 128;
+  /// After such a wait on the host, and again after twice as long, a rank looks whether another one
+  /// waits for another collective.
+  std::chrono::milliseconds long_wait = std::chrono::seconds(10);
   /// How long a rank whose collective failed waits for the words of the others.
   std::chrono::milliseconds failure_grace = std::chrono::seconds(2);
   /// When its time is over, whoever waits for a collective gives up. Null: never.

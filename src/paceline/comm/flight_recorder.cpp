@@ -155,6 +155,13 @@ CollectiveHistory history_from_json(const std::string& json) {
   }
 }
 
+bool are_in_step(const CollectiveHistory& left, const CollectiveHistory& right) {
+  return std::all_of(left.begin(), left.end(), [&](const CollectiveRecord& record) {
+    const CollectiveRecord* other = find(right, record.sequence);
+    return other == nullptr || other->what == record.what;
+  });
+}
+
 std::string explain(const CollectiveFailure& failure) {
   const auto& reported = failure.histories.at(static_cast<std::size_t>(failure.rank));
   const CollectiveHistory own = reported.value_or(CollectiveHistory{});

@@ -51,6 +51,9 @@ std::string to_json(const CollectiveHistory& history);
 /// Throws CommError for what no rank has written: the text came over the network.
 CollectiveHistory history_from_json(const std::string& json);
 
+/// Whether two ranks asked for the same collectives, as far as both histories tell.
+bool are_in_step(const CollectiveHistory& left, const CollectiveHistory& right);
+
 /// What is known when a collective failed.
 struct CollectiveFailure {
   int rank = 0;                ///< who reports

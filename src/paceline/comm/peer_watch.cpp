@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/comm/deadline.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -15,6 +16,7 @@ using Histories = std::vector<std::optional<CollectiveHistory>>;
 
 std::string wake_key(int rank) { return fmt::format("watch/wake/{}", rank); }
 std::string history_key(int rank) { return fmt::format("watch/history/{}", rank); }
+std::string waiting_key(int rank) { return fmt::format("watch/waiting/{}", rank); }
 constexpr const char* kLeftKey = "watch/left";
 
 /// As long as LibTorch's store can wait: it counts milliseconds in an int.
@@ -123,6 +125,25 @@ void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds gr
     // What went wrong with the store is told by store_is_gone.
   }
   failure.store_is_gone = true;
+}
+
+bool PeerWatch::waits_in_vain() const {
+  static constexpr int kNeighbours = 8;  // where two ranks differ, two neighbours do
+  const auto look = [store = store_, rank = rank_, world_size = world_size_,
+                     own = recorder_->history()] {
+    store->set(waiting_key(rank), to_json(own));
+    for (int distance = 1; distance <= std::min(kNeighbours, world_size - 1); ++distance) {
+      const std::string key = waiting_key((rank + distance) % world_size);
+      if (!store->check({key})) continue;
+      if (!are_in_step(own, history_from_json(store->get_to_str(key)))) return true;
+    }
+    return false;
+  };
+  try {
+    return within(std::chrono::seconds(2), look).value_or(false);
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 void PeerWatch::leave(std::chrono::milliseconds timeout) {

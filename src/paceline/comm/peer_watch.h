@@ -30,6 +30,11 @@ class PeerWatch {
   /// Never throws: a store that is gone is part of the answer.
   void ask_all(CollectiveFailure& failure, std::chrono::milliseconds grace) const;
 
+  /// For a rank that has waited long: leaves word of what it is at, and returns whether one of the
+  /// next ranks, which waits as well, is at other collectives, so that neither wait will end. Never
+  /// throws: a store that is gone has no answer.
+  bool waits_in_vain() const;
+
   /// Called by every rank after a barrier: returns when nobody will use the store any more, as far
   /// as this rank must wait for it (rank 0 serves it, so it leaves last).
   void leave(std::chrono::milliseconds timeout);

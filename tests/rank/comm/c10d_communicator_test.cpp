@@ -116,20 +116,37 @@ TEST(C10dCommunicator, ACollectiveThatWasOnlyComparedIsNotDone) {
               HasSubstr("rank 1 is at #1 all_reduce sum [4] Float 'bucket 0' (not done)"));
 }
 
+/// One of two ranks, over sockets and a store in memory.
+std::unique_ptr<Communicator> join_pair(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                                        C10dGroupOptions options = {}) {
+  options.members = {0, 1};
+  options.make_backends = [](const auto& own_store, auto members, int part_rank) {
+    return Backends{make_gloo_backend(own_store, part_rank, static_cast<int>(members.size()),
+                                      "127.0.0.1", std::chrono::seconds(20))};
+  };
+  Backends backends = options.make_backends(
+      c10::make_intrusive<c10d::PrefixStore>("backend", store), options.members, rank);
+  return make_c10d_communicator(std::move(backends), store, options);
+}
+
+TEST(C10dCommunicator, RanksThatWaitCrosswiseFindOutAlsoWhenTheirCallsAreNotComparedAnyMore) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const auto communicator =
+        join_pair(store, options.rank, {.checked_collectives = 1, .long_wait = milliseconds(300)});
+    communicator->barrier();
+    communicator->broadcast(at::zeros({4}), 1 - options.rank, "weights")->wait();
+  });
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("the order of collectives diverged at #2"),
+                                 HasSubstr("broadcast"))));
+  EXPECT_THAT(errors, ::testing::Contains(HasSubstr("another rank waits for another collective")));
+}
+
 TEST(C10dCommunicator, PartsOfTheGroupEndWithIt) {
   GroupOptions group = test_options(2);
   const auto store = c10::make_intrusive<c10d::HashStore>();
   const auto errors = errors_of(group, [&](const GroupOptions& options) {
-    C10dGroupOptions group_options;
-    group_options.members = {0, 1};
-    group_options.make_backends = [](const auto& own_store, auto members, int rank) {
-      return Backends{make_gloo_backend(own_store, rank, static_cast<int>(members.size()),
-                                        "127.0.0.1", std::chrono::seconds(20))};
-    };
-    Backends backends =
-        group_options.make_backends(c10::make_intrusive<c10d::PrefixStore>("backend", store),
-                                    group_options.members, options.rank);
-    const auto communicator = make_c10d_communicator(std::move(backends), store, group_options);
+    const auto communicator = join_pair(store, options.rank);
     communicator->split(7)->barrier();  // the handle is gone at once
     auto kept = communicator->split(8);
     communicator->shutdown();

@@ -45,6 +45,29 @@ TEST(PeerWatch, GarbageIsNeitherALostRankNorALostStore) {
   EXPECT_EQ(explain(failure).find("is lost"), std::string::npos) << explain(failure);
 }
 
+TEST(PeerWatch, RanksThatWaitForTheSameOrForTheOneBehindWaitOn) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const PeerWatch rank_0(store, 0, 3, recorder_with(5));
+  const PeerWatch rank_1(store, 1, 3, recorder_with(5));
+  const PeerWatch rank_2(store, 2, 3, recorder_with(4));
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_FALSE(rank_0.waits_in_vain());
+    EXPECT_FALSE(rank_1.waits_in_vain());
+    EXPECT_FALSE(rank_2.waits_in_vain());
+  }
+}
+
+TEST(PeerWatch, TheFirstOfTwoThatWaitCrosswiseLeavesWordForTheOther) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const auto other = recorder_with(4);
+  other->issue({.kind = CollectiveKind::kAllReduce}, {});
+  const PeerWatch rank_0(store, 0, 2, recorder_with(5));
+  const PeerWatch rank_1(store, 1, 2, other);
+  EXPECT_FALSE(rank_0.waits_in_vain());
+  EXPECT_TRUE(rank_1.waits_in_vain());
+  EXPECT_TRUE(rank_0.waits_in_vain());
+}
+
 TEST(PeerWatch, ServerLeavesWhenAllHaveLeft) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   PeerWatch rank_0(store, 0, 2, recorder_with(0));
