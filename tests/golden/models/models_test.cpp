@@ -132,6 +132,23 @@ void expect_case(const json& wanted) {
                (is_double ? 1e-12 : 1e-7) * wanted["grad_norm"].get<double>());
 }
 
+// What the comparison of large gradients rests on: their norm alone tells none of these apart.
+TEST(ModelsGolden, TheWeightedSumKnowsOtherElementsOfTheSameNorm) {
+  const at::Tensor gradient = reference_images(1, 16, at::kDouble).view({3, 16, 16});
+  const auto wanted = reference_summary(gradient, 5);
+  at::Tensor one_sign = gradient.clone();
+  one_sign[1][2][3].neg_();
+  at::Tensor two_swapped = gradient.clone();
+  two_swapped[0][0][0] = gradient[2][15][15];
+  two_swapped[2][15][15] = gradient[0][0][0];
+  for (const at::Tensor& other : {gradient.transpose(1, 2), gradient.flip({0}), gradient.roll(1, 2),
+                                  -gradient, one_sign, two_swapped}) {
+    const auto got = reference_summary(other.contiguous(), 5);
+    EXPECT_NEAR(got[0], wanted[0], 1e-12 * wanted[0]);
+    EXPECT_GT(std::abs(got[1] - wanted[1]), 1e-4 * wanted[0]);
+  }
+}
+
 TEST(ModelsGolden, LogitsLossGradientsAndStatisticsEqualTheReferences) {
   const OneThread one_thread;
   for (const json& wanted : golden()["cases"]) expect_case(wanted);
