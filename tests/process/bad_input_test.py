@@ -140,13 +140,16 @@ class BadInput(RunTest):
     def test_a_rank_with_another_recipe(self):
         recipe = self.write_recipe()
         script = self.root / "one_rank.sh"
-        script.write_text(f'#!/bin/sh\nexec {PACELINE} train {recipe} --run-dir {self.root}/runs/differ '
-                          'optimizer.lr=0.$((RANK + 1))\n')
-        script.chmod(0o755)
-        result = paceline("launch", "--nproc", 2, "--", script, cwd=self.root)
-        self.assertEqual(result.code, CONFIG, str(result))
-        for text in ("rank 1", "optimizer", "0.1", "0.2"):
-            self.assertIn(text, result.err)
+        for override, texts in (("optimizer.lr=0.$((RANK + 1))", ("optimizer", "0.1", "0.2")),
+                                # ranks that would not even ask for the same collectives
+                                ("model.depth=$((RANK + 1)) parallel.strategy=$([ $RANK = 0 ] && echo fsdp || echo ddp)",
+                                 ("model", "parallel", "fsdp", "ddp"))):
+            script.write_text(f'#!/bin/sh\nexec {PACELINE} train {recipe} --run-dir {self.root}/runs/differ {override}\n')
+            script.chmod(0o755)
+            result = paceline("launch", "--nproc", 2, "--", script, cwd=self.root)
+            self.assertEqual(result.code, CONFIG, str(result))
+            for text in ("rank 1", *texts):
+                self.assertIn(text, result.err)
 
     def test_a_killed_rank(self):
         run = self.run_directory("killed-rank")

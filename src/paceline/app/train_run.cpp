@@ -29,10 +29,10 @@ std::vector<std::string> fast_dev_overrides(int steps) {
           "++train.eval_batches=" + std::to_string(steps), "++checkpoint.dir=null"};
 }
 
-/// Every rank's configuration and data must be the same, or they would train different models.
-void agree_with_peers(const config::Node& resolved, const Session& session,
-                      comm::Communicator& communicator) {
-  std::map<std::string, std::string> facts = session.inputs();
+/// Every rank's program and recipe must be the same, or they would train different models, and
+/// before that ask for different collectives.
+void agree_on_recipe(const config::Node& resolved, comm::Communicator& communicator) {
+  std::map<std::string, std::string> facts;
   facts["paceline version"] = base::kVersion;
   for (const config::MapEntry& section : resolved.entries) {
     facts[section.key] = config::to_flow_yaml(section.value);
@@ -115,12 +115,13 @@ struct Job {
 };
 
 std::unique_ptr<Session> make_session(const Job& job) {
+  agree_on_recipe(job.loaded.resolved, job.context.communicator);
   auto session = std::make_unique<Session>(
       job.loaded.recipe, job.context,
       job.request.is_fast_dev_run ? std::optional<std::int64_t>(job.request.fast_dev_steps)
                                   : std::nullopt,
       std::move(job.loaded.train_set));
-  agree_with_peers(job.loaded.resolved, *session, job.context.communicator);
+  comm::agree(job.context.communicator, session->inputs());
   report_start(job.loaded, *session, job.context);
   return session;
 }
