@@ -4,6 +4,7 @@
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/config/parse.h"
 
 #include <ctime>
 
@@ -11,6 +12,8 @@ namespace paceline::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kCheckpoints = "checkpoints";
 
 fs::path default_path(const std::string& parent, const std::string& name) {
   const std::time_t now = std::time(nullptr);
@@ -27,7 +30,19 @@ fs::path default_path(const std::string& parent, const std::string& name) {
 }
 
 fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
-  return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / "checkpoints";
+  return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / kCheckpoints;
+}
+
+/// Where the run that wrote this directory has its checkpoints; nothing for another directory.
+std::optional<fs::path> folder_of_run(const fs::path& directory) {
+  const fs::path config_file = directory / kConfigFile;
+  if (fs::exists(config_file)) {
+    const config::Node written = config::parse_file(config_file);
+    const config::Node* dir = written.find_path("checkpoint.dir");
+    if (dir != nullptr && dir->is_scalar() && !dir->is_null()) return fs::absolute(dir->text);
+  }
+  const fs::path inner = directory / kCheckpoints;
+  return fs::exists(inner) ? std::optional(inner) : std::nullopt;
 }
 
 }  // namespace
@@ -38,20 +53,20 @@ RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
     path_ = fs::absolute(place.wanted ? *place.wanted : default_path(place.parent, place.name))
                 .lexically_normal();
     checkpoint_folder_ = folder_of_checkpoints(place, path_);
-    lock(place.saves, is_resuming);
+    lock(place.saves || is_resuming, is_resuming);
     return path_.string();
   });
   checkpoint_folder_ = folder_of_checkpoints(place, path_);
 }
 
-void RunDirectory::lock(bool saves, bool is_resuming) {
+void RunDirectory::lock(bool touches_checkpoints, bool is_resuming) {
   locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir"));
   if (!is_resuming && fs::exists(config_file())) {
     throw base::CheckpointError(fmt::format(
         "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
         path_.string()));
   }
-  if (!saves) return;
+  if (!touches_checkpoints) return;
   locks_.push_back(std::make_unique<checkpoint::RunLock>(checkpoint_folder_, "checkpoint.dir"));
   if (!is_resuming && !checkpoint::list_checkpoints(checkpoint_folder_).is_empty()) {
     throw base::CheckpointError(fmt::format(
@@ -77,8 +92,7 @@ CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
     choice.path = path;
     return choice;
   }
-  const fs::path inner = path / "checkpoints";
-  const fs::path folder = fs::exists(inner) ? inner : path;
+  const fs::path folder = folder_of_run(path).value_or(path);
   const checkpoint::Latest latest = checkpoint::find_latest(folder);
   for (const checkpoint::Damaged& damaged : latest.skipped) {
     choice.notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}",

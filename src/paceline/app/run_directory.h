@@ -8,9 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::app {
+
+/// The resolved recipe in a run directory.
+inline constexpr std::string_view kConfigFile = "config.yaml";
 
 /// What names a run's folders.
 struct RunPlace {
@@ -33,21 +37,25 @@ class RunDirectory {
   void require() const;
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path config_file() const { return path_ / "config.yaml"; }
+  std::filesystem::path config_file() const { return path_ / kConfigFile; }
   std::filesystem::path summary_file() const { return path_ / "summary.json"; }
   std::filesystem::path log_file() const { return path_ / "log.txt"; }
   /// checkpoint.dir, or checkpoints/ here.
   const std::filesystem::path& checkpoint_folder() const { return checkpoint_folder_; }
+  /// On rank 0 whether that folder is locked for this run: one that neither saves nor goes on from
+  /// a checkpoint leaves it alone.
+  bool owns_checkpoint_folder() const { return locks_.size() == 2; }
 
  private:
-  void lock(bool saves, bool is_resuming);
+  void lock(bool touches_checkpoints, bool is_resuming);
 
   std::filesystem::path path_;
   std::filesystem::path checkpoint_folder_;
-  std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0
+  std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0: its own, its folder's
 };
 
-/// What a user gives as RUN|CHECKPOINT: a run directory, its checkpoints' folder or one checkpoint.
+/// What a user gives as RUN|CHECKPOINT: a run directory, also of a run with a checkpoint.dir, a
+/// folder of checkpoints or one checkpoint.
 struct CheckpointChoice {
   std::filesystem::path path;
   std::vector<std::string> notes;  ///< damaged newer checkpoints that were passed over

@@ -144,7 +144,7 @@ void Session::take_over(const RunDirectory& directory, const config::Node& resol
                         const std::optional<std::filesystem::path>& resumed,
                         std::vector<metrics::LocalRank> local_ranks) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
-  checkpoint::clean_leftovers(context_.files, folder);
+  if (directory.owns_checkpoint_folder()) checkpoint::clean_leftovers(context_.files, folder);
   if (resumed) {
     const checkpoint::Branch branch = checkpoint::continue_from(context_.files, *resumed, folder);
     if (!branch.aside.empty())

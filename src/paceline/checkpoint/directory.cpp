@@ -46,14 +46,18 @@ std::optional<std::int64_t> step_of_name(std::string_view name) {
 
 fs::path temporary_of(const fs::path& checkpoint) { return with_suffix(checkpoint, kTemporary); }
 
+std::string describe_lost_run(const fs::path& folder) {
+  const fs::path run = folder.parent_path();
+  if (run.empty() || fs::is_directory(run)) return {};
+  return fmt::format(
+      "the run directory {} is gone: it was removed or moved while the run saved to {}",
+      run.string(), folder.string());
+}
+
 void make_empty_directory(base::FileSystem& files, const fs::path& path) {
   // To make a run's directory again would hide that all that was in it is lost.
-  const fs::path folder = path.parent_path();
-  if (const fs::path run = folder.parent_path(); !run.empty() && !fs::is_directory(run)) {
-    throw base::CheckpointError(fmt::format(
-        "the run directory {} is gone: it was removed or moved while the run saved to {}",
-        run.string(), folder.string()));
-  }
+  const std::string loss = describe_lost_run(path.parent_path());
+  if (!loss.empty()) throw base::CheckpointError(loss);
   files.remove_all(path);
   files.create_directories(path);
 }

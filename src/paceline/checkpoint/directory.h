@@ -23,6 +23,10 @@ std::optional<std::int64_t> step_of_name(std::string_view name);
 
 std::filesystem::path temporary_of(const std::filesystem::path& checkpoint);
 
+/// That the run directory around a folder of checkpoints was removed or moved under the run, for
+/// people; "" while it is there.
+std::string describe_lost_run(const std::filesystem::path& folder);
+
 /// A fresh directory in place of whatever was there, in a folder that is made if need be. Throws
 /// CheckpointError if that folder's own one, the run directory, is gone.
 void make_empty_directory(base::FileSystem& files, const std::filesystem::path& path);

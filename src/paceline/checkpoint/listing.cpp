@@ -1,16 +1,31 @@
 #include "paceline/checkpoint/listing.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/reader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <utility>
 
 namespace paceline::checkpoint {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether a file could not be read for a reason that lies outside of it, such as its rights or too
+/// many open files: then nobody knows whether the checkpoint is good, and none may take its place.
+bool is_unknown(const base::Error& problem) {
+  const auto* error = dynamic_cast<const base::FileError*>(&problem);
+  if (error == nullptr) return false;
+  const int number = error->error_number();
+  return number != ENOENT && number != EIO && number != EINVAL;
+}
+
+}  // namespace
 
 Listing list_checkpoints(const fs::path& folder) {
   Listing listing;
@@ -22,6 +37,7 @@ Listing list_checkpoints(const fs::path& folder) {
       const CheckpointReader reader(entry.path());
       listing.complete.push_back({entry.path(), *step, reader.manifest().monitored});
     } catch (const base::Error& problem) {
+      if (is_unknown(problem)) throw;
       listing.damaged.push_back({entry.path(), *step, problem.what()});
     }
   }
@@ -46,6 +62,7 @@ Latest find_latest(const fs::path& folder) {
       latest.path = newest.path;
       step = newest.step;
     } catch (const base::Error& problem) {
+      if (is_unknown(problem)) throw;
       latest.skipped.push_back({newest.path, newest.step, problem.what()});
     }
   }
@@ -73,11 +90,14 @@ std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::s
   return best;
 }
 
-std::string describe_newest(const fs::path& folder) {
+std::string describe_newest(const fs::path& folder) try {
+  if (std::string loss = describe_lost_run(folder); !loss.empty()) return loss;
   const Listing listing = list_checkpoints(folder);
   if (listing.complete.empty()) return "There is no earlier checkpoint";
   return fmt::format("Earlier checkpoints are untouched; the newest is {}",
                      listing.complete.back().path.string());
+} catch (const base::Error& error) {  // must not hide what is being told
+  return fmt::format("Which earlier checkpoints there are is not known: {}", error.what());
 }
 
 }  // namespace paceline::checkpoint

@@ -33,7 +33,7 @@ struct Listing {
 };
 
 /// Reads all manifests and compares the sizes of the files; reads no tensors. An absent folder is
-/// empty.
+/// empty. Throws FileError for what cannot be read though it may be good.
 Listing list_checkpoints(const std::filesystem::path& folder);
 
 struct Latest {
@@ -41,7 +41,7 @@ struct Latest {
   std::vector<Damaged> skipped;  ///< newer ones that cannot be used: to be reported
 };
 
-/// The newest checkpoint that is whole, by all its checksums.
+/// The newest checkpoint that is whole, by all its checksums. Throws as list_checkpoints() does.
 Latest find_latest(const std::filesystem::path& folder);
 
 enum class MonitorMode { kMax, kMin };
@@ -51,7 +51,8 @@ enum class MonitorMode { kMax, kMin };
 std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
                             MonitorMode mode, std::size_t count);
 
-/// For the message of a failed save: "The newest usable checkpoint is ..." or that there is none.
+/// For the message of a failed save: which checkpoint is the newest, that there is none, or that
+/// the run directory itself is gone. Throws no Error.
 std::string describe_newest(const std::filesystem::path& folder);
 
 }  // namespace paceline::checkpoint

@@ -1,10 +1,14 @@
 #include "paceline/checkpoint/listing.h"
 
+#include "paceline/checkpoint/directory.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/unsynced_file_system.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace paceline::checkpoint {
 namespace {
@@ -57,6 +61,36 @@ TEST_F(ListingTest, ADamagedNewestIsReportedAndSkipped) {
   ASSERT_EQ(latest.skipped.size(), 2u);
   EXPECT_THAT(latest.skipped[0].reason, HasSubstr("rank-0.safetensors: damaged"));
   EXPECT_THAT(latest.skipped[1].reason, HasSubstr("no manifest.json"));
+}
+
+TEST_F(ListingTest, WhatCannotBeReadNowIsNotCalledDamaged) {
+  save(1);
+  const fs::path manifest = save(2) / "manifest.json";
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit few{64, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<int> taken;
+  for (int file = 0; (file = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
+    taken.push_back(file);
+  ::close(taken.back());  // one is left, for the folder itself
+  taken.pop_back();
+  std::string message;
+  try {
+    find_latest(dir_.path());
+  } catch (const base::FileError& error) {
+    message = error.what();
+  }
+  for (const int file : taken) ::close(file);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_THAT(message, HasSubstr(manifest.filename().string()));
+  EXPECT_THAT(message, HasSubstr("Too many open files"));
+}
+
+TEST_F(ListingTest, ARunDirectoryThatIsGoneIsNamed) {
+  EXPECT_EQ(describe_newest(dir_.path() / "run" / "checkpoints"),
+            describe_lost_run(dir_.path() / "run" / "checkpoints"));
+  EXPECT_THAT(describe_newest(dir_.path() / "run" / "checkpoints"), HasSubstr("run is gone"));
 }
 
 TEST_F(ListingTest, ADamagedOlderOneIsNoNews) {

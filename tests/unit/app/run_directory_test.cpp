@@ -69,6 +69,36 @@ TEST(RunDirectory, TwoRunsCannotShareAFolderOfCheckpoints) {
   });
 }
 
+TEST(RunDirectory, ARunThatGoesOnHoldsItsCheckpointsThoughItSavesNone) {
+  const base::TempDir folder;
+  const RunPlace place{.wanted = folder.path() / "run",
+                       .checkpoint_dir = (folder.path() / "shared").string(),
+                       .saves = false};
+  paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+    EXPECT_FALSE(RunDirectory(place, /*is_resuming=*/false, communicator).owns_checkpoint_folder());
+    const RunDirectory directory(place, /*is_resuming=*/true, communicator);
+    EXPECT_TRUE(directory.owns_checkpoint_folder());
+    EXPECT_THAT(refusal({.wanted = folder.path() / "other", .checkpoint_dir = place.checkpoint_dir},
+                        /*is_resuming=*/true),
+                ::testing::HasSubstr("is in use by process "));
+  });
+}
+
+TEST(FindCheckpoint, KnowsTheFolderThatARunWasGiven) {
+  const base::TempDir folder;
+  const std::filesystem::path run = folder.path() / "run";
+  const std::filesystem::path given = folder.path() / "given";
+  std::filesystem::create_directories(run);
+  std::filesystem::create_directories(given);
+  std::ofstream(run / "config.yaml") << "checkpoint: {dir: " << given.string() << "}\n";
+  try {
+    find_checkpoint(run);
+    ADD_FAILURE() << "it is empty";
+  } catch (const base::CheckpointError& error) {
+    EXPECT_EQ(std::string(error.what()), given.string() + " holds no usable checkpoint");
+  }
+}
+
 TEST(FindCheckpoint, SaysWhenThereIsNone) {
   const base::TempDir folder;
   EXPECT_THROW(find_checkpoint(folder.path() / "absent"), base::CheckpointError);
