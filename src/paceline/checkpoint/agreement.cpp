@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace paceline::checkpoint {
 namespace {
+
+/// Comes before what a rank says whose state is not finite.
+const std::string kDiverged = "diverged ";
 
 /// One cause that all ranks share is told once.
 std::string describe(const std::vector<std::string>& problems) {
@@ -31,13 +35,22 @@ void on_all_ranks(comm::Communicator& communicator, std::string_view what,
   std::string problem;
   try {
     work();
+  } catch (const base::DivergedError& error) {
+    problem = kDiverged + error.what();
   } catch (const std::exception& error) {
     problem = *error.what() == '\0' ? "unknown error" : error.what();
   }
-  const std::vector<std::string> problems = communicator.all_gather_text(problem);
-  const bool has_failed = std::any_of(problems.begin(), problems.end(),
-                                      [](const std::string& text) { return !text.empty(); });
-  if (has_failed) throw base::CheckpointError(fmt::format("{}: {}", what, describe(problems)));
+  std::vector<std::string> problems = communicator.all_gather_text(problem);
+  const auto num_failed = std::ranges::count_if(problems, std::not_fn(&std::string::empty));
+  if (num_failed == 0) return;
+  const auto num_diverged = std::ranges::count_if(problems, [](std::string& text) {
+    const bool is_mark = text.starts_with(kDiverged);
+    if (is_mark) text.erase(0, kDiverged.size());
+    return is_mark;
+  });
+  const std::string message = fmt::format("{}: {}", what, describe(problems));
+  if (num_diverged == num_failed) throw base::DivergedError(message);
+  throw base::CheckpointError(message);
 }
 
 }  // namespace paceline::checkpoint

@@ -9,7 +9,8 @@ namespace paceline::checkpoint {
 
 /// Runs `work` on this rank and then lets all ranks know how it went: returns on all of them, or
 /// throws the same CheckpointError on all of them, which begins with `what` and names the ranks
-/// that failed and why. `work` must not call collectives. Every rank must call it.
+/// that failed and why; DivergedError where that is what they threw. `work` must not call
+/// collectives. Every rank must call it.
 void on_all_ranks(comm::Communicator& communicator, std::string_view what,
                   const std::function<void()>& work);
 

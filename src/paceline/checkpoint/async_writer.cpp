@@ -58,7 +58,7 @@ void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communic
       if (rank == 0) make_empty_directory(files_, temporary_of(target_of(request)));
     });
   } catch (const CheckpointError& error) {
-    fail_save(request, rank, error.what(), files_);
+    fail_save(request, rank, error, files_);
   }
   request_ = request;
   request_->shards = shards_;
@@ -76,11 +76,17 @@ void AsyncWriter::finish(comm::Communicator& communicator) {
     on_all_ranks(communicator, not_saved(*request_), [&] { done_.get(); });
     request_.reset();
   } catch (const CheckpointError& error) {
-    wait_until(steady_clock::now());
-    if (done_.valid()) done_.wait();
-    has_failed_ = false;
-    fail_save(*std::exchange(request_, std::nullopt), communicator.rank(), error.what(), files_);
+    fail(error, communicator.rank());
+  } catch (const base::DivergedError& error) {
+    fail(error, communicator.rank());
   }
+}
+
+void AsyncWriter::fail(const base::Error& problem, int rank) {
+  wait_until(steady_clock::now());
+  if (done_.valid()) done_.wait();
+  has_failed_ = false;
+  fail_save(*std::exchange(request_, std::nullopt), rank, problem, files_);
 }
 
 void AsyncWriter::throw_if_failed(comm::Communicator& communicator) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/snapshot.h"
 #include "paceline/checkpoint/writer.h"
@@ -44,7 +45,8 @@ class AsyncWriter {
   /// former save's failure is thrown, as by finish(). Every rank must call it.
   void start(const SaveRequest& request, comm::Communicator& communicator);
   /// Waits for the save in flight, if there is one. Every rank must call it; a failure on any of
-  /// them throws the same CheckpointError on all, and removes what was written.
+  /// them throws the same CheckpointError on all, or DivergedError for a state that is not finite,
+  /// and removes what was written.
   void finish(comm::Communicator& communicator);
 
   /// Whether this rank knows by now that the save in flight has failed.
@@ -58,6 +60,8 @@ class AsyncWriter {
   void write_own_part(int rank);
   void commit(int world_size);
   std::string report_of(int rank);
+  /// Ends the save in flight and throws, as fail_save() does.
+  [[noreturn]] void fail(const base::Error& problem, int rank);
   /// From now on rank 0's thread waits for other ranks until `deadline` and no longer.
   void wait_until(std::chrono::steady_clock::time_point deadline);
 

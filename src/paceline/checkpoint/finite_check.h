@@ -5,12 +5,21 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace paceline::checkpoint {
 
-/// Looks for NaN, and for infinite values anywhere but in buffers, in the shards of all ranks: one
-/// pass at the speed of memory. Returns, on all ranks alike, "2 of its tensors hold NaN or infinite
-/// values: a, b", or "" if none does. Every rank must call it.
+/// What helps a run whose state is not finite any more.
+inline constexpr std::string_view kDivergenceCure =
+    "lower optimizer.lr, lengthen schedule.warmup or set train.grad_clip_norm";
+
+/// Throws DivergedError that names them if shards of this rank hold NaN, or infinite values
+/// anywhere but in buffers. One pass at the speed of memory, on this thread where they lie in host
+/// memory.
+void refuse_non_finite(std::span<const tensor::StateShard> shards);
+
+/// The same question to the shards of all ranks. Returns, on all ranks alike, "2 of its tensors
+/// hold NaN or infinite values: a, b", or "" if none does. Every rank must call it.
 std::string find_non_finite(std::span<const tensor::StateShard> shards,
                             comm::Communicator& communicator);
 

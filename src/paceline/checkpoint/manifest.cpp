@@ -224,8 +224,10 @@ Manifest decode(std::string_view text, const std::filesystem::path& path) {
     OrderedJson json = base::parse_ordered_json(text);
     if (json.at("format") != kFormatName)
       throw CheckpointError(path.string() + ": not a checkpoint's");
-    json = migrate(std::move(json), json.at("version").get<int>(), path);
+    const int version = json.at("version").get<int>();
+    json = migrate(std::move(json), version, path);
     Manifest manifest = manifest_from_json(json);
+    manifest.version = version;
     check_consistent(manifest, path);
     return manifest;
   } catch (const base::JsonError& error) {

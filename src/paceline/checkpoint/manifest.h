@@ -53,7 +53,8 @@ struct Monitored {
 
 /// What a checkpoint is: all but the elements of the tensors.
 struct Manifest {
-  std::int64_t step = 0;  ///< optimizer steps done
+  int version = kFormatVersion;  ///< of the format in which it was saved
+  std::int64_t step = 0;         ///< optimizer steps done
   Environment environment;
   std::optional<Monitored> monitored;
   /// What the run was given besides its recipe, such as the fingerprint of its data, for people; a

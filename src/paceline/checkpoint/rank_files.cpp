@@ -4,6 +4,7 @@
 #include "paceline/base/json.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/finite_check.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/safetensors.h"
 #include "paceline/tensor/element_order.h"
@@ -160,6 +161,9 @@ fs::path target_of(const SaveRequest& request) {
 
 std::string write_rank_file(std::span<const StateShard> shards, const fs::path& directory, int rank,
                             base::FileSystem& files) {
+  std::vector<StateShard> written(shards.begin(), shards.end());
+  std::erase_if(written, [](const StateShard& shard) { return !shard.is_writer; });
+  refuse_non_finite(written);
   return encode(write_shards(shards, directory, rank, files));
 }
 
@@ -180,10 +184,12 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
   publish_directory(files, temporary, target);
 }
 
-void fail_save(const SaveRequest& request, int rank, const std::string& problem,
+void fail_save(const SaveRequest& request, int rank, const base::Error& problem,
                base::FileSystem& files) {
   if (rank == 0) remove_quietly(files, temporary_of(target_of(request)));
-  throw CheckpointError(fmt::format("{}. {}", problem, describe_newest(request.folder)));
+  const std::string text = fmt::format("{}. {}", problem.what(), describe_newest(request.folder));
+  if (problem.exit_code() == base::ExitCode::kDiverged) throw base::DivergedError(text);
+  throw CheckpointError(text);
 }
 
 std::string not_saved(const SaveRequest& request) {

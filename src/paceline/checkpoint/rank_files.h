@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/writer.h"
 #include "paceline/tensor/state_shard.h"
@@ -17,7 +18,8 @@ namespace paceline::checkpoint {
 std::filesystem::path target_of(const SaveRequest& request);
 
 /// Writes and fsyncs a rank's file of a checkpoint, if it has anything to write, and returns what
-/// the manifest must say of it, as JSON. Throws CheckpointError.
+/// the manifest must say of it, as JSON. Throws CheckpointError, and DivergedError for what is not
+/// finite.
 std::string write_rank_file(std::span<const tensor::StateShard> shards,
                             const std::filesystem::path& directory, int rank,
                             base::FileSystem& files);
@@ -30,9 +32,9 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
 /// "the checkpoint at step 7 was not saved"
 std::string not_saved(const SaveRequest& request);
 
-/// For every rank after a failure anywhere: removes what was written and throws CheckpointError
-/// that says which checkpoints are left.
-[[noreturn]] void fail_save(const SaveRequest& request, int rank, const std::string& problem,
+/// For every rank after a failure anywhere: removes what was written and throws the same kind of
+/// error, CheckpointError or DivergedError, that says which checkpoints are left, too.
+[[noreturn]] void fail_save(const SaveRequest& request, int rank, const base::Error& problem,
                             base::FileSystem& files);
 
 }  // namespace paceline::checkpoint

@@ -81,6 +81,16 @@ std::vector<const Stored*> damaged_ones(const std::vector<Stored>& slices) {
   return damaged;
 }
 
+/// A state that was not finite is not saved, since version 3.
+void refuse_diverged(const CheckpointReader& reader, std::span<const StateShard> shards,
+                     comm::Communicator& communicator) {
+  if (reader.manifest().version >= 3) return;
+  const std::string problem = find_non_finite(shards, communicator);
+  if (problem.empty()) return;
+  throw CheckpointError(
+      fmt::format("{}: {}; choose an earlier checkpoint", reader.directory().string(), problem));
+}
+
 }  // namespace
 
 CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(directory) {
@@ -97,10 +107,7 @@ CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(direc
   for (const FileRecord& file : manifest_.files) {
     std::error_code error;
     const auto size = fs::file_size(directory / file.name, error);
-    if (error) {
-      throw CheckpointError(
-          fmt::format("{}: cannot be read: {}", (directory / file.name).string(), error.message()));
-    }
+    if (error) throw base::FileError("read", directory / file.name, error.value());
     if (size == file.size) continue;
     open(file.name);  // knows which tensor is cut off, and throws
     throw CheckpointError(fmt::format("{}: it has {} bytes, {} were saved",
@@ -290,11 +297,7 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
   });
   on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on",
                [&] { reader.fill(shards); });
-  const std::string non_finite = find_non_finite(shards, communicator);
-  if (!non_finite.empty()) {
-    throw CheckpointError(fmt::format("{}: {}; choose an earlier checkpoint",
-                                      reader.directory().string(), non_finite));
-  }
+  refuse_diverged(reader, shards, communicator);
   if (num_left_out > 0 && communicator.rank() == 0) {
     base::log_warning(
         "{}: what each rank has of its own ({} tensors) was not saved by {} ranks: all start from "

@@ -29,7 +29,9 @@ fs::path save_checkpoint(const SaveRequest& request, comm::Communicator& communi
   });
   return target;
 } catch (const base::CheckpointError& error) {
-  fail_save(request, communicator.rank(), error.what(), files);
+  fail_save(request, communicator.rank(), error, files);
+} catch (const base::DivergedError& error) {
+  fail_save(request, communicator.rank(), error, files);
 }
 
 }  // namespace paceline::checkpoint

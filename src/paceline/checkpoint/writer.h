@@ -37,8 +37,8 @@ struct SaveRequest {
 /// Saves a checkpoint under folder/checkpoint_name(step) and returns that path. Each rank writes
 /// and fsyncs a file of its own, rank 0 the manifest; then the directory gets its name. One of the
 /// same step is replaced. Every rank must call it. A failure on any rank throws the same
-/// CheckpointError on all of them, removes what was written and leaves earlier checkpoints as they
-/// were.
+/// CheckpointError on all of them, or DivergedError for a state that is not finite, removes what
+/// was written and leaves earlier checkpoints as they were.
 std::filesystem::path save_checkpoint(const SaveRequest& request, comm::Communicator& communicator,
                                       base::FileSystem& files);
 

@@ -61,7 +61,7 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
     checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
   }
   if (interval_ == 0) {
-    if (state.is_stopping) refuse_non_finite(state_shards(state), state.clock.step, run);
+    if (state.is_stopping) refuse_non_finite(state, run);
     return;
   }
   if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
@@ -88,7 +88,6 @@ void CheckpointSaver::throw_if_failed(const RunContext& run) {
 void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
   state.strategy->synchronise_buffers();
   const std::vector<tensor::StateShard> shards = state_shards(state);
-  refuse_non_finite(shards, state.clock.step, run);
   checkpoint::SaveRequest request = request_for(state, engine, run);
   request.shards = shards;
   if (request.monitored && is_best(request.monitored->value)) best_ = request.monitored->value;
@@ -125,18 +124,11 @@ void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
   }
 }
 
-void CheckpointSaver::refuse_non_finite(std::vector<tensor::StateShard> shards, std::int64_t step,
-                                        const RunContext& run) {
-  std::erase_if(shards, [](const tensor::StateShard& shard) { return !shard.is_writer; });
-  const std::string problem = checkpoint::find_non_finite(shards, run.communicator);
+void CheckpointSaver::refuse_non_finite(const TrainState& state, const RunContext& run) {
+  const std::string problem = checkpoint::find_non_finite(state_shards(state), run.communicator);
   if (problem.empty()) return;
-  finish(run);
-  throw base::DivergedError(
-      fmt::format("the state after step {} is not finite and not saved: {}. {}. Lower "
-                  "optimizer.lr, lengthen schedule.warmup or set train.grad_clip_norm",
-                  step, problem, comm::first_rank_decides(run.communicator, [&] {
-                    return checkpoint::describe_newest(facts_.folder);
-                  })));
+  throw base::DivergedError(fmt::format("the state after step {} is not finite: {}; {}",
+                                        state.clock.step, problem, checkpoint::kDivergenceCure));
 }
 
 std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {

@@ -37,15 +37,15 @@ class CheckpointSaver {
 
   /// Every rank must call it after every step. When the run stops it returns with all on disk.
   /// Throws CheckpointError, also for a save that an earlier step started; earlier checkpoints stay
-  /// usable. Throws DivergedError for replicas that differ, and for a state that holds NaN or
-  /// infinite values, before they are saved.
+  /// usable. Throws DivergedError for replicas that differ, and instead of a save for a state that
+  /// holds NaN or infinite values.
   void at_safe_point(TrainState& state, const Engine& engine, const RunContext& run);
 
   /// Waits for a save that is in flight; throws as at_safe_point(). Every rank must call it.
   void finish(const RunContext& run);
   /// Whether this rank knows that a save which an earlier step started has failed.
   bool has_failed() const { return writer_ && writer_->has_failed(); }
-  /// Throws CheckpointError if one has on any rank. Every rank must call it.
+  /// Throws as at_safe_point() if one has on any rank. Every rank must call it.
   void throw_if_failed(const RunContext& run);
 
  private:
@@ -54,8 +54,8 @@ class CheckpointSaver {
                                       const RunContext& run);
   /// What rank 0 does when a checkpoint is on disk; by the writer's thread where it has one.
   void finish_save(const std::filesystem::path& saved);
-  void refuse_non_finite(std::vector<tensor::StateShard> shards, std::int64_t step,
-                         const RunContext& run);
+  /// For a run without checkpoints, whose state nothing else looks at.
+  static void refuse_non_finite(const TrainState& state, const RunContext& run);
   /// The monitored metric, if the newest evaluation was made at this step.
   std::optional<double> monitored_value(const TrainState& state) const;
   bool is_best(double value) const;

@@ -4,7 +4,8 @@
 
 Two ranks hold it, cut as saved_runs.h cuts it. The bytes come from the description of the format, not
 from paceline; version 2 counts channels-last tensors in their memory order, says so, and has the checksum
-of a file's header in the place of that of the whole file; version 3 tells what the run was given.
+of a file's header in the place of that of the whole file; version 3 tells what the run was given. Before
+version 3 a run that had diverged was saved, too: version-2-diverged is such a checkpoint.
 """
 
 import json
@@ -19,15 +20,18 @@ DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64"}
 ALIGNMENT = 8
 
 
-def model():
+def model(has_diverged):
     """whole_model(OFFSET) of saved_runs.h."""
     numbers = lambda count: np.arange(count, dtype=np.float64) + OFFSET
-    return {
+    tensors = {
         "conv.weight": numbers(24).reshape(2, 3, 2, 2).astype(np.float32),
         "fc.weight": numbers(21).reshape(3, 7),
         "optimizer.momentum_buffer/fc.weight": (numbers(21) / 3).reshape(3, 7),
         "bn.num_batches_tracked": np.array(OFFSET, dtype=np.int64),
     }
+    if has_diverged:
+        tensors["fc.weight"][2, 3] = np.nan
+    return tensors
 
 
 def checksum(data):
@@ -54,10 +58,10 @@ def safetensors(tensors):
     return length + text + data, length + text
 
 
-def write(folder, version):
+def write(folder, version, has_diverged=False):
     files = [[] for _ in range(RANKS)]
     records = []
-    for name, tensor in model().items():
+    for name, tensor in model(has_diverged).items():
         order = [0, 2, 3, 1] if version >= 2 and tensor.ndim == 4 else []
         record = {"name": name, "dtype": DTYPES[tensor.dtype.name], "shape": list(tensor.shape)}
         if version >= 2:
@@ -95,3 +99,4 @@ def write(folder, version):
 if __name__ == "__main__":
     for number in (1, 2, 3):
         write(pathlib.Path(__file__).with_name(f"version-{number}"), number)
+    write(pathlib.Path(__file__).with_name("version-2-diverged"), 2, has_diverged=True)

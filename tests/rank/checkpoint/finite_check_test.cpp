@@ -79,14 +79,58 @@ TEST(FindNonFinite, ABufferMayHoldInfinitiesAndNoNan) {
 }
 
 TEST(LoadCheckpoint, RefusesTheStateOfARunThatHadDiverged) {
-  const test::TempFolder folder;
-  test::UnsyncedFileSystem files;
-  auto model = whole_model(1);
-  model[1].tensor[2][3] = kNan;
-  const auto path = save_model(folder.path(), 1, model, 0.5, Layout::kSharded, 2, files);
-  EXPECT_THAT([&] { expect_loads(path, 1, Layout::kReplicated, 3); },
+  const auto path = std::filesystem::path(PACELINE_GOLDEN_DIR) / "version-2-diverged";
+  EXPECT_THAT([&] { expect_loads(path, 5, Layout::kReplicated, 3); },
               ThrowsMessage<base::CheckpointError>(
                   AllOf(HasSubstr(path.string()), HasSubstr("fc.weight"), HasSubstr("earlier"))));
+}
+
+/// What refuse_non_finite says of a shard of this dtype with one such value among 10,000 ones.
+std::string refusal(at::ScalarType dtype, double value, bool is_buffer, bool is_dense = true) {
+  const at::Tensor data = at::ones({2, 10'000}, dtype);
+  data[0][7000] = value;
+  const Shards shards{{.name = "weight",
+                       .data = is_dense ? data : data.t().slice(0, 0, 9999),
+                       .shape = data.sizes().vec(),
+                       .is_buffer = is_buffer}};
+  try {
+    refuse_non_finite(shards);
+  } catch (const base::DivergedError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(RefuseNonFinite, KnowsEveryDtypeThatIsTrained) {
+  const std::string expected =
+      fmt::format("1 of its tensors holds NaN or infinite values: weight; {}", kDivergenceCure);
+  for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf}) {
+    for (const bool is_dense : {true, false}) {
+      SCOPED_TRACE(fmt::format("{}, dense: {}", toString(dtype), is_dense));
+      for (const double value : {kNan, -kNan, kInfinity, -kInfinity})
+        EXPECT_EQ(refusal(dtype, value, false, is_dense), expected) << value;
+      for (const double value : {0.0, -0.0, -65504.0, 1e-7})
+        EXPECT_EQ(refusal(dtype, value, false, is_dense), "") << value;
+      EXPECT_EQ(refusal(dtype, -kInfinity, true, is_dense), "");
+      EXPECT_EQ(refusal(dtype, -kNan, true, is_dense), expected);
+    }
+  }
+  EXPECT_EQ(refusal(at::kFloat, std::numeric_limits<float>::max(), false), "");
+  EXPECT_EQ(refusal(at::kDouble, std::numeric_limits<double>::lowest(), false), "");
+  EXPECT_EQ(refusal(at::kLong, 3, false), "");
+}
+
+TEST(SaveCheckpoint, RefusesAStateThatIsNotFiniteAsADivergence) {
+  const test::TempFolder folder;
+  test::UnsyncedFileSystem files;
+  for (const Layout layout : {Layout::kReplicated, Layout::kSharded}) {
+    auto model = whole_model(1);
+    model[1].tensor[2][3] = kNan;
+    EXPECT_THAT([&] { save_model(folder.path(), 1, model, 0.5, layout, 2, files); },
+                ThrowsMessage<base::DivergedError>(
+                    AllOf(HasSubstr("at step 1 was not saved"), HasSubstr("fc.weight"))));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  }
 }
 
 }  // namespace

@@ -78,6 +78,11 @@ class CheckpointSaverTest : public ::testing::Test {
   base::LogRedirection quiet_{[](base::LogLevel, std::string_view) {}};
 };
 
+/// In the background or not.
+class BothWaysOfSaving : public CheckpointSaverTest, public ::testing::WithParamInterface<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Async, BothWaysOfSaving, ::testing::Bool());
+
 TEST_F(CheckpointSaverTest, SavesWhenDueAndWhenTheRunStops) {
   CheckpointSaver saver = make_saver(kEveryThirdStep);
   for (int i = 0; i < 7; ++i) step(saver);
@@ -97,14 +102,22 @@ TEST_F(CheckpointSaverTest, NeverSavesWhenToldSo) {
   EXPECT_THAT(saved_steps(saver), IsEmpty());
 }
 
-TEST_F(CheckpointSaverTest, AStateThatIsNotFiniteIsNotSavedAndNamed) {
+TEST_P(BothWaysOfSaving, AStateThatIsNotFiniteIsNotSavedAndNamed) {
   const auto is_refused = ::testing::ThrowsMessage<base::DivergedError>(::testing::AllOf(
-      ::testing::HasSubstr("after step 6 is not finite"), ::testing::HasSubstr("weight"),
+      ::testing::HasSubstr(
+          "at step 6 was not saved: 1 of its tensors holds NaN or infinite values"),
+      ::testing::HasSubstr("weight"), ::testing::HasSubstr("lower optimizer.lr"),
       ::testing::HasSubstr("the newest is " + (folder_.path() / "step-00000003").string())));
-  CheckpointSaver saver = make_saver(kEveryThirdStep);
+  CheckpointConfig config = kEveryThirdStep;
+  config.async = GetParam();
+  CheckpointSaver saver = make_saver(config);
   for (int i = 0; i < 5; ++i) step(saver);
   state_.model->network().parameters()[0].detach()[0][0] = std::numeric_limits<double>::infinity();
-  EXPECT_THAT([&] { step(saver); }, is_refused);
+  const auto save = [&] {
+    step(saver);
+    saver.finish(run_);
+  };
+  EXPECT_THAT(save, is_refused);
   EXPECT_THAT(listed_steps(), ElementsAre(3));
   EXPECT_FALSE(fs::exists(folder_.path() / "step-00000006"));
 }
