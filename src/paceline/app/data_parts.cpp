@@ -79,6 +79,10 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
   }
 }
 
+std::string describe(const data::Dataset& dataset) {
+  return fmt::format("{} images, {}", dataset.size(), dataset.fingerprint());
+}
+
 std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset) {
   constexpr std::int64_t kFewSamples = 10;  // that even a small set may lack
   return section.max_skipped.value_or(std::max(kFewSamples, dataset.size() / 100));

@@ -10,6 +10,7 @@
 #include "paceline/tensor/device.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace paceline::app {
@@ -45,6 +46,9 @@ std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registri
 /// ConfigError.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    std::unique_ptr<data::Dataset> opened = nullptr);
+
+/// What a data set is, for people and for comparison: its size and fingerprint.
+std::string describe(const data::Dataset& dataset);
 
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,

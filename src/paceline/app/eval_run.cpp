@@ -2,6 +2,7 @@
 
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/model_parts.h"
+#include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/comm/agreement.h"
@@ -31,13 +32,20 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
   return recipe;
 }
 
+/// Tells which damaged ones were passed over.
+std::filesystem::path usable_checkpoint(const std::filesystem::path& run_or_checkpoint) {
+  const CheckpointChoice choice = find_checkpoint(run_or_checkpoint);
+  for (const std::string& note : choice.notes) base::log_warning(note);
+  return choice.path;
+}
+
 }  // namespace
 
 std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                          const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
   const std::filesystem::path path = comm::first_rank_decides(
-      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).path.string(); });
+      communicator, [&] { return usable_checkpoint(request.run_or_checkpoint).string(); });
   const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);
   communicator.set_timeout(collective_timeout(recipe.parallel));
@@ -47,9 +55,11 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   make_loader(part, recipe, context.registries,
               global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));
+  comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
   const auto model = make_model(recipe, context.registries);
   nn::set_device(model->network(), context.device.place());
+  data::check_num_classes(*part.dataset, num_classes_of(model->network()));
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
@@ -67,12 +77,14 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   return EvalReport{path, reader->manifest().step, *result};
 }
 
-void export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                       const std::filesystem::path& output, base::FileSystem& files) {
-  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint).path);
+std::filesystem::path export_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                                        const std::filesystem::path& output,
+                                        base::FileSystem& files) {
+  checkpoint::CheckpointReader reader(usable_checkpoint(run_or_checkpoint));
   reader.verify();
   const auto tensors = checkpoint::model_tensors(reader);
   checkpoint::export_weights(files, output, tensors);
+  return reader.directory();
 }
 
 }  // namespace paceline::app

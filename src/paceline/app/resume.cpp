@@ -2,6 +2,7 @@
 
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/listing.h"
@@ -10,45 +11,87 @@
 #include "paceline/config/parse.h"
 #include "paceline/config/resume.h"
 #include "paceline/config/write.h"
+#include "paceline/train/run_state.h"
+
+#include <optional>
+#include <utility>
 
 namespace paceline::app {
 namespace {
 
+/// The newest checkpoint of the run in this directory; nothing for one that has not saved yet.
+std::optional<CheckpointChoice> newest_of_run(const RunDirectory& directory) {
+  const std::filesystem::path& folder = directory.checkpoint_folder();
+  if (!checkpoint::list_checkpoints(folder).is_empty()) return newest_checkpoint(folder);
+  // It may have saved elsewhere: checkpoint.dir may change.
+  const auto former = folder_of_run(directory.path());
+  if (former && *former != folder && !checkpoint::list_checkpoints(*former).is_empty())
+    return newest_checkpoint(*former);
+  base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
+  return std::nullopt;
+}
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto way = std::filesystem::weakly_canonical(path).lexically_relative(
+      std::filesystem::weakly_canonical(folder));
+  return !way.empty() && *way.begin() != "..";
+}
+
+/// A directory in which there is a run goes on with what is its own, or what it went on from
+/// before; anything else would mix two runs.
+void require_own(const std::filesystem::path& checkpoint, const RunDirectory& directory) {
+  if (!std::filesystem::exists(directory.config_file())) return;
+  const auto former = folder_of_run(directory.path());
+  if (lies_in(checkpoint, directory.checkpoint_folder()) ||
+      (former && lies_in(checkpoint, *former))) {
+    return;
+  }
+  const auto text_of = [](const std::filesystem::path& of) {
+    return base::read_file(of / checkpoint::kManifestFile);
+  };
+  const std::int64_t step = checkpoint::CheckpointReader(checkpoint).manifest().step;
+  const auto own = directory.checkpoint_folder() / checkpoint::checkpoint_name(step);
+  if (std::filesystem::exists(own / checkpoint::kManifestFile) &&
+      text_of(own) == text_of(checkpoint)) {
+    return;
+  }
+  throw base::CheckpointError(fmt::format(
+      "{} holds another run than {} is of: go on with it by --resume auto, or name another "
+      "--run-dir",
+      directory.path().string(), checkpoint.string()));
+}
+
 /// "" for a run that has not saved yet.
 std::string path_to_resume(const std::string& resume, const RunDirectory& directory,
                            base::FileSystem& files) {
-  const std::filesystem::path& folder = directory.checkpoint_folder();
-  checkpoint::restore_replaced(files, folder);
+  checkpoint::restore_replaced(files, directory.checkpoint_folder());
   const bool is_auto = resume == "auto";
-  if (is_auto && checkpoint::list_checkpoints(folder).is_empty()) {
-    base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
-    return "";
-  }
-  const CheckpointChoice choice = find_checkpoint(is_auto ? folder : std::filesystem::path(resume));
-  for (const std::string& note : choice.notes) base::log_warning(note);
-  return choice.path.string();
+  const auto choice = is_auto ? newest_of_run(directory) : find_checkpoint(resume);
+  if (!choice) return "";
+  if (!is_auto) require_own(choice->path, directory);
+  for (const std::string& note : choice->notes) base::log_warning(note);
+  return choice->path.string();
 }
 
 /// Keeps the run's global batch or throws ConfigError; returns what was done, if anything was.
-std::string keep_global_batch(const Recipe& saved, int saved_world_size, int world_size,
-                              Recipe& recipe) {
-  const std::int64_t before = global_batch_size_of(saved.data, saved_world_size);
-  const std::int64_t now = global_batch_size_of(recipe.data, world_size);
+std::string keep_global_batch(const DataSection& former, std::int64_t before, int world_size,
+                              DataSection& data) {
+  const std::int64_t now = global_batch_size_of(data, world_size);
   if (now == before) return {};
-  const auto& per_rank = recipe.data.batch_size_per_rank;
-  if (!per_rank || per_rank != saved.data.batch_size_per_rank) {
+  const std::optional<std::int64_t> per_rank = data.batch_size_per_rank;
+  if (!per_rank || per_rank != former.batch_size_per_rank) {
     throw base::ConfigError(fmt::format(
-        "the run cannot be resumed with another global batch: it was {} images a step on {} ranks, "
-        "the recipe now means {} on {}. Put data.global_batch_size={} "
-        "data.batch_size_per_rank=null, or start a new run",
-        before, saved_world_size, now, world_size, before));
+        "the run cannot be resumed with another global batch: it was {} images a step, the recipe "
+        "now means {} on {} ranks. Put data.global_batch_size={} data.batch_size_per_rank=null, or "
+        "start a new run",
+        before, now, world_size, before));
   }
-  recipe.data.global_batch_size = before;
-  recipe.data.batch_size_per_rank.reset();
+  data.global_batch_size = before;
+  data.batch_size_per_rank.reset();
   return fmt::format(
-      "the global batch stays {0} images, as on {1} ranks: data.batch_size_per_rank {2} on {3} "
-      "ranks would make it {4} and change the run; data.global_batch_size is {0} from here on",
-      before, saved_world_size, *per_rank, world_size, now);
+      "the global batch stays {} images: data.batch_size_per_rank {} on {} ranks would make it {} "
+      "and change the run",
+      before, *per_rank, world_size, now);
 }
 
 }  // namespace
@@ -64,20 +107,20 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
 
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,
                                            const Registries& registries, int world_size,
-                                           Recipe& recipe, config::Node& resolved) {
-  const config::StructInfo& info = config::describe<Recipe>();
+                                           const config::Node& resolved, Recipe& recipe) {
   const checkpoint::Manifest& manifest = reader.manifest();
   const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
   const config::Node saved = config::parse_yaml(manifest.config, source);
   std::vector<std::string> notes =
-      config::check_resume(saved, resolved, info, registries.catalogs());
+      config::check_resume(saved, resolved, config::describe<Recipe>(), registries.catalogs());
   const int saved_world_size = manifest.environment.world_size;
-  const std::string note =
-      keep_global_batch(config::bind<Recipe>(saved, {registries.catalogs(), saved_world_size}),
-                        saved_world_size, world_size, recipe);
-  if (!note.empty()) {
-    notes.push_back(note);
-    resolved = config::to_node(info, &recipe);
+  const Recipe former = config::bind<Recipe>(saved, {registries.catalogs(), saved_world_size});
+  // An earlier resume may have kept the batch of yet another number of ranks.
+  const std::int64_t before = train::samples_per_step(manifest.state)
+                                  .value_or(global_batch_size_of(former.data, saved_world_size));
+  if (std::string note = keep_global_batch(former.data, before, world_size, recipe.data);
+      !note.empty()) {
+    notes.push_back(std::move(note));
   }
   return notes;
 }

@@ -22,13 +22,13 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
                                                            base::FileSystem& files,
                                                            comm::Communicator& communicator);
 
-/// Fits a recipe and its resolved form to the run that goes on from a checkpoint: where
-/// data.batch_size_per_rank and another number of ranks would change the global batch, that of the
-/// run is kept. Returns what is otherwise than before, for people. Throws ConfigError that names
-/// all keys which must not change.
+/// Fits a recipe to the run that goes on from a checkpoint: where data.batch_size_per_rank and
+/// another number of ranks would change the global batch, that of the run is kept. `resolved`, the
+/// recipe as it was given, is what the next checkpoint is compared with, too. Returns what is
+/// otherwise than before, for people. Throws ConfigError that names all keys which must not change.
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,
                                            const Registries& registries, int world_size,
-                                           Recipe& recipe, config::Node& resolved);
+                                           const config::Node& resolved, Recipe& recipe);
 
 /// Throws CheckpointError that names what a run was given then and is given now, unless these are
 /// the same; what an older checkpoint does not tell is not compared.

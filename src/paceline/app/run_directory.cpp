@@ -33,18 +33,6 @@ fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
   return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / kCheckpoints;
 }
 
-/// Where the run that wrote this directory has its checkpoints; nothing for another directory.
-std::optional<fs::path> folder_of_run(const fs::path& directory) {
-  const fs::path config_file = directory / kConfigFile;
-  if (fs::exists(config_file)) {
-    const config::Node written = config::parse_file(config_file);
-    const config::Node* dir = written.find_path("checkpoint.dir");
-    if (dir != nullptr && dir->is_scalar() && !dir->is_null()) return fs::absolute(dir->text);
-  }
-  const fs::path inner = directory / kCheckpoints;
-  return fs::exists(inner) ? std::optional(inner) : std::nullopt;
-}
-
 }  // namespace
 
 RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
@@ -80,19 +68,19 @@ void RunDirectory::require() const {
   for (const auto& lock : locks_) lock->require();
 }
 
-CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
-  const fs::path& path = run_or_checkpoint;
-  if (!fs::exists(path)) {
-    throw base::CheckpointError(fmt::format(
-        "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
-        path.string()));
+std::optional<fs::path> folder_of_run(const fs::path& directory) {
+  const fs::path config_file = directory / kConfigFile;
+  if (fs::exists(config_file)) {
+    const config::Node written = config::parse_file(config_file);
+    const config::Node* dir = written.find_path("checkpoint.dir");
+    if (dir != nullptr && dir->is_scalar() && !dir->is_null()) return fs::absolute(dir->text);
   }
+  const fs::path inner = directory / kCheckpoints;
+  return fs::exists(inner) ? std::optional(inner) : std::nullopt;
+}
+
+CheckpointChoice newest_checkpoint(const fs::path& folder) {
   CheckpointChoice choice;
-  if (fs::exists(path / checkpoint::kManifestFile)) {
-    choice.path = path;
-    return choice;
-  }
-  const fs::path folder = folder_of_run(path).value_or(path);
   const checkpoint::Latest latest = checkpoint::find_latest(folder);
   for (const checkpoint::Damaged& damaged : latest.skipped) {
     choice.notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}",
@@ -105,6 +93,17 @@ CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
   }
   choice.path = *latest.path;
   return choice;
+}
+
+CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
+  const fs::path& path = run_or_checkpoint;
+  if (!fs::exists(path)) {
+    throw base::CheckpointError(fmt::format(
+        "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
+        path.string()));
+  }
+  if (fs::exists(path / checkpoint::kManifestFile)) return {.path = path, .notes = {}};
+  return newest_checkpoint(folder_of_run(path).value_or(path));
 }
 
 }  // namespace paceline::app

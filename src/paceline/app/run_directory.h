@@ -61,6 +61,13 @@ struct CheckpointChoice {
   std::vector<std::string> notes;  ///< damaged newer checkpoints that were passed over
 };
 
+/// Where the run that wrote this directory has its checkpoints, by its config.yaml; nothing for
+/// another directory.
+std::optional<std::filesystem::path> folder_of_run(const std::filesystem::path& directory);
+
+/// The newest whole checkpoint of a folder. Throws CheckpointError, also if there is none.
+CheckpointChoice newest_checkpoint(const std::filesystem::path& folder);
+
 /// The checkpoint that a path stands for; of a run, its newest whole one. Throws CheckpointError.
 CheckpointChoice find_checkpoint(const std::filesystem::path& run_or_checkpoint);
 

@@ -5,12 +5,14 @@
 #include "paceline/app/resume.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/finite_check.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/train/condition.h"
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
@@ -82,12 +84,29 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
+  check_monitored_names();
   evaluator_ =
       std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches,
                                          max_skipped(recipe_.data, *val_part_.dataset));
 }
 
 Session::~Session() = default;
+
+/// A wrong name would end the run, or be ignored, only after the first evaluation.
+void Session::check_monitored_names() const {
+  std::vector<std::string> names{"val/loss"};
+  for (const std::string& name : state_.model->count_names()) names.push_back("val/" + name);
+  const auto check = [&](std::string_view key, const std::string& name) {
+    if (std::ranges::find(names, name) != names.end()) return;
+    throw base::ConfigError(
+        fmt::format("{}: '{}' is no metric of the evaluation; expected one of {}", key, name,
+                    base::join(names, ", ")));
+  };
+  if (recipe_.checkpoint.every && recipe_.checkpoint.keep_best > 0)
+    check("checkpoint.monitor", recipe_.checkpoint.monitor);
+  if (recipe_.train.stop_when)
+    check("train.stop_when", train::Condition::parse(*recipe_.train.stop_when).metric());
+}
 
 void Session::refuse_non_finite_weights() const {
   const std::string problem =
@@ -128,37 +147,54 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
   run_directory_ = directory.path();
   std::vector<metrics::LocalRank> local_ranks =
       ranks_beside_first(context_.communicator, context_.device.uuid());
+  std::optional<double> best;
   comm::first_rank_decides(context_.communicator, [&] {
-    take_over(directory, resolved, resumed, std::move(local_ranks));
+    best = take_over(directory, resolved, resumed, std::move(local_ranks));
     return "";
   });
-  train::CheckpointFacts facts{directory.checkpoint_folder(), config::to_yaml(resolved),
+  train::CheckpointFacts facts{directory.checkpoint_folder(),
+                               config::to_yaml(resolved),
                                checkpoint::current_environment(context_.communicator.world_size()),
-                               inputs(), std::nullopt};
+                               inputs(),
+                               std::nullopt,
+                               best};
   if (resumed) facts.resumed_step = state_.clock.step;
   saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),
                                                     batches_.lengths, context_.files);
 }
 
-void Session::take_over(const RunDirectory& directory, const config::Node& resolved,
-                        const std::optional<std::filesystem::path>& resumed,
-                        std::vector<metrics::LocalRank> local_ranks) {
+std::optional<double> Session::take_over(const RunDirectory& directory,
+                                         const config::Node& resolved,
+                                         const std::optional<std::filesystem::path>& resumed,
+                                         std::vector<metrics::LocalRank> local_ranks) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
   if (directory.owns_checkpoint_folder()) checkpoint::clean_leftovers(context_.files, folder);
-  if (resumed) {
-    const checkpoint::Branch branch = checkpoint::continue_from(context_.files, *resumed, folder);
-    if (!branch.aside.empty())
-      base::log_warning("what was saved later, of step {}, lies in {} from here on",
-                        fmt::join(branch.abandoned_steps, ", "), branch.aside.string());
-  }
-  write_file_atomically(context_.files, directory.config_file(), config::to_yaml(resolved));
   make_sinks(run_directory_, std::move(local_ranks));
+  if (resumed) branch_off(*resumed, folder);
+  write_file_atomically(context_.files, directory.config_file(), config::to_yaml(resolved));
   const auto values = hparams(resolved);
   for (metrics::MetricSink* sink : sink_pointers_) {
     sink->resume_at(resumed ? state_.clock.step : -1);
     sink->log_hparams(values);
   }
   if (resumed) base::log_info("resumed {} at step {}", resumed->string(), state_.clock.step);
+  if (!resumed || recipe_.checkpoint.keep_best == 0) return std::nullopt;
+  const auto best =
+      checkpoint::best_whole(folder, recipe_.checkpoint.monitor, recipe_.checkpoint.mode);
+  return best ? std::optional(best->monitored->value) : std::nullopt;
+}
+
+void Session::branch_off(const std::filesystem::path& resumed,
+                         const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> records;
+  for (const metrics::MetricSink* sink : sink_pointers_) {
+    for (std::filesystem::path& file : sink->files_to_cut()) records.push_back(std::move(file));
+  }
+  const checkpoint::Branch branch =
+      checkpoint::continue_from(context_.files, resumed, folder, records);
+  if (branch.aside.empty()) return;
+  base::log_warning("what was saved later, of step {}, lies in {} from here on",
+                    fmt::join(branch.abandoned_steps, ", "), branch.aside.string());
 }
 
 void Session::make_sinks(const std::filesystem::path& run_directory,
@@ -173,9 +209,6 @@ void Session::make_sinks(const std::filesystem::path& run_directory,
 }
 
 std::map<std::string, std::string> Session::inputs() const {
-  const auto describe = [](const data::Dataset& dataset) {
-    return fmt::format("{} images, {}", dataset.size(), dataset.fingerprint());
-  };
   return {{"training data", describe(train_set())}, {"validation data", describe(val_set())}};
 }
 

@@ -136,9 +136,10 @@ int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
   tensor::restart_peak();
   const train::FitResult result = session->fit();
   const std::uint64_t peak_bytes = most_tensor_bytes(job.context);
-  if (job.is_main_rank())
+  comm::first_rank_decides(job.context.communicator, [&] {
     finish_run(std::move(session), job.loaded.recipe, result, peak_bytes, directory, job.context);
-  job.context.communicator.barrier();
+    return "";
+  });
   return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
 }
 
@@ -165,7 +166,7 @@ int resume_recipe(const RunPlace& place, const Job& job) {
   const auto reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
   if (reader) {
     auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
-                                   job.loaded.recipe, job.loaded.resolved);
+                                   job.loaded.resolved, job.loaded.recipe);
     std::ranges::move(notes, std::back_inserter(job.loaded.notes));
   }
   auto session = make_session(job);
@@ -211,6 +212,8 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
     loaded.written = config::merge(loaded.written, learnt, config::describe<Recipe>());
     loaded.value = config::bind<Recipe>(loaded.written, context);
   }
+  if (auto& dir = loaded.value.checkpoint.dir)  // whoever reads config.yaml may be elsewhere
+    dir = std::filesystem::absolute(*dir).lexically_normal().string();
   return {loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value),
           std::move(train_set), std::move(notes)};
 }

@@ -54,20 +54,42 @@ void take_over(base::FileSystem& files, const fs::path& checkpoint, const fs::pa
   publish_directory(files, temporary, target);
 }
 
+/// A new branch-N with copies of the records.
+fs::path make_branch(base::FileSystem& files, const fs::path& folder,
+                     std::span<const fs::path> records) {
+  const fs::path branch = unused_branch(folder);
+  files.create_directories(branch);
+  files.sync_directory(folder);
+  for (const fs::path& record : records) {
+    if (fs::exists(record)) copy_file(files, record, branch / record.filename());
+  }
+  return branch;
+}
+
+/// Puts the records that lie beside a checkpoint in the place of the run's.
+void bring_back(base::FileSystem& files, const fs::path& checkpoint,
+                std::span<const fs::path> records) {
+  for (const fs::path& record : records) {
+    const fs::path kept = checkpoint.parent_path() / record.filename();
+    if (!fs::exists(kept)) continue;
+    const fs::path unfinished = base::unfinished_path(record);
+    copy_file(files, kept, unfinished);
+    files.rename(unfinished, record);
+    files.sync_directory(record.parent_path());
+  }
+}
+
 }  // namespace
 
-Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const fs::path& folder) {
+Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const fs::path& folder,
+                     std::span<const fs::path> records) {
   const std::int64_t step = CheckpointReader(checkpoint).manifest().step;
   Branch branch{.continued = folder / checkpoint_name(step), .aside = {}, .abandoned_steps = {}};
   std::error_code absent;
   const bool is_inside = fs::equivalent(checkpoint, branch.continued, absent);
   for (const auto& [other_step, path] : named_checkpoints(folder)) {
-    if (other_step < step || (other_step == step && is_inside)) continue;
-    if (branch.aside.empty()) {
-      branch.aside = unused_branch(folder);
-      files.create_directories(branch.aside);
-      files.sync_directory(folder);
-    }
+    if (is_inside && other_step <= step) continue;
+    if (branch.aside.empty()) branch.aside = make_branch(files, folder, records);
     files.rename(path, branch.aside / path.filename());
     branch.abandoned_steps.push_back(other_step);
   }
@@ -75,7 +97,10 @@ Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const 
     files.sync_directory(branch.aside);
     files.sync_directory(folder);
   }
-  if (!is_inside) take_over(files, checkpoint, branch.continued);
+  if (!is_inside) {
+    bring_back(files, checkpoint, records);
+    take_over(files, checkpoint, branch.continued);
+  }
   return branch;
 }
 

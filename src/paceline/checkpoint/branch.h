@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <vector>
 
 namespace paceline::checkpoint {
@@ -17,10 +18,15 @@ struct Branch {
 
 /// Makes `checkpoint` the newest of `folder`, so that whoever looks for the newest one finds it or
 /// what follows it. What lies at later steps there, whole or damaged, is moved into a new folder
-/// branch-N in `folder`; a checkpoint from elsewhere is linked into `folder`, or copied where links
-/// cannot be made. For the one process that holds the folder's lock. Throws CheckpointError;
-/// interrupted, it has moved only a part and can be called again.
+/// branch-N in `folder`. A checkpoint from elsewhere is linked into `folder`, or copied where links
+/// cannot be made; then all that lies there is moved, since none of it led to that checkpoint.
+///
+/// `records` are files that the run writes beside its checkpoints and will cut at the step: copies
+/// of them go aside with the checkpoints, and come back where a branch is gone back to. For the one
+/// process that holds the folder's lock. Throws CheckpointError; interrupted, it has moved only a
+/// part and can be called again.
 Branch continue_from(base::FileSystem& files, const std::filesystem::path& checkpoint,
-                     const std::filesystem::path& folder);
+                     const std::filesystem::path& folder,
+                     std::span<const std::filesystem::path> records = {});
 
 }  // namespace paceline::checkpoint

@@ -90,6 +90,20 @@ std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::s
   return best;
 }
 
+std::optional<Listed> best_whole(const fs::path& folder, const std::string& monitor,
+                                 MonitorMode mode) {
+  const std::vector<Listed> all = list_checkpoints(folder).complete;
+  for (Listed& best : best_of(all, monitor, mode, all.size())) {
+    try {
+      CheckpointReader(best.path).verify();
+      return std::move(best);
+    } catch (const base::Error& problem) {
+      if (is_unknown(problem)) throw;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string describe_newest(const fs::path& folder) try {
   if (std::string loss = describe_lost_run(folder); !loss.empty()) return loss;
   const Listing listing = list_checkpoints(folder);

@@ -51,6 +51,11 @@ enum class MonitorMode { kMax, kMin };
 std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
                             MonitorMode mode, std::size_t count);
 
+/// The best of a folder's checkpoints by this metric that is whole, by all its checksums. Throws as
+/// list_checkpoints() does.
+std::optional<Listed> best_whole(const std::filesystem::path& folder, const std::string& monitor,
+                                 MonitorMode mode);
+
 /// For the message of a failed save: which checkpoint is the newest, that there is none, or that
 /// the run directory itself is gone. Throws no Error.
 std::string describe_newest(const std::filesystem::path& folder);

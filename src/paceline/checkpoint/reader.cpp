@@ -40,6 +40,19 @@ std::set<std::string> names_on_all_ranks(std::span<const StateShard> shards,
   return names;
 }
 
+/// What another strategy or number of ranks may lack.
+bool is_dispensable(std::string_view name) {
+  return name.starts_with(tensor::kRankBuffers) || name.starts_with(tensor::kCompression);
+}
+
+/// Whether a run must do without what it would have in a shard: saved by other ranks or not at all.
+bool is_lacking(const CheckpointReader& reader, const StateShard& shard) {
+  const TensorRecord* record = reader.find(shard.name);
+  if (record == nullptr) return is_dispensable(shard.name);
+  return shard.is_per_rank && record->shape.size() == shard.shape.size() &&
+         record->shape.front() != shard.shape.front();
+}
+
 /// Every difference between what is saved and what is wanted, a line each.
 std::vector<std::string> all_mismatches(const CheckpointReader& reader,
                                         std::span<const StateShard> shards,
@@ -52,7 +65,7 @@ std::vector<std::string> all_mismatches(const CheckpointReader& reader,
   }
   if (extra == ExtraTensors::kIgnore) return lines;
   for (const TensorRecord& record : reader.manifest().tensors) {
-    if (!wanted.contains(record.name) && !record.name.starts_with(tensor::kRankBuffers)) {
+    if (!wanted.contains(record.name) && !is_dispensable(record.name)) {
       lines.push_back(fmt::format("{}: saved as {}, not in this run", record.name,
                                   describe(record.dtype, record.shape)));
     }
@@ -280,12 +293,8 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
                      ExtraTensors extra, comm::Communicator& communicator) {
   const std::set<std::string> wanted = names_on_all_ranks(all_shards, communicator);
   std::vector<StateShard> shards(all_shards.begin(), all_shards.end());
-  const std::size_t num_left_out = std::erase_if(shards, [&](const StateShard& shard) {
-    const TensorRecord* record = reader.find(shard.name);
-    return shard.is_per_rank &&
-           (record == nullptr || (record->shape.size() == shard.shape.size() &&
-                                  record->shape.front() != shard.shape.front()));
-  });
+  const std::size_t num_left_out =
+      std::erase_if(shards, [&](const StateShard& shard) { return is_lacking(reader, shard); });
   on_all_ranks(communicator, "cannot load the checkpoint", [&] {
     const std::vector<std::string> lines = all_mismatches(reader, shards, wanted, extra);
     if (!lines.empty()) {
@@ -300,8 +309,8 @@ void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_s
   refuse_diverged(reader, shards, communicator);
   if (num_left_out > 0 && communicator.rank() == 0) {
     base::log_warning(
-        "{}: what each rank has of its own ({} tensors) was not saved by {} ranks: all start from "
-        "rank 0's buffers and without compression errors",
+        "{}: what each rank has of its own, and what compression remembers ({} tensors), was not "
+        "saved for {} ranks: all start from rank 0's buffers, and compression starts anew",
         reader.directory().string(), num_left_out, communicator.world_size());
   }
 }

@@ -3,6 +3,7 @@
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/rank_process.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/launch/options.h"
 
 #include <csignal>
@@ -44,7 +45,9 @@ int run_eval(const std::vector<std::string>& arguments) {
   if (!parse_arguments(app, arguments)) return 0;
   return run_as_rank([&](const app::SessionContext& context) {
     const auto report = app::run_evaluation(request, context);
-    if (!report) return 128 + context.interruption.signal();
+    if (!report)  // the signal may not have come to this rank
+      return 128 + static_cast<int>(
+                       comm::max_over_ranks(context.communicator, context.interruption.signal()));
     if (context.communicator.rank() == 0) print_report(*report, as_json);
     return 0;
   });

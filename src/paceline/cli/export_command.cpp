@@ -19,8 +19,8 @@ int run_export(const std::vector<std::string>& arguments) {
   app.add_option("-o,--output", output, "The file to write")->required();
   if (!parse_arguments(app, arguments)) return 0;
   base::RealFileSystem files;
-  app::export_checkpoint(source, output, files);
-  base::log_info("wrote {}", output.string());
+  const std::filesystem::path checkpoint = app::export_checkpoint(source, output, files);
+  base::log_info("wrote {} from {}", output.string(), checkpoint.string());
   return 0;
 }
 

@@ -40,6 +40,9 @@ class AsyncSink final : public metrics::MetricSink {
                 std::string_view text) override;
   void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) override;
   void resume_at(std::int64_t step) override;
+  std::vector<std::filesystem::path> files_to_cut() const override {
+    return writer_->files_to_cut();
+  }
   void flush() override;
   std::vector<std::pair<std::string, double>> summarise() override;
 

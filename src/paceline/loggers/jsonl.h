@@ -36,6 +36,7 @@ class JsonlWriter final : public RecordWriter {
   void sync() override;
   /// Keeps the whole lines of steps up to `step`.
   void resume_at(std::int64_t step) override;
+  std::vector<std::filesystem::path> files_to_cut() const override { return {path_}; }
   std::vector<std::pair<std::string, double>> failures() const override { return file_.failures(); }
 
  private:

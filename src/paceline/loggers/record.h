@@ -3,6 +3,7 @@
 #include "paceline/metrics/metric_sink.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,8 @@ class RecordWriter {
   virtual void sync() = 0;
   /// The run resumes at `step`: what lies at later steps must go. Called before the first write.
   virtual void resume_at(std::int64_t step) = 0;
+  /// Where resume_at() removes something.
+  virtual std::vector<std::filesystem::path> files_to_cut() const { return {}; }
   /// What summary.json shall say of what was not written; nothing where all was.
   virtual std::vector<std::pair<std::string, double>> failures() const { return {}; }
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class MetricSink {
   virtual void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) = 0;
   /// Called when a run resumes at `step`: what lies at later steps must go.
   virtual void resume_at(std::int64_t step) = 0;
+  /// Where resume_at() removes something: whoever goes back to an earlier step may want to keep it.
+  virtual std::vector<std::filesystem::path> files_to_cut() const { return {}; }
   /// Everything logged so far is on disk when this returns. A sink that cannot write says so once
   /// in the log and does not throw: its failure must not end the run. Thread-safe.
   virtual void flush() = 0;

@@ -13,8 +13,11 @@ namespace paceline::tensor {
 /// What each rank has of its own of a buffer, where buffers are not synchronised; under the name of
 /// the buffer itself lies rank 0's.
 inline constexpr std::string_view kRankBuffers = "rank_buffers/";
+/// What compressed gradients need from step to step. It changes their errors and no more, so that a
+/// run can do without it.
+inline constexpr std::string_view kCompression = "compression.";
 /// What names begin with that are none of the model's state_dict.
-inline constexpr std::array<std::string_view, 3> kOtherStates{"optimizer.", "compression.",
+inline constexpr std::array<std::string_view, 3> kOtherStates{"optimizer.", kCompression,
                                                               kRankBuffers};
 
 /// A named tensor of the model or of its optimizer as this rank holds it, for saving and loading.

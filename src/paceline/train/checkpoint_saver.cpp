@@ -39,23 +39,19 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
       interval_(config.every ? steps_of(*config.every, lengths) : 0),
       check_interval_(config.check_replicas ? steps_of(*config.check_replicas, lengths) : 0),
       files_(files),
+      best_(facts_.best),
       retention_({.keep_last = config.keep_last,
                   .keep_best = config.keep_best,
                   .monitor = config.monitor,
                   .mode = config.mode},
                  facts_.resumed_step) {
-  for (const checkpoint::Listed& best :
-       checkpoint::best_of(checkpoint::list_checkpoints(facts_.folder).complete, config_.monitor,
-                           config_.mode, 1)) {
-    best_ = best.monitored->value;
-  }
   if (config_.async && interval_ > 0) {
     writer_.emplace(files_, [this](const auto& path) { finish_save(path); });
   }
 }
 
-void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
-                                    const RunContext& run) {
+void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine, const RunContext& run,
+                                    bool must_save) {
   if (check_interval_ > 0 && state.clock.step % check_interval_ == 0) {
     state.strategy->synchronise_buffers();
     checkpoint::check_replicas(state.strategy->model_state(), run.communicator);
@@ -73,12 +69,18 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine,
       config_.keep_best > 0 && value && comm::first_rank_decides(run.communicator, [&] {
                                           return is_best(*value) ? "best" : "";
                                         }) == "best";
-  if (state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
+  if (must_save || state.is_stopping || is_new_best || state.clock.step % interval_ == 0)
     save(state, engine, run);
 }
 
 void CheckpointSaver::finish(const RunContext& run) {
   if (writer_) writer_->finish(run.communicator);
+}
+
+void CheckpointSaver::finish_beside_error(const RunContext& run) try {
+  finish(run);
+} catch (const base::Error& error) {
+  base::log_error("{}", error.what());
 }
 
 void CheckpointSaver::throw_if_failed(const RunContext& run) {
@@ -96,7 +98,8 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   } else {  // nothing would happen meanwhile
     finish(run);
     const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
-    if (run.is_main_rank()) finish_save(path);
+    // Whoever sent a signal may not wait for old checkpoints to be verified: the next save will.
+    if (run.is_main_rank() && run.received_signal == 0) finish_save(path);
   }
 }
 

@@ -24,6 +24,7 @@ struct CheckpointFacts {
   checkpoint::Environment environment;
   std::map<std::string, std::string> inputs = {};  ///< as in checkpoint::Manifest
   std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
+  std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
 };
 
 /// Saves the run at safe points when it is due, when it stops, and when an evaluation was the best
@@ -35,14 +36,18 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointConfig& config, CheckpointFacts facts,
                   const config::StepLengths& lengths, base::FileSystem& files);
 
-  /// Every rank must call it after every step. When the run stops it returns with all on disk.
+  /// Every rank must call it after every step. Saves where the interval, a new best or the end of
+  /// the run wants it, or `must_save`. When the run stops it returns with all on disk.
   /// Throws CheckpointError, also for a save that an earlier step started; earlier checkpoints stay
   /// usable. Throws DivergedError for replicas that differ, and instead of a save for a state that
   /// holds NaN or infinite values.
-  void at_safe_point(TrainState& state, const Engine& engine, const RunContext& run);
+  void at_safe_point(TrainState& state, const Engine& engine, const RunContext& run,
+                     bool must_save = false);
 
   /// Waits for a save that is in flight; throws as at_safe_point(). Every rank must call it.
   void finish(const RunContext& run);
+  /// The same when the run ends by an error of all ranks, beside which a failure is only told.
+  void finish_beside_error(const RunContext& run);
   /// Whether this rank knows that a save which an earlier step started has failed.
   bool has_failed() const { return writer_ && writer_->has_failed(); }
   /// Throws as at_safe_point() if one has on any rank. Every rank must call it.

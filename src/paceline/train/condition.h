@@ -14,6 +14,7 @@ class Condition {
 
   /// False while the metric is not there.
   bool holds(const std::map<std::string, double>& values) const;
+  const std::string& metric() const { return metric_; }
   std::string to_string() const;
 
  private:

@@ -48,6 +48,12 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
   return saved;
 }
 
+std::optional<std::int64_t> samples_per_step(const nlohmann::json& saved) {
+  const auto clock = saved.find("clock");
+  if (clock == saved.end() || !clock->contains("samples_per_step")) return std::nullopt;
+  return clock->at("samples_per_step").get<std::int64_t>();
+}
+
 void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine) try {
   const nlohmann::json& clock = saved.at("clock");
   check_lengths(clock, state.clock.lengths);

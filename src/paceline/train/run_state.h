@@ -4,6 +4,8 @@
 #include "paceline/train/engine.h"
 #include "paceline/train/train_state.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,10 @@ std::vector<tensor::StateShard> state_shards(const TrainState& state);
 /// All else that a run must remember: clock, optimizer steps, loss scale, newest evaluation,
 /// algorithms, callbacks.
 nlohmann::json state_dict(const TrainState& state, const Engine& engine);
+
+/// The global batch by which what state_dict() gave counts its steps; nothing in a checkpoint of a
+/// format version before 3.
+std::optional<std::int64_t> samples_per_step(const nlohmann::json& saved);
 
 /// Restores what state_dict() gave. Throws CheckpointError for a part that is missing.
 void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& engine);

@@ -56,8 +56,9 @@ void StepLog::describe_input(const TrainState& state) {
 void StepLog::describe_communication(const TrainState& state) {
   const parallel::CommunicationReport report = state.strategy->communication_report();
   if (sinks_.empty() || report.buckets.empty()) return;
-  std::string text =
-      fmt::format("step {}, backward {:.1f} ms:", state.clock.step + 1, 1e3 * report.backward_s);
+  metrics::MetricStep at = step_of(state);
+  ++at.step;  // which the clock does not count yet: a resume at the clock's step tells it again
+  std::string text = fmt::format("step {}, backward {:.1f} ms:", at.step, 1e3 * report.backward_s);
   for (const parallel::BucketReport& bucket : report.buckets) {
     text += fmt::format(" {:.2f} MiB from {:.1f} ms ({}), {:.1f} ms exposed;",
                         static_cast<double>(bucket.bytes) / (1 << 20), 1e3 * bucket.start_s,
@@ -71,7 +72,7 @@ void StepLog::describe_communication(const TrainState& state) {
         "parallel.ddp.bucket_order",
         parallel::list_names(late));
   }
-  for (metrics::MetricSink* sink : sinks_) sink->log_text(step_of(state), "communication", text);
+  for (metrics::MetricSink* sink : sinks_) sink->log_text(at, "communication", text);
 }
 
 void StepLog::log_step(const TrainState& state, double now_s) {

@@ -84,7 +84,7 @@ FitResult Trainer::fit() try {
   std::optional<FitResult> result;
   if (state_.is_eval_pending) {  // go on where the run was interrupted
     evaluate();
-    result = reach_safe_point();
+    result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   } else if (state_.clock.step >= last_step_) {
     result = FitResult{.text = "the run was complete already"};
   }
@@ -95,6 +95,11 @@ FitResult Trainer::fit() try {
   }
   engine_.fire(Event::kFitEnd, state_, run_);
   return *result;
+} catch (const base::DivergedError&) {
+  // All ranks come here, and what the run is worth may be on its way to the disk.
+  if (saver_) saver_->finish_beside_error(run_);
+  engine_.fire(Event::kException, state_, run_);
+  throw;
 } catch (...) {
   engine_.fire(Event::kException, state_, run_);
   throw;
@@ -314,14 +319,14 @@ std::optional<FitResult> Trainer::finish_step() {
   return reach_safe_point();
 }
 
-std::optional<FitResult> Trainer::reach_safe_point() {
+std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
   const bool is_last = state_.clock.step >= last_step_;
   std::optional<FitResult> result = reason_to_stop();
   if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
   state_.is_stopping = result.has_value();
   state_.clock.elapsed_s = elapsed_before_s_ + steady_now_s() - fit_start_s_;
   engine_.fire(Event::kSafePoint, state_, run_);
-  if (saver_) saver_->at_safe_point(state_, engine_, run_);
+  if (saver_) saver_->at_safe_point(state_, engine_, run_, must_save);
   return result;
 }
 

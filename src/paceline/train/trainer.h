@@ -85,7 +85,7 @@ class Trainer {
   /// does.
   std::optional<FitResult> finish_step();
   /// What follows an evaluation, also one that a resumed run had to make up for.
-  std::optional<FitResult> reach_safe_point();
+  std::optional<FitResult> reach_safe_point(bool must_save = false);
   void evaluate();
   std::optional<FitResult> reason_to_stop();
   FitResult agree_on_interruption();

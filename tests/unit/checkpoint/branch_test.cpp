@@ -8,6 +8,7 @@
 #include "support/interrupted_file_system.h"
 #include "support/unsynced_file_system.h"
 
+#include <array>
 #include <cerrno>
 #include <set>
 
@@ -79,15 +80,34 @@ TEST_F(BranchTest, GoesBackToAnAbandonedBranch) {
   const fs::path abandoned = folder_ / "branch-1" / "step-00000040";
   EXPECT_EQ(continue_from(files_, abandoned, folder_).continued, folder_ / "step-00000040");
   EXPECT_EQ(find_latest(folder_).path, folder_ / "step-00000040");
+  EXPECT_THAT(names_in(folder_), ElementsAre("branch-1", "branch-2", "step-00000040"))
+      << "30 did not lead to 40";
   expect_loads(folder_ / "step-00000040", 40, Layout::kReplicated, 1);
   EXPECT_TRUE(fs::exists(abandoned));
+}
+
+TEST_F(BranchTest, RecordsGoAsideWithTheirCheckpointsAndComeBack) {
+  const std::array records{dir_.path() / "metrics.jsonl", dir_.path() / "absent.jsonl"};
+  const auto write = [&](std::string_view text) { files_.create(records[0])->write(text); };
+  const fs::path from = save(20);
+  save(40);
+  write("20 40");
+  const Branch first = continue_from(files_, from, folder_, records);
+  EXPECT_EQ(base::read_file(first.aside / "metrics.jsonl"), "20 40");
+  EXPECT_EQ(base::read_file(records[0]), "20 40") << "its owner cuts it";
+  save(30);
+  write("20 30");
+  const Branch second = continue_from(files_, first.aside / "step-00000040", folder_, records);
+  EXPECT_EQ(base::read_file(second.aside / "metrics.jsonl"), "20 30");
+  EXPECT_EQ(base::read_file(records[0]), "20 40");
+  EXPECT_FALSE(fs::exists(records[1]));
 }
 
 TEST_F(BranchTest, ACheckpointFromElsewhereBecomesTheNewestHere) {
   save(10);
   save(30);
   const fs::path other = save_in(dir_.path() / "other", 20);
-  EXPECT_THAT(continue_from(files_, other, folder_).abandoned_steps, ElementsAre(30));
+  EXPECT_THAT(continue_from(files_, other, folder_).abandoned_steps, ElementsAre(10, 30));
   const auto latest = find_latest(folder_).path;
   ASSERT_EQ(latest, folder_ / "step-00000020");
   EXPECT_TRUE(fs::equivalent(*latest / "rank-0.safetensors", other / "rank-0.safetensors"));
