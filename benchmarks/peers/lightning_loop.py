@@ -1,4 +1,7 @@
-"""What Lightning's Trainer, with its defaults, adds to a bare Python loop of the same arithmetic, in ms a step."""
+"""What Lightning's Trainer adds to a bare Python loop of the same arithmetic, in ms a step.
+
+Barebones: without logging, progress bar, checkpoints and checks.
+"""
 
 import json
 import statistics
@@ -26,9 +29,7 @@ class Classifier(lightning.LightningModule):
 
     def training_step(self, batch, _):
         images, labels = batch
-        loss = torch.nn.functional.cross_entropy(self.model(images), labels)
-        self.log("loss", loss)
-        return loss
+        return torch.nn.functional.cross_entropy(self.model(images), labels)
 
     def on_train_batch_end(self, *_):
         self.ends.append(time.perf_counter())
@@ -57,7 +58,7 @@ def bare_ms():
 def trainer_ms():
     module = Classifier()
     data = torch.utils.data.TensorDataset(torch.randn(STEPS, 3, 32, 32), torch.randint(10, (STEPS,)))
-    trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", enable_checkpointing=False)
+    trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", barebones=True)
     trainer.fit(module, torch.utils.data.DataLoader(data, batch_size=1))
     return median_ms(module.ends)
 
