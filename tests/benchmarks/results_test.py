@@ -1,5 +1,6 @@
 """What the benchmarks claim: a draw is called one, and each figure tells on how many rounds it rests."""
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -11,8 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks
 
 import measures
 import run
+from quiet import Usage, is_disturbed
 from results import Bound, Ratio, interval, merge, table
-from workspace import Measure
+from workspace import Measure, Workspace
 
 PEER = 100.0
 
@@ -114,6 +116,33 @@ class Alternate(unittest.TestCase):
         found, _ = self.rounds([80, 120] * 6)
         self.assertEqual(len(found["own"]), 12)
         self.assertEqual(Ratio.of(found["own"], found["other"]).verdict(False), "draw")
+
+
+class Contenders(unittest.TestCase):
+    def told(self, *arguments):
+        names = dataclasses.replace(measure(), own=lambda build: f"own of {build}", other=lambda build: f"peer in {build}")
+        return {name: contender() for name, contender in names.contenders(*arguments).items()}
+
+    def test_own_stands_beside_the_peer_or_another_build(self):
+        self.assertEqual(self.told("this", False), {"own": "own of this"})
+        self.assertEqual(self.told("this", True), {"own": "own of this", "other": "peer in this"})
+        self.assertEqual(self.told("this", False, "that"), {"own": "own of this", "other": "own of that"})
+
+    def test_two_builds_share_data_but_no_figures(self):
+        this = Workspace(pathlib.Path("/this"))
+        this.folder = pathlib.Path("/data")
+        that = this.beside(pathlib.Path("/that"))
+        figures = [each.once("work", "figure", lambda: {"figure": each.build.name}) for each in (this, that)]
+        self.assertEqual((that.folder, figures), (this.folder, ["this", "that"]))
+
+    def test_what_others_use_is_not_what_the_contenders_use(self):
+        before = Usage(at=10, all=100, own=20)
+        self.assertEqual(Usage(at=20, all=115, own=32).others_since(before), 0.3)
+
+    def test_a_round_beside_a_busy_process_is_disturbed(self):
+        before = Usage.now()
+        self.assertFalse(is_disturbed(dataclasses.replace(before, at=before.at - 10, all=before.all + 1e6)))
+        self.assertTrue(is_disturbed(dataclasses.replace(before, at=before.at - 10, all=before.all - 3)))
 
 
 class Tables(unittest.TestCase):
