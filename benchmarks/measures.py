@@ -280,5 +280,5 @@ MEASURES = [
           ("checkpoint_load", "load", "", "≤ 0.5", "≤ 0.1",
            "torch.load(mmap, weights_only), assign: not verified, read at first use"),
           ("checkpoint_use", "use", ", and one pass over it in place, as the next step makes", "", "",
-           "the same, or torch.load without mmap where that is faster"))],
+           "torch.load(weights_only), assign, not verified, by mmap or not, whichever is faster"))],
 ]

@@ -72,8 +72,8 @@ class Bound:
     def judge(self, own, ratio):
         """The bound, and whether all of the spread keeps it (met), nothing of it (missed) or a part (undecided)."""
         limit = self.limit()
-        if limit is None:
-            return ""
+        if limit is None or len(own) < LEAST_ROUNDS:
+            return self.text
         sign, number, unit = limit
         if not unit and ratio is None:
             return self.text

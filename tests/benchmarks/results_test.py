@@ -76,14 +76,17 @@ class Verdict(unittest.TestCase):
 
     def test_a_bound_is_kept_by_all_of_the_spread(self):
         seen = ratio(0.70, 0.72, 0.75, 0.78, 0.79)
-        self.assertEqual([Bound(text).judge([], seen) for text in ("≤ 0.8", "≤ 0.75", "≤ 0.6", "≥ 0.6", "")],
+        self.assertEqual([Bound(text).judge([70, 72, 75, 78, 79], seen) for text in ("≤ 0.8", "≤ 0.75", "≤ 0.6", "≥ 0.6", "")],
                          ["≤ 0.8: met", "≤ 0.75: undecided", "≤ 0.6: missed", "≥ 0.6: met", ""])
 
     def test_a_bound_with_a_unit_is_of_own_figures(self):
-        self.assertEqual(Bound("≥ 1e6 img/s").judge([1.1e6, 1.2e6], ratio(7, 7)), "≥ 1e6 img/s: met")
-        self.assertEqual(Bound("≤ 0.05 ms").judge([0.04, 0.06], None), "≤ 0.05 ms: undecided")
+        self.assertEqual(Bound("≥ 1e6 img/s").judge([1.1e6] * 5, ratio(7, 7, 7, 7, 7)), "≥ 1e6 img/s: met")
+        self.assertEqual(Bound("≤ 0.05 ms").judge([0.04, 0.04, 0.05, 0.05, 0.06], None), "≤ 0.05 ms: undecided")
         with self.assertRaisesRegex(ValueError, "is no bound"):
-            Bound("under 3").judge([], ratio(1, 1))
+            Bound("under 3").limit()
+
+    def test_four_rounds_meet_no_bound(self):
+        self.assertEqual(Bound("≤ 0.8").judge([1] * 4, ratio(0.1, 0.1, 0.1, 0.1)), "≤ 0.8")
 
 
 class Alternate(unittest.TestCase):
