@@ -5,8 +5,9 @@
 //   write   from there to the checkpoint on disk, verified and renamed
 //   raw     the same bytes by write() and fsync, with no checkpoint around them
 //   load    from the files in the page cache to a filled model and optimizer, verified
+//   use     the same and one pass over all of it in place, as the next step makes
 //
-// Usage: checkpoint_save stall|write|raw|load FOLDER ROUNDS
+// Usage: checkpoint_save stall|write|raw|load|use FOLDER ROUNDS
 
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/async_writer.h"
@@ -15,6 +16,7 @@
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -126,7 +128,7 @@ std::vector<double> write_raw(const Shards& shards, const fs::path& folder, int 
   return times;
 }
 
-std::vector<double> load(const Shards& shards, const fs::path& folder, int rounds) {
+std::vector<double> load(const Shards& shards, const fs::path& folder, int rounds, bool is_used) {
   save(shards, folder, 1, false);
   const auto communicator = pl::comm::connect({});
   std::vector<double> times;
@@ -135,6 +137,9 @@ std::vector<double> load(const Shards& shards, const fs::path& folder, int round
     const auto begin = Clock::now();
     const auto reader = pl::checkpoint::open_checkpoint(folder / "step-00000000", *communicator);
     load_checkpoint(*reader, shards, pl::checkpoint::ExtraTensors::kRefuse, *communicator);
+    if (is_used) {
+      for (const auto& shard : shards) shard.data.mul_(1.0);
+    }
     times.push_back(ms_since(begin));
   }
   communicator->shutdown();
@@ -154,17 +159,18 @@ void print(std::vector<double> times, double bytes) {
 int main(int argc, char** argv) try {
   const std::string_view mode = argc == 4 ? argv[1] : "";
   const int rounds = argc == 4 ? std::atoi(argv[3]) : 0;
-  const bool is_mode = mode == "stall" || mode == "write" || mode == "raw" || mode == "load";
+  constexpr std::array<std::string_view, 5> kModes{"stall", "write", "raw", "load", "use"};
+  const bool is_mode = std::ranges::find(kModes, mode) != kModes.end();
   if (!is_mode || rounds < 1) {
-    std::fprintf(stderr, "usage: checkpoint_save stall|write|raw|load FOLDER ROUNDS\n");
+    std::fprintf(stderr, "usage: checkpoint_save stall|write|raw|load|use FOLDER ROUNDS\n");
     return 2;
   }
   const Shards shards = vit_b_32();
   const fs::path folder = argv[2];
   if (mode == "raw") {
     print(write_raw(shards, folder, rounds), bytes_of(shards));
-  } else if (mode == "load") {
-    print(load(shards, folder, rounds), bytes_of(shards));
+  } else if (mode == "load" || mode == "use") {
+    print(load(shards, folder, rounds, mode == "use"), bytes_of(shards));
   } else {
     print(save(shards, folder, rounds, mode == "stall"), bytes_of(shards));
   }

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "process"))
 
 from two_nodes import ADDRESSES, Nodes  # noqa: E402
+from workspace import MeasureError  # noqa: E402
 
 RECIPE = """
 model:     {name: resnet18, num_classes: 1000}
@@ -32,13 +33,13 @@ def train(workspace, steps_of, *overrides):
     nodes = Nodes()
     try:
         if refusal := nodes.make():
-            raise SystemExit(f"no network namespaces here: {refusal}")
+            raise MeasureError(f"no network namespaces here: {refusal}")
         started = [nodes.start(node, [workspace.build / "bin" / "paceline", "train", recipe, *overrides, "--run-dir",
                                       directory, "--nproc", 1, "--nnodes", 2, "--node-rank", node, "--rdzv",
                                       f"{ADDRESSES[0]}:29541"], workspace.environment(1)) for node in range(2)]
         words = [process.communicate()[0] for process in started]
         if any(process.returncode != 0 for process in started):
-            raise SystemExit("\n---\n".join(words))
+            raise MeasureError("\n---\n".join(words))
     finally:
         nodes.remove()
     return steps_of(directory)[SKIPPED_STEPS:]
@@ -58,5 +59,5 @@ def wire_ms(workspace, steps_of):
     wire = median(steps, "exposed_communication")
     backward = median(steps, "backward")
     if backward < 1.5 * wire:
-        raise SystemExit(f"backward takes {backward:.0f} ms, too little beside {wire:.0f} ms on the wire")
+        raise MeasureError(f"backward takes {backward:.0f} ms, too little beside {wire:.0f} ms on the wire")
     return wire

@@ -66,6 +66,24 @@ def peer(workspace, *options, script="loader.py"):
     return on_cores(1, lambda: workspace.peer(script, folder, BATCHES, *options, threads=1)["images_per_s"])
 
 
+def in_form(workspace, form):
+    """The photos in tars of classes, WebDataset's tars or Parquet files."""
+    folder = workspace.folder / f"photos-{form}"
+    if not folder.exists():
+        workspace.peer("write_photos.py", photos(workspace), folder, form)
+    return folder
+
+
+def own_form(workspace, form):
+    folder = in_form(workspace, form)
+    return on_cores(1, lambda: workspace.program("loader_rate", folder, BATCHES)["images_per_s"])
+
+
+def peer_form(workspace, form):
+    folder = in_form(workspace, form)
+    return on_cores(1, lambda: workspace.peer("loader.py", folder, BATCHES, form, threads=1)["images_per_s"])
+
+
 def pillow_simd(workspace):
     environment = {"PYTHONPATH": os.environ["PACELINE_PILLOW_SIMD"]}
     command = [workspace.peer_python, PEERS / "loader.py", photos(workspace), BATCHES]
@@ -94,39 +112,50 @@ def own_cifar(workspace, *options):
     return on_cores(1, run)["images_per_s"]
 
 
-def peer_cifar(workspace):
+def peer_cifar(workspace, form):
     folder = cifar(workspace)
-    return on_cores(1, lambda: workspace.peer("loader_cifar.py", folder, SMALL_BATCHES // 10, threads=1)["images_per_s"])
+    return on_cores(1, lambda: workspace.peer("loader_cifar.py", folder, SMALL_BATCHES, form, threads=1)["images_per_s"])
 
 
 TASK = "loader on one core, RandomResizedCrop 224 + flip + normalise"
 AUGMENTED = "the same with ColorJitter(0.4, 0.4, 0.4, 0.1) and RandAugment(2, 9)"
+BEST_TORCHVISION = "torchvision's own decoder and its transforms v2"
 
 MEASURES = [
-    *[Measure(name, f"{TASK}, {what}", "img/s", must, goal, lambda w, mode=mode: own(w, mode), peer)
+    *[Measure(name, f"{TASK}, {what}", "img/s", must, goal, lambda w, mode=mode: own(w, mode), peer,
+              beside="torchvision, Pillow, JPEGs")
       for name, mode, what, must, goal in (
           ("loader", None, "JPEGs of 110 kB", "≥ 2.5", "≥ 3.5"),
           ("loader_indexed", "indexed", "the same packed with an index", "≥ 3.5", "≥ 4.5"),
           ("loader_coefficients", "coefficients", "the same packed as coefficients", "≥ 7", "≥ 10"))],
     *[Measure(name, f"{AUGMENTED}, {what}", "img/s", must, goal, lambda w, mode=mode: own(w, mode, "augment"),
-              lambda w: peer(w, "augment"))
+              lambda w: peer(w, "augment"), beside="torchvision, Pillow, JPEGs")
       for name, mode, what, must, goal in (
           ("loader_augmented", None, "JPEGs", "≥ 5", "≥ 6.5"),
           ("loader_coefficients_augmented", "coefficients", "coefficients", "≥ 10", "≥ 13"))],
-    Measure("loader_decode_jpeg", f"{TASK}, JPEGs (peer: torchvision's own decoder and its transforms v2)", "img/s", "", "",
-            lambda w: own(w, None), lambda w: peer(w, "decode_jpeg")),
-    Measure("loader_pillow_simd", f"{TASK}, JPEGs (peer: torchvision with Pillow-SIMD)", "img/s", "", "",
-            lambda w: own(w, None), pillow_simd, needs="PACELINE_PILLOW_SIMD"),
-    Measure("loader_dali", f"{TASK}, JPEGs (peer: DALI on the CPU)", "img/s", "≥ 1.25", "≥ 1.6",
-            lambda w: own(w, None), lambda w: peer(w, script="loader_dali.py")),
-    Measure("loader_ffcv", "loader on one core, RandomResizedCrop 224 + flip, bytes, JPEGs (peer: FFCV, the same files)",
-            "img/s", "≥ 1.8", "≥ 2.4", lambda w: own(w, None, "bytes"), lambda w: ffcv(w, "jpg"), needs="PACELINE_FFCV"),
-    Measure("loader_ffcv_raw", "the same, coefficients (peer: FFCV raw, longer side at most 500)", "img/s", "≥ 1.0", "≥ 1.5",
-            lambda w: own(w, "coefficients", "bytes"), lambda w: ffcv(w, "raw"), needs="PACELINE_FFCV"),
-    Measure("loader_threads", "two threads on two cores, JPEGs (peer: two independent processes)", "img/s", "≥ 0.95", "≥ 0.99",
-            lambda w: own(w, None, "threads=2", batches=2 * LONG_BATCHES, cores=2), two_processes),
-    *[Measure(f"loader_cifar_{form}", f"CIFAR-10 in memory, pad, crop, flip, {what} (peer: torchvision)", "img/s", must, goal,
-              lambda w, form=form: own_cifar(w, form), peer_cifar)
+    Measure("loader_decode_jpeg", f"{TASK}, JPEGs", "img/s", "", "", lambda w: own(w, None),
+            lambda w: peer(w, "decode_jpeg"), beside=BEST_TORCHVISION),
+    Measure("loader_pillow_simd", f"{TASK}, JPEGs", "img/s", "", "", lambda w: own(w, None), pillow_simd,
+            beside="torchvision with Pillow-SIMD", needs="PACELINE_PILLOW_SIMD"),
+    Measure("loader_dali", f"{TASK}, JPEGs", "img/s", "≥ 1.25", "≥ 1.6", lambda w: own(w, None),
+            lambda w: peer(w, script="loader_dali.py"), beside="DALI on the CPU"),
+    Measure("loader_ffcv", "loader on one core, RandomResizedCrop 224 + flip, bytes, JPEGs", "img/s", "≥ 1.8", "≥ 2.4",
+            lambda w: own(w, None, "bytes"), lambda w: ffcv(w, "jpg"), beside="FFCV, the same files", needs="PACELINE_FFCV"),
+    Measure("loader_ffcv_raw", "the same, coefficients", "img/s", "≥ 1.0", "≥ 1.5",
+            lambda w: own(w, "coefficients", "bytes"), lambda w: ffcv(w, "raw"),
+            beside="FFCV raw, longer side at most 500", needs="PACELINE_FFCV"),
+    *[Measure(f"loader_{form}", f"{TASK}, the JPEGs in {what}", "img/s", "", "", lambda w, form=form: own_form(w, form),
+              lambda w, form=form: peer_form(w, form), beside=f"{reader}, {BEST_TORCHVISION}", needs="PACELINE_PEERS")
+      for form, what, reader in (
+          ("tar", "tars of classes, as ImageNet's", "timm's reader of tars"),
+          ("webdataset", "WebDataset's tars", "webdataset, shuffled in a buffer"),
+          ("parquet", "Parquet files", "Hugging Face datasets, after its conversion to Arrow"))],
+    Measure("loader_threads", "two threads on two cores, JPEGs", "img/s", "≥ 0.95", "≥ 0.99",
+            lambda w: own(w, None, "threads=2", batches=2 * LONG_BATCHES, cores=2), two_processes,
+            beside="two independent processes", is_contest=False),
+    *[Measure(f"loader_cifar_{form}", f"CIFAR-10 in memory, pad, crop, flip, {what}", "img/s", must, goal,
+              lambda w, form=form: own_cifar(w, form), lambda w, form=form: peer_cifar(w, form),
+              beside="torch operations on whole batches")
       for form, what, must, goal in (
           ("bytes", "bytes for normalisation on the device", "≥ 1e6 img/s", "≥ 3e6 img/s"), ("floats", "normalise", "", ""))],
 ]

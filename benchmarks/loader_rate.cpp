@@ -1,9 +1,9 @@
 // Images a second of the loader: loader_rate FOLDER BATCHES [augment] [bytes] [floats] [threads=N]
 //
-// FOLDER is an image folder, a packed data set (RandomResizedCrop 224, flip, normalise; `augment`:
-// ColorJitter and RandAugment before it) or CIFAR-10 (pad, crop, flip, normalise). One thread
-// unless said; `bytes`: without normalisation. Prints {"images_per_s": ..., "images_per_cpu_s":
-// ...}.
+// FOLDER is an image folder, tars of classes (ILSVRC2012), WebDataset's tars, Parquet files, a
+// packed data set (RandomResizedCrop 224, flip, normalise; `augment`: ColorJitter and RandAugment
+// before it) or CIFAR-10 (pad, crop, flip, normalise). One thread unless said; `bytes`: without
+// normalisation. Prints {"images_per_s": ..., "images_per_cpu_s": ...}.
 
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset_name.h"
@@ -41,6 +41,21 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+template <typename Config>
+std::unique_ptr<pl::Dataset> open_training_split(const std::string& folder) {
+  Config config;
+  config.path = folder;
+  return pl::open(config, pl::Split::kTrain);
+}
+
+std::unique_ptr<pl::Dataset> open_photos(const std::string& name, const std::string& folder) {
+  if (name == "packed") return open_training_split<pl::PackedConfig>(folder);
+  if (name == "ilsvrc2012") return open_training_split<pl::Ilsvrc2012Config>(folder);
+  if (name == "webdataset") return open_training_split<pl::WebDatasetConfig>(folder);
+  if (name == "parquet") return open_training_split<pl::ParquetConfig>(folder);
+  return open_training_split<pl::ImageFolderConfig>(folder);
+}
+
 Work work_on(const std::string& folder, bool augments) {
   Work work;
   const std::string name = pl::dataset_name(folder);
@@ -50,9 +65,7 @@ Work work_on(const std::string& folder, bool augments) {
     work.options.global_batch_size = 512;
     return work;
   }
-  work.dataset = name == "packed"
-                     ? pl::open(pl::PackedConfig{.path = folder}, pl::Split::kTrain)
-                     : pl::open(pl::ImageFolderConfig{.path = folder}, pl::Split::kTrain);
+  work.dataset = open_photos(name, folder);
   work.transforms = {pl::RandomResizedCropConfig{.size = 224}, pl::RandomHorizontalFlipConfig{}};
   if (augments) {
     work.transforms.emplace_back(

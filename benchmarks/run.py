@@ -1,102 +1,168 @@
-"""Runs the benchmarks, beside the Python peers with --peers, and prints ratios of medians with their spread.
+"""Runs the benchmarks, beside the Python peers or another build, and prints ratios with their spread.
 
-Each measure alternates the contenders (A B B A ...) for several rounds, so that a machine whose speed drifts
-drifts for both. Results beside peers go to build/benchmarks.json, where each row stays until it
-is measured again, and with --write to docs/benchmarks.md.
+Each measure alternates the contenders (A B B A ...), so that a machine whose speed drifts drifts for both, for --rounds
+rounds, and on to --most until the spread of the ratio is smaller than the margin that it claims. Results of five rounds
+or more go to build/benchmarks.json, where each row stays until it is measured again, and with --write to
+docs/benchmarks.md.
 
-Usage: ./dev bench [--peers] [--rounds N] [--write] [NAME ...]
+Usage: ./dev bench [--peers] [--rounds N] [--most N] [--write] [NAME ...]
+       ./dev bench --beside DIR [--as TEXT] [--rounds N] [--most N] [--write] NAME ...
+
+--beside compares with the same programs of another build folder: another commit, or other flags. --as TEXT says in
+docs/benchmarks.md what that build is.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
 import platform
-import statistics
 import sys
 
 import measures
-from workspace import Workspace
+from quiet import Usage, is_disturbed
+from results import LEAST_ROUNDS, Ratio, merge, table
+from workspace import MeasureError, Workspace
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BY_NAME = {measure.name: measure for measure in measures.MEASURES}
 
 
-def alternate(contenders, rounds):
-    """Runs each contender `rounds` times in the order A B B A A B ...; returns name to list of values."""
-    values = {name: [] for name in contenders}
+def alternate(contenders, least, most):
+    """Runs the contenders in turns for `least` rounds, and on to `most` until the ratio is settled; returns the row."""
+    row = {name: [] for name in contenders} | {"disturbed": 0}
     order = list(contenders)
-    for number in range(rounds):
+    for number in range(most):
+        before = Usage.now()
         for name in order if number % 2 == 0 else reversed(order):
-            values[name].append(contenders[name]())
-            print(f"  round {number + 1}: {name} {values[name][-1]:.4g}", file=sys.stderr, flush=True)
-    return values
-
-
-def summarise(measure, values):
-    row = {"name": measure.name, "title": measure.title, "unit": measure.unit, "must": measure.must, "goal": measure.goal}
-    for name, numbers in values.items():
-        row[name] = {"median": statistics.median(numbers), "min": min(numbers), "max": max(numbers)}
-    if len(values) == 2:
-        own, peer = (row[name]["median"] for name in values)
-        row["ratio"] = own / peer if peer else float("nan")
+            row[name].append(contenders[name]())
+            print(f"  round {number + 1}: {name} {row[name][-1]:.4g}", file=sys.stderr, flush=True)
+        row["disturbed"] += is_disturbed(before)
+        if number + 1 >= least and ("other" not in row or Ratio.of(row["own"], row["other"]).is_settled()):
+            break
     return row
 
 
-def table(rows):
-    lines = ["| measure | unit | own (min to max) | peer (min to max) | own / peer | must | goal |",
-             "|---|---|---|---|---|---|---|"]
-    for row in rows:
-        own, peer = row["own"], row.get("peer")
-        def cell(numbers):
-            return f"{numbers['median']:.4g} ({numbers['min']:.4g} to {numbers['max']:.4g})" if numbers else "–"
-        ratio = f"{row['ratio']:.3f}" if "ratio" in row else "–"
-        lines.append(f"| {row['title']} | {row['unit']} | {cell(own)} | {cell(peer)} | {ratio} | {row['must']} | {row['goal']} |")
-    return "\n".join(lines)
+class Results:
+    """The rows that are kept: beside peers, and beside other builds by what these are."""
+
+    def __init__(self, path):
+        self.path = path
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        # Rows of an older form do not have their rounds; measures may have gone.
+        self.peers = merge([], [row for row in kept.get("rows", []) if isinstance(row["own"], list)], BY_NAME)
+        self.builds = {build: merge([], rows, BY_NAME) for build, rows in kept.get("builds", {}).items()}
+
+    def add(self, row, build):
+        """Keeps a row, beside peers or, where `build` is not empty, beside that build."""
+        if build:
+            self.builds[build] = merge(self.builds.get(build, []), [row], BY_NAME)
+        else:
+            self.peers = merge(self.peers, [row], BY_NAME)
+        self.path.write_text(json.dumps({**machine(), "rows": self.peers, "builds": self.builds}, indent=2) + "\n")
+
+    def document(self):
+        """docs/benchmarks.md."""
+        def pairs(rows):
+            return [(BY_NAME[row["name"]], row) for row in rows]
+        contests = [pair for pair in pairs(self.peers) if pair[0].is_contest]
+        limits = [pair for pair in pairs(self.peers) if not pair[0].is_contest]
+        parts = [(ROOT / "benchmarks" / "preface.md").read_text().rstrip(),
+                 f"{machine()['processor']}, {machine()['cores']} cores."]
+        if contests:
+            parts += ["## Beside peers", table(contests, "peer")]
+        if limits:
+            parts += ["## Beside a limit, not a peer", "What is reached of a bound, or of paceline itself with less to do.",
+                      table(limits, "limit", is_contest=False)]
+        for build, rows in self.builds.items():
+            builds = [(beside_build(measure), row) for measure, row in pairs(rows)]
+            parts += [f"## Beside a build {build}", table(builds, "other")]
+        return "\n\n".join(parts) + "\n"
 
 
-def merge(earlier, rows):
-    """The rows of earlier runs with peers, in the order of the measures, new ones in place of old ones."""
-    by_name = {row["name"]: row for row in [*earlier, *rows] if "peer" in row}
-    return [by_name[measure.name] for measure in measures.MEASURES if measure.name in by_name]
+def beside_build(measure):
+    """The measure of two builds of paceline: musts and goals are of peers."""
+    return dataclasses.replace(measure, must="", goal="", beside="", is_contest=True)
 
 
-def processor():
+def machine():
+    name = platform.processor()
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
+            name = line.split(":", 1)[1].strip()
+            break
+    return {"processor": name, "cores": os.cpu_count()}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--peers", action="store_true", help="run the Python peers too")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--beside", type=pathlib.Path, metavar="DIR", help="run the programs of this build folder too")
+    parser.add_argument("--as", dest="called", default="", metavar="TEXT", help='what it is: "without hardening"')
+    parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS, help="at least (default: %(default)s)")
+    parser.add_argument("--most", type=int, default=12, help="at most, for a ratio that is not settled (default: %(default)s)")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
-    parser.add_argument("names", nargs="*", help="measures; all if none is given: " + ", ".join(m.name for m in measures.MEASURES))
+    parser.add_argument("names", nargs="*", metavar="NAME", help="measures; all if none is given: " + ", ".join(BY_NAME))
     options = parser.parse_args()
-    if options.write and not options.peers:
-        parser.error("--write wants --peers: a figure without a peer beside it is no result")
-    peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python" if options.peers else None
+    if unknown := [name for name in options.names if name not in BY_NAME]:
+        parser.error(f"there is no measure {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
+    if options.rounds < 1:
+        parser.error("--rounds wants a number from 1")
+    if options.peers and options.beside:
+        parser.error("--peers or --beside, one at a time")
+    if options.called and not options.beside:
+        parser.error("--as says what --beside DIR is")
+    if options.beside and not options.names:
+        parser.error("--beside wants the names of the measures")
+    if options.write and not (options.peers or (options.beside and options.called)):
+        parser.error("--write wants --peers, or --beside DIR --as TEXT: a figure without another beside it is no result")
+    if options.write and options.rounds < LEAST_ROUNDS:
+        parser.error(f"--write wants at least {LEAST_ROUNDS} rounds")
+    if options.rounds < LEAST_ROUNDS:  # a trial
+        options.most = options.rounds
+    options.most = max(options.most, options.rounds)
+    return options
 
-    rows = []
-    with Workspace(options.build, peer_python) as workspace:
+
+def measure_all(options, results):
+    """The measures that were asked for with their rows, and the names of those that failed."""
+    rows, failures = [], []
+    with Workspace(options.build) as workspace:
+        build = workspace.beside(options.beside) if options.beside else None
         for measure in measures.MEASURES:
             if options.names and measure.name not in options.names:
                 continue
+            if measure.needs and measure.needs not in os.environ:
+                print(f"== left out, for {measure.needs} is not set: {measure.title}", file=sys.stderr, flush=True)
+                continue
             print(f"== {measure.title}", file=sys.stderr, flush=True)
-            rows.append(summarise(measure, alternate(measure.contenders(workspace), options.rounds)))
-    print(table(rows))
-    if options.peers:
-        results = options.build / "benchmarks.json"
-        earlier = json.loads(results.read_text())["rows"] if results.exists() else []
-        machine = {"processor": processor(), "cores": os.cpu_count()}
-        rows = merge(earlier, [{**row, "rounds": options.rounds} for row in rows])
-        results.write_text(json.dumps({**machine, "rows": rows}, indent=2) + "\n")
+            contenders = measure.contenders(workspace, options.peers, build)
+            try:
+                row = {"name": measure.name, **alternate(contenders, options.rounds, options.most)}
+            except (MeasureError, ValueError) as error:
+                print(f"{measure.name}: {error}", file=sys.stderr, flush=True)
+                failures.append(measure.name)
+                continue
+            rows.append((beside_build(measure) if build else measure, row))
+            if options.rounds >= LEAST_ROUNDS and (options.peers or options.called):
+                results.add(row, options.called)
+    return rows, failures
+
+
+def main():
+    options = parse()
+    results = Results(options.build / "benchmarks.json")
+    rows, failures = measure_all(options, results)
+    for is_contest, other in ((True, "other" if options.beside else "peer"), (False, "limit")):
+        chosen = [pair for pair in rows if pair[0].is_contest == is_contest]
+        if chosen:
+            print(table(chosen, other, is_contest) + "\n")
     if options.write:
-        text = (ROOT / "benchmarks" / "preface.md").read_text()
-        (ROOT / "docs" / "benchmarks.md").write_text(
-            f"{text}\n{machine['processor']}, {machine['cores']} cores.\n\n{table(rows)}\n")
+        (ROOT / "docs" / "benchmarks.md").write_text(results.document())
+    if failures:
+        raise SystemExit(f"failed: {', '.join(failures)}")
 
 
 if __name__ == "__main__":

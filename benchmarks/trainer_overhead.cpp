@@ -9,6 +9,7 @@
 
 #include "paceline/app/train_run.h"
 #include "paceline/base/file.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/bootstrap.h"
 #include "paceline/models/vit.h"
 #include "paceline/nn/losses.h"
@@ -74,7 +75,7 @@ void run(const char* recipe, const char* directory, int rounds, int steps) {
   const auto registries = pl::app::make_registries();
   const auto communicator = pl::comm::connect({});
   pl::base::RealFileSystem files;
-  const std::atomic<int> no_signal = 0;
+  const pl::base::Interruption no_signal;
   std::vector<double> bare;
   bare.push_back(bare_step_ms(steps));
   for (int round = 0; round < rounds; ++round) {

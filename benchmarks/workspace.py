@@ -1,5 +1,6 @@
 """A measure, and the scratch folder in which its contenders run."""
 
+import copy
 import dataclasses
 import json
 import os
@@ -15,31 +16,48 @@ TIMEOUT_S = 900
 ALLOCATOR = "libtcmalloc_minimal.so.4"
 
 
-@dataclasses.dataclass
+class MeasureError(Exception):
+    """Why a measure gives no figure."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Measure:
+    """`must` and `goal` bound own / other, or with a unit own's figure; see results.Bound."""
+
     name: str
     title: str
     unit: str
     must: str
     goal: str
     own: Callable
-    peer: Callable
-    needs: str = ""  # an environment variable that names what the peer needs beside the peers' Python
+    other: Callable
+    beside: str = ""  # what the other is, where it is not plain PyTorch
+    is_contest: bool = True  # whether it is a peer; else a limit: a formula, the disk, paceline with less to do
+    needs: str = ""  # an environment variable without which the measure is left out
 
-    def contenders(self, workspace):
-        """Name to function; the peer only where its Python is there."""
+    @property
+    def is_rate(self):
+        """Whether more is better."""
+        return self.unit.endswith("/s")
+
+    def contenders(self, workspace, with_others, build=None):
+        """Name to function: own, and either the peer or limit or, in the workspace of another build, that build's own."""
         found = {"own": lambda: self.own(workspace)}
-        if workspace.peer_python and (not self.needs or self.needs in os.environ):
-            found["peer"] = lambda: self.peer(workspace)
+        if build:
+            found["other"] = lambda: self.own(build)
+        elif with_others:
+            found["other"] = lambda: self.other(workspace)
         return found
 
 
 class Workspace:
-    """A scratch folder with the data that both contenders read."""
+    """A scratch folder with the data that all contenders read."""
 
-    def __init__(self, build, peer_python):
+    def __init__(self, build):
         self.build = build.resolve()
-        self.peer_python = peer_python
+        self.peer_python = None
+        if "PACELINE_PEERS" in os.environ:
+            self.peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python"
         self.figures = {}
 
     def __enter__(self):
@@ -51,16 +69,28 @@ class Workspace:
     def __exit__(self, *_):
         shutil.rmtree(self.folder)
 
+    def beside(self, build):
+        """The same folder and data for the programs of another build."""
+        other = copy.copy(self)
+        other.build = build.resolve()
+        other.figures = {}
+        return other
+
     def environment(self, threads):
         return os.environ | {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
 
     def output(self, command, threads, extra_environment=None):
         """Runs a command to its end and returns what it prints; shows its errors if it fails."""
         environment = self.environment(threads) | (extra_environment or {})
-        result = subprocess.run(list(map(str, command)), env=environment, timeout=TIMEOUT_S,
-                                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = list(map(str, command))
+        try:
+            result = subprocess.run(words, env=environment, timeout=TIMEOUT_S, cwd=self.folder, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise MeasureError(f"{words[0]} is not there: was that folder built?") from None
+        except subprocess.TimeoutExpired:
+            raise MeasureError(f"{' '.join(words)} took more than {TIMEOUT_S} s") from None
         if result.returncode != 0:
-            raise SystemExit(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
+            raise MeasureError(f"{' '.join(words)} failed:\n{result.stderr}")
         return result.stdout
 
     def once(self, work, figure, run):
@@ -83,7 +113,9 @@ class Workspace:
         python = [str(self.peer_python)]
         if ranks > 1:
             python += ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", f"--master-port={free_port()}"]
-        return last_json(self.output([*python, PEERS / script, *arguments], threads, {"LD_PRELOAD": ALLOCATOR}))
+        # The compiler's pool of processes would outlive the script and be taken for a disturbance.
+        environment = {"LD_PRELOAD": ALLOCATOR, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        return last_json(self.output([*python, PEERS / script, *arguments], threads, environment))
 
     def write_recipe(self, text):
         path = self.folder / "recipe.yaml"

@@ -1,5 +1,11 @@
-# What makes a fault in our own code hard to turn into more than a crash. Of all that we build; the cost is a
-# draw (docs/benchmarks.md), and tests/process/hardening_test.py looks at the binaries.
+# What makes a fault in our own code hard to turn into more than a crash. Of all that we build;
+# tests/process/binaries_test.py looks at the binaries. The option is there to measure what it costs
+# (docs/benchmarks.md).
+option(PACELINE_HARDENING "Harden all binaries" ON)
+if(NOT PACELINE_HARDENING)
+  return()
+endif()
+
 include(CheckCXXCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
