@@ -132,8 +132,10 @@ std::unique_ptr<Communicator> join_pair(const c10::intrusive_ptr<c10d::Store>& s
 TEST(C10dCommunicator, RanksThatWaitCrosswiseFindOutAlsoWhenTheirCallsAreNotComparedAnyMore) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
-    const auto communicator =
-        join_pair(store, options.rank, {.checked_collectives = 1, .long_wait = milliseconds(300)});
+    C10dGroupOptions group_options;
+    group_options.checked_collectives = 1;
+    group_options.long_wait = milliseconds(300);
+    const auto communicator = join_pair(store, options.rank, group_options);
     communicator->barrier();
     communicator->broadcast(at::zeros({4}), 1 - options.rank, "weights")->wait();
   });
