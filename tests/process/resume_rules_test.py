@@ -57,11 +57,11 @@ class ResumeRules(RunTest):
         self.trains(run, "train.duration=30ba", "schedule=constant")
         flip_a_byte(run / "checkpoints" / "step-00000030")
         few = ("checkpoint.keep_last=1", "checkpoint.keep_best=0", "checkpoint.every=5ba")
-        self.assertIn("resumed", self.resumes(run, "train.duration=30ba", *few, "schedule=constant").err)
-        self.assertEqual([step_of(path) for path in checkpoints(run)][-1], 30)
+        self.assertIn("resumed", self.resumes(run, "train.duration=25ba", *few, "schedule=constant").err)
         for path in checkpoints(run):
             self.assertEqual(paceline("eval", path, cwd=self.root).code, 0, f"{path} was kept and is damaged")
-        self.assertEqual(self.steps(run), list(range(1, 31)))
+        self.assertEqual(step_of(checkpoints(run)[-1]), 25)
+        self.assertEqual(self.steps(run), list(range(1, 26)))
 
     def test_a_branch_is_followed_and_what_lies_above_it_is_kept(self):
         run = self.run_directory("branched")
@@ -89,13 +89,12 @@ class ResumeRules(RunTest):
 
     def test_statistics_of_each_rank_resume_to_the_same_bits(self):
         self.recipe = self.write_recipe(model="resnet18", name="resnet18.yaml")
-        overrides = ("parallel.ddp.buffers=keep", "schedule=constant")
+        overrides = ("parallel.ddp.buffers=keep", "schedule=constant", "train.eval_every=6ba")
         reference, run = self.run_directory("keep"), self.run_directory("keep-resumed")
         self.trains(reference, "train.duration=12ba", *overrides)
         self.trains(run, "train.duration=6ba", *overrides)
         self.resumes(run, "train.duration=12ba", *overrides)
-        losses = [[line["train/loss"] for line in read_metrics(path) if "train/loss" in line] for path in (run, reference)]
-        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(read_metrics(run), read_metrics(reference))  # each rank evaluates with its own
         self.assertEqual(checkpoint_digests(checkpoints(run)[-1]), checkpoint_digests(checkpoints(reference)[-1]))
 
     def test_another_number_of_ranks_keeps_the_batch_and_the_place(self):
