@@ -201,11 +201,11 @@ class SavesFasterThanLoggersWrite(RunTest):
                 self.assert_nothing_lost(run, reference, step)
             except AssertionError as error:
                 lost.append(f"kill {number}: {error}")
-        result = paceline(*self.command(run, strategy, precision), "--resume", "auto", cwd=self.root)
-        self.assertEqual(result.code, 0, str(result))
         print(f"{strategy} {precision}: {NUM_KILLS} kills ({dict(killed)}), {inside} of them inside a save, up to step "
               f"{step}; {len(lost)} lost lines", file=sys.stderr)
         self.assertEqual(lost, [])
+        result = paceline(*self.command(run, strategy, precision), "--resume", "auto", cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
         self.assert_same_run(run, reference)
 
     def test_processes_that_the_system_stops_for_a_while(self):
