@@ -70,7 +70,16 @@ class OddData(RunTest):
         self.assertEqual(result.err.count("error: "), 1, str(result)[:2000])
 
     def test_a_class_that_the_sampler_never_draws_does_not_come_back(self):
-        """A sample that cannot be read is replaced by one that the sampler would draw."""
+        """What cannot be read is replaced by what the sampler draws: here one class of four."""
+        data, _ = self.copy("weighted")
+        drawn = sorted((data / "train").iterdir())[0]
+        sorted(drawn.iterdir())[0].write_bytes(b"")
+        (self.root / "weights.txt").write_text("1\n0\n0\n0\n")
+        run = self.run_directory("weighted")
+        self.train(self.write_recipe(), "--run-dir", run, f"data.path={data}", "data.on_error=skip", "train.duration=80ba",
+                   "train.eval_every=1000ba", "train.log_accuracy=false", f"data.sampler={{name: weighted, file: {self.root / 'weights.txt'}}}")
+        losses = [line["train/loss"] for line in read_metrics(run) if "train/loss" in line]
+        self.assertLess(max(losses[-50:]), 0.5, "there is only one class to learn")
 
 
 if __name__ == "__main__":

@@ -173,12 +173,20 @@ class StopTest(RunTest):
     def test_a_kill_at_any_moment_of_the_start_leaves_nothing(self):
         before = segments()
         draw = random.Random(13)
-        for _ in range(8):
+        for _ in range(5):
             process = self.begin("--nproc", 2, "--run-dir", self.run_directory("killed"), *ENDLESS)
             wait_until(lambda: len(children(process.pid)) == 2 or process.poll() is not None, "ranks")
             time.sleep(draw.uniform(0.1, 1.5))
             kill(process)
             self.assertEqual(segments() - before, set())
+
+    def test_shared_memory_never_has_a_name(self):
+        """So that no kill can leave it behind, however short the moment."""
+        before, run = segments(), self.run_directory("nameless")
+        process = self.begin("--nproc", 2, "--run-dir", run, *ENDLESS)
+        while process.poll() is None and not (run / "metrics.jsonl").exists():
+            self.assertEqual(segments() - before, set())
+        self.assertIsNone(process.poll())
 
     def test_who_connects_costs_nothing(self):
         process, ranks, _ = self.begin_training("strangers")
