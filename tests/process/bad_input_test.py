@@ -181,7 +181,7 @@ class BadInput(RunTest):
 
     def test_a_killed_rank(self):
         run = self.run_directory("killed-rank")
-        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "train.duration=900ep",
+        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "train.duration=1000000ba",
                         cwd=self.root)
         wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
         out = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
@@ -277,7 +277,7 @@ class BadInput(RunTest):
 
     def test_a_run_directory_in_use(self):
         run = self.run_directory("in-use")
-        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=900ep", cwd=self.root)
+        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=1000000ba", cwd=self.root)
         wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
         try:
             self.fails(CHECKPOINT, run, process.pid, arguments=(self.write_recipe(), "--run-dir", run))

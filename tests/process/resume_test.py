@@ -54,7 +54,8 @@ class Resume(RunTest):
             process = start(*self.command(run), cwd=self.root)
             wait_until(lambda: self.steps_of(run) >= 3, "the third step")
             process.send_signal(signal.SIGUSR1)  # as schedulers do; it must not deafen the ranks
-            time.sleep(0.2)
+            seen = self.steps_of(run)
+            wait_until(lambda: process.poll() is not None or self.steps_of(run) > seen, "one more step")
             code, output = send(process, number)
             self.assertEqual(code, 128 + number, output)
             self.assertIn("asked for it", output)
