@@ -80,6 +80,9 @@ def kill(process, target="group", draws=random):
             except ProcessLookupError:
                 pass
 
+    if process.poll() is not None:  # its number may be another process's by now
+        process.communicate()
+        return
     send_all([process.pid], signal.SIGSTOP)  # it starts no rank while they are counted
     ranks = sorted(children(process.pid))
     everyone = [process.pid, *ranks]
