@@ -6,6 +6,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -127,6 +128,36 @@ class BadInput(RunTest):
         self.fails(DIVERGED, "step", "rank", "samples",
                    arguments=(self.write_recipe(), "optimizer.lr=1e6", "schedule.warmup=0ba", "--nproc", "2"))
 
+    def patched_weights(self, run, tensor, change):
+        """A file of a run's weights with one float32 tensor's elements changed."""
+        weights = self.root / f"{run.name}.safetensors"
+        self.assertEqual(paceline("export", run, "-o", weights).code, 0)
+        content = bytearray(weights.read_bytes())
+        (length,) = struct.unpack_from("<Q", content)
+        begin, end = json.loads(content[8:8 + length])[tensor]["data_offsets"]
+        for at in range(8 + length + begin, 8 + length + end, 4):
+            struct.pack_into("<f", content, at, change(*struct.unpack_from("<f", content, at)))
+        weights.write_bytes(content)
+        return weights
+
+    def test_weights_that_are_not_finite(self):
+        """Such as running statistics, which no loss of training depends on."""
+        recipe, short = self.write_recipe(model="resnet18", name="resnet18.yaml"), ("train.duration=1ba", "schedule=constant")
+        self.train(recipe, "--run-dir", self.run_directory("resnet18"), *short)
+        weights = self.patched_weights(self.run_directory("resnet18"), "bn1.running_mean", lambda _: float("nan"))
+        run = self.run_directory("from-nan")
+        self.fails(CHECKPOINT, weights, "bn1.running_mean", "NaN",
+                   arguments=(recipe, "--run-dir", run, f"model.pretrained={weights}", *short))
+        self.assertEqual(checkpoints(run), [])
+
+    def test_a_gradient_norm_that_is_not_finite(self):
+        weights = self.patched_weights(self.trained("sound"), "head.weight", lambda value: value * 1e30)  # the loss is finite, squares are not
+        run = self.run_directory("infinite-norm")
+        self.fails(DIVERGED, "gradient norm", "step 1", "not applied",
+                   arguments=(self.write_recipe(), "--run-dir", run, "--nproc", 2, f"model.pretrained={weights}", "checkpoint.every=1ba",
+                              "train.grad_clip_norm=1"))
+        self.assertEqual(checkpoints(run), [])
+
     # Launching.
 
     def test_numbers_of_ranks(self):
@@ -153,7 +184,7 @@ class BadInput(RunTest):
 
     def test_a_killed_rank(self):
         run = self.run_directory("killed-rank")
-        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "train.duration=900ep",
+        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "train.duration=1000000ba",
                         cwd=self.root)
         wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
         out = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
@@ -220,6 +251,24 @@ class BadInput(RunTest):
         self.assertIn("step-00000005", result.stderr)
         self.assertEqual(paceline("eval", run).code, 0, "the previous checkpoint is usable")
 
+    def test_a_full_disk_for_metrics_ends_nothing(self):
+        run = self.run_directory("full-for-metrics")
+
+        def limit_file_size():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+
+        result = subprocess.run([str(PACELINE), "train", str(self.write_recipe()), "--run-dir", str(run), "train.duration=200ba",
+                                 "checkpoint.every=null"], env=environment(), capture_output=True, text=True,
+                                preexec_fn=limit_file_size, cwd=self.root, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for logger in ("jsonl", "tensorboard"):
+            self.assertEqual(result.stderr.count(f"warning: the {logger} logger cannot write"), 1, result.stderr)
+        self.assertIn("done after step 200", result.stderr)
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual(summary["steps"], 200)
+        self.assertIn("failed_writes", json.dumps(summary))
+
     def test_a_read_only_run_directory(self):
         if os.geteuid() == 0:
             target = "/proc/paceline-run"  # root may write anywhere else
@@ -231,7 +280,7 @@ class BadInput(RunTest):
 
     def test_a_run_directory_in_use(self):
         run = self.run_directory("in-use")
-        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=900ep", cwd=self.root)
+        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=1000000ba", cwd=self.root)
         wait_until(lambda: (run / "metrics.jsonl").exists(), "the first step")
         try:
             self.fails(CHECKPOINT, run, process.pid, arguments=(self.write_recipe(), "--run-dir", run))

@@ -33,8 +33,16 @@ def clean_environment(**variables):
 
 
 def python(code):
-    """A program that runs `code` with the imports that the cases need."""
-    return [sys.executable, "-c", "import os, signal, sys, time\nrank = os.environ.get('RANK')\n" + textwrap.dedent(code)]
+    """A program that runs `code` with what the cases need; ranks tell each other how far they are by files."""
+    return [sys.executable, "-c", textwrap.dedent("""\
+        import os, signal, sys, time
+        rank = os.environ.get('RANK')
+        def tell(name):
+            open(name, 'w').close()
+        def wait_for(*names):
+            while not all(map(os.path.exists, names)):
+                time.sleep(0.01)
+        """) + textwrap.dedent(code)]
 
 
 def wait_until(condition, what):
@@ -242,7 +250,9 @@ class LaunchTest(LauncherCase):
     def test_a_rank_that_lost_its_peer_is_not_blamed(self):
         result = self.launch(2, """
             if rank == '0':
+                wait_for('here')
                 sys.exit(4)
+            tell('here')
             time.sleep(0.1)
             sys.exit(3)
             """)
@@ -252,8 +262,10 @@ class LaunchTest(LauncherCase):
     def test_a_wrong_recipe_is_told_once(self):
         result = self.launch(3, """
             if rank == '0':
+                tell('here')
                 time.sleep(0.1)
                 print('recipe.yaml:3: unknown key', file=sys.stderr)
+            wait_for('here')
             sys.exit(2)
             """)
         self.assertEqual(result.returncode, 2)
@@ -263,12 +275,13 @@ class LaunchTest(LauncherCase):
     def test_others_are_asked_first_and_killed_after_the_grace_period(self):
         result = self.launch(3, """
             if rank == '0':
-                time.sleep(0.2)
+                wait_for('here1', 'here2')
                 sys.exit(7)
             signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True) or (rank == '1' and sys.exit(0)))
+            tell('here' + rank)
             while True:
                 time.sleep(600)
-            """, "--grace", "0.5")
+            """, "--grace", "3")
         self.assertEqual(result.returncode, 7)
         self.assertIn("[rank 1] asked\n", result.stdout)
         self.assertIn("[rank 2] asked\n", result.stdout)
@@ -325,7 +338,7 @@ class LaunchTest(LauncherCase):
                 self.assertNotIn("failed", stderr)
 
     def test_ranks_without_a_handler_end_by_the_signal(self):
-        process, _ = self.start(2, "print('ready', flush=True); signal.signal(signal.SIGINT, signal.SIG_DFL); time.sleep(600)")
+        process, _ = self.start(2, "signal.signal(signal.SIGINT, signal.SIG_DFL); print('ready', flush=True); time.sleep(600)")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, 130)

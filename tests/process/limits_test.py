@@ -2,10 +2,11 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import unittest
 
-from paceline_process import PACELINE, TIMEOUT_S, RunTest, environment
+from paceline_process import PACELINE, TIMEOUT_S, RunTest, checkpoint_digests, checkpoints, environment, paceline
 
 NOBODY = 65534
 
@@ -58,6 +59,36 @@ class LimitsTest(RunTest):
                                 env=environment(), preexec_fn=soft, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result.stdout)
+
+    def train_on_a_small_disk(self, option, *arguments):
+        """In a mount namespace of its own: OPTION DISK COPY COMMAND...; what the disk holds at the end is in `copy`."""
+        disk, copy = self.root / f"disk-{option}", self.root / f"copy-{option}"
+        disk.mkdir()
+        script = 'mount -t tmpfs -o "$1" paceline "$2" || exit 77; disk=$2; copy=$3; shift 3; "$@"; code=$?; cp -r "$disk" "$copy"; exit $code'
+        result = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", option, disk, copy, PACELINE,
+                                 "train", self.recipe, "--run-dir", disk / "run", *map(str, arguments)], cwd=self.root, env=environment(),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
+        if result.returncode == 77 or not copy.exists():
+            self.skipTest(f"this machine lets nobody mount a small disk: {result.stdout}")
+        return result, copy / "run"
+
+    @unittest.skipUnless(shutil.which("unshare"), "the command unshare is not installed")
+    def test_a_disk_without_room_or_inodes(self):
+        """One message, and what was saved before is whole: with more room the run ends with the same bits."""
+        arguments = ("--nproc", 2, "checkpoint.every=1ba", "checkpoint.keep_last=100", "train.duration=15ba")
+        reference = self.root / "runs" / "with-room"
+        self.train(self.recipe, "--run-dir", reference, *arguments)
+        for option, has_saved in (("nr_inodes=12", False), ("nr_inodes=25", True), ("size=100k", False), ("size=1m", True)):
+            with self.subTest(option):
+                result, run = self.train_on_a_small_disk(option, *arguments)
+                self.assertEqual(result.returncode, 5, result.stdout)
+                for text in ("No space left on device", "free some space"):
+                    self.assertIn(text, result.stdout)
+                self.assertEqual(bool(checkpoints(run)), has_saved, result.stdout)
+                if has_saved:
+                    self.assertEqual(paceline("eval", run, cwd=self.root).code, 0)
+                self.train(self.recipe, "--run-dir", run, "--resume", "auto", *arguments)
+                self.assertEqual(checkpoint_digests(checkpoints(run)[-1]), checkpoint_digests(checkpoints(reference)[-1]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Starts the built programs and reads what they leave behind; for the tests in this folder."""
 
+import hashlib
 import json
 import os
 import pathlib
+import random
 import signal
 import struct
 import subprocess
@@ -59,14 +61,41 @@ def children(pid):
     return found
 
 
-def kill(process):
-    """Kills a launcher and its ranks."""
-    for pid in [*children(process.pid), process.pid]:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-    process.communicate()
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def kill(process, target="group", draws=random):
+    """Kills a launcher and its ranks in a random order, or only one of them; returns when all are gone.
+
+    `target`: "group", "launcher" or "rank" (a random one; the launcher while there is none).
+    """
+    def send_all(pids, number):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    if process.poll() is not None:  # its number may be another process's by now
+        process.communicate()
+        return
+    send_all([process.pid], signal.SIGSTOP)  # it starts no rank while they are counted
+    ranks = sorted(children(process.pid))
+    everyone = [process.pid, *ranks]
+    if target == "group":
+        victims = draws.sample(everyone, len(everyone))
+    elif target == "rank" and ranks:
+        victims = [draws.choice(ranks)]
+    else:
+        victims = [process.pid]
+    send_all(victims, signal.SIGKILL)
+    send_all([process.pid], signal.SIGCONT)
+    process.communicate(timeout=TIMEOUT_S)
+    wait_until(lambda: not any(map(is_running, everyone)), "the end of all that was killed")
 
 
 def wait_until(condition, what, timeout=TIMEOUT_S):
@@ -82,7 +111,8 @@ def read_metrics(run, timed=False):
 
     The report of communication is such a line: every start of a run measures and logs it once.
     """
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    text = (run / "metrics.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]  # a kill may tear one
     if timed:
         return lines
     def is_timed(key):
@@ -108,11 +138,69 @@ def checkpoints(run):
                   key=lambda path: path.name)
 
 
+def step_of(checkpoint):
+    return int(checkpoint.name.removeprefix("step-"))
+
+
 def checkpoint_tensors(checkpoint):
     tensors = {}
     for path in sorted(checkpoint.glob("*.safetensors")):
         tensors |= read_safetensors(path)
     return tensors
+
+
+def checkpoint_digests(checkpoint):
+    """Of every rank's tensors: file and name to (dtype, shape, digest of the bytes)."""
+    return {(path.name, name): (dtype, shape, hashlib.sha256(data).hexdigest())
+            for path in sorted(checkpoint.glob("*.safetensors"))
+            for name, (dtype, shape, data) in read_safetensors(path).items()}
+
+
+def checkpoint_state(checkpoint):
+    """What is saved besides tensors (clock, loss scale, callbacks), without what tells time."""
+    state = json.loads((checkpoint / "manifest.json").read_text())["state"]
+    del state["clock"]["elapsed_s"]
+    return state
+
+
+def protobuf_fields(data):
+    """Number and value of each field; a value is an integer or bytes."""
+    def varint(at):
+        value = shift = 0
+        while True:
+            byte = data[at]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+    at = 0
+    while at < len(data):
+        key, at = varint(at)
+        kind = key & 7
+        if kind == 0:
+            value, at = varint(at)
+        else:
+            length, at = varint(at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
+            value, at = data[at:at + length], at + length
+        yield key >> 3, value
+
+
+def read_events(run):
+    """The scalars of TensorBoard's files: tag to step to value; of a step's values the newest file's, as readers do."""
+    scalars = {}
+    for path in sorted(run.glob("events.out.tfevents.*")):
+        data, at = path.read_bytes(), 0
+        while at + 16 <= len(data):
+            (length,) = struct.unpack_from("<Q", data, at)
+            event, at = data[at + 12:at + 12 + length], at + 16 + length
+            if at > len(data):
+                break  # torn by a kill
+            fields = dict(protobuf_fields(event))
+            for number, value in protobuf_fields(fields.get(5, b"")):
+                entry = dict(protobuf_fields(value))
+                if number == 1 and 2 in entry:
+                    scalars.setdefault(entry[1].decode(), {})[fields.get(2, 0)] = struct.unpack("<f", entry[2])[0]
+    return scalars
 
 
 def doubles(tensor):

@@ -40,19 +40,33 @@ def descriptors(pid):
 
 def listening_ports(pid):
     """TCP ports on which this process accepts connections."""
-    own = set()
-    for entry in os.listdir(f"/proc/{pid}/fd"):
+    def link(entry):
         try:
-            own.add(os.readlink(f"/proc/{pid}/fd/{entry}"))
-        except OSError:
-            pass
+            return os.readlink(f"/proc/{pid}/fd/{entry}")
+        except OSError:  # closed meanwhile
+            return None
+    try:
+        own = {link(entry) for entry in os.listdir(f"/proc/{pid}/fd")}
+        tables = [pathlib.Path(f"/proc/{pid}/net/{table}").read_text() for table in ("tcp", "tcp6")]
+    except OSError:  # the process has ended
+        return set()
     ports = set()
-    for table in ("tcp", "tcp6"):
-        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
-                ports.add(int(fields[1].rsplit(":", 1)[1], 16))
+    for line in (line for table in tables for line in table.splitlines()[1:]):
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
+            ports.add(int(fields[1].rsplit(":", 1)[1], 16))
     return ports
+
+
+def visit(port, draw):
+    """A stranger who says nothing, garbage, or the store's own first word and then garbage, and leaves."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
+            greeting = draw.choice((None, b"", b"\x00\x3c\x85\xf7\x22"))
+            if greeting is not None:
+                stranger.sendall(greeting + draw.randbytes(draw.randrange(1, 200)))
+    except OSError:
+        pass  # closed, or gone by now
 
 
 class StopTest(RunTest):
@@ -159,12 +173,20 @@ class StopTest(RunTest):
     def test_a_kill_at_any_moment_of_the_start_leaves_nothing(self):
         before = segments()
         draw = random.Random(13)
-        for _ in range(8):
+        for _ in range(5):
             process = self.begin("--nproc", 2, "--run-dir", self.run_directory("killed"), *ENDLESS)
             wait_until(lambda: len(children(process.pid)) == 2 or process.poll() is not None, "ranks")
             time.sleep(draw.uniform(0.1, 1.5))
             kill(process)
             self.assertEqual(segments() - before, set())
+
+    def test_shared_memory_never_has_a_name(self):
+        """So that no kill can leave it behind, however short the moment."""
+        before, run = segments(), self.run_directory("nameless")
+        process = self.begin("--nproc", 2, "--run-dir", run, *ENDLESS)
+        while process.poll() is None and not (run / "metrics.jsonl").exists():
+            self.assertEqual(segments() - before, set())
+        self.assertIsNone(process.poll())
 
     def test_who_connects_costs_nothing(self):
         process, ranks, _ = self.begin_training("strangers")
@@ -179,18 +201,33 @@ class StopTest(RunTest):
         code, words = self.end(process, signal.SIGTERM)
         self.assertEqual(code, 143, words)
 
+    def test_strangers_at_the_meeting_disturb_nothing(self):
+        """At the store while rank 0 waits, and at whatever listens while the ranks connect."""
+        port, draw, run = free_port(), random.Random(29), self.run_directory("strangers-meet")
+        def rank(number):
+            return self.begin("--run-dir", run, "train.duration=5ba", env=environment(
+                RANK=number, WORLD_SIZE=2, LOCAL_RANK=number, LOCAL_WORLD_SIZE=2, MASTER_ADDR="127.0.0.1", MASTER_PORT=port))
+        ranks = [rank(0)]
+        wait_until(lambda: ranks[0].poll() is not None or port in listening_ports(ranks[0].pid), "the store")
+        for _ in range(NUM_CONNECTIONS):
+            visit(port, draw)
+        ranks.append(rank(1))
+        while any(process.poll() is None for process in ranks):
+            for process in ranks:
+                for listening in listening_ports(process.pid):
+                    visit(listening, draw)
+        for process in ranks:
+            code, words = self.end(process)
+            self.assertEqual(code, 0, words)
+            self.assertLess(words.count("\n"), 100, words)
+        self.assertEqual([line["step"] for line in read_metrics(run) if "train/loss" in line], [1, 2, 3, 4, 5])
+
     def test_garbage_at_the_store_disturbs_nothing(self):
         process, ranks, run = self.begin_training("garbage")
         (port,) = listening_ports(ranks[0])
         draw = random.Random(7)
-        for number in range(NUM_CONNECTIONS):
-            with socket.create_connection(("127.0.0.1", port)) as stranger:
-                try:
-                    # Every other one says the store's own first word, as a stranger who knows it would.
-                    hello = b"\x00\x3c\x85\xf7\x22" if number % 2 else b""
-                    stranger.sendall(hello + draw.randbytes(draw.randrange(1, 200)))
-                except OSError:
-                    pass
+        for _ in range(NUM_CONNECTIONS):
+            visit(port, draw)
         self.wait_for_steps(process, run)
         code, words = self.end(process, signal.SIGTERM)
         self.assertEqual(code, 143, words)

@@ -177,6 +177,21 @@ TEST_F(AsyncWriterTest, GoesOnAfterAFailure) {
   expect_loads(folder_ / "step-00000004", 4, Layout::kSharded, 2);
 }
 
+TEST_F(AsyncWriterTest, ARankThatHasToldItsPartTouchesNothingMore) {
+  test::run_ranks(2, [&](comm::Communicator& communicator) {
+    bool has_told = false;
+    test::FaultyFileSystem files([&](std::string_view operation, const fs::path& path) {
+      EXPECT_FALSE(has_told) << operation << " " << path << ", which may have its last name by now";
+      has_told |= operation == "rename" && path.filename() == "rank-1.done";
+      return 0;
+    });
+    AsyncWriter writer(files, [](const fs::path&) {});
+    start(writer, 2, communicator);
+    writer.finish(communicator);
+    EXPECT_EQ(has_told, communicator.rank() == 1);
+  });
+}
+
 TEST_F(AsyncWriterTest, ItsEndWaitsForTheSaveInFlight) {
   test::run_ranks(2, [&](comm::Communicator& communicator) {
     AsyncWriter writer(files_, [](const fs::path&) {});

@@ -1,0 +1,151 @@
+"""What a resume goes on from, what it refuses, and that nothing which someone may still need is lost by it."""
+
+import hashlib
+import re
+import shutil
+import signal
+import unittest
+
+from paceline_process import (RunTest, checkpoint_digests, checkpoints, paceline, read_metrics, send, start, step_of, wait_until)
+
+CONFIG, CHECKPOINT = 2, 5
+
+
+def flip_a_byte(checkpoint):
+    file = sorted(checkpoint.glob("*.safetensors"))[0]
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 4
+    file.write_bytes(content)
+
+
+def contents(folder):
+    """Path to digest of every file of a run, but for its locks and what the launcher keeps of each start."""
+    return {path.relative_to(folder): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.name != "lock" and path.parent.name != "logs"}
+
+
+class ResumeRules(RunTest):
+    def command(self, run, *overrides, ranks=2, resume=()):
+        return ("train", self.recipe, "--nproc", ranks, "--run-dir", run, *resume, "train.duration=40ba", "train.eval_every=10ba",
+                "checkpoint.every=10ba", *overrides)
+
+    def setUp(self):
+        self.recipe = self.write_recipe()
+
+    def trains(self, run, *overrides, code=0, **options):
+        result = paceline(*self.command(run, *overrides, **options), cwd=self.root)
+        self.assertEqual(result.code, code, str(result))
+        return result
+
+    def resumes(self, run, *overrides, **options):
+        return self.trains(run, *overrides, resume=("--resume", "auto"), **options)
+
+    def stopped(self, run, *overrides, ranks=2):
+        """Stopped by a signal somewhere in the middle."""
+        process = start(*self.command(run, "train.duration=400ba", *overrides, ranks=ranks), cwd=self.root)
+        wait_until(lambda: process.poll() is not None or checkpoints(run), "a checkpoint")
+        code, words = send(process, signal.SIGTERM)
+        self.assertEqual(code, 143, words)
+
+    def steps(self, run):
+        return [line["step"] for line in read_metrics(run) if "train/loss" in line]
+
+    # What is gone on from.
+
+    def test_a_damaged_newest_checkpoint_never_costs_the_whole_ones(self):
+        run = self.run_directory("damaged-newest")
+        self.trains(run, "train.duration=30ba", "schedule=constant")
+        flip_a_byte(run / "checkpoints" / "step-00000030")
+        few = ("checkpoint.keep_last=1", "checkpoint.keep_best=0", "checkpoint.every=5ba")
+        self.assertIn("resumed", self.resumes(run, "train.duration=25ba", *few, "schedule=constant").err)
+        for path in checkpoints(run):
+            self.assertEqual(paceline("eval", path, cwd=self.root).code, 0, f"{path} was kept and is damaged")
+        self.assertEqual(step_of(checkpoints(run)[-1]), 25)
+        self.assertEqual(self.steps(run), list(range(1, 26)))
+
+    def test_a_branch_is_followed_and_what_lies_above_it_is_kept(self):
+        run = self.run_directory("branched")
+        self.trains(run, "checkpoint.keep_last=10")
+        above = {name: checkpoint_digests(run / "checkpoints" / name) for name in ("step-00000030", "step-00000040")}
+        few = ("checkpoint.keep_last=1", "checkpoint.keep_best=0", "checkpoint.every=5ba")
+        process = start(*self.command(run, "train.duration=400ba", *few, "train.eval_every=1000ba",
+                                      resume=("--resume", run / "checkpoints" / "step-00000020")), cwd=self.root)
+        wait_until(lambda: process.poll() is not None or self.steps(run)[-1:] != [40] and self.steps(run)[-1] > 26, "a save at 25")
+        send(process, signal.SIGTERM)
+        last = step_of(checkpoints(run)[-1])
+        self.assertGreater(last, 20)
+        told = self.resumes(run, f"train.duration={last + 10}ba", *few, "train.eval_every=1000ba").err
+        self.assertRegex(told, rf"resumed \S+step-{last:08d} ")
+        self.assertEqual(self.steps(run), list(range(1, last + 11)))
+        kept = {path.name: path for path in (run / "checkpoints").rglob("step-*") if path.parent.name.startswith("branch-")}
+        for name, digests in above.items():
+            self.assertEqual(checkpoint_digests(kept[name]), digests)
+
+    def test_another_strategy_goes_on(self):
+        run = self.run_directory("ddp-then-fsdp")
+        self.trains(run, "train.duration=20ba", "schedule=constant")
+        self.resumes(run, "schedule=constant", "parallel.strategy=fsdp")
+        self.assertEqual(self.steps(run), list(range(1, 41)))
+
+    def test_statistics_of_each_rank_resume_to_the_same_bits(self):
+        self.recipe = self.write_recipe(model="resnet18", name="resnet18.yaml")
+        overrides = ("parallel.ddp.buffers=keep", "schedule=constant", "train.eval_every=6ba")
+        reference, run = self.run_directory("keep"), self.run_directory("keep-resumed")
+        self.trains(reference, "train.duration=12ba", *overrides)
+        self.trains(run, "train.duration=6ba", *overrides)
+        self.resumes(run, "train.duration=12ba", *overrides)
+        self.assertEqual(read_metrics(run), read_metrics(reference))  # each rank evaluates with its own
+        self.assertEqual(checkpoint_digests(checkpoints(run)[-1]), checkpoint_digests(checkpoints(reference)[-1]))
+
+    def test_another_number_of_ranks_keeps_the_batch_and_the_place(self):
+        run = self.run_directory("fewer-ranks")
+        overrides = ("data.global_batch_size=null", "data.batch_size_per_rank=6", "schedule=constant")
+        self.trains(run, "train.duration=20ba", *overrides)
+        self.resumes(run, *overrides, ranks=1)
+        self.assertEqual([line["samples"] for line in read_metrics(run) if "train/loss" in line],
+                         [12 * step for step in range(1, 41)])
+
+    # What is refused, and changes nothing.
+
+    def refused(self, run, code, *texts, overrides=(), **options):
+        before = contents(run)
+        result = self.resumes(run, *overrides, code=code, **options)
+        for text in texts:
+            self.assertIn(text, result.err)
+        self.assertEqual(contents(run), before)
+
+    def test_a_refused_recipe(self):
+        run = self.run_directory("refused")
+        self.trains(run, "train.duration=10ba")
+        self.refused(run, CONFIG, "model.depth", overrides=("model.depth=3",))
+        self.refused(run, CONFIG, "optimizer.lr", "0.05", "0.5", overrides=("optimizer.lr=0.5",))
+
+    def test_data_that_grew_are_refused_and_moved_ones_taken(self):
+        grown, moved = self.root / "grown", self.root / "moved"
+        shutil.copytree(self.data, grown)
+        run = self.run_directory("grown-data")
+        self.trains(run, f"data.path={grown}", "train.duration=20ba", "schedule=constant")
+        shutil.copytree(grown, moved)
+        extra = sorted((grown / "train").rglob("*.jpg"))[0]
+        shutil.copy(extra, extra.with_name("more.jpg"))
+        self.refused(run, CHECKPOINT, "60 images", "61 images", overrides=(f"data.path={grown}", "schedule=constant"))
+        self.resumes(run, f"data.path={moved}", "schedule=constant")
+        self.assertEqual(self.steps(run), list(range(1, 41)))
+
+    def test_a_checkpoint_folder_is_of_one_run(self):
+        shared = self.root / "shared"
+        run = self.run_directory("first")
+        process = start(*self.command(run, "train.duration=100000ba", f"checkpoint.dir={shared}"), cwd=self.root)
+        wait_until(lambda: process.poll() is not None or list(shared.glob("step-*")), "a checkpoint")
+        try:
+            other = self.trains(self.run_directory("second"), f"checkpoint.dir={shared}", code=CHECKPOINT)
+            self.assertRegex(other.err, re.escape(str(shared)))
+        finally:
+            code, words = send(process, signal.SIGTERM)
+        self.assertEqual(code, 143, words)
+        later = self.trains(self.run_directory("third"), f"checkpoint.dir={shared}", code=CHECKPOINT)  # not in use, but not its own
+        self.assertIn(str(shared), later.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
