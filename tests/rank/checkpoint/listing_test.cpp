@@ -63,6 +63,15 @@ TEST_F(ListingTest, ADamagedNewestIsReportedAndSkipped) {
   EXPECT_THAT(latest.skipped[1].reason, HasSubstr("no manifest.json"));
 }
 
+TEST_F(ListingTest, ADamagedBestIsNotTheBest) {
+  save(1);
+  save(2);
+  flip_last_bit(save(3) / "rank-0.safetensors");
+  EXPECT_EQ(best_whole(dir_.path(), "val/top1", MonitorMode::kMax)->step, 2);
+  EXPECT_EQ(best_whole(dir_.path(), "val/top1", MonitorMode::kMin)->step, 1);
+  EXPECT_FALSE(best_whole(dir_.path(), "val/top5", MonitorMode::kMax).has_value());
+}
+
 TEST_F(ListingTest, WhatCannotBeReadNowIsNotCalledDamaged) {
   save(1);
   const fs::path manifest = save(2) / "manifest.json";

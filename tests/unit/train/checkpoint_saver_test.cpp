@@ -43,8 +43,12 @@ class CheckpointSaverTest : public ::testing::Test {
     state_.clock.lengths.steps_per_epoch = 10;
   }
 
-  CheckpointSaver make_saver(const CheckpointConfig& config) {
-    return {config, {folder_.path(), "run: {}\n", {}}, state_.clock.lengths, files_};
+  CheckpointSaver make_saver(const CheckpointConfig& config,
+                             std::optional<double> best = std::nullopt) {
+    return {config,
+            {.folder = folder_.path(), .config = "run: {}\n", .environment = {}, .best = best},
+            state_.clock.lengths,
+            files_};
   }
 
   /// A safe point at the next step, after an evaluation if there is a value.
@@ -213,7 +217,7 @@ TEST_F(CheckpointSaverTest, AnEvaluationThatIsBetterThanAllSavesAtOnce) {
     step(saver);  // the old evaluation says nothing of this step
     EXPECT_THAT(saved_steps(saver), ElementsAre(1, 4));
   }
-  CheckpointSaver resumed = make_saver(config);
+  CheckpointSaver resumed = make_saver(config, 0.4);
   step(resumed, 0.45);
   EXPECT_THAT(saved_steps(resumed), ElementsAre(1, 4)) << "a resumed run knows its best";
   step(resumed, 0.3);
