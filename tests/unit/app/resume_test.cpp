@@ -172,7 +172,7 @@ TEST_F(ResumeTest, ADirectoryThatHoldsARunGoesOnWithNoOther) {
     };
     EXPECT_EQ(open(), other) << "a new directory takes any";
     std::ofstream(run / "config.yaml") << "{}\n";
-    EXPECT_THAT(open, ::testing::ThrowsMessage<base::CheckpointError>(
+    EXPECT_THAT(open, ::testing::ThrowsMessage<base::Error>(
                           HasSubstr(run.string() + " holds another run than")));
     // It went on from there before, and was killed.
     fs::copy(other, run / "checkpoints" / "step-00000000", fs::copy_options::recursive);
