@@ -97,6 +97,9 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
     std::error_code error;
     if (!is_file(facts[i])) {
       fs::remove(copy, error);  // of an original that is gone
+      if (error)
+        throw base::DataError(fmt::format("{}: a copy of what is gone cannot be removed: {}",
+                                          copy.string(), error.message()));
     } else if (!is_current(copy, *facts[i])) {
       copy_file(storage, wanted[i], *facts[i], copy);
     }
