@@ -45,19 +45,20 @@ DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int
 }
 
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
-                                            data::Split split) {
+                                            data::Split split,
+                                            const base::Interruption* interruption) {
   auto dataset = registries.datasets.build(recipe.data.source)
-                     ->open(split, data::make_storage(recipe.data.remote));
+                     ->open(split, data::make_storage(recipe.data.remote, interruption));
   const auto subset_size = data::parse_subset_size(recipe.data.subset);
   if (split != data::Split::kTrain || !subset_size) return dataset;
   return data::make_subset(std::move(dataset), *subset_size, recipe.data.subset_seed);
 }
 
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
-                   std::unique_ptr<data::Dataset> opened) {
+                   const base::Interruption* interruption, std::unique_ptr<data::Dataset> opened) {
   const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
-  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split);
+  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split, interruption);
   part.pipeline = std::make_unique<data::TransformPipeline>(
       transforms_of(recipe.data, registries, *plan, split));
   return part;

@@ -3,6 +3,7 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/recipe.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader.h"
 #include "paceline/data/transforms/pipeline.h"
@@ -37,13 +38,17 @@ struct DataPlace {
 DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
                      tensor::Device& device);
 
-/// Opens one split; of the training split, data.subset. Throws DataError, ConfigError.
+/// Opens one split; of the training split, data.subset. `interruption` ends waits for other
+/// machines; it outlives the data set, and a null one never comes. Throws DataError, ConfigError,
+/// Interrupted.
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
-                                            data::Split split);
+                                            data::Split split,
+                                            const base::Interruption* interruption);
 
 /// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
-/// ConfigError.
+/// ConfigError, Interrupted.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   const base::Interruption* interruption,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.

@@ -58,7 +58,8 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 }
 
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
-  return app::open_dataset(recipe(registries), registries, split_of(split));
+  return app::open_dataset(recipe(registries), registries, split_of(split),
+                           /*interruption=*/nullptr);
 }
 
 data::Split split_of(const std::string& name) {
