@@ -1,6 +1,8 @@
 #include "paceline/app/data_parts.h"
 
 #include "paceline/app/local_ranks.h"
+#include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
@@ -64,6 +66,14 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
   return part;
 }
 
+void warn_of_left_out(const data::Dataset& dataset) {
+  const data::LeftOut left_out = dataset.left_out();
+  if (left_out.count == 0) return;
+  base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
+                    left_out.folder, base::format_count(left_out.count), left_out.first,
+                    left_out.count > data::LeftOut::kMostNamed ? ", ..." : "");
+}
+
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
   const auto plan = registries.datasets.build(recipe.data.source);
@@ -87,6 +97,7 @@ std::int64_t max_skipped(const DataSection& section, const data::Dataset& datase
 
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
+  if (place.rank == 0) warn_of_left_out(*part.dataset);
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;

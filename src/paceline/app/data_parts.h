@@ -51,6 +51,9 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
                    const base::Interruption* interruption,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 
+/// Warns of files among the samples that are none, if there are any. For one rank of a run.
+void warn_of_left_out(const data::Dataset& dataset);
+
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths);
@@ -58,6 +61,7 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
 /// How many samples of a data set an epoch or an evaluation may skip: data.max_skipped.
 std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset);
 
+/// Rank 0 warns of what the data set left out.
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place);
 

@@ -139,6 +139,7 @@ int run_data_show(const std::vector<std::string>& arguments) {
   const auto registries = app::make_registries();
   const app::DataPart part = app::open_data(source.recipe(*registries), *registries,
                                             split_of(source.split), /*interruption=*/nullptr);
+  app::warn_of_left_out(*part.dataset);
   SampleViewer viewer(*part.dataset, is_augmented ? part.pipeline.get() : nullptr, seed);
   indices = choose(std::move(indices), count, seed, part.dataset->size());
   std::optional<data::ContactSheet> sheet;

@@ -78,7 +78,8 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
   std::vector<fs::path> wanted;
   wanted.reserve(names.size() + 1);
   for (const std::string& name : names) wanted.push_back(path_in(path, name));
-  wanted.emplace_back(path);  // may be a file itself
+  wanted.emplace_back(path);                // may be a file itself
+  const IndexTurn turn({folder}, storage);  // who waited finds the copies
   std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, wanted);
   const auto is_file = [](const std::optional<FileFacts>& known) {
     return known && !known->is_folder;

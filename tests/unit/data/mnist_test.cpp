@@ -94,9 +94,9 @@ TEST_F(Mnist, AFileThatCannotBeLookedAtIsNotTakenForAbsent) {
   const fs::path file = folder_.path() / "train-labels-idx1-ubyte";
   fs::remove(file);
   fs::create_symlink(file, file);
-  EXPECT_THAT([&] { open_mnist(folder_.path(), true); },
-              ThrowsMessage<base::DataError>(
-                  AllOf(HasSubstr(file.string()), HasSubstr("symbolic links"))));
+  EXPECT_THAT(
+      [&] { open_mnist(folder_.path(), true); },
+      ThrowsMessage<base::DataError>(AllOf(HasSubstr(file.string()), HasSubstr("symbolic links"))));
 }
 
 TEST_F(Mnist, NamesADamagedFile) {
