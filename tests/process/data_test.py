@@ -45,6 +45,18 @@ class Data(RunTest):
         self.assertRegex(text, r"4 +3 classes #+")
         self.assertRegex(text, r"JPEG baseline 4:\d:\d +12 +100.0 %")
 
+    def test_what_is_left_out_is_told_once(self):
+        folder = self.copy("with-notes")
+        notes = sorted((folder / "train").iterdir())[0] / "notes.txt"
+        notes.write_text("no image")
+        told = self.run_data("info", folder, "--json")
+        name = str(notes.relative_to(folder / "train"))
+        self.assertEqual(json.loads(told.out)["left_out"], {"count": 1, "first": name})
+        self.assertEqual(told.err.count("left out"), 1, told.err)
+        trained = self.train(self.write_recipe(), "--nproc", 2, "--dry-run", "data.name=image_folder",
+                             f"data.path={folder}", "data.global_batch_size=12", "data.image_size=32")
+        self.assertEqual((trained.out + trained.err).count("are left out"), 1, str(trained))
+
     def test_verify_lists_every_damaged_file(self):
         folder = self.copy("damaged")
         self.assertIn("36 samples", self.run_data("verify", folder).out)

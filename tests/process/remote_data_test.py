@@ -4,12 +4,14 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import tarfile
 import time
 import unittest
 
 from faulty_server import FaultyServer
-from paceline_process import RunTest, environment, paceline
+from paceline_process import (TIMEOUT_S, RunTest, checkpoints, environment, kill, paceline, read_metrics, start,
+                              wait_until)
 
 GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 ALL_FAULTS = ["throttle", "reset", "truncate", "fail"]
@@ -144,6 +146,55 @@ class RemoteData(RunTest):
         losses = [[json.loads(line).get("train/loss") for line in lines] for lines in metrics]
         self.assertEqual(losses[0], losses[1])
         self.assertGreater(self.server.num_faults, 0)
+
+    def begin(self, name, nproc, *settings):
+        """Endless training from the server; the process and its run."""
+        run = self.run_directory(name)
+        env = environment(XDG_CACHE_HOME=self.root / f"home-{name}", **self.server.environment())
+        process = start("train", self.write_recipe(), "--nproc", nproc, "--run-dir", run, "--grace", 60,
+                        "data.name=image_folder", "data.path=s3://bucket/images", "data.global_batch_size=12",
+                        "data.image_size=32", "data.remote.retries=100", "train.duration=1000000ba",
+                        "train.eval_every=1000000ba", "checkpoint.every=1000000ba", *settings, cwd=self.root, env=env)
+        self.addCleanup(lambda: process.poll() is None and kill(process))
+        return process, run
+
+    def stop(self, process):
+        process.send_signal(signal.SIGTERM)
+        words, _ = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, 143, words)
+        self.assertIn("stopped by SIGTERM while waiting before s3://bucket/images", words)
+        return words
+
+    def wait_for_pauses(self):
+        """Until all reads under way have failed several times: the pauses before the next tries last seconds."""
+        before = self.server.requests
+        wait_until(lambda: self.server.requests > before + 20, "reads that fail")
+        time.sleep(3)
+
+    def test_a_stop_in_a_pause_between_retries_saves(self):
+        for nproc in (1, 2):
+            process, run = self.begin(f"paused-{nproc}", nproc)
+            metrics = run / "metrics.jsonl"
+            wait_until(lambda: process.poll() is not None or
+                       (metrics.exists() and metrics.read_text().count("train/loss") > 2), "training")
+            self.assertIsNone(process.poll(), process.poll() is not None and process.stdout.read())
+            self.server.refusal = (503, "SlowDown")
+            self.wait_for_pauses()
+            self.stop(process)
+            last = max(line["step"] for line in read_metrics(run) if "train/loss" in line)
+            self.assertEqual([path.name for path in checkpoints(run)], [f"step-{last:08d}"])
+            self.server.refusal = None
+            os.environ.update(self.server.environment())
+            self.train("--resume", "auto", self.write_recipe(), "--nproc", nproc, "--run-dir", run,
+                       "data.name=image_folder", "data.path=s3://bucket/images", "data.global_batch_size=12",
+                       "data.image_size=32", f"train.duration={last + 2}ba", "checkpoint.every=1000000ba")
+
+    def test_a_stop_in_a_pause_at_the_start_ends_it(self):
+        self.server.refusal = (503, "SlowDown")
+        process, run = self.begin("never", 2)
+        self.wait_for_pauses()
+        self.stop(process)
+        self.assertEqual(checkpoints(run), [])
 
 
 if __name__ == "__main__":

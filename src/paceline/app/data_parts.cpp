@@ -1,6 +1,8 @@
 #include "paceline/app/data_parts.h"
 
 #include "paceline/app/local_ranks.h"
+#include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
@@ -45,22 +47,31 @@ DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int
 }
 
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
-                                            data::Split split) {
+                                            data::Split split,
+                                            const base::Interruption* interruption) {
   auto dataset = registries.datasets.build(recipe.data.source)
-                     ->open(split, data::make_storage(recipe.data.remote));
+                     ->open(split, data::make_storage(recipe.data.remote, interruption));
   const auto subset_size = data::parse_subset_size(recipe.data.subset);
   if (split != data::Split::kTrain || !subset_size) return dataset;
   return data::make_subset(std::move(dataset), *subset_size, recipe.data.subset_seed);
 }
 
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
-                   std::unique_ptr<data::Dataset> opened) {
+                   const base::Interruption* interruption, std::unique_ptr<data::Dataset> opened) {
   const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
-  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split);
+  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split, interruption);
   part.pipeline = std::make_unique<data::TransformPipeline>(
       transforms_of(recipe.data, registries, *plan, split));
   return part;
+}
+
+void warn_of_left_out(const data::Dataset& dataset) {
+  const data::LeftOut left_out = dataset.left_out();
+  if (left_out.count == 0) return;
+  base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
+                    left_out.folder, base::format_count(left_out.count), left_out.first,
+                    left_out.count > data::LeftOut::kMostNamed ? ", ..." : "");
 }
 
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
@@ -90,6 +101,7 @@ std::int64_t max_skipped(const DataSection& section, const data::Dataset& datase
 
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
+  if (place.rank == 0) warn_of_left_out(*part.dataset);
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;

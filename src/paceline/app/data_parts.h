@@ -3,6 +3,7 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/recipe.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader.h"
 #include "paceline/data/transforms/pipeline.h"
@@ -38,17 +39,24 @@ struct DataPlace {
 DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
                      tensor::Device& device);
 
-/// Opens one split; of the training split, data.subset. Throws DataError, ConfigError.
+/// Opens one split; of the training split, data.subset. `interruption` ends waits for other
+/// machines; it outlives the data set, and a null one never comes. Throws DataError, ConfigError,
+/// Interrupted.
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
-                                            data::Split split);
+                                            data::Split split,
+                                            const base::Interruption* interruption);
 
 /// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
-/// ConfigError.
+/// ConfigError, Interrupted.
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   const base::Interruption* interruption,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 
 /// What a data set is, for people and for comparison: its size and fingerprint.
 std::string describe(const data::Dataset& dataset);
+
+/// Warns of files among the samples that are none, if there are any. For one rank of a run.
+void warn_of_left_out(const data::Dataset& dataset);
 
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
@@ -57,6 +65,7 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
 /// How many samples of a data set an epoch or an evaluation may skip: data.max_skipped.
 std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset);
 
+/// Rank 0 warns of what the data set left out.
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place);
 

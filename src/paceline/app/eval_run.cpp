@@ -51,7 +51,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   communicator.set_timeout(collective_timeout(recipe.parallel));
 
   choose_kernels(recipe, context.device);
-  DataPart part = open_data(recipe, context.registries, data::Split::kVal);
+  DataPart part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption);
   make_loader(part, recipe, context.registries,
               global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));

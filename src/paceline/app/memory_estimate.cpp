@@ -177,7 +177,8 @@ ActivationBytes measure_activations(const Recipe& recipe, const Registries& regi
 
 MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,
                          int ranks_per_node) {
-  const DataPart part = open_data(recipe, registries, data::Split::kTrain);
+  const DataPart part =
+      open_data(recipe, registries, data::Split::kTrain, /*interruption=*/nullptr);
   return {world_size, ranks_per_node, part.pipeline->output_size(), part.dataset->size()};
 }
 

@@ -41,8 +41,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
                  std::optional<std::int64_t> max_steps, std::unique_ptr<data::Dataset> train_set)
     : recipe_(recipe),
       context_(context),
-      train_part_(open_data(recipe, context.registries, data::Split::kTrain, std::move(train_set))),
-      val_part_(open_data(recipe, context.registries, data::Split::kVal)),
+      train_part_(open_data(recipe, context.registries, data::Split::kTrain, &context.interruption,
+                            std::move(train_set))),
+      val_part_(open_data(recipe, context.registries, data::Split::kVal, &context.interruption)),
       batches_(
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),

@@ -191,14 +191,15 @@ int train_recipe(const Job& job) {
 
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size, at::DeviceType device) {
+                         int world_size, at::DeviceType device,
+                         const base::Interruption* interruption) {
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
   std::unique_ptr<data::Dataset> train_set;
   std::vector<std::string> notes;
   config::Node learnt = config::Node::map();
   if (!loaded.written.find_path("model.num_classes")) {
-    train_set = open_dataset(loaded.value, registries, data::Split::kTrain);
+    train_set = open_dataset(loaded.value, registries, data::Split::kTrain, interruption);
     learnt.set("model", config::Node::map())
         .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
   }
@@ -226,8 +227,9 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
     for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
       overrides.push_back(std::move(text));
   }
-  LoadedRecipe loaded = load_recipe(request.recipe, overrides, context.registries,
-                                    communicator.world_size(), context.device.place().type());
+  LoadedRecipe loaded =
+      load_recipe(request.recipe, overrides, context.registries, communicator.world_size(),
+                  context.device.place().type(), &context.interruption);
   communicator.set_timeout(collective_timeout(loaded.recipe.parallel));
   std::optional<base::LogFile> log_file;
   const Job job{loaded, request, context, log_file};

@@ -25,8 +25,8 @@ struct TrainRequest {
 int run_training(const TrainRequest& request, const SessionContext& context);
 
 /// A recipe with what was written and every value resolved. model.num_classes follows the data set
-/// unless it was written; train.precision: auto becomes what this machine is fast at. Throws
-/// ConfigError.
+/// unless it was written; train.precision: auto becomes what this machine is fast at.
+/// `interruption` is as in open_dataset(). Throws ConfigError, DataError, Interrupted.
 struct LoadedRecipe {
   Recipe recipe;
   config::Node resolved;
@@ -35,6 +35,7 @@ struct LoadedRecipe {
 };
 LoadedRecipe load_recipe(const std::filesystem::path& path,
                          const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size, at::DeviceType device = at::kCPU);
+                         int world_size, at::DeviceType device = at::kCPU,
+                         const base::Interruption* interruption = nullptr);
 
 }  // namespace paceline::app

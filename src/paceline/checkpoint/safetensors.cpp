@@ -163,6 +163,7 @@ const SafetensorsFile::Entry* SafetensorsFile::find(std::string_view name) const
 }
 
 std::string_view SafetensorsFile::bytes(const Entry& entry) const {
+  if (!file_.is_whole()) fail(path_, "it was cut off after it was opened; copy it again");
   return file_.bytes().substr(entry.begin, entry.end - entry.begin);
 }
 

@@ -72,6 +72,7 @@ class SafetensorsFile {
   /// nullptr when there is none.
   const Entry* find(std::string_view name) const;
 
+  /// Throws CheckpointError if the file has lost bytes since it was opened, as does tensor().
   std::string_view bytes(const Entry& entry) const;
   std::string_view all_bytes() const { return file_.bytes(); }
   /// What comes before the tensors.

@@ -68,16 +68,19 @@ void print_json(const data::Dataset& dataset, const data::DatasetStatistics& sta
   nlohmann::ordered_json classes;
   const std::vector<std::string> names = dataset.class_names();
   for (std::size_t i = 0; i < names.size(); ++i) classes[names[i]] = statistics.class_sizes[i];
-  const nlohmann::ordered_json json{{"samples", statistics.num_samples},
-                                    {"fingerprint", dataset.fingerprint()},
-                                    {"classes", classes},
-                                    {"examined", statistics.num_examined},
-                                    {"formats", statistics.formats},
-                                    {"size_bytes", to_json(statistics.size_bytes)},
-                                    {"width", to_json(statistics.width)},
-                                    {"height", to_json(statistics.height)},
-                                    {"bits_per_pixel", to_json(statistics.bits_per_pixel)},
-                                    {"damaged", statistics.damaged}};
+  const data::LeftOut left_out = dataset.left_out();
+  const nlohmann::ordered_json json{
+      {"samples", statistics.num_samples},
+      {"fingerprint", dataset.fingerprint()},
+      {"classes", classes},
+      {"examined", statistics.num_examined},
+      {"formats", statistics.formats},
+      {"size_bytes", to_json(statistics.size_bytes)},
+      {"width", to_json(statistics.width)},
+      {"height", to_json(statistics.height)},
+      {"bits_per_pixel", to_json(statistics.bits_per_pixel)},
+      {"damaged", statistics.damaged},
+      {"left_out", {{"count", left_out.count}, {"first", left_out.first}}}};
   using Json = nlohmann::ordered_json;
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }

@@ -58,7 +58,10 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 }
 
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
-  return app::open_dataset(recipe(registries), registries, split_of(split));
+  auto dataset =
+      app::open_dataset(recipe(registries), registries, split_of(split), /*interruption=*/nullptr);
+  app::warn_of_left_out(*dataset);
+  return dataset;
 }
 
 data::Split split_of(const std::string& name) {

@@ -26,7 +26,7 @@ struct DataSource {
 
   /// The recipe, or one that has nothing but its data section. Throws ConfigError, DataError.
   app::Recipe recipe(const app::Registries& registries) const;
-  /// Throws ConfigError, DataError.
+  /// A signal ends a data command at once, so no wait looks for one. Throws ConfigError, DataError.
   std::unique_ptr<data::Dataset> open(const app::Registries& registries) const;
 };
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -51,6 +52,10 @@ int main(int argc, char** argv) {
     if (error.exit_code() == ExitCode::kConfig) let_rank_0_speak_first();
     paceline::base::log_error(error.what());
     leave(error.exit_code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    paceline::base::log_error("{}: {}; see who may read it and whether its disk works",
+                              error.path1().string(), error.code().message());
+    leave(ExitCode::kConfig);
   } catch (const std::system_error& error) {
     const std::string limit = paceline::base::limit_behind(error.code().value());
     paceline::base::log_error("{}{}{}", limit.empty() ? "unexpected: " : "", error.what(),

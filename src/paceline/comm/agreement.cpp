@@ -99,6 +99,13 @@ std::string first_rank_decides(Communicator& communicator,
   return text;
 }
 
+bool any_rank(Communicator& communicator, bool own) {
+  if (communicator.world_size() == 1) return own;
+  const at::Tensor flag = at::full({1}, own ? 1.0 : 0.0, at::kDouble);
+  communicator.all_reduce(flag, ReduceOp::kMax)->wait();
+  return *flag.const_data_ptr<double>() != 0;
+}
+
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value) {
   std::int64_t largest = value;
   for (const std::string& text : communicator.all_gather_text(std::to_string(value)))

@@ -1,6 +1,7 @@
 #include "paceline/data/archive_reader.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/input_file.h"
 
 #include <algorithm>
 #include <memory>
@@ -34,6 +35,7 @@ class ArchiveReader {
     if (!reader_) throw base::InternalError("libarchive gives no reader");
     archive_read_support_filter_all(reader_.get());
     archive_read_support_format_all(reader_.get());
+    const LocalFile is_regular(path);  // or libarchive might wait for a pipe's writer
     check(archive_read_open_filename(reader_.get(), path.c_str(), kBlockBytes));
   }
 

@@ -70,6 +70,7 @@ std::vector<Entry> list_entries(const fs::path& folder, base::FileSystem& files)
       files.remove_all(entry.path);
     }
   }
+  if (error) throw base::FileError("list", folder, error.value());
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.used < b.used; });
   return entries;
@@ -90,7 +91,7 @@ fs::path ByteCache::folder_of(std::size_t part) const {
 bool ByteCache::get(std::string_view key, std::span<std::uint8_t> target) const {
   const std::string name = base::xxh3_128_hex(key);
   const fs::path path = folder_of(base::xxh3(key) % kParts) / name;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return false;
   EntryHeader header;
   const bool is_sound = read_entry(descriptor, header, target) && header == header_of(key, target);

@@ -7,6 +7,7 @@
 #include "paceline/data/archive_reader.h"
 #include "paceline/data/pickle.h"
 #include "paceline/data/planes.h"
+#include "paceline/data/storage.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -102,9 +103,9 @@ using LoadedFiles = std::map<std::string, LoadedFile>;
 
 LoadedFiles load_folder(const fs::path& folder, const std::set<std::string>& names) {
   LoadedFiles files;
-  std::error_code error;
+  const auto storage = local_storage();
   for (const std::string& name : names) {
-    if (!fs::is_regular_file(folder / name, error)) continue;
+    if (!is_file(*storage, folder / name)) continue;
     try {
       const auto text = std::make_shared<const std::string>(base::read_file(folder / name));
       files[name] = {(folder / name).string(),
@@ -129,16 +130,12 @@ LoadedFiles load_archive(const fs::path& archive, const std::set<std::string>& n
 /// The files of a split, if `place` (a folder or an archive) holds this version.
 std::optional<LoadedFiles> load_version(const fs::path& place, const Version& version,
                                         bool is_training) {
-  std::error_code error;
+  const std::optional<FileFacts> facts = local_storage()->facts(place.string());
   const auto& wanted = version.files(is_training);
   std::set<std::string> names(wanted.begin(), wanted.end());
   names.insert(version.names_file);
   LoadedFiles files;
-  if (fs::is_regular_file(place, error)) {
-    files = load_archive(place, names);
-  } else if (fs::is_directory(place, error)) {
-    files = load_folder(place, names);
-  }
+  if (facts) files = facts->is_folder ? load_folder(place, names) : load_archive(place, names);
   if (!files.contains(wanted.front())) return std::nullopt;
   for (const std::string& name : wanted) {
     if (!files.contains(name)) {

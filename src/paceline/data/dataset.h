@@ -23,6 +23,15 @@ struct StoredSample {
   std::int64_t label = 0;
 };
 
+/// What lies among the samples and is none of them.
+struct LeftOut {
+  std::int64_t count = 0;
+  std::string folder;
+  std::string first;  ///< the first of them, relative to the folder, in words
+
+  static constexpr std::int64_t kMostNamed = 10;
+};
+
 /// A finite, indexed collection of labelled images. get() is pure and may be called from any
 /// thread.
 class Dataset {
@@ -48,6 +57,8 @@ class Dataset {
   virtual std::string name(std::int64_t index) const { return std::to_string(index); }
   /// Where sample `index` lies, for messages.
   virtual std::string describe(std::int64_t index) const = 0;
+  /// Files that are no samples, where there should be no others.
+  virtual LeftOut left_out() const { return {}; }
   /// Changes when the samples, their labels or their order change.
   virtual std::string fingerprint() const = 0;
 };

@@ -1,7 +1,6 @@
 #include "paceline/data/image_folder.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/log.h"
 #include "paceline/data/index_cache.h"
 #include "paceline/data/timed_read.h"
 
@@ -30,14 +29,18 @@ void check_folder(const fs::path& path, const std::string& split, const Storage&
 
 ImageIndex open_index(const fs::path& path, const std::string& split,
                       const std::vector<std::string>& classes,
-                      const std::shared_ptr<const Storage>& storage,
-                      std::vector<FileFacts>& facts) {
+                      const std::shared_ptr<const Storage>& storage) {
+  const fs::path root = path / split;
+  const auto load = [&](const fs::path& file) { return ImageIndex::load(file, root, classes); };
+  ListingProgress progress(root.string(), *storage);
   if (is_remote(path))
-    return ImageIndex::list(path / split, classes, storage->num_connections(), storage, &facts);
-  return load_or_make(
-      index_files(path, split),
-      [&](const fs::path& file) { return ImageIndex::load(file, path / split, classes); },
-      [&] { return ImageIndex::list(path / split, classes); });
+    return make_once(index_files(path, split), *storage, load, [&] {
+      return ImageIndex::list(root, classes, storage->num_connections(), storage, &progress);
+    });
+  return load_or_make(index_files(path, split), *storage, load, [&] {
+    constexpr int kAllCores = 0;
+    return ImageIndex::list(root, classes, kAllCores, local_storage(), &progress);
+  });
 }
 
 std::vector<std::string> open_classes(const fs::path& path, const std::string& split,
@@ -60,12 +63,7 @@ ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
     : root_(path / split),
       classes_(std::move(classes)),
       storage_(std::move(storage)),
-      index_(open_index(path, split, classes_, storage_, facts_)) {
-  if (index_.num_left_out() > 0) {
-    base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
-                      root_.string(), index_.num_left_out(), index_.left_out(),
-                      index_.num_left_out() > 10 ? ", ..." : "");
-  }
+      index_(open_index(path, split, classes_, storage_)) {
   read_ahead_ = std::make_unique<ReadAhead>(
       [this](std::uint64_t index) { return open(static_cast<std::int64_t>(index)); },
       ReadAheadOptions{.connections = storage_->num_connections(),
@@ -74,8 +72,8 @@ ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
 
 std::unique_ptr<const InputFile> ImageFolder::open(std::int64_t index) const {
   const std::string path = describe(index);
-  return facts_.empty() ? storage_->open(path)
-                        : storage_->open_known(path, facts_[static_cast<std::size_t>(index)]);
+  const std::optional<FileFacts> facts = index_.facts(index);
+  return facts ? storage_->open_known(path, *facts) : storage_->open(path);
 }
 
 void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
@@ -95,11 +93,9 @@ void ImageFolder::will_read(std::span<const std::int64_t> indices) const {
   std::vector<ReadAheadPart> parts;
   for (const std::int64_t index : indices) {
     const auto which = static_cast<std::uint64_t>(index);
-    const bool is_known = !facts_.empty();
-    parts.push_back({.key = index,
-                     .file = which,
-                     .size = is_known ? facts_[which].size : 0,
-                     .is_whole_file = !is_known});
+    const std::optional<FileFacts> facts = index_.facts(index);
+    parts.push_back(
+        {.key = index, .file = which, .size = facts ? facts->size : 0, .is_whole_file = !facts});
   }
   read_ahead_->expect(parts);
 }
@@ -109,6 +105,10 @@ void ImageFolder::will_read_no_more() const { read_ahead_->forget(); }
 std::string ImageFolder::name(std::int64_t index) const {
   const std::string path = index_.path(index);
   return path.substr(path.find('/') + 1);
+}
+
+LeftOut ImageFolder::left_out() const {
+  return {index_.num_left_out(), root_.string(), index_.left_out()};
 }
 
 std::string ImageFolder::describe(std::int64_t index) const {

@@ -19,7 +19,8 @@ namespace paceline::data {
 ///
 /// Labels follow the class folders of `label_split`, usually the training split, so that a
 /// validation split which lacks a class keeps the others' labels. The list of files is kept (see
-/// index_files()) and made anew when a folder has changed; that of remote files at each start.
+/// index_files()) and made anew when a folder has changed; that of remote files at each start,
+/// by one of the processes of a machine that start together.
 class ImageFolder final : public Dataset {
  public:
   /// Throws DataError that names the folder and what was expected there.
@@ -43,6 +44,7 @@ class ImageFolder final : public Dataset {
   void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
+  LeftOut left_out() const override;
   std::string fingerprint() const override { return index_.fingerprint(); }
 
  private:
@@ -51,7 +53,6 @@ class ImageFolder final : public Dataset {
   std::filesystem::path root_;
   std::vector<std::string> classes_;
   std::shared_ptr<const Storage> storage_;
-  std::vector<FileFacts> facts_;  ///< of the samples, if they are remote
   ImageIndex index_;
   std::unique_ptr<ReadAhead> read_ahead_;
 };

@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/image_listing.h"
 #include "paceline/data/index_cache.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace paceline::data {
 
 namespace fs = std::filesystem;
 
-// The file: header, folders, samples, text (folder paths, class names and file names on end).
+// The file: header, folders, samples, facts, text (folder paths, class names and file names on
+// end).
 struct ImageIndex::Header {
   std::array<char, 8> magic{};
   std::uint64_t num_folders = 0;
@@ -31,6 +33,7 @@ struct ImageIndex::Header {
   std::uint64_t num_left_out = 0;
   std::uint64_t left_out_offset = 0;  ///< in the text: the first of them
   std::uint64_t left_out_bytes = 0;
+  std::uint64_t num_facts = 0;  ///< as many as samples, or none
   std::uint64_t fingerprint = 0;
   std::uint64_t checksum = 0;  ///< of all else in the file; stands last here
 };
@@ -49,89 +52,15 @@ struct ImageIndex::Sample {
   std::uint32_t folder = 0;
 };
 
-namespace {
-
-constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '3'};
-constexpr int kMaxDepth = 32;
-
-struct ListedFolder {
-  std::string path;  ///< relative to the root
+/// Of a sample of another machine.
+struct ImageIndex::Facts {
+  std::uint64_t size = 0;
   std::int64_t changed = 0;
-  std::vector<FileEntry> files;
-  std::vector<std::string> left_out;
 };
 
-bool is_hidden(const std::string& name) { return name.starts_with('.'); }
+namespace {
 
-/// The links to nothing in a folder of this machine, which no storage lists.
-std::vector<std::string> links_to_nothing(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.is_symlink(error) || error) continue;
-    if (!fs::exists(entry.path(), error) && !error)
-      names.push_back(entry.path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-std::int64_t time_of_change(const fs::path& folder, const Storage& storage) {
-  const std::optional<FileFacts> facts = storage.facts(folder.string());
-  if (!facts) throw base::DataError(fmt::format("{}: no such folder", folder.string()));
-  return facts->changed;
-}
-
-/// A folder whose own facts are known.
-void list_folder(const fs::path& root, const FileEntry& entry, int depth, const Storage& storage,
-                 std::vector<ListedFolder>& folders) {
-  const std::string& relative = entry.name;
-  if (depth > kMaxDepth) {
-    throw base::DataError(
-        fmt::format("{}: folders are nested more than {} deep; is a symbolic link "
-                    "part of a circle?",
-                    (root / relative).string(), kMaxDepth));
-  }
-  // The time was taken first: a change during the listing makes the index stale.
-  ListedFolder folder{relative, entry.facts.changed, {}, {}};
-  std::vector<FileEntry> inner;
-  for (FileEntry& found : storage.list((root / relative).string())) {
-    if (found.facts.is_folder) {
-      inner.push_back({fmt::format("{}/{}", relative, found.name), found.facts});
-    } else if (is_image_name(found.name)) {
-      folder.files.push_back(std::move(found));
-    } else if (!is_hidden(found.name)) {
-      folder.left_out.push_back(fmt::format("{}/{}", relative, found.name));
-    }
-  }
-  if (!is_remote(root)) {
-    for (const std::string& name : links_to_nothing(root / relative))
-      folder.left_out.push_back(fmt::format("{}/{} (a link to nothing)", relative, name));
-  }
-  folders.push_back(std::move(folder));
-  for (const FileEntry& found : inner) list_folder(root, found, depth + 1, storage, folders);
-}
-
-std::vector<ListedFolder> list_class(const fs::path& root, const std::string& name,
-                                     const Storage& storage) {
-  std::vector<ListedFolder> folders;
-  FileEntry entry{name, {}};
-  if (!is_remote(root)) entry.facts.changed = time_of_change(root / name, storage);
-  list_folder(root, entry, 0, storage, folders);
-  std::sort(folders.begin(), folders.end(),
-            [](const ListedFolder& a, const ListedFolder& b) { return a.path < b.path; });
-  const bool is_empty = std::all_of(folders.begin(), folders.end(), [](const ListedFolder& folder) {
-    return folder.files.empty();
-  });
-  if (is_empty) {
-    throw base::DataError(fmt::format(
-        "{}: the class has no images (.jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff, .ppm or .pgm); "
-        "add some or remove the folder",
-        (root / name).string()));
-  }
-  return folders;
-}
-
+constexpr std::array<char, 8> kMagic = {'P', 'L', 'I', 'M', 'G', 'I', 'X', '4'};
 /// Class names cannot hold a '/', so it may separate them.
 std::string joined(const std::vector<std::string>& classes) {
   return fmt::format("{}/", fmt::join(classes, "/"));
@@ -155,7 +84,9 @@ std::span<const T> view_as(std::string_view bytes, std::size_t offset, std::uint
 /// Collects the parts of an index and lays them out as a file.
 class ImageIndex::Builder {
  public:
-  Builder(const std::vector<std::string>& classes, std::int64_t root_changed) {
+  /// `keeps_facts`: of the samples, to open them by.
+  Builder(const std::vector<std::string>& classes, std::int64_t root_changed, bool keeps_facts)
+      : keeps_facts_(keeps_facts) {
     folders_.push_back({0, 0, 0, root_changed});
     const std::string names = joined(classes);
     header_.classes_offset = append(names);
@@ -169,13 +100,13 @@ class ImageIndex::Builder {
     for (const FileEntry& file : folder.files) {
       samples_.push_back({append(file.name), static_cast<std::uint32_t>(file.name.size()),
                           static_cast<std::uint32_t>(folders_.size() - 1)});
+      if (keeps_facts_) facts_.push_back({file.facts.size, file.facts.changed});
       const std::string line =
           fmt::format("{}/{}\n{} {}\n", folder.path, file.name, file.facts.size, label);
       hash_.update(line);
     }
-    constexpr std::uint64_t kMostNamed = 10;
     for (const std::string& path : folder.left_out) {
-      if (header_.num_left_out++ < kMostNamed)
+      if (static_cast<std::int64_t>(header_.num_left_out++) < LeftOut::kMostNamed)
         left_out_ += fmt::format("{}{}", left_out_.empty() ? "" : ", ", path);
     }
   }
@@ -186,6 +117,7 @@ class ImageIndex::Builder {
     header_.left_out_bytes = left_out_.size();
     header_.num_folders = folders_.size();
     header_.num_samples = samples_.size();
+    header_.num_facts = facts_.size();
     header_.text_bytes = text_.size();
     header_.fingerprint = hash_.digest();
     auto bytes = std::make_shared<std::string>();
@@ -195,6 +127,7 @@ class ImageIndex::Builder {
     put(&header_, sizeof header_);
     put(folders_.data(), folders_.size() * sizeof(Folder));
     put(samples_.data(), samples_.size() * sizeof(Sample));
+    put(facts_.data(), facts_.size() * sizeof(Facts));
     put(text_.data(), text_.size());
     header_.checksum = checksum_of(*bytes, sizeof header_);
     std::memcpy(bytes->data(), &header_, sizeof header_);
@@ -207,9 +140,11 @@ class ImageIndex::Builder {
     return text_.size() - text.size();
   }
 
+  const bool keeps_facts_;
   Header header_;
   std::vector<Folder> folders_;
   std::vector<Sample> samples_;
+  std::vector<Facts> facts_;
   std::string text_;
   std::string left_out_;
   base::Xxh3Stream hash_;
@@ -219,9 +154,11 @@ ImageIndex::ImageIndex(std::shared_ptr<const void> owner, std::string_view bytes
     : owner_(std::move(owner)), bytes_(bytes) {
   if (!has_right_sizes()) return;
   const std::size_t samples_at = sizeof(Header) + header().num_folders * sizeof(Folder);
-  const std::size_t text_at = samples_at + header().num_samples * sizeof(Sample);
+  const std::size_t facts_at = samples_at + header().num_samples * sizeof(Sample);
+  const std::size_t text_at = facts_at + header().num_facts * sizeof(Facts);
   folders_ = view_as<Folder>(bytes_, sizeof(Header), header().num_folders);
   samples_ = view_as<Sample>(bytes_, samples_at, header().num_samples);
+  facts_ = view_as<Facts>(bytes_, facts_at, header().num_facts);
   text_ = bytes_.substr(text_at);
 }
 
@@ -235,8 +172,10 @@ bool ImageIndex::has_right_sizes() const {
   if (header().num_folders > limit || header().num_samples > limit || header().text_bytes > limit) {
     return false;  // keeps the sum below from overflowing
   }
+  if (header().num_facts != 0 && header().num_facts != header().num_samples) return false;
   return sizeof(Header) + header().num_folders * sizeof(Folder) +
-             header().num_samples * sizeof(Sample) + header().text_bytes ==
+             header().num_samples * sizeof(Sample) + header().num_facts * sizeof(Facts) +
+             header().text_bytes ==
          limit;
 }
 
@@ -257,6 +196,7 @@ bool ImageIndex::is_intact() const {
 
 bool ImageIndex::matches(const fs::path& root, const std::vector<std::string>& classes) const {
   if (text(header().classes_offset, header().classes_bytes) != joined(classes)) return false;
+  if (is_remote(root)) return true;
   const auto storage = local_storage();
   return std::all_of(folders_.begin(), folders_.end(), [&](const Folder& folder) {
     const fs::path path = root / text(folder.path_offset, folder.path_length);
@@ -267,13 +207,16 @@ bool ImageIndex::matches(const fs::path& root, const std::vector<std::string>& c
 
 ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>& classes,
                             int num_threads, const std::shared_ptr<const Storage>& storage,
-                            std::vector<FileFacts>* facts) {
-  Builder builder(classes, is_remote(root) ? 0 : time_of_change(root, *storage));
+                            ListingProgress* progress) {
+  const bool is_far = is_remote(root);
+  Builder builder(classes, is_far ? 0 : time_of_change(root, *storage), is_far);
+  ListingProgress own_progress(root.string(), *storage);
+  if (progress == nullptr) progress = &own_progress;
   const std::vector<std::string> present = list_classes(root, storage);
   std::vector<std::vector<ListedFolder>> listed(present.size());
   base::parallel_for(static_cast<std::int64_t>(present.size()), num_threads, [&](std::int64_t i) {
     const auto which = static_cast<std::size_t>(i);
-    listed[which] = list_class(root, present[which], *storage);
+    listed[which] = list_class(root, present[which], *storage, *progress);
   });
   for (std::size_t i = 0; i < present.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), present[i]);
@@ -283,11 +226,8 @@ ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>
                       "add training images",
                       (root / present[i]).string(), present[i], classes.size()));
     }
-    for (const ListedFolder& folder : listed[i]) {
+    for (const ListedFolder& folder : listed[i])
       builder.add(folder, static_cast<std::uint32_t>(found - classes.begin()));
-      if (facts == nullptr) continue;
-      for (const FileEntry& file : folder.files) facts->push_back(file.facts);
-    }
   }
   return builder.finish();
 }
@@ -329,6 +269,12 @@ std::string ImageIndex::path(std::int64_t index) const {
   std::string path(text(folder.path_offset, folder.path_length));
   path += '/';
   return path += text(sample.name_offset, sample.name_length);
+}
+
+std::optional<FileFacts> ImageIndex::facts(std::int64_t index) const {
+  if (facts_.empty()) return std::nullopt;
+  const Facts& known = facts_[static_cast<std::size_t>(index)];
+  return FileFacts{.size = known.size, .changed = known.changed};
 }
 
 std::int64_t ImageIndex::num_left_out() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/dataset.h"
+#include "paceline/data/listing_progress.h"
 #include "paceline/data/storage.h"
 
 #include <cstdint>
@@ -16,23 +18,23 @@ namespace paceline::data {
 /// The list of an image folder's samples: 16 bytes a sample and its file name, in memory as on
 /// disk. Order and labels are those of torchvision's
 /// ImageFolder: classes by name; within one, folders by path, then files by name, each compared
-/// byte by byte. Remote folders have no time of change, so an index of theirs is made at each start
-/// and never saved.
+/// byte by byte. Remote folders have no time of change, so whether an index of theirs still holds
+/// is not known.
 class ImageIndex {
  public:
   /// Lists `root`/<class>/**, on `num_threads` threads (0: all cores). Files with an image's name
   /// (see is_image_name()) are samples; others are left out. A class of
   /// `classes` without a folder has no samples; a folder that is not in `classes`, or holds no
-  /// samples, is a DataError that names it. Symbolic links are followed. `facts` gets the samples'
-  /// facts.
+  /// samples, is a DataError that names it. Symbolic links are followed. `progress`: of
+  /// the storage otherwise. Throws Interrupted, too.
   static ImageIndex list(const std::filesystem::path& root, const std::vector<std::string>& classes,
                          int num_threads = 0,
                          const std::shared_ptr<const Storage>& storage = local_storage(),
-                         std::vector<FileFacts>* facts = nullptr);
+                         ListingProgress* progress = nullptr);
 
   /// The index saved in `file`; nothing if there is none, it is of another version or damaged, or a
   /// folder of `root` or `classes` has changed since. Replacing a file's content under its old name
-  /// goes unnoticed.
+  /// goes unnoticed, and so do all changes of remote folders.
   static std::optional<ImageIndex> load(const std::filesystem::path& file,
                                         const std::filesystem::path& root,
                                         const std::vector<std::string>& classes);
@@ -45,6 +47,8 @@ class ImageIndex {
 
   std::int64_t size() const { return static_cast<std::int64_t>(samples_.size()); }
   std::int64_t label(std::int64_t index) const;
+  /// Of a sample of another machine; nothing of this one's.
+  std::optional<FileFacts> facts(std::int64_t index) const;
   /// Relative to the root.
   std::string path(std::int64_t index) const;
   /// What lies among the samples and is none: files with other names, unless they are hidden, and
@@ -59,6 +63,7 @@ class ImageIndex {
   struct Header;
   struct Folder;
   struct Sample;
+  struct Facts;
   class Builder;
 
   ImageIndex(std::shared_ptr<const void> owner, std::string_view bytes);
@@ -72,6 +77,7 @@ class ImageIndex {
   std::string_view bytes_;
   std::span<const Folder> folders_;
   std::span<const Sample> samples_;
+  std::span<const Facts> facts_;
   std::string_view text_;
 };
 

@@ -1,10 +1,10 @@
 #include "paceline/data/index_cache.h"
 
 #include "paceline/base/clock.h"
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
-#include "paceline/data/storage.h"
 
 #include <cerrno>
 #include <chrono>
@@ -44,7 +44,7 @@ fs::path user_cache() {
   return {};
 }
 
-IndexTurn::IndexTurn(const std::vector<fs::path>& files) {
+IndexTurn::IndexTurn(const std::vector<fs::path>& files, const Storage& storage) {
   start_s_ = base::SystemClock().monotonic_s();
   if (files.empty()) return;
   name_ = files.front().string();
@@ -58,11 +58,17 @@ IndexTurn::IndexTurn(const std::vector<fs::path>& files) {
   double tell_at_s = 1;
   while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     has_waited_ = true;
+    try {
+      storage.check_interruption("waiting for another process, which lists or fetches the samples");
+    } catch (...) {
+      ::close(descriptor_);
+      throw;
+    }
     std::this_thread::sleep_for(kPause);
     const double waited_s = base::SystemClock().monotonic_s() - start_s_;
     if (waited_s < tell_at_s) continue;
     base::log_info(
-        "another process of this machine lists the samples for {}: waiting for it, "
+        "another process of this machine lists or fetches what is to be in {}: waiting for it, "
         "{:.0f} s so far",
         name_, waited_s);
     tell_at_s = waited_s + kTellEverySeconds;
@@ -91,6 +97,18 @@ bool save_index(const fs::path& file, std::string_view bytes) {
     return true;
   } catch (const base::FileError&) {
     return false;
+  }
+}
+
+void remove_indices(const std::vector<fs::path>& files) {
+  for (const fs::path& file : files) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error && error != std::errc::not_a_directory)
+      throw base::DataError(
+          fmt::format("{}: an old list of samples cannot be removed: {}; remove "
+                      "it, or set XDG_CACHE_HOME",
+                      file.string(), error.message()));
   }
 }
 

@@ -30,7 +30,8 @@ void read_in_pieces(const InputFile& file, std::uint64_t offset, std::span<std::
 }
 
 LocalFile::Opened LocalFile::open(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe without a writer must not be waited for.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
     const int reason = errno;

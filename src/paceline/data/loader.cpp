@@ -1,5 +1,6 @@
 #include "paceline/data/loader.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/data/buffer_pool.h"
 #include "paceline/data/sample_order.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -58,10 +58,9 @@ ImageSink sink_of(const HostBatch& batch, std::int64_t i) {
 }
 
 void check_options(const LoaderOptions& options) {
-  if (options.num_threads < 1) {
+  if (options.num_threads < 1)
     throw base::ConfigError(
         fmt::format("data.num_threads is {}, expected at least 1", options.num_threads));
-  }
   if (options.prefetch_batches < 1) {
     throw base::ConfigError(
         fmt::format("data.prefetch_batches is {}, expected at least 1", options.prefetch_batches));
@@ -81,11 +80,13 @@ class ThreadedLoader final : public DataLoader {
   std::int64_t position() const override;
   void seek(std::int64_t position) override;
   void start() override;
+  bool is_ready() const override;
   std::unique_ptr<HostBatch> next() override;
   LoaderCounts counts() const override;
 
  private:
   // These are called with mutex_ held.
+  bool has_first() const { return !window_.empty() && window_.front()->is_done(); }
   bool may_open() const;
   void open_batch();
   void hint(std::int64_t opened);
@@ -198,18 +199,21 @@ void ThreadedLoader::start() {
   }
 }
 
+bool ThreadedLoader::is_ready() const {
+  const std::lock_guard lock(mutex_);
+  return position_ == end_position_ || (has_first() && !window_.front()->error);
+}
+
 std::unique_ptr<HostBatch> ThreadedLoader::next() {
   start();
   std::shared_ptr<BatchInWork> work;
   {
     std::unique_lock lock(mutex_);
     if (position_ == end_position_) return nullptr;
-    const auto is_ready = [this] { return !window_.empty() && window_.front()->is_done(); };
-    if (!is_ready()) {
-      const auto begin = std::chrono::steady_clock::now();
-      batch_done_.wait(lock, is_ready);
-      counts_.wait_seconds +=
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (!has_first()) {
+      const double begin = base::SystemClock().monotonic_s();
+      batch_done_.wait(lock, [this] { return has_first(); });
+      counts_.wait_seconds += base::SystemClock().monotonic_s() - begin;
     }
     if (window_.front()->error) std::rethrow_exception(window_.front()->error);
     work = std::move(window_.front());
@@ -218,16 +222,15 @@ std::unique_ptr<HostBatch> ThreadedLoader::next() {
     count_skipped(*work);
     // Waking a thread costs as much as a tiny model's step: long windows are refilled by halves.
     const std::int64_t missing = max_ahead_ - std::ssize(window_);
-    if (max_ahead_ == options_.prefetch_batches || 2 * missing >= max_ahead_) {
+    if (max_ahead_ == options_.prefetch_batches || 2 * missing >= max_ahead_)
       work_available_.notify_all();
-    }
   }
   if (!options_.is_training && !work->skipped.empty()) {
     std::vector<std::int64_t> places;
     for (const auto& [place, message] : work->skipped) places.push_back(place);
     remove_samples(*work->batch, places);
   }
-  for (auto& [place, message] : work->skipped) work->batch->skipped.push_back(std::move(message));
+  for (auto& skipped : work->skipped) work->batch->skipped.push_back(std::move(skipped.second));
   return std::move(work->batch);
 }
 

@@ -95,10 +95,13 @@ class DataLoader {
   /// Starts the threads and begins to read ahead; returns at once. The first next() does it
   /// otherwise.
   virtual void start() = 0;
+  /// Whether next() has its batch at hand: it will neither wait nor throw.
+  virtual bool is_ready() const = 0;
   /// The next batch; blocks until it is ready. Training loaders run on into the next epoch;
   /// evaluation loaders return nullptr at the end of the data. The batch's memory goes back to the
-  /// loader with the last reference to it and may outlive the loader. Throws DataError in the order
-  /// of the batches, and again until seek() is called.
+  /// loader with the last reference to it and may outlive the loader. Throws DataError, and
+  /// Interrupted where a read had to wait when the program was asked to stop, in the order of the
+  /// batches, and again until seek() is called.
   virtual std::unique_ptr<HostBatch> next() = 0;
   virtual LoaderCounts counts() const = 0;
   /// Samples of all ranks in global batch `position`.

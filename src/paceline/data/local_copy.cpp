@@ -78,7 +78,8 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
   std::vector<fs::path> wanted;
   wanted.reserve(names.size() + 1);
   for (const std::string& name : names) wanted.push_back(path_in(path, name));
-  wanted.emplace_back(path);  // may be a file itself
+  wanted.emplace_back(path);                // may be a file itself
+  const IndexTurn turn({folder}, storage);  // who waited finds the copies
   std::vector<std::optional<FileFacts>> facts = facts_of_all(storage, wanted);
   const auto is_file = [](const std::optional<FileFacts>& known) {
     return known && !known->is_folder;
@@ -97,6 +98,9 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
     std::error_code error;
     if (!is_file(facts[i])) {
       fs::remove(copy, error);  // of an original that is gone
+      if (error)
+        throw base::DataError(fmt::format("{}: a copy of what is gone cannot be removed: {}",
+                                          copy.string(), error.message()));
     } else if (!is_current(copy, *facts[i])) {
       copy_file(storage, wanted[i], *facts[i], copy);
     }

@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "paceline/data/inflate.h"
 #include "paceline/data/raw_dataset.h"
+#include "paceline/data/storage.h"
 
 #include <algorithm>
 #include <optional>
@@ -89,9 +90,9 @@ std::vector<fs::path> idx_places(const std::string& part, const std::string& kin
 
 std::optional<fs::path> find_idx(const fs::path& folder, const std::string& part,
                                  const std::string& kind) {
-  std::error_code error;
+  const auto storage = local_storage();
   for (const fs::path& place : idx_places(part, kind)) {
-    if (fs::is_regular_file(folder / place, error)) return folder / place;
+    if (is_file(*storage, folder / place)) return folder / place;
   }
   return std::nullopt;
 }

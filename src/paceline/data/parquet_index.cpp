@@ -4,6 +4,7 @@
 #include "paceline/base/json.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
+#include "paceline/data/listing_progress.h"
 #include "paceline/data/remote_plugin.h"
 #include "paceline/data/shard_list.h"
 
@@ -113,11 +114,13 @@ class IndexMaker {
   std::vector<ParquetListing> list(const std::vector<fs::path>& files) const {
     const RemotePlugin& plugin = load_remote_plugin();
     std::vector<ParquetListing> listings(files.size());
+    ListingProgress progress((source_.folder / source_.files).string(), *storage_);
     base::parallel_for(std::ssize(files), storage_->num_connections(), [&](std::int64_t i) {
       const auto which = static_cast<std::size_t>(i);
       listings[which] = plugin.list_parquet(
           storage_->open((source_.folder / files[which]).string()), source_.columns);
       check_rows(files[which], listings[which]);
+      progress.add(listings[which].num_rows);
     });
     return listings;
   }
@@ -241,7 +244,7 @@ RangeIndex open_parquet_index(const ParquetSource& source,
   for (const auto* files : {&split.files, &split.class_files})
     for (const fs::path& file : *files) key += " " + file.string();
   return load_or_make(
-      index_files(source.folder, source.cache_name),
+      index_files(source.folder, source.cache_name), *storage,
       [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key, storage); },
       [&] { return IndexMaker(source, storage).make(split, key); });
 }

@@ -5,13 +5,15 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace paceline::data {
 
 AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme,
-                       std::shared_ptr<const base::Interruption> interruption)
+                       const base::Interruption* interruption)
     : config_(config),
       open_scheme_(std::move(open_scheme)),
-      interruption_(std::move(interruption)),
+      interruption_(interruption),
       local_(local_storage()) {
   if (!config.cache.empty())
     cache_ = std::make_shared<ByteCache>(config.cache,
@@ -60,13 +62,17 @@ std::optional<FileFacts> AnyStorage::facts(const std::string& path) const {
 }
 
 std::vector<FileEntry> AnyStorage::list(const std::string& folder) const {
+  check_interruption(fmt::format("listing {}", folder));
   return storage_of(folder).list(folder);
 }
 
-std::shared_ptr<const AnyStorage> make_storage(
-    const RemoteConfig& config, std::shared_ptr<const base::Interruption> interruption) {
-  return std::make_shared<const AnyStorage>(config, AnyStorage::OpenScheme(),
-                                            std::move(interruption));
+void AnyStorage::check_interruption(std::string_view doing) const {
+  if (interruption_ != nullptr) interruption_->check(doing);
+}
+
+std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config,
+                                               const base::Interruption* interruption) {
+  return std::make_shared<const AnyStorage>(config, AnyStorage::OpenScheme(), interruption);
 }
 
 }  // namespace paceline::data

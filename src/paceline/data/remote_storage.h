@@ -23,9 +23,10 @@ class AnyStorage final : public Storage {
  public:
   using OpenScheme = std::function<std::unique_ptr<const Storage>(std::string_view scheme)>;
 
-  /// `open_scheme` stands in for the plug-in in tests; `interruption` ends pauses between retries.
+  /// `open_scheme` stands in for the plug-in in tests; `interruption` ends pauses between retries
+  /// and long lists, and outlives the storage.
   explicit AnyStorage(const RemoteConfig& config, OpenScheme open_scheme = {},
-                      std::shared_ptr<const base::Interruption> interruption = {});
+                      const base::Interruption* interruption = nullptr);
   /// Logs how many retries there were, if any.
   ~AnyStorage() override;
   AnyStorage(const AnyStorage&) = delete;
@@ -37,6 +38,7 @@ class AnyStorage final : public Storage {
   std::optional<FileFacts> facts(const std::string& path) const override;
   std::vector<FileEntry> list(const std::string& folder) const override;
   int num_connections() const override { return config_.connections; }
+  void check_interruption(std::string_view doing) const override;
 
   /// Of all reads so far.
   const RetryCounts& retry_counts() const { return *retry_counts_; }
@@ -47,7 +49,7 @@ class AnyStorage final : public Storage {
 
   RemoteConfig config_;
   OpenScheme open_scheme_;
-  std::shared_ptr<const base::Interruption> interruption_;
+  const base::Interruption* interruption_;
   std::shared_ptr<const Storage> local_;
   std::shared_ptr<RetryCounts> retry_counts_ = std::make_shared<RetryCounts>();
   std::shared_ptr<ByteCache> cache_;  ///< if there is to be one
@@ -56,8 +58,9 @@ class AnyStorage final : public Storage {
   mutable std::map<std::string, std::shared_ptr<const Storage>, std::less<>> remote_;
 };
 
-/// Throws ConfigError at the first use of a scheme that there is not.
-std::shared_ptr<const AnyStorage> make_storage(
-    const RemoteConfig& config, std::shared_ptr<const base::Interruption> interruption = {});
+/// Throws ConfigError at the first use of a scheme that there is not. A null `interruption` never
+/// comes; another one outlives the storage.
+std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config,
+                                               const base::Interruption* interruption = nullptr);
 
 }  // namespace paceline::data

@@ -21,7 +21,7 @@ class Retrier {
  public:
   Retrier(const RetryOptions& options, std::shared_ptr<RetryCounts> counts)
       : options_(options), counts_(std::move(counts)) {
-    if (!options_.interruption) options_.interruption = std::make_shared<base::Interruption>();
+    if (options_.interruption == nullptr) options_.interruption = &never_;
   }
 
   template <class Action>
@@ -82,6 +82,7 @@ class Retrier {
     return named_.size() < kMaxNamed && named_.insert(path).second;
   }
 
+  const base::Interruption never_;
   RetryOptions options_;
   std::shared_ptr<RetryCounts> counts_;
   mutable std::mutex mutex_;

@@ -18,8 +18,9 @@ struct RetryOptions {
   double longest_pause_s = 20;
   /// Waits so many seconds.
   std::function<void(double seconds)> sleep = {};  ///< empty: the thread sleeps
-  /// Ends a pause at once: what waits throws Interrupted then. nullptr: nothing does.
-  std::shared_ptr<const base::Interruption> interruption = {};
+  /// Ends a pause at once: what waits throws Interrupted then. nullptr: nothing does. Outlives the
+  /// storage.
+  const base::Interruption* interruption = nullptr;
 };
 
 /// What retrying came to, over all threads.

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -88,11 +89,15 @@ std::vector<fs::path> matching_files(const fs::path& folder, const std::string& 
 std::vector<fs::path> match_wildcards(const fs::path& pattern) {
   glob_t found{};
   std::vector<fs::path> files;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
+  const auto is_fatal = [](const char* /*folder*/, int error) {
+    return error != ENOENT && error != ENOTDIR ? 1 : 0;
+  };
+  const int result = ::glob(pattern.c_str(), 0, is_fatal, &found);
+  if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  return files;
+  if (result == 0 || result == GLOB_NOMATCH) return files;
+  throw base::DataError(fmt::format("{}: a folder on the way cannot be listed; see who may read it",
+                                    pattern.string()));
 }
 
 std::vector<fs::path> remote_files_of(const fs::path& path, const Storage& storage) {
@@ -109,11 +114,10 @@ std::vector<fs::path> remote_files_of(const fs::path& path, const Storage& stora
 
 std::vector<fs::path> files_of(const fs::path& path, const Storage& storage) {
   if (is_remote(path)) return remote_files_of(path, storage);
-  if (fs::is_directory(path)) return matching_files(path, "*.tar", storage);
-  if (has_wildcards(path) && !fs::exists(path)) {
-    return match_wildcards(path);
-  }
-  if (!fs::exists(path)) throw base::DataError(fmt::format("{}: no such shard", path.string()));
+  const std::optional<FileFacts> facts = storage.facts(path.string());
+  if (facts && facts->is_folder) return matching_files(path, "*.tar", storage);
+  if (!facts && has_wildcards(path)) return match_wildcards(path);
+  if (!facts) throw base::DataError(fmt::format("{}: no such shard", path.string()));
   return {path};
 }
 

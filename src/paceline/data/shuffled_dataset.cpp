@@ -35,6 +35,7 @@ class ShuffledDataset final : public Dataset {
   std::string describe(std::int64_t index) const override {
     return dataset_->describe(order_.at(index));
   }
+  LeftOut left_out() const override { return dataset_->left_out(); }
   std::string fingerprint() const override {
     return base::xxh3_128_hex(fmt::format("shuffled by {}: {}", seed_, dataset_->fingerprint()));
   }

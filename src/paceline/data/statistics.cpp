@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <numeric>
 
 namespace paceline::data {
@@ -32,6 +33,8 @@ Facts facts_of(const Dataset& dataset, std::int64_t index, StoredSample& sample,
     facts.format = describe_format(sample);
   } catch (const base::DataError& error) {
     facts.problem = describe_problem(dataset, index, error.what());
+  } catch (const std::bad_alloc&) {
+    facts.problem = describe_problem(dataset, index, "there is not enough memory for it");
   }
   return facts;
 }

@@ -104,7 +104,11 @@ std::vector<std::optional<FileFacts>> facts_of_all(const Storage& storage,
 }
 
 std::string read_text(const Storage& storage, const std::string& path) {
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
   const auto file = storage.open(path);
+  if (file->size() > kMost)
+    throw base::DataError(fmt::format("{}: has {} bytes, and a text of at most {} was expected",
+                                      path, file->size(), kMost));
   std::string text(file->size(), '\0');
   file->read(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
   return text;

@@ -58,6 +58,9 @@ class Storage {
   /// How many small reads it pays to have under way at once. They wait for the disk or the network,
   /// not for the cores: a network disk answers that many in the time of one.
   virtual int num_connections() const { return 32; }
+  /// Throws Interrupted, which says what was being done ("listing ..."), if the program was asked
+  /// to stop: for long work between reads. Reads go on, as a step at work may need them.
+  virtual void check_interruption(std::string_view /*doing*/) const {}
 };
 
 /// "s3" of "s3://bucket/x", "hf" of "hf:owner/name"; empty for paths of this machine, among them
@@ -77,7 +80,7 @@ FileFacts file_facts(const Storage& storage, const std::string& path);
 std::vector<std::optional<FileFacts>> facts_of_all(const Storage& storage,
                                                    const std::vector<std::filesystem::path>& paths);
 
-/// The content of a small file.
+/// The content of a small file. Throws DataError for one of more than 256 MiB.
 std::string read_text(const Storage& storage, const std::string& path);
 
 /// `path` itself if it is remote or absolute, else its place in `folder`; both may be remote.

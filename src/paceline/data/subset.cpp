@@ -39,6 +39,7 @@ class Subset final : public Dataset {
   void will_read_no_more() const override { whole_->will_read_no_more(); }
   std::string name(std::int64_t index) const override { return whole_->name(at(index)); }
   std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
+  LeftOut left_out() const override { return whole_->left_out(); }
   std::string fingerprint() const override {
     return fmt::format("subset:{}:{}:{}", size(), seed_, whole_->fingerprint());
   }

@@ -4,6 +4,7 @@
 #include "paceline/base/json.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/index_cache.h"
+#include "paceline/data/listing_progress.h"
 #include "paceline/data/range_dataset.h"
 #include "paceline/data/shard_list.h"
 #include "paceline/data/tar_reader.h"
@@ -149,11 +150,13 @@ RangeIndex make_index(const WebDatasetSource& source, const std::vector<fs::path
   RangeIndexBuilder builder(source.folder, key, storage);
   builder.add_sources(shards);
   std::vector<std::vector<IndexedSample>> listed(shards.size());
+  ListingProgress progress((source.folder / source.shards).string(), *storage);
   base::parallel_for(
       static_cast<std::int64_t>(shards.size()), storage->num_connections(), [&](std::int64_t i) {
         const auto which = static_cast<std::size_t>(i);
         const auto file = storage->open(path_in(source.folder, shards[which]).string());
         listed[which] = ShardLister(*file, source.label_key).list();
+        progress.add(std::ssize(listed[which]));
       });
   constexpr std::int64_t kMaxClasses = 10'000'000;
   const std::int64_t limit = source.classes.value_or(kMaxClasses);
@@ -187,7 +190,7 @@ std::unique_ptr<Dataset> open_webdataset(const WebDatasetSource& source,
   for (const fs::path& shard : shards) key += " " + shard.string();
   return std::make_unique<RangeDataset>(
       load_or_make(
-          index_files(source.folder, source.cache_name),
+          index_files(source.folder, source.cache_name), *storage,
           [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key, storage); },
           [&] { return make_index(source, shards, key, storage); }),
       storage);

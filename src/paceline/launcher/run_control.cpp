@@ -56,6 +56,9 @@ FoundRun find_run(const fs::path& run_dir) {
     if (record->host == host) return {*record, entry.path()};
     other_hosts += (other_hosts.empty() ? "" : ", ") + record->host;
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw base::ConfigError(
+        fmt::format("{}: cannot be listed: {}", run_dir.string(), error.message()));
   if (!other_hosts.empty())
     throw base::ConfigError(
         fmt::format("{} was not started on this machine ({}) but on {}: give the command there",

@@ -1,5 +1,10 @@
 #include "paceline/train/batch_feed.h"
 
+#include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
+#include "paceline/base/log.h"
+#include "paceline/comm/agreement.h"
+
 #include <utility>
 
 namespace paceline::train {
@@ -20,8 +25,29 @@ Batch BatchFeed::next() {
   return std::move(incoming.batch);
 }
 
+std::optional<Batch> BatchFeed::next_unless_stopped() {
+  try {
+    return next();
+  } catch (const base::Interrupted& stop) {
+    base::log_info("{}", stop.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<Batch> BatchFeed::next_of_all(comm::Communicator& communicator, bool may_lack) {
+  std::optional<Batch> batch = next_unless_stopped();
+  if (may_lack && comm::any_rank(communicator, !batch)) return std::nullopt;
+  PACELINE_CHECK(batch.has_value(), "a batch at hand was not given");
+  return batch;
+}
+
 void BatchFeed::prefetch() {
-  if (device_.is_queued() && !ahead_) ahead_ = fetch();
+  if (!device_.is_queued() || ahead_) return;
+  try {
+    ahead_ = fetch();
+  } catch (const base::Interrupted&) {
+    // The step at hand goes on; next() throws the same.
+  }
 }
 
 BatchFeed::Incoming BatchFeed::fetch() {

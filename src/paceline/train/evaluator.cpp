@@ -25,6 +25,22 @@ class EvaluationScope {
   TrainModel& model_;
 };
 
+/// What ranks tell each other before each batch.
+struct RankSums {
+  double num_stopped = 0;  ///< ranks that were asked to stop
+  double num_skipped = 0;  ///< samples so far
+};
+
+RankSums sum_over_ranks(bool is_stopped, std::size_t num_skipped,
+                        comm::Communicator& communicator) {
+  RankSums sums{is_stopped ? 1.0 : 0.0, static_cast<double>(num_skipped)};
+  if (communicator.world_size() == 1) return sums;
+  const at::Tensor both = at::tensor({sums.num_stopped, sums.num_skipped}, at::kDouble);
+  communicator.all_reduce(both, comm::ReduceOp::kSum)->wait();
+  const double* values = both.const_data_ptr<double>();
+  return {values[0], values[1]};
+}
+
 void refuse_non_finite(const EvalResult& result) {
   for (const auto& [name, value] : result.values) {
     if (std::isfinite(value) || result.samples == 0) continue;
@@ -37,25 +53,23 @@ void refuse_non_finite(const EvalResult& result) {
 
 }  // namespace
 
-bool Evaluator::any_rank_is_interrupted(const RunContext& run) const {
-  const bool own = run.received_signal.load(std::memory_order_relaxed) != 0;
-  if (run.communicator.world_size() == 1) return own;
-  const at::Tensor flag = at::full({1}, own ? 1.0 : 0.0, at::kDouble);
-  run.communicator.all_reduce(flag, comm::ReduceOp::kMax)->wait();
-  return *flag.const_data_ptr<double>() != 0;
-}
-
 bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
                             const RunContext& run, StepReduction& sums, SkipLimit& skips) {
   BatchFeed feed(loader_, run.device);
   feed.seek(0);
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
+  std::size_t num_skipped = 0;
   for (std::int64_t number = 0; number < num_batches; ++number) {
-    if (any_rank_is_interrupted(run)) return false;
-    Batch batch = feed.next();
+    std::optional<Batch> taken = feed.next_unless_stopped();
+    const bool is_stopped = !taken || run.received_signal.load(std::memory_order_relaxed) != 0;
+    num_skipped += taken ? taken->skipped.size() : 0;
+    const RankSums ranks = sum_over_ranks(is_stopped, num_skipped, run.communicator);
+    if (ranks.num_stopped > 0) return false;
+    Batch batch = *std::move(taken);
     sums.add_skipped(batch.skipped.size());
     skips.add(batch.skipped);
+    if (ranks.num_skipped > static_cast<double>(max_skipped_)) break;  // judge() says so
     const bool is_last = number + 1 == num_batches;
     if (batch.size == 0) {
       strategy.forward_nothing();

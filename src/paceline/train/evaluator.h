@@ -44,7 +44,6 @@ class Evaluator {
                                 Precision precision, const RunContext& run);
 
  private:
-  bool any_rank_is_interrupted(const RunContext& run) const;
   /// Adds up the losses and counts of the batches; false if a signal interrupted it.
   bool add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
                    const RunContext& run, StepReduction& sums, SkipLimit& skips);

@@ -12,7 +12,8 @@ constexpr std::size_t kSkipped = 2;
 constexpr std::size_t kNotFinite = 3;
 constexpr std::size_t kStop = 4;
 constexpr std::size_t kMissing = 5;
-constexpr std::size_t kFirstCount = 6;
+constexpr std::size_t kLacking = 6;
+constexpr std::size_t kFirstCount = 7;
 
 }  // namespace
 
@@ -45,6 +46,7 @@ void StepReduction::start(const StepFlags& own) {
   double* values = values_.mutable_data_ptr<double>();
   values[kStop] = own.wants_stop ? 1 : 0;
   values[kMissing] = own.misses_gradients ? 1 : 0;
+  values[kLacking] = own.lacks_next_batch ? 1 : 0;
   if (communicator_.world_size() > 1)
     work_ = communicator_.all_reduce(values_, comm::ReduceOp::kSum);
 }
@@ -61,6 +63,7 @@ void StepReduction::finish() {
   any_not_finite_ = values[kNotFinite] != 0;
   any_wants_stop_ = values[kStop] != 0;
   any_misses_gradients_ = values[kMissing] != 0;
+  any_lacks_next_batch_ = values[kLacking] != 0;
   std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());
   std::fill_n(values, kFirstCount + num_counts_, 0.0);
 }

@@ -15,6 +15,7 @@ namespace paceline::train {
 struct StepFlags {
   bool wants_stop = false;
   bool misses_gradients = false;
+  bool lacks_next_batch = false;  ///< which is still being read
 };
 
 /// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in
@@ -40,17 +41,19 @@ class StepReduction {
   bool any_not_finite() const { return any_not_finite_; }
   bool any_wants_stop() const { return any_wants_stop_; }
   bool any_misses_gradients() const { return any_misses_gradients_; }
+  bool any_lacks_next_batch() const { return any_lacks_next_batch_; }
 
  private:
   comm::Communicator& communicator_;
   std::size_t num_counts_;
-  at::Tensor values_;  ///< [6 + num_counts]: loss, samples, skipped, three flags, counts
+  at::Tensor values_;  ///< [7 + num_counts]: loss, samples, skipped, four flags, counts
   std::vector<double> scratch_;
   std::unique_ptr<comm::Work> work_;
   Totals totals_;
   bool any_not_finite_ = false;
   bool any_wants_stop_ = false;
   bool any_misses_gradients_ = false;
+  bool any_lacks_next_batch_ = true;  ///< before the first step nothing is known
 };
 
 }  // namespace paceline::train

@@ -1,5 +1,6 @@
 #include "paceline/train/trainer.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
@@ -7,7 +8,6 @@
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -19,29 +19,6 @@ constexpr double kLeastLossScale = 1.0 / 1024;
 
 // Whose communication is reported: the first ones also pay for memory and connections.
 constexpr std::int64_t kReportedStep = 10;
-
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// The first of the durations that are counted in steps.
-std::int64_t last_step_of(const config::DurationList& durations,
-                          const config::StepLengths& lengths) {
-  std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  for (const config::Duration& duration : durations.any_of) {
-    if (duration.unit != config::TimeUnit::kSecond)
-      last = std::min(last, to_steps(duration, lengths));
-  }
-  return last;
-}
-
-double wall_clock_limit_of(const config::DurationList& durations) {
-  double limit = std::numeric_limits<double>::infinity();
-  for (const config::Duration& duration : durations.any_of) {
-    if (duration.unit == config::TimeUnit::kSecond) limit = std::min(limit, duration.value);
-  }
-  return limit;
-}
 
 }  // namespace
 
@@ -76,8 +53,9 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
 
 FitResult Trainer::fit() try {
   elapsed_before_s_ = state_.clock.elapsed_s;
-  fit_start_s_ = steady_now_s();
-  feed_.seek(state_.clock.step);
+  fit_start_s_ = base::SystemClock().monotonic_s();
+  const std::int64_t first_step = state_.clock.step;
+  feed_.seek(first_step);
   state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
 
@@ -90,8 +68,12 @@ FitResult Trainer::fit() try {
   }
   while (!result) {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
-    train_step();
-    result = finish_step();
+    if (train_step())
+      result = finish_step();
+    else if (state_.clock.step > first_step)
+      result = reach_safe_point();
+    else
+      result = agree_on_interruption();  // there is nothing new to save
   }
   engine_.fire(Event::kFitEnd, state_, run_);
   return *result;
@@ -106,11 +88,15 @@ FitResult Trainer::fit() try {
 }
 
 // The whole step. Nothing here knows what DDP or FSDP is.
-void Trainer::train_step() {
+bool Trainer::train_step() {
   state_.phases.reset();
   state_.phases.start();
   const tensor::DeviceRange range(run_.device, "step");
-  state_.batch = feed_.next();
+  std::optional<Batch> batch =
+      feed_.next_of_all(run_.communicator, /*may_lack=*/reduction_.any_lacks_next_batch());
+  lacks_batch_ = !batch;
+  if (lacks_batch_) return false;
+  state_.batch = *std::move(batch);
   reduction_.add_skipped(state_.batch.skipped.size());
   skips_.add(state_.batch.skipped);
   state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
@@ -130,6 +116,7 @@ void Trainer::train_step() {
 
   state_.clock.step += 1;
   state_.clock.samples += static_cast<std::int64_t>(state_.step_totals.samples);
+  return true;
 }
 
 void Trainer::accumulate_gradients() {
@@ -147,8 +134,9 @@ void Trainer::accumulate_gradients() {
 }
 
 void Trainer::start_reduction() {
-  reduction_.start(
-      {.wants_stop = wants_stop(), .misses_gradients = state_.strategy->misses_gradients()});
+  reduction_.start({.wants_stop = wants_stop(),
+                    .misses_gradients = state_.strategy->misses_gradients(),
+                    .lacks_next_batch = !feed_.is_ready()});
 }
 
 void Trainer::finish_reduction() {
@@ -310,7 +298,7 @@ void Trainer::limit_gradients() {
 
 std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
-  log_.log_step(state_, steady_now_s());
+  log_.log_step(state_, base::SystemClock().monotonic_s());
   data_watch_.add_step(state_.phases);
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
 
@@ -324,7 +312,7 @@ std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
   std::optional<FitResult> result = reason_to_stop();
   if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
   state_.is_stopping = result.has_value();
-  state_.clock.elapsed_s = elapsed_before_s_ + steady_now_s() - fit_start_s_;
+  state_.clock.elapsed_s = elapsed_before_s_ + base::SystemClock().monotonic_s() - fit_start_s_;
   engine_.fire(Event::kSafePoint, state_, run_);
   if (saver_) saver_->at_safe_point(state_, engine_, run_, must_save);
   return result;
@@ -343,7 +331,8 @@ void Trainer::evaluate() {
 }
 
 std::optional<FitResult> Trainer::reason_to_stop() {
-  if (reduction_.any_wants_stop() || state_.is_eval_pending) return agree_on_interruption();
+  if (reduction_.any_wants_stop() || state_.is_eval_pending || lacks_batch_)
+    return agree_on_interruption();
   const std::optional<std::string> asked = engine_.take_stop_reason();
   if (state_.clock.step < min_steps_) return std::nullopt;
   if (stop_when_ && stop_when_->holds(state_.last_eval)) {
@@ -394,7 +383,8 @@ bool Trainer::wants_stop() const {
 }
 
 bool Trainer::is_past_wall_clock() const {
-  return elapsed_before_s_ + steady_now_s() - fit_start_s_ >= wall_clock_limit_s_;
+  return elapsed_before_s_ + base::SystemClock().monotonic_s() - fit_start_s_ >=
+         wall_clock_limit_s_;
 }
 
 }  // namespace paceline::train

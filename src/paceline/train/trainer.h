@@ -57,7 +57,8 @@ class Trainer {
   FitResult fit();
 
  private:
-  void train_step();
+  /// False, with nothing done, if a rank was asked to stop before it could read its batch.
+  bool train_step();
   void accumulate_gradients();
   void process_microbatch();
   void start_reduction();
@@ -106,7 +107,8 @@ class Trainer {
   bool is_forward_collective_;
   TrainerConfig config_;
   std::optional<Condition> stop_when_;
-  std::int64_t last_step_;  ///< the run ends after so many steps at the latest
+  bool lacks_batch_ = false;  ///< a rank does, and the run ends
+  std::int64_t last_step_;    ///< the run ends after so many steps at the latest
   std::int64_t min_steps_;
   std::int64_t eval_interval_;   ///< in steps
   double wall_clock_limit_s_;    ///< infinite if there is none

@@ -82,6 +82,7 @@ class WaveLoader final : public data::DataLoader {
   std::int64_t position() const override { return position_; }
   void seek(std::int64_t position) override { position_ = position; }
   void start() override {}
+  bool is_ready() const override { return true; }
   std::unique_ptr<data::HostBatch> next() override {
     auto batch = std::make_unique<data::HostBatch>();
     batch->count = batch->global_count = kBatch;

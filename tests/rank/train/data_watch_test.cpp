@@ -31,6 +31,7 @@ class CountsAlone final : public data::DataLoader {
   std::int64_t position() const override { return 0; }
   void seek(std::int64_t) override {}
   void start() override {}
+  bool is_ready() const override { return true; }
   std::unique_ptr<data::HostBatch> next() override { return nullptr; }
   data::LoaderCounts counts() const override { return counts_; }
   std::int64_t global_count_of(std::int64_t) const override { return 0; }

@@ -181,6 +181,13 @@ TEST_F(SafetensorsTest, DamagedHeadersAreRefusedWithTheReason) {
   EXPECT_THAT(error_for(R"({"__metadata__":{"a":1}})", 0), HasSubstr("metadata 'a' is not text"));
 }
 
+TEST_F(SafetensorsTest, AFileThatIsCutOffWhileItIsOpenIsAnErrorAndNoCrash) {
+  write({{"a", at::ones({100'000})}});
+  const SafetensorsFile file(path_);
+  std::filesystem::resize_file(path_, 4096);
+  EXPECT_THAT(message_of([&] { file.tensor(*file.find("a")); }), HasSubstr("cut off"));
+}
+
 TEST_F(SafetensorsTest, AHugeHeaderIsNotAllocated) {
   files_.create(path_)->write(std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10));
   EXPECT_THAT(error(), HasSubstr("its header would have 9223372036854775807 bytes"));

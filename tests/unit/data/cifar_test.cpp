@@ -174,6 +174,16 @@ TEST(Cifar, NamesWhatIsMissingOrCut) {
               HasSubstr("not data_batch_4.bin"));
 }
 
+TEST(Cifar, AFileThatCannotBeLookedAtIsNotTakenForAbsent) {
+  const TempFolder folder;
+  write_cifar10_binary(folder, "");
+  const fs::path file = folder.path() / "batches.meta.txt";
+  fs::remove(file);
+  fs::create_symlink(file, file);
+  EXPECT_THAT(error_of([&] { Cifar(CifarVariant::k10, folder.path(), true); }),
+              AllOf(HasSubstr(file.string()), HasSubstr("symbolic links")));
+}
+
 TEST(Cifar, NamesADamagedArchive) {
   const TempFolder folder;
   write_cifar10_binary(folder, "in/");

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -145,6 +147,7 @@ TEST_F(CachedFolder, UsesTheUsersCacheWhereTheDataCannotBeWritten) {
 }
 
 TEST(ImageFolder, OfAnotherMachineIsTheSame) {
+  const paceline::test::CacheHome home;
   const TempFolder folder;
   for (int i = 0; i < 30; ++i)
     folder.write(fmt::format("train/{}/{}/{}.jpg", i % 3, i % 2, i), std::string(i * 50u, 'x'));
@@ -157,6 +160,36 @@ TEST(ImageFolder, OfAnotherMachineIsTheSame) {
   EXPECT_EQ(storage->num_lists, 2 + 3 + 6);
   EXPECT_THAT([&] { ImageFolder("gs://b/set", "valid", "train", storage); },
               ::testing::ThrowsMessage<base::DataError>(HasSubstr("gs://b/set/valid/<class>/")));
+}
+
+TEST(ImageFolder, OfAnotherMachineIsListedByOneOfTheProcessesThatStartTogether) {
+  const paceline::test::CacheHome home;
+  const TempFolder folder;
+  folder.write("train/a/1.jpg", "one");
+  folder.write("train/b/2.jpg", "number two");
+  folder.write("train/b/notes.txt", "x");
+  const auto storage = test::copy_of(folder.path(), "gs://b/set");
+  storage->latency = std::chrono::milliseconds(100);
+  const auto lists_of = [&](int num_processes) {
+    storage->num_lists = 0;
+    std::vector<std::thread> processes;
+    for (int i = 0; i < num_processes; ++i) {
+      processes.emplace_back([&] {
+        const ImageFolder images("gs://b/set", "train", std::vector<std::string>{"a", "b"},
+                                 storage);
+        EXPECT_EQ(images.left_out().count, 1);
+        StoredSample sample;
+        images.get(1, sample);
+        EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "number two");
+      });
+    }
+    for (std::thread& process : processes) process.join();
+    return storage->num_lists.load();
+  };
+  const int alone = lists_of(1);
+  EXPECT_GT(alone, 0);
+  EXPECT_EQ(lists_of(4), alone);
+  EXPECT_EQ(storage->num_opened, 0) << "facts are shared, too";
 }
 
 TEST(ImageFolder, ReadsAheadFromANetworkDisk) {

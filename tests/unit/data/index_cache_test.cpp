@@ -1,9 +1,13 @@
 #include "paceline/data/index_cache.h"
 
+#include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/base/interruption.h"
 #include "support/data/cache_home.h"
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -47,7 +51,7 @@ struct NamedIndex {
 TEST(LoadOrMake, TakesTheFirstThatLoads) {
   std::vector<fs::path> saved;
   const auto found = load_or_make(
-      {"stale", "good"},
+      {"stale", "good"}, *local_storage(),
       [&](const fs::path& file) {
         return file == "good" ? std::optional(NamedIndex{"file"}) : std::nullopt;
       },
@@ -62,7 +66,7 @@ TEST(LoadOrMake, SavesASettledOneWhereItCan) {
   for (const bool settled : {true, false}) {
     std::vector<fs::path> saved;
     const auto made = load_or_make(
-        {"read-only", "writable", "unused"},
+        {"read-only", "writable", "unused"}, *local_storage(),
         [](const fs::path&) { return std::optional<NamedIndex>(); },
         [&] {
           return NamedIndex{"made", settled, &saved};
@@ -94,7 +98,7 @@ std::pair<int, int> makers_among_eight(bool is_settled) {
   for (int i = 0; i < 8; ++i) {
     processes.emplace_back([&] {
       load_or_make(
-          {"/data/index"},
+          {"/data/index"}, *local_storage(),
           [&](const fs::path&) {
             return is_saved ? std::optional(SharedIndex{true, is_saved}) : std::nullopt;
           },
@@ -116,6 +120,81 @@ std::pair<int, int> makers_among_eight(bool is_settled) {
 
 TEST(LoadOrMake, OfTheProcessesOfAMachineOneMakesIt) {
   EXPECT_EQ(makers_among_eight(/*is_settled=*/true), std::pair(1, 1));
+}
+
+/// A storage of a program that is asked to stop.
+class StoppedStorage final : public Storage {
+ public:
+  std::unique_ptr<const InputFile> open(const std::string&) const override { return nullptr; }
+  std::optional<FileFacts> facts(const std::string&) const override { return std::nullopt; }
+  std::vector<FileEntry> list(const std::string&) const override { return {}; }
+  void check_interruption(std::string_view doing) const override {
+    throw base::Interrupted(SIGTERM, doing);
+  }
+};
+
+TEST(LoadOrMake, AStopEndsTheWaitForAnotherProcess) {
+  const std::vector<fs::path> files{"/data/of-the-first"};
+  const IndexTurn first(files, *local_storage());
+  EXPECT_THROW(IndexTurn(files, StoppedStorage()), base::Interrupted);
+}
+
+/// Made at the number that is its text.
+struct CountedIndex {
+  int number = 0;
+  std::int64_t size() const { return 1; }
+  bool save(const fs::path& file) const { return save_index(file, std::to_string(number)); }
+};
+
+TEST(MakeOnce, TheProcessesOfAMachineShareOneAndTheNextStartMakesAnother) {
+  const paceline::test::CacheHome home;
+  const std::vector<fs::path> files{home.path() / "index"};
+  std::atomic<int> num_made = 0;
+  const auto open = [&] {
+    return make_once(
+        files, *local_storage(),
+        [](const fs::path& file) -> std::optional<CountedIndex> {
+          if (!fs::exists(file)) return std::nullopt;
+          return CountedIndex{std::stoi(base::read_file(file))};
+        },
+        [&] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(300));
+          return CountedIndex{++num_made};
+        });
+  };
+  for (int start = 1; start <= 2; ++start) {
+    std::vector<std::thread> processes;
+    for (int i = 0; i < 8; ++i) processes.emplace_back([&] { EXPECT_EQ(open().number, start); });
+    for (std::thread& process : processes) process.join();
+    EXPECT_EQ(num_made, start);
+  }
+}
+
+TEST(MakeOnce, WhatAnEarlierStartLeftIsNeverTaken) {
+  const paceline::test::CacheHome home;
+  const std::vector<fs::path> files{home.path() / "folder" / "index"};
+  ASSERT_TRUE(save_index(files.front(), "7"));
+  std::atomic<int> num_failed = 0;
+  std::vector<std::thread> processes;
+  for (int i = 0; i < 4; ++i) {
+    processes.emplace_back([&] {
+      try {
+        make_once(
+            files, *local_storage(),
+            [](const fs::path& file) {
+              return fs::exists(file) ? std::optional(CountedIndex{7}) : std::nullopt;
+            },
+            []() -> CountedIndex {
+              std::this_thread::sleep_for(std::chrono::milliseconds(100));
+              throw base::DataError("cannot be listed");
+            });
+      } catch (const base::DataError&) {
+        ++num_failed;
+      }
+    });
+  }
+  for (std::thread& process : processes) process.join();
+  EXPECT_EQ(num_failed, 4);
 }
 
 TEST(LoadOrMake, WhereNothingIsSavedTheOthersDoNotQueueUp) {

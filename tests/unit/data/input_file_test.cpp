@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace paceline::data {
 namespace {
@@ -38,6 +39,15 @@ TEST(ReadInPieces, FillsTheTarget) {
                    piece_bytes, 3);
     EXPECT_EQ(text, "12345678") << piece_bytes;
   }
+}
+
+TEST(LocalFile, DoesNotWaitForThePipesWriter) {
+  const TempFolder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT([&] { LocalFile file(pipe); },
+              ::testing::ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr(pipe), HasSubstr("not a regular file"))));
 }
 
 TEST(LocalFile, NamesTheFileAndThePlace) {

@@ -1,6 +1,7 @@
 #include "paceline/data/loader.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/data/buffer_pool.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/data/work_slots.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <mutex>
 #include <set>
 #include <string>
@@ -48,6 +50,7 @@ class NumberedImages final : public Dataset {
   void fill(std::int64_t index, StoredSample& sample) const {
     if (read_time.count() > 0) std::this_thread::sleep_for(read_time);
     if (bad_.contains(index)) throw base::DataError("it is cut short");
+    if (index == stopped) throw base::Interrupted(SIGTERM, "waiting before it is read again");
     if (index == wild) throw std::runtime_error("not a data error");
     sample.width = kSide;
     sample.height = kSide;
@@ -63,6 +66,7 @@ class NumberedImages final : public Dataset {
   std::string fingerprint() const override { return "numbered"; }
 
   std::int64_t wild = -1;
+  std::int64_t stopped = -1;  ///< whose read waits when the program is asked to stop
   std::chrono::milliseconds read_time{0};
   mutable std::atomic<std::int64_t> num_reads = 0;
   mutable std::atomic<int> num_readers = 0;
@@ -373,6 +377,34 @@ TEST(DataLoader, FailsInOrderWithTheFilesName) {
     loader->seek(4);
     EXPECT_EQ(loader->next()->count, 10);
   }
+}
+
+TEST(DataLoader, AStopIsThrownInOrderAlsoWhereBadSamplesAreSkipped) {
+  NumberedImages images(30);
+  images.stopped = 13;
+  const TransformPipeline pipeline = evaluation_pipeline();
+  LoaderOptions options = evaluation_options();
+  options.on_error = OnError::kSkip;
+  const auto loader = make_data_loader(images, pipeline, options);
+  EXPECT_EQ(loader->next()->count, 10) << "what was read before it is given";
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THROW(loader->next(), base::Interrupted);
+    EXPECT_FALSE(loader->is_ready());
+    EXPECT_EQ(loader->position(), 1);
+  }
+}
+
+TEST(DataLoader, IsReadyWhenTheNextBatchIsAtHand) {
+  const NumberedImages images(20);
+  const TransformPipeline pipeline = evaluation_pipeline();
+  const auto loader = make_data_loader(images, pipeline, evaluation_options());
+  EXPECT_FALSE(loader->is_ready()) << "nothing was asked for yet";
+  loader->start();
+  while (!loader->is_ready()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(loader->next()->count, 10);
+  EXPECT_EQ(loader->next()->count, 10);
+  EXPECT_TRUE(loader->is_ready()) << "the end needs no wait";
+  EXPECT_EQ(loader->next(), nullptr);
 }
 
 TEST(DataLoader, SkipsWhateverElseIsWrongWithASample) {

@@ -5,6 +5,10 @@
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
 
+#include <chrono>
+#include <thread>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +56,15 @@ TEST_F(LocalCopy, IsMadeOnceAndAgainWhenTheOriginalHasChanged) {
   storage_->files.erase("s3://b/set/raw/b");
   EXPECT_EQ(base::read_file(copy() / "a"), "another a");
   EXPECT_FALSE(fs::exists(folder / "raw/b"));
+}
+
+TEST_F(LocalCopy, IsMadeByOneOfTheProcessesThatStartTogether) {
+  storage_->latency = std::chrono::milliseconds(50);
+  std::vector<std::thread> processes;
+  for (int i = 0; i < 4; ++i)
+    processes.emplace_back([&] { EXPECT_EQ(base::read_file(copy() / "a"), "content a"); });
+  for (std::thread& process : processes) process.join();
+  EXPECT_EQ(storage_->num_reads, 2) << "of each of the two files one";
 }
 
 TEST_F(LocalCopy, IsMadeAgainAfterABreak) {

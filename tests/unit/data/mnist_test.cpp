@@ -89,6 +89,16 @@ TEST_F(Mnist, SaysWhatIsMissing) {
   EXPECT_EQ(open_mnist(folder_.path(), true)->num_classes(), 8);
 }
 
+TEST_F(Mnist, AFileThatCannotBeLookedAtIsNotTakenForAbsent) {
+  write("");
+  const fs::path file = folder_.path() / "train-labels-idx1-ubyte";
+  fs::remove(file);
+  fs::create_symlink(file, file);
+  EXPECT_THAT(
+      [&] { open_mnist(folder_.path(), true); },
+      ThrowsMessage<base::DataError>(AllOf(HasSubstr(file.string()), HasSubstr("symbolic links"))));
+}
+
 TEST_F(Mnist, NamesADamagedFile) {
   const auto refuses = [&](const std::string& content, const std::string& problem) {
     write("");

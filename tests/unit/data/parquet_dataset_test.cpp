@@ -1,6 +1,7 @@
 #include "paceline/data/parquet_dataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/remote_plugin.h"
 #include "paceline/data/retrying_storage.h"
@@ -15,6 +16,7 @@
 #include "support/temp_folder.h"
 
 #include <chrono>
+#include <csignal>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -285,6 +287,26 @@ TEST(ParquetDataset, FetchesAheadWhatItIsToldOf) {
   dataset->will_read_no_more();
   dataset->get(0, sample);
   EXPECT_EQ(far->num_reads, kFiles + 2);
+}
+
+// Arrow's frames lie between the pause and the reader, and the data set's errors are DataErrors.
+TEST(ParquetDataset, AStopInAPauseIsAStopAlsoWithinArrow) {
+  const test::CacheHome cache;
+  const ParquetFolder folder({"zstd.parquet"});
+  const auto far = test::copy_of(folder.path(), "s3://bucket");
+  base::Interruption interruption;
+  const auto storage = retry_transient_errors(
+      far, {.first_pause_s = 600, .longest_pause_s = 600, .interruption = &interruption},
+      std::make_shared<RetryCounts>());
+  ParquetSource source = folder.source("zstd.parquet");
+  source.folder = "s3://bucket";
+  const auto dataset = open_parquet(source, storage);
+  interruption.request(SIGTERM);
+  far->disturb = [](auto&&...) { throw TransientError("busy"); };
+  StoredSample sample;
+  EXPECT_THROW(dataset->get(0, sample), base::Interrupted);
+  source.cache_name = "not-listed-yet";
+  EXPECT_THROW(open_parquet(source, storage), base::Interrupted);
 }
 
 TEST(ParquetDataset, FetchesAPageOnceThatIsWantedOften) {

@@ -4,6 +4,8 @@
 #include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +61,24 @@ TEST(AnyStorage, CountsItsRetries) {
   remote->fail_next(TransientError("busy"));
   EXPECT_EQ(test::read_text(*storage.open("s3://b/x")), "remote");
   EXPECT_EQ(storage.retry_counts().retries, 1);
+}
+
+TEST(AnyStorage, AStopEndsPausesAndListsButNoRead) {
+  const TempFolder folder;
+  folder.write("a", "local");
+  const auto remote = std::make_shared<FakeStorage>();
+  remote->files["s3://b/x"] = "remote";
+  base::Interruption interruption;
+  const AnyStorage storage(
+      {.retries = 1}, [&](std::string_view) { return std::make_unique<const Borrowed>(remote); },
+      &interruption);
+  EXPECT_EQ(storage.list("s3://b").size(), 1u);
+  interruption.request(SIGTERM);
+  EXPECT_EQ(test::read_text(*storage.open("s3://b/x")), "remote") << "a step may need it";
+  EXPECT_THROW(storage.list("s3://b"), base::Interrupted);
+  EXPECT_THROW(storage.list(folder.path().string()), base::Interrupted);
+  remote->fail_next(TransientError("busy"));
+  EXPECT_THROW(storage.open("s3://b/x"), base::Interrupted);
 }
 
 TEST(AnyStorage, NamesSchemesThatThereAreNot) {

@@ -125,13 +125,13 @@ TEST(RetryingStorage, AStopEndsAPauseAtOnce) {
   const auto far = std::make_shared<FakeStorage>();
   far->files["s3://b/x"] = "content";
   for (int i = 0; i < 3; ++i) far->fail_next(TransientError("busy"));
-  const auto interruption = std::make_shared<base::Interruption>();
+  base::Interruption interruption;
   const auto storage = retry_transient_errors(
-      far, {.first_pause_s = 600, .longest_pause_s = 600, .interruption = interruption},
+      far, {.first_pause_s = 600, .longest_pause_s = 600, .interruption = &interruption},
       std::make_shared<RetryCounts>());
   std::thread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    interruption->request(SIGTERM);
+    interruption.request(SIGTERM);
   });
   EXPECT_THROW(storage->open("s3://b/x"), base::Interrupted);
   EXPECT_THROW(storage->open("s3://b/x"), base::Interrupted) << "and every later pause";

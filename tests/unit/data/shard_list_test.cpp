@@ -47,6 +47,16 @@ TEST(ListShards, TakesBracesWildcardsAndFolders) {
   EXPECT_THAT(list_shards(root, (root / "t-0.tar").string()), ElementsAre(root / "t-0.tar"));
 }
 
+TEST(ListShards, WhatCannotBeLookedAtIsNotTakenForAbsent) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  for (const char* const shards : {"loop", "loop/*.tar"}) {
+    EXPECT_THAT([&] { list_shards(folder.path(), shards, local_storage()); },
+                ThrowsMessage<base::DataError>(HasSubstr("loop")))
+        << shards;
+  }
+}
+
 TEST(ListShards, NamesWhatIsNotThere) {
   const TempFolder folder;
   folder.write("t-0.tar", "x");

@@ -1,6 +1,7 @@
 #include "paceline/data/statistics.h"
 
 #include "paceline/data/image_folder.h"
+#include "support/data/scarce_memory.h"
 #include "support/data/test_images.h"
 #include "support/temp_folder.h"
 
@@ -64,6 +65,15 @@ TEST_F(StatisticsTest, CountsClassesAndFormats) {
             static_cast<double>(std::max(golden_image(jpeg).size(), golden_image(png).size())));
   EXPECT_GT(all.bits_per_pixel.median, 0);
   EXPECT_EQ(examine(dataset, 2, 1, {}).num_examined, 2);
+}
+
+TEST_F(StatisticsTest, ASampleThatThereIsNoMemoryForIsDamaged) {
+  add("progressive.jpg", "a/0.jpg");
+  add("progressive.jpg", "a/1.jpg");
+  const ImageFolder images(folder_.path(), "train", "train");
+  const paceline::test::ScarceMemory scarce(images, 1);
+  const DatasetStatistics statistics = examine(scarce, 0, 1, {});
+  EXPECT_THAT(statistics.damaged, ElementsAre(HasSubstr("not enough memory")));
 }
 
 }  // namespace

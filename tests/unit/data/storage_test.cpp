@@ -65,6 +65,16 @@ TEST(Storage, LooksAtManyFilesInTheirOrder) {
   EXPECT_EQ(storage->num_facts, 101);
 }
 
+TEST(Storage, AGiantIsNotReadAsText) {
+  const TempFolder folder;
+  const auto path = folder.write("a", "text");
+  const auto storage = local_storage();
+  EXPECT_EQ(read_text(*storage, path.string()), "text");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 40);  // sparse
+  EXPECT_THAT([&] { read_text(*storage, path.string()); },
+              ThrowsMessage<base::DataError>(HasSubstr("1099511627776 bytes")));
+}
+
 TEST(Storage, WhatCannotBeLookedAtIsAnError) {
   const TempFolder folder;
   std::filesystem::create_symlink("loop", folder.path() / "loop");

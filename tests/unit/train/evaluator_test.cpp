@@ -126,6 +126,25 @@ TEST(Evaluator, EveryRankGivesUpWhenOneIsInterrupted) {
   });
 }
 
+TEST(Evaluator, EveryRankGivesUpWhenOneIsStoppedBeforeItHasItsBatch) {
+  for (const std::int64_t position : {0, 1}) {  // the last one, too
+    run_ranks(3, [&](comm::Communicator& communicator) {
+      Evaluation evaluation(communicator);
+      if (communicator.rank() == 1) evaluation.loader.stop_at(position, evaluation.signal);
+      EXPECT_FALSE(evaluation.evaluate().has_value());
+    });
+  }
+}
+
+TEST(Evaluator, EndsOnceTooMuchWasSkippedOverAllRanks) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator, {0, 3, 4, 5, 6});  // of the first batch one on each rank
+    evaluation.max_skipped = 1;
+    EXPECT_THAT([&] { evaluation.evaluate(); },
+                ThrowsMessage<base::DataError>(HasSubstr("2 samples of the evaluation")));
+  });
+}
+
 TEST(Evaluator, AResultThatIsNotFiniteIsAnErrorOfAllRanks) {
   run_ranks(3, [](comm::Communicator& communicator) {
     Evaluation evaluation(communicator);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/data/synthetic.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/trainer.h"
 
 #include <array>
+#include <atomic>
+#include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
@@ -268,6 +271,34 @@ class DamagedImages final : public data::Dataset {
   std::set<std::int64_t> damaged_;
 };
 
+/// A loader that was asked to stop while it waited for the batch at a position.
+class StoppedLoader final : public data::DataLoader {
+ public:
+  /// `ask` is called then.
+  StoppedLoader(std::unique_ptr<data::DataLoader> loader, std::int64_t position,
+                std::function<void()> ask)
+      : loader_(std::move(loader)), position_(position), ask_(std::move(ask)) {}
+  std::int64_t batches_per_epoch() const override { return loader_->batches_per_epoch(); }
+  std::int64_t position() const override { return loader_->position(); }
+  void seek(std::int64_t position) override { loader_->seek(position); }
+  void start() override { loader_->start(); }
+  bool is_ready() const override { return position() != position_ && loader_->is_ready(); }
+  std::unique_ptr<data::HostBatch> next() override {
+    if (position() != position_) return loader_->next();
+    ask_();
+    throw base::Interrupted(SIGTERM, "waiting before the batch is read again");
+  }
+  data::LoaderCounts counts() const override { return loader_->counts(); }
+  std::int64_t global_count_of(std::int64_t position) const override {
+    return loader_->global_count_of(position);
+  }
+
+ private:
+  std::unique_ptr<data::DataLoader> loader_;
+  std::int64_t position_;
+  std::function<void()> ask_;
+};
+
 /// A loader of this rank's small images, with a data set of its own; it skips damaged ones.
 class OwnedLoader {
  public:
@@ -283,6 +314,11 @@ class OwnedLoader {
     loader_ = data::make_data_loader(dataset_, pipeline_, options);
   }
   data::DataLoader& operator*() { return *loader_; }
+  /// Has a signal come while the batch at this position is waited for.
+  void stop_at(std::int64_t position, std::atomic<int>& signal) {
+    loader_ = std::make_unique<StoppedLoader>(std::move(loader_), position,
+                                              [&signal] { signal = SIGTERM; });
+  }
 
  private:
   DamagedImages dataset_;

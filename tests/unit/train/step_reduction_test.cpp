@@ -13,6 +13,7 @@ namespace {
 TEST(StepReduction, AddsMicrobatchesAndRanks) {
   paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
     StepReduction reduction(communicator, 1);
+    EXPECT_TRUE(reduction.any_lacks_next_batch()) << "nothing is known yet";
     const double counts[] = {2};
     reduction.add(1.5, 4, counts);
     reduction.add(0.5, 3, counts);
@@ -27,9 +28,13 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     EXPECT_FALSE(reduction.any_misses_gradients());
     EXPECT_FALSE(reduction.any_not_finite());
 
-    reduction.start({.misses_gradients = communicator.rank() == 2});
+    EXPECT_FALSE(reduction.any_lacks_next_batch());
+
+    reduction.start({.misses_gradients = communicator.rank() == 2,
+                     .lacks_next_batch = communicator.rank() == 0});
     reduction.finish();
     EXPECT_TRUE(reduction.any_misses_gradients());
+    EXPECT_TRUE(reduction.any_lacks_next_batch());
     EXPECT_EQ(reduction.totals().samples, 0.0) << "each step starts from zero";
     EXPECT_EQ(reduction.totals().skipped, 0.0);
     EXPECT_FALSE(reduction.any_wants_stop());

@@ -398,6 +398,33 @@ TEST_F(TrainerTest, ASignalEndsTheRunAtTheNextSafePoint) {
   EXPECT_TRUE(run_.state.is_stopping);
 }
 
+TEST_F(TrainerTest, AStopBeforeABatchIsReadEndsAllRanksAfterTheLastWholeStep) {
+  for (const bool is_queued : {false, true}) {
+    for (const std::int64_t position : {0, 1, 2}) {
+      run_ranks(2, [&](comm::Communicator& communicator) {
+        ScriptedRun run(communicator);
+        QueuedDevice device;
+        if (is_queued) run.device = &device;
+        if (communicator.rank() == 1) run.train_loader.stop_at(position, run.signal);
+        int safe_points = 0;
+        std::int64_t last_started = -1;
+        run.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+          if (event == Event::kSafePoint) ++safe_points;
+          if (event == Event::kStepStart) last_started = state.clock.step;
+          return std::nullopt;
+        };
+        const FitResult result = run.fit();
+        EXPECT_EQ(result.reason, Reason::kSignal);
+        EXPECT_EQ(result.signal, SIGTERM);
+        EXPECT_EQ(run.state.clock.step, position);
+        EXPECT_EQ(run.state.is_stopping, position > 0) << "so that it is saved";
+        EXPECT_GE(safe_points, position);
+        EXPECT_EQ(last_started, position - 1) << "a step without its batch does not start";
+      });
+    }
+  }
+}
+
 TEST_F(TrainerTest, ASignalOnOneRankEndsAllRanksAtTheSameStep) {
   run_ranks(3, [](comm::Communicator& communicator) {
     ScriptedRun run(communicator);

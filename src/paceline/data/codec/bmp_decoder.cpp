@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 namespace paceline::data {
 namespace {
 
 constexpr std::uint64_t kFileHeader = 14;  ///< bytes before the picture's header
+constexpr std::uint32_t kRunCoded = 1;     ///< the compression RLE8
 constexpr std::uint32_t kOldHeader = 12;   ///< bytes of OS/2's, with numbers of 16 bits
 
 using Rgb = std::array<std::uint8_t, 3>;
@@ -17,6 +19,7 @@ using Rgb = std::array<std::uint8_t, 3>;
 struct BmpHeader {
   ImageSize size;
   bool is_top_down = false;
+  bool is_run_coded = false;  ///< RLE8
   std::uint32_t bits = 0;
   std::uint64_t pixels_at = 0;
   std::array<std::uint32_t, 3> masks{};  ///< of red, green and blue, of 16 and 32 bits
@@ -73,16 +76,55 @@ BmpHeader read_bmp_header(const ByteSource& file) {
   const std::uint32_t bits = header.bits;
   const bool has_palette = bits == 1 || bits == 4 || bits == 8;
   const bool has_masks = bits == 16 || bits == 32;
+  header.is_run_coded = bits == 8 && compression == kRunCoded && !header.is_top_down;
   if ((!has_palette && !has_masks && bits != 24) ||
-      (compression != 0 && !(has_masks && compression == 3))) {
+      (compression != 0 && !(has_masks && compression == 3) && !header.is_run_coded)) {
     throw base::DataError(fmt::format(
         "a BMP of {} bits a pixel and compression {}: 1, 4, 8, 16, 24 and 32 bits without "
-        "compression can be decoded; save it as PNG",
+        "compression, and 8 bits as RLE8, can be decoded; save it as PNG",
         bits, compression));
   }
   if (has_palette) read_palette(file, header_bytes, header);
   if (has_masks) read_masks(file, compression, header);
   return header;
+}
+
+/// Undoes RLE8: rows of indices, the lowest first, as they would be stored without it. What
+/// the codes of a row leave out is 0.
+std::vector<std::uint8_t> expand_runs(const ByteSource& file, const BmpHeader& header) {
+  const auto width = static_cast<std::size_t>(header.size.width);
+  const auto height = static_cast<std::size_t>(header.size.height);
+  std::vector<std::uint8_t> rows(header.row_bytes() * height);
+  std::uint64_t at = header.pixels_at;
+  std::size_t x = 0;
+  std::size_t y = 0;
+  const auto next = [&] { return file.number(at++, 1); };
+  const auto put = [&](std::uint32_t value) {
+    if (x < width && y < height)
+      rows[y * header.row_bytes() + x] = static_cast<std::uint8_t>(value);
+    ++x;
+  };
+  while (y < height) {
+    const std::uint32_t count = next();
+    const std::uint32_t value = next();
+    if (count > 0) {
+      for (std::uint32_t i = 0; i < count; ++i) put(value);
+    } else if (value == 0) {  // the row's end
+      x = 0;
+      ++y;
+    } else if (value == 1) {  // the picture's
+      if (y + 1 == height && x == width) return rows;
+      file.fail("its RLE8 ends before the picture does");
+    } else if (value == 2) {  // a jump
+      x += next();
+      y += next();
+    } else {
+      for (std::uint32_t i = 0; i < value; ++i) put(next());
+      at += value % 2;
+    }
+    if (x > width) file.fail("a row of RLE8 is longer than the picture is wide");
+  }
+  return rows;
 }
 
 /// The field under a mask as a byte, as Pillow widens it.
@@ -125,7 +167,10 @@ PixelView decode_bmp(std::span<const std::uint8_t> bytes, PixelBuffer& buffer) {
   const BmpHeader header = read_bmp_header(file);
   const auto height = static_cast<std::uint64_t>(header.size.height);
   const auto width = static_cast<std::size_t>(header.size.width);
-  const auto rows = file.part(header.pixels_at, height * header.row_bytes());
+  std::vector<std::uint8_t> expanded;
+  if (header.is_run_coded) expanded = expand_runs(file, header);
+  const auto rows = header.is_run_coded ? std::span<const std::uint8_t>(expanded)
+                                        : file.part(header.pixels_at, height * header.row_bytes());
   std::uint8_t* const target = buffer.reserve(3 * width * height);
   for (std::uint64_t y = 0; y < height; ++y) {
     const std::uint64_t stored = header.is_top_down ? y : height - 1 - y;

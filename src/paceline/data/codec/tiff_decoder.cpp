@@ -62,7 +62,10 @@ struct CloseTiff {
 
 [[noreturn]] void refuse_tiff(const std::string& kind) {
   throw base::DataError(fmt::format(
-      "a TIFF of {}: 8 bits a value, grey, palette or RGB, can be decoded; save it as PNG", kind));
+      "a TIFF of {}: grey, palette and RGB of 8 bits a value, and grey and RGB of 16, can be "
+      "decoded; save it "
+      "as PNG",
+      kind));
 }
 
 /// libtiff would print its words, which the exceptions say in ours.
@@ -90,12 +93,48 @@ class TiffPicture {
     TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height);
     size_ = checked_size(height, width);
+    orientation_ = number(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
+    if (orientation_ < ORIENTATION_TOPLEFT || orientation_ > ORIENTATION_LEFTBOT)
+      orientation_ = ORIENTATION_TOPLEFT;
   }
 
-  ImageSize size() const { return size_; }
+  /// As it is meant to be seen.
+  ImageSize size() const { return is_transposed() ? ImageSize{size_.width, size_.height} : size_; }
 
   /// Writes RGB triples.
   void decode(std::uint8_t* target) {
+    if (orientation_ == ORIENTATION_TOPLEFT) return decode_as_stored(target);
+    const auto count =
+        static_cast<std::size_t>(size_.width) * static_cast<std::size_t>(size_.height);
+    std::vector<std::uint8_t> stored(3 * count);
+    decode_as_stored(stored.data());
+    turn(stored, target);
+  }
+
+ private:
+  bool is_transposed() const { return orientation_ >= ORIENTATION_LEFTTOP; }
+
+  /// Brings what the stored rows and columns stand for to its place, as Pillow does.
+  void turn(const std::vector<std::uint8_t>& stored, std::uint8_t* target) const {
+    const bool flips_rows =
+        orientation_ == ORIENTATION_BOTRIGHT || orientation_ == ORIENTATION_BOTLEFT ||
+        orientation_ == ORIENTATION_RIGHTBOT || orientation_ == ORIENTATION_LEFTBOT;
+    const bool flips_columns =
+        orientation_ == ORIENTATION_TOPRIGHT || orientation_ == ORIENTATION_BOTRIGHT ||
+        orientation_ == ORIENTATION_RIGHTTOP || orientation_ == ORIENTATION_RIGHTBOT;
+    const ImageSize seen = size();
+    for (int y = 0; y < seen.height; ++y) {
+      for (int x = 0; x < seen.width; ++x, target += 3) {
+        const int from_y = flips_rows ? seen.height - 1 - y : y;
+        const int from_x = flips_columns ? seen.width - 1 - x : x;
+        const int row = is_transposed() ? from_x : from_y;
+        const int column = is_transposed() ? from_y : from_x;
+        std::memcpy(target, stored.data() + 3 * (std::ptrdiff_t{row} * size_.width + column), 3);
+      }
+    }
+  }
+
+  void decode_as_stored(std::uint8_t* target) {
     check_kind();
     if (compression_ == COMPRESSION_JPEG)
       TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
@@ -106,7 +145,6 @@ class TiffPicture {
     }
   }
 
- private:
   std::uint16_t number(std::uint32_t tag, std::uint16_t otherwise) const {
     std::uint16_t value = otherwise;
     TIFFGetFieldDefaulted(tiff_.get(), tag, &value);
@@ -119,10 +157,13 @@ class TiffPicture {
     photometric_ = number(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
     compression_ = number(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     is_planar_ = number(TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) == PLANARCONFIG_SEPARATE;
-    const std::uint16_t orientation = number(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
-    if (bits != 8 || number(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT) != SAMPLEFORMAT_UINT)
+    value_bytes_ = bits / 8;
+    const bool is_plain_gray = photometric_ == PHOTOMETRIC_MINISBLACK && samples_ == 1;
+    const bool is_wide =
+        bits == 16 && (photometric_ == PHOTOMETRIC_RGB || is_plain_gray) && !is_planar_;
+    if ((bits != 8 && !is_wide) ||
+        number(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT) != SAMPLEFORMAT_UINT)
       refuse_tiff(fmt::format("{} bits a value", bits));
-    if (orientation != ORIENTATION_TOPLEFT) refuse_tiff(fmt::format("orientation {}", orientation));
     if (TIFFIsCODECConfigured(compression_) == 0)
       refuse_tiff(fmt::format("compression {}", compression_));
     const bool is_jpeg = compression_ == COMPRESSION_JPEG;
@@ -136,12 +177,13 @@ class TiffPicture {
     check_alpha(is_rgb ? 3 : 1);
   }
 
-  void check_alpha(int colors) const {
+  void check_alpha(int colors) {
     std::uint16_t count = 0;
     std::uint16_t* kinds = nullptr;
     TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds);
-    if (samples_ > colors && count > 0 && kinds[0] == EXTRASAMPLE_ASSOCALPHA)
-      refuse_tiff("colours multiplied by alpha");
+    is_premultiplied_ = samples_ > colors && count > 0 && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+    if (is_premultiplied_ && (colors != 3 || value_bytes_ != 1 || is_planar_))
+      refuse_tiff("greys, planes or 16 bits multiplied by alpha");
   }
 
   void read_palette() {
@@ -162,16 +204,30 @@ class TiffPicture {
       for (std::ptrdiff_t x = 0; x < count; ++x) to[3 * x + plane] = from[x];
       return;
     }
-    const std::ptrdiff_t step = is_planar_ ? 1 : samples_;
+    const std::ptrdiff_t step = is_planar_ ? 1 : samples_ * value_bytes_;
     for (std::ptrdiff_t x = 0; x < count; ++x, from += step, to += 3) {
       if (is_rgb) {
-        std::memcpy(to, from, 3);
+        for (std::ptrdiff_t i = 0; i < 3; ++i) to[i] = color(from, i);
       } else if (photometric_ == PHOTOMETRIC_PALETTE) {
         std::memcpy(to, palette_[*from].data(), 3);
       } else {
-        std::memset(to, photometric_ == PHOTOMETRIC_MINISWHITE ? 255 - *from : *from, 3);
+        std::memset(to, gray(from), 3);
       }
     }
+  }
+
+  /// Of 16 bits Pillow clips it, as it does that of PNG.
+  int gray(const std::uint8_t* pixel) const {
+    if (value_bytes_ == 2) return pixel[1] > 0 ? 255 : pixel[0];
+    return photometric_ == PHOTOMETRIC_MINISWHITE ? 255 - *pixel : *pixel;
+  }
+
+  /// Of 16 bits, which libtiff gives in this machine's order, the upper 8.
+  std::uint8_t color(const std::uint8_t* pixel, std::ptrdiff_t channel) const {
+    if (value_bytes_ == 2) return pixel[2 * channel + 1];
+    if (!is_premultiplied_ || pixel[3] == 255) return pixel[channel];
+    if (pixel[3] == 0) return 0;
+    return static_cast<std::uint8_t>(std::min(255, 255 * pixel[channel] / pixel[3]));
   }
 
   /// Planes with colours; alpha is none.
@@ -183,7 +239,8 @@ class TiffPicture {
   void decode_strips(std::uint8_t* target) {
     TIFF* const tiff = tiff_.get();
     const auto row_bytes = static_cast<std::size_t>(TIFFScanlineSize64(tiff));
-    const std::size_t needed = static_cast<std::size_t>(size_.width) * (is_planar_ ? 1 : samples_);
+    const std::size_t needed =
+        static_cast<std::size_t>(size_.width) * (is_planar_ ? 1 : samples_ * value_bytes_);
     if (row_bytes < needed) fail_tiff("its rows are too short");
     std::vector<std::uint8_t> row(row_bytes);
     for (std::uint16_t plane = 0; plane < num_planes(); ++plane) {
@@ -203,7 +260,7 @@ class TiffPicture {
     TIFFGetField(tiff, TIFFTAG_TILELENGTH, &height);
     checked_size(height, width);
     const auto bytes = static_cast<std::size_t>(TIFFTileSize64(tiff));
-    const std::size_t row_bytes = std::size_t{width} * (is_planar_ ? 1 : samples_);
+    const std::size_t row_bytes = std::size_t{width} * (is_planar_ ? 1 : samples_ * value_bytes_);
     if (bytes < row_bytes * height) fail_tiff("its tiles are too small");
     std::vector<std::uint8_t> tile(bytes);
     const auto all_rows = static_cast<std::uint32_t>(size_.height);
@@ -228,7 +285,10 @@ class TiffPicture {
   std::uint16_t samples_ = 1;
   std::uint16_t photometric_ = PHOTOMETRIC_MINISBLACK;
   std::uint16_t compression_ = COMPRESSION_NONE;
+  std::uint16_t orientation_ = ORIENTATION_TOPLEFT;
+  std::uint16_t value_bytes_ = 1;
   bool is_planar_ = false;
+  bool is_premultiplied_ = false;
   std::array<std::array<std::uint8_t, 3>, 256> palette_{};
 };
 

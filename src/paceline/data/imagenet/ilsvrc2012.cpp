@@ -5,6 +5,7 @@
 #include "paceline/data/image_folder.h"
 #include "paceline/data/imagenet/validation_labels.h"
 #include "paceline/data/index_cache.h"
+#include "paceline/data/listing_progress.h"
 #include "paceline/data/local_copy.h"
 #include "paceline/data/range_dataset.h"
 #include "paceline/data/tar_reader.h"
@@ -174,6 +175,7 @@ RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const
   for (std::size_t i = 0; !is_one_file && i < tars.size(); ++i) files.push_back(tars[i].file);
   builder.add_sources(files);
   std::vector<std::vector<TarMember>> images(tars.size());
+  ListingProgress progress((root / place.path).string(), *storage);
   base::parallel_for(
       static_cast<std::int64_t>(tars.size()), storage->num_connections(), [&](std::int64_t i) {
         const auto which = static_cast<std::size_t>(i);
@@ -181,6 +183,7 @@ RangeIndex make_train_index(const fs::path& root, const ImagePlace& place, const
         images[which] = list_images(*file, tars[which].offset, tars[which].size);
         std::sort(images[which].begin(), images[which].end(),
                   [](const TarMember& a, const TarMember& b) { return a.name < b.name; });
+        progress.add(std::ssize(images[which]));
       });
   for (std::size_t i = 0; i < tars.size(); ++i) {
     if (images[i].empty()) {
@@ -211,7 +214,7 @@ std::unique_ptr<Dataset> open_train(const fs::path& root, const StoragePointer& 
                                       state_in_key(root, *place, storage));
   return std::make_unique<RangeDataset>(
       load_or_make(
-          index_files(root, "ilsvrc2012-train"),
+          index_files(root, "ilsvrc2012-train"), *storage,
           [&](const fs::path& file) { return RangeIndex::load(file, root, key, storage); },
           [&] { return make_train_index(root, *place, key, storage); }),
       storage);
@@ -345,7 +348,7 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
     key += fmt::format(" {} {}", train->path.string(), state_in_key(root, *train, storage));
   return std::make_unique<RangeDataset>(
       load_or_make(
-          index_files(root, "ilsvrc2012-val"),
+          index_files(root, "ilsvrc2012-val"), *storage,
           [&](const fs::path& file) { return RangeIndex::load(file, root, key, storage); },
           [&] {
             const fs::path here = labels_on_this_machine(path_in(root, labels), *storage);

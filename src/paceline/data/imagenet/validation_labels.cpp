@@ -41,7 +41,7 @@ std::string read_label_file(const fs::path& path) {
 
 /// The texts of the kit's two files.
 std::pair<std::string, std::string> read_kit(const fs::path& kit) {
-  if (fs::is_directory(kit)) {
+  if (is_folder(*local_storage(), kit)) {
     const std::vector<fs::path> files = validation_label_files(kit);
     return {read_label_file(files[0]), read_label_file(files[1])};
   }
@@ -145,15 +145,14 @@ fs::path find_validation_labels(const fs::path& folder, const Storage& storage) 
 }
 
 std::vector<fs::path> validation_label_files(const fs::path& source) {
-  std::error_code error;
-  if (!fs::is_directory(source, error)) return {source};
-  const fs::path data = fs::is_directory(source / "data", error) ? source / "data" : source;
+  const auto storage = local_storage();
+  if (!is_folder(*storage, source)) return {source};
+  const fs::path data = is_folder(*storage, source / "data") ? source / "data" : source;
   return {data / kTruthFile, data / kMetaFile};
 }
 
 ValidationLabels read_validation_labels(const fs::path& source) {
-  std::error_code error;
-  ValidationLabels labels = fs::is_directory(source, error) || is_archive(source)
+  ValidationLabels labels = is_folder(*local_storage(), source) || is_archive(source)
                                 ? read_kit_labels(source)
                                 : read_columns(source);
   if (labels.empty()) {

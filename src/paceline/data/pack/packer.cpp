@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -193,11 +194,17 @@ class Packer {
       source_.get(index, sample);
       writer.add(encoder.encode(sample, source_.name(index)));
     } catch (const base::DataError& error) {
-      const std::string message = describe_problem(source_, index, error.what());
-      if (!options_.skips_damaged) throw base::DataError(message);
-      const std::lock_guard lock(mutex_);
-      result_.left_out.push_back(message);
+      leave_out(index, error.what());
+    } catch (const std::bad_alloc&) {
+      leave_out(index, "there is not enough memory for it");
     }
+  }
+
+  void leave_out(std::int64_t index, const std::string& problem) {
+    const std::string message = describe_problem(source_, index, problem);
+    if (!options_.skips_damaged) throw base::DataError(message);
+    const std::lock_guard lock(mutex_);
+    result_.left_out.push_back(message);
   }
 
   void write_manifest_if_complete() {

@@ -1,9 +1,23 @@
 #include "paceline/data/remote/arrow_input.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace paceline::data {
 namespace {
+
+/// Carries a stop through Arrow.
+class StopDetail final : public arrow::StatusDetail {
+ public:
+  static constexpr const char* kTypeId = "paceline::StopDetail";
+  explicit StopDetail(std::exception_ptr stop) : stop_(std::move(stop)) {}
+  const char* type_id() const override { return kTypeId; }
+  std::string ToString() const override { return "stopped"; }
+  [[noreturn]] void rethrow() const { std::rethrow_exception(stop_); }
+
+ private:
+  std::exception_ptr stop_;
+};
 
 /// Arrow may read on threads of its own, which no exception may leave.
 arrow::Status read_into(const InputFile& file, std::int64_t position, std::int64_t count,
@@ -12,12 +26,21 @@ arrow::Status read_into(const InputFile& file, std::int64_t position, std::int64
     file.read(static_cast<std::uint64_t>(position),
               {static_cast<std::uint8_t*>(target), static_cast<std::size_t>(count)});
     return arrow::Status::OK();
+  } catch (const base::Interrupted& stop) {
+    return arrow::Status::IOError(stop.what())
+        .WithDetail(std::make_shared<StopDetail>(std::current_exception()));
   } catch (const std::exception& error) {
     return arrow::Status::IOError(error.what());
   }
 }
 
 }  // namespace
+
+void rethrow_stop(const arrow::Status& status) {
+  const auto& detail = status.detail();
+  if (detail != nullptr && std::string_view(detail->type_id()) == StopDetail::kTypeId)
+    static_cast<const StopDetail&>(*detail).rethrow();
+}
 
 arrow::Result<std::int64_t> ArrowInput::GetSize() {
   return static_cast<std::int64_t>(file_->size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/data/input_file.h"
 
 #include <cstdint>
@@ -74,7 +75,11 @@ class PageStream final : public arrow::io::InputStream {
   bool is_content_skipped_ = false;
 };
 
-/// What `action()` gives; whatever is thrown becomes a DataError that names the file `path`.
+/// Throws the Interrupted that a read of an ArrowInput ended with, if that is what failed.
+void rethrow_stop(const arrow::Status& status);
+
+/// What `action()` gives; whatever is thrown becomes a DataError that names the file `path`, but
+/// for Interrupted.
 template <class Action>
 auto with_arrow(const std::string& path, Action action) {
   const auto named = [&](const std::string& problem) {
@@ -83,7 +88,10 @@ auto with_arrow(const std::string& path, Action action) {
   };
   try {
     return action();
+  } catch (const base::Interrupted&) {
+    throw;
   } catch (const parquet::ParquetStatusException& error) {
+    rethrow_stop(error.status());
     throw named(error.status().message());
   } catch (const std::exception& error) {
     throw named(error.what());

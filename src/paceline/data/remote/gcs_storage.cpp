@@ -34,11 +34,9 @@ bool is_on_google_cloud() {
 }
 
 bool has_credentials() {
-  std::error_code error;
   return !variable("GOOGLE_APPLICATION_CREDENTIALS").empty() || is_on_google_cloud() ||
-         std::filesystem::exists(std::filesystem::path(variable("HOME")) /
-                                     ".config/gcloud/application_default_credentials.json",
-                                 error);
+         is_file(*local_storage(), std::filesystem::path(variable("HOME")) /
+                                       ".config/gcloud/application_default_credentials.json");
 }
 
 class Gcs final : public Cloud {

@@ -286,9 +286,8 @@ HubAccess find_hub_access() {
     }
     file = home / "token";
   }
-  std::error_code error;
-  if (access.token.empty() && std::filesystem::is_regular_file(file, error))
-    access.token = base::read_file(file);
+  if (access.token.empty() && is_file(*local_storage(), file))
+    access.token = read_text(*local_storage(), file.string());
   constexpr std::string_view kBlanks = " \t\r\n";
   access.token.erase(0, access.token.find_first_not_of(kBlanks));
   access.token.erase(access.token.find_last_not_of(kBlanks) + 1);

@@ -41,12 +41,45 @@ def bmp(bits, rows, compression=0, masks=b"", palette=b"", top_down=False):
     return (b"BM" + struct.pack("<IHHI", pixels_at + len(body), 0, 0, pixels_at) + header + masks + palette + body)
 
 
+def rgb_tiff(bits, channels, pixels, alpha=None):
+    """One strip without compression; alpha: 1 is multiplied with the colours, 2 is not."""
+    tags = [(256, 4, 1, WIDTH), (257, 4, 1, HEIGHT), (258, 3, channels, 8), (259, 3, 1, 1), (262, 3, 1, 2),
+            (273, 4, 1, 8 + 2 * channels), (277, 3, 1, channels), (278, 4, 1, HEIGHT), (279, 4, 1, len(pixels)),
+            (284, 3, 1, 1)]
+    if alpha:
+        tags.append((338, 3, 1, alpha))
+    body = struct.pack(f"<{channels}H", *[bits] * channels) + pixels
+    body += bytes(len(body) % 2)
+    entries = b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    return b"II*\0" + struct.pack("<I", 8 + len(body)) + body + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def run_coded(indices):
+    """RLE8 with runs, literal pixels and a row that ends early."""
+    codes = b""
+    for number, row in enumerate(indices[::-1]):
+        if number % 3 == 0:
+            codes += b"".join(bytes([1, value]) for value in row)
+        elif number % 3 == 1:
+            codes += bytes([0, len(row)]) + bytes(row) + bytes(len(row) % 2)
+        else:
+            codes += bytes([7, row[0], 0, 4]) + bytes(row[:4]) + bytes([len(row) - 13, row[5]])
+        codes += bytes([0, 0])
+    return codes + bytes([0, 1])
+
+
 def make_webp(rgb, rgba):
     save("lossy.webp", rgb, quality=70)
     save("lossless.webp", rgb, lossless=True)
     save("alpha.webp", rgba, quality=80, exact=True)
     save("alpha_lossless.webp", rgba, lossless=True, exact=True)
     save("gray.webp", rgb.convert("L"), quality=50)
+    others = [Image.fromarray(picture(4)) for _ in range(2)]
+    save("animated.webp", rgba, save_all=True, append_images=others, duration=100, lossless=True, exact=True)
+    # A frame that covers a part of the canvas: Pillow makes it of what surrounds it with nothing.
+    small = Image.new("RGBA", (WIDTH, HEIGHT))
+    small.paste(rgba.crop((4, 2, 15, 9)), (4, 2))
+    save("animated_part.webp", small, save_all=True, append_images=others, duration=100, lossless=True)
 
 
 def make_tiff(rgb, rgba):
@@ -57,6 +90,15 @@ def make_tiff(rgb, rgba):
     save("rgba.tif", rgba)
     save("palette.tif", rgb.quantize(200))
     save("strips.tif", rgb, compression="tiff_lzw", tiffinfo={278: 5})
+    for orientation in range(2, 9):
+        save(f"orientation_{orientation}.tif", rgb, compression="tiff_lzw", tiffinfo={274: orientation})
+    values = np.asarray(rgba).copy()
+    values[0, :3, 3] = [0, 255, 1]
+    write("premultiplied.tif", rgb_tiff(8, 4, values.tobytes(), alpha=1))
+    wide = rng.integers(0, 2**16, (HEIGHT, WIDTH, 4)).astype("<u2")
+    write("rgb16.tif", rgb_tiff(16, 3, np.ascontiguousarray(wide[:, :, :3]).tobytes()))
+    save("gray16.tif", Image.fromarray((wide[:, :, 3] % 400).astype(np.uint16)))
+    write("rgba16.tif", rgb_tiff(16, 4, wide.tobytes(), alpha=2))
     entry = lambda tag, kind, count, value: struct.pack("<HHII", tag, kind, count, value)
     gray = np.asarray(rgb.convert("L")).tobytes()
     tags = [(256, 3, 1, WIDTH), (257, 3, 1, HEIGHT), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 0), (273, 4, 1, 8),
@@ -85,6 +127,8 @@ def make_bmp(rgb, values):
     rows4 = [(row[0::2] << 4 | row[1::2]).astype(np.uint8).tobytes() for row in padded]
     colors = b"".join(bytes([i * 16, 255 - i * 9, i * 3, 0]) for i in range(16))
     write("bits4.bmp", bmp(4, rows4, palette=colors))
+    colors = b"".join(bytes([i, 255 - i, i * 7 % 256, 0]) for i in range(256))
+    write("rle8.bmp", bmp(8, [run_coded(values[:, :, 1].tolist())], compression=1, palette=colors))
 
 
 def make_pnm(rgb, values):

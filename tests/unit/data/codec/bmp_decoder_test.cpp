@@ -24,6 +24,24 @@ TEST(BmpDecoder, NamesWhatItCannotRead) {
               ThrowsMessage<base::DataError>(HasSubstr("header of unknown size")));
 }
 
+TEST(BmpDecoder, RefusesRunsThatEndEarlyOrLeaveTheirRow) {
+  auto file = other_format("rle8.bmp");
+  PixelBuffer buffer;
+  decode_bmp(file, buffer);
+  const std::size_t pixels = 14 + 40 + 1024;
+  auto early = file;
+  early[pixels] = 0;  // the picture's end where its first run was
+  early[pixels + 1] = 1;
+  EXPECT_THAT([&] { decode_bmp(early, buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("ends before the picture does")));
+  auto wide = file;
+  wide[pixels] = 200;
+  EXPECT_THAT([&] { decode_bmp(wide, buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("longer than the picture is wide")));
+  EXPECT_THAT([&] { decode_bmp(std::span(file).first(pixels + 30), buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("truncated")));
+}
+
 TEST(BmpDecoder, RefusesAGiantAndATruncatedFile) {
   auto file = other_format("rgb.bmp");
   PixelBuffer buffer;

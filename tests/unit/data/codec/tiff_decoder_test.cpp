@@ -29,6 +29,20 @@ TEST(TiffDecoder, NamesWhatItCannotRead) {
               ThrowsMessage<base::DataError>(HasSubstr("colours 8")));
 }
 
+TEST(TiffDecoder, ItsSizeIsThatOfTheTurnedPicture) {
+  EXPECT_EQ(read_tiff_size(other_format("orientation_4.tif")), (ImageSize{13, 21}));
+  EXPECT_EQ(read_tiff_size(other_format("orientation_5.tif")), (ImageSize{21, 13}));
+}
+
+TEST(TiffDecoder, RefusesWideValuesMultipliedByAlpha) {
+  auto file = other_format("premultiplied.tif");
+  PixelBuffer buffer;
+  decode_tiff(file, buffer);
+  for (std::size_t i = 0; i < 4; ++i) file[8 + 2 * i] = 16;  // the bits of its values
+  EXPECT_THAT([&] { decode_tiff(file, buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("multiplied by alpha")));
+}
+
 TEST(TiffDecoder, RefusesATruncatedFile) {
   const auto file = other_format("tiff_lzw.tif");
   EXPECT_THROW(read_tiff_size(std::span(file).first(4)), base::DataError);

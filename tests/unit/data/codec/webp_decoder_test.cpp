@@ -23,5 +23,14 @@ TEST(WebpDecoder, RefusesATruncatedFile) {
               ThrowsMessage<base::DataError>(HasSubstr("header")));
 }
 
+TEST(WebpDecoder, ATruncatedAnimationIsAnError) {
+  const auto file = other_format("animated.webp");
+  PixelBuffer buffer;
+  EXPECT_EQ(read_webp_size(file), (ImageSize{13, 21}));
+  decode_webp(file, buffer);
+  EXPECT_THAT([&] { decode_webp(std::span(file).first(file.size() / 2), buffer); },
+              ThrowsMessage<base::DataError>(HasSubstr("first frame")));
+}
+
 }  // namespace
 }  // namespace paceline::data

@@ -93,6 +93,14 @@ TEST(ValidationLabels, NamesABadLine) {
   EXPECT_EQ(find_validation_labels(folder.path() / "absent", *local_storage()), "");
 }
 
+TEST(ValidationLabels, WhatCannotBeLookedAtIsNotTakenForAbsent) {
+  const TempFolder folder;
+  const fs::path loop = folder.path() / "loop";
+  fs::create_symlink(loop, loop);
+  EXPECT_THAT([&] { read_validation_labels(loop); },
+              ThrowsMessage<base::DataError>(HasSubstr("symbolic links")));
+}
+
 TEST(NumberInName, IsTheDigitsBeforeTheEnding) {
   EXPECT_EQ(number_in_name("ILSVRC2012_val_00000293.JPEG"), 293);
   EXPECT_EQ(number_in_name("ILSVRC2012_val_00050000"), 50000);

@@ -5,6 +5,7 @@
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/synth.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "support/data/scarce_memory.h"
 #include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
 
@@ -167,6 +168,17 @@ TEST_F(PackerTest, DamagedFilesEndTheWorkOrAreLeftOut) {
   EXPECT_EQ(packed.size(), 20);
   EXPECT_EQ(packed.manifest().num_source_samples, 21);
   EXPECT_EQ(packed.name(9), source().name(10));
+}
+
+TEST_F(PackerTest, ASampleThatThereIsNoMemoryForIsLeftOut) {
+  const auto images = source();
+  const paceline::test::ScarceMemory scarce(images, 9);
+  EXPECT_THAT([&] { pack(scarce, options(), files_); },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr(images.describe(9)), HasSubstr("not enough memory"))));
+  PackOptions tolerant = options();
+  tolerant.skips_damaged = true;
+  EXPECT_THAT(pack(scarce, tolerant, files_).left_out, ElementsAre(HasSubstr("not enough memory")));
 }
 
 TEST_F(PackerTest, AShardInAnothersPlaceIsWrittenAnewOrRefused) {

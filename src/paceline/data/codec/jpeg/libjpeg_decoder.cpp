@@ -17,6 +17,11 @@ namespace {
 
 /// What progressive files have at most is about ten.
 constexpr int kMaxScans = 100;
+/// Of all scans together: ten scans of the largest image. A pass over so many takes seconds.
+constexpr std::int64_t kMaxScannedPixels = 10 * kMaxPixels;
+/// Of a file of several scans, whose coefficients are all kept until the last one: 89 million
+/// pixels with whole colours, 179 million with halved ones.
+constexpr std::int64_t kMaxCoefficientBytes = std::int64_t{512} << 20;
 
 /// Pillow's CMYK to RGB, for components stored inverted.
 void convert_inverted_cmyk(const std::uint8_t* cmyk, std::uint8_t* rgb, int count) {
@@ -52,6 +57,7 @@ struct LibjpegDecoder::Handle {
   /// columns.
   bool try_start(Box* region);
   bool try_read(const Box& region, std::uint8_t* target);
+  std::int64_t coefficient_bytes();
   [[noreturn]] void fail();
 
   static Handle& of(j_common_ptr any) { return *static_cast<Handle*>(any->client_data); }
@@ -84,11 +90,32 @@ void LibjpegDecoder::Handle::on_message(j_common_ptr any, int level) {
 /// A progressive file may name the same coefficients over and over, at a pass over the whole image
 /// each time.
 void LibjpegDecoder::Handle::on_progress(j_common_ptr any) {
-  const int scan = reinterpret_cast<j_decompress_ptr>(any)->input_scan_number;
-  if (scan <= kMaxScans) return;
+  const auto* decoder = reinterpret_cast<j_decompress_ptr>(any);
+  const int scan = decoder->input_scan_number;
+  const std::int64_t pixels = std::int64_t{decoder->image_width} * decoder->image_height;
   Handle& handle = of(any);
-  std::snprintf(handle.message, sizeof(handle.message), "it has more than %d scans", kMaxScans);
-  std::longjmp(handle.on_error, 1);
+  if (scan > kMaxScans) {
+    std::snprintf(handle.message, sizeof(handle.message), "it has more than %d scans", kMaxScans);
+    std::longjmp(handle.on_error, 1);
+  }
+  if (scan * pixels > kMaxScannedPixels) {
+    std::snprintf(handle.message, sizeof(handle.message),
+                  "%d scans of %lld pixels are more than %lld pixels in all; save it as a baseline "
+                  "JPEG (jpegtran)",
+                  scan, static_cast<long long>(pixels), static_cast<long long>(kMaxScannedPixels));
+    std::longjmp(handle.on_error, 1);
+  }
+}
+
+/// That libjpeg will keep: of a file of one scan none.
+std::int64_t LibjpegDecoder::Handle::coefficient_bytes() {
+  if (jpeg_has_multiple_scans(&decoder) == FALSE) return 0;
+  std::int64_t blocks = 0;
+  for (int i = 0; i < decoder.num_components; ++i) {
+    const jpeg_component_info& component = decoder.comp_info[i];
+    blocks += std::int64_t{component.width_in_blocks} * component.height_in_blocks;
+  }
+  return blocks * DCTSIZE2 * static_cast<std::int64_t>(sizeof(JCOEF));
 }
 
 LibjpegDecoder::Handle::Handle() {
@@ -168,6 +195,13 @@ ImageSize LibjpegDecoder::open(std::span<const std::uint8_t> bytes) {
 
 PixelView LibjpegDecoder::decode(const Box& box, PixelBuffer& buffer) {
   Handle& handle = *handle_;
+  const std::int64_t bytes = handle.coefficient_bytes();
+  if (bytes > kMaxCoefficientBytes) {
+    throw base::DataError(
+        fmt::format("a JPEG of several scans whose coefficients take {} MiB, at most {} MiB are "
+                    "decoded; save it as a baseline JPEG (jpegtran), or smaller",
+                    bytes >> 20, kMaxCoefficientBytes >> 20));
+  }
   Box region = box;
   if (!handle.try_start(&region)) handle.fail();
   const auto width = static_cast<std::size_t>(region.width);
