@@ -89,11 +89,11 @@ class ResumeRules(RunTest):
 
     def test_statistics_of_each_rank_resume_to_the_same_bits(self):
         self.recipe = self.write_recipe(model="resnet18", name="resnet18.yaml")
-        overrides = ("parallel.ddp.buffers=keep", "schedule=constant", "train.eval_every=6ba")
+        overrides = ("parallel.ddp.buffers=keep", "schedule=constant", "train.eval_every=3ba")
         reference, run = self.run_directory("keep"), self.run_directory("keep-resumed")
-        self.trains(reference, "train.duration=12ba", *overrides)
-        self.trains(run, "train.duration=6ba", *overrides)
-        self.resumes(run, "train.duration=12ba", *overrides)
+        self.trains(reference, "train.duration=6ba", *overrides)
+        self.trains(run, "train.duration=3ba", *overrides)
+        self.resumes(run, "train.duration=6ba", *overrides)
         self.assertEqual(read_metrics(run), read_metrics(reference))  # each rank evaluates with its own
         self.assertEqual(checkpoint_digests(checkpoints(run)[-1]), checkpoint_digests(checkpoints(reference)[-1]))
 
