@@ -8,8 +8,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
-import time
 import unittest
 
 from paceline_process import (PACELINE, RECIPE, TINY_VIT, RunTest, checkpoints, environment, paceline, start,

@@ -34,7 +34,7 @@ class ClockTest(RunTest):
     def test_a_clock_that_jumps(self):
         self.recipe = self.write_recipe()
         # Of these durations the first to come ends the run: ten years would be more than an hour.
-        self.overrides = ("train.duration=[300ba, 1h]", "checkpoint.every=1ba", "train.eval_every=20ba")
+        self.overrides = ("train.duration=[150ba, 1h]", "checkpoint.every=1ba", "train.eval_every=20ba")
         reference, run = self.run_directory("reference"), self.run_directory("jumping")
         self.elapsed_s = 0
         self.run_to_its_end(reference)

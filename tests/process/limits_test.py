@@ -64,10 +64,12 @@ class LimitsTest(RunTest):
         """In a mount namespace of its own: OPTION DISK COPY COMMAND...; what the disk holds at the end is in `copy`."""
         disk, copy = self.root / f"disk-{option}", self.root / f"copy-{option}"
         disk.mkdir()
-        script = 'mount -t tmpfs -o "$1" paceline "$2" || exit 77; disk=$2; copy=$3; shift 3; "$@"; code=$?; cp -r "$disk" "$copy"; exit $code'
-        result = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", option, disk, copy, PACELINE,
-                                 "train", self.recipe, "--run-dir", disk / "run", *map(str, arguments)], cwd=self.root, env=environment(),
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
+        script = """mount -t tmpfs -o "$1" paceline "$2" || exit 77
+                    disk=$2 copy=$3; shift 3; "$@"; code=$?; cp -r "$disk" "$copy"; exit $code"""
+        result = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", option,
+                                 disk, copy, PACELINE, "train", self.recipe, "--run-dir", disk / "run",
+                                 *map(str, arguments)], cwd=self.root, env=environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
         if result.returncode == 77 or not copy.exists():
             self.skipTest(f"this machine lets nobody mount a small disk: {result.stdout}")
         return result, copy / "run"

@@ -84,8 +84,9 @@ class Mutations(RunTest):
             # Every other time only the header, where most of the ways to go wrong are.
             cut = header if number % 2 else len(content)
             weights.write_bytes(mutate(content[:cut], draws) + content[cut:])
-            result = paceline("train", self.recipe, f"model.pretrained={weights}", "--run-dir", self.root / "runs" / f"weights-{number}",
-                              "train.duration=1ba", "schedule=constant", "train.eval_every=10ba", "checkpoint.every=null", cwd=self.root)
+            result = paceline("train", self.recipe, f"model.pretrained={weights}", "--run-dir",
+                              self.root / "runs" / f"weights-{number}", "train.duration=1ba", "schedule=constant",
+                              "checkpoint.every=null", cwd=self.root)
             self.expect(result, (0, CHECKPOINT, DIVERGED), number)  # a weight of 1e38 diverges
             num_refused += result.code == CHECKPOINT
         self.assertGreater(num_refused, NUM_MUTATIONS // 4)

@@ -6,7 +6,7 @@ import struct
 import unittest
 import zlib
 
-from paceline_process import RunTest, paceline, read_metrics
+from paceline_process import TIMEOUT_S, RunTest, kill, paceline, read_metrics, start, wait_until
 
 DATA = 3
 
@@ -24,6 +24,12 @@ def bmp(width, height):
     pixels = bytes(range(3 * width)) * height
     return struct.pack("<2sIHHI", b"BM", 54 + len(pixels), 0, 0, 54) + \
         struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, len(pixels), 0, 0, 0, 0) + pixels
+
+
+def npy(dtype, shape, content):
+    header = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
 
 
 class OddData(RunTest):
@@ -77,9 +83,26 @@ class OddData(RunTest):
         (self.root / "weights.txt").write_text("1\n0\n0\n0\n")
         run = self.run_directory("weighted")
         self.train(self.write_recipe(), "--run-dir", run, f"data.path={data}", "data.on_error=skip", "train.duration=80ba",
-                   "train.eval_every=1000ba", "train.log_accuracy=false", f"data.sampler={{name: weighted, file: {self.root / 'weights.txt'}}}")
+                   "train.eval_every=1000ba", f"data.sampler={{name: weighted, file: {self.root / 'weights.txt'}}}")
         losses = [line["train/loss"] for line in read_metrics(run) if "train/loss" in line]
         self.assertLess(max(losses[-50:]), 0.5, "there is only one class to learn")
+
+    def test_a_file_that_is_cut_short_under_a_run(self):
+        """It is mapped: reading past its end would be SIGBUS."""
+        folder = self.root / "npy"
+        folder.mkdir()
+        for split in ("train", "val"):
+            (folder / f"{split}_images.npy").write_bytes(npy("|u1", (1000, 32, 32, 3), bytes(1000 * 3072)))
+            (folder / f"{split}_labels.npy").write_bytes(npy("<i8", (1000,), bytes(8000)))
+        run = self.run_directory("cut-short")
+        process = start("train", self.write_recipe(), "--nproc", 2, "--run-dir", run, "data.name=npy", f"data.path={folder}",
+                        "train.duration=1000000ba", "train.eval_every=1000000ba", "checkpoint.every=null", cwd=self.root)
+        self.addCleanup(kill, process)
+        wait_until(lambda: process.poll() is not None or (run / "metrics.jsonl").exists(), "the first steps")
+        os.truncate(folder / "train_images.npy", 4096)
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, DATA, output)
+        self.assertIn("train_images.npy", output)
 
 
 if __name__ == "__main__":
