@@ -27,7 +27,8 @@ class RunDirectory {
   /// Without `wanted`: PARENT/NAME-TIME. Every rank must call it; throws the same error on all of
   /// them when rank 0 cannot make, write or lock the run directory or the checkpoints' folder, or
   /// when one of them holds a run and `is_resuming` is false. Changes no other file.
-  RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator);
+  RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator,
+               base::FileSystem& files);
 
   /// On rank 0 throws CheckpointError if the directory is gone: removed or replaced under the run.
   void require() const;
@@ -40,7 +41,7 @@ class RunDirectory {
   const std::filesystem::path& checkpoint_folder() const { return checkpoint_folder_; }
 
  private:
-  void lock(bool saves, bool is_resuming);
+  void lock(bool saves, bool is_resuming, base::FileSystem& files);
 
   std::filesystem::path path_;
   std::filesystem::path checkpoint_folder_;

@@ -117,7 +117,12 @@ void AsyncWriter::run(int rank, int world_size) {
 void AsyncWriter::write_own_part(int rank) {
   const fs::path done = done_file(*request_, rank);
   own_report_ = write_rank_file(shards_, done.parent_path(), rank, files_);
-  if (rank != 0) write_file_atomically(files_, done, own_report_);
+  if (rank == 0) return;
+  const fs::path unfinished = base::unfinished_path(done);
+  const auto file = files_.create(unfinished);
+  file->write(own_report_);
+  file->close();  // not synced: nobody looks for it after a stop
+  files_.rename(unfinished, done);
 }
 
 void AsyncWriter::commit(int world_size) {

@@ -66,16 +66,17 @@ Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const 
     if (branch.aside.empty()) {
       branch.aside = unused_branch(folder);
       files.create_directories(branch.aside);
-      files.sync_directory(folder);
     }
     files.rename(path, branch.aside / path.filename());
     branch.abandoned_steps.push_back(other_step);
   }
-  if (!branch.aside.empty()) {
-    files.sync_directory(branch.aside);
+  // In this order: no name is gone before it is elsewhere.
+  if (!branch.aside.empty()) files.sync_directory(branch.aside);
+  if (!is_inside) {
+    take_over(files, checkpoint, branch.continued);  // syncs the folder, too
+  } else if (!branch.aside.empty()) {
     files.sync_directory(folder);
   }
-  if (!is_inside) take_over(files, checkpoint, branch.continued);
   return branch;
 }
 

@@ -127,7 +127,7 @@ TEST_F(ResumeTest, OtherDataAreNamed) {
 
 TEST_F(ResumeTest, AutoWithoutACheckpointIsNoResume) {
   paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-    const RunDirectory directory({.wanted = folder_.path() / "run"}, true, communicator);
+    const RunDirectory directory({.wanted = folder_.path() / "run"}, true, communicator, files_);
     EXPECT_EQ(open_resumed("auto", directory, files_, communicator), nullptr);
     EXPECT_THROW(open_resumed((folder_.path() / "none").string(), directory, files_, communicator),
                  base::Error);
