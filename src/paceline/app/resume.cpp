@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
+#include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
@@ -27,6 +28,11 @@ std::optional<CheckpointChoice> newest_of_run(const RunDirectory& directory) {
   const auto former = folder_of_run(directory.path());
   if (former && *former != folder && !checkpoint::list_checkpoints(*former).is_empty())
     return newest_checkpoint(*former);
+  if (checkpoint::has_branches(folder)) {  // a start of the run died while it went back to one
+    throw base::CheckpointError(fmt::format(
+        "{} holds no checkpoint but those in its branches: go on from one of them by --resume PATH",
+        folder.string()));
+  }
   base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
   return std::nullopt;
 }

@@ -36,26 +36,27 @@ fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
 }  // namespace
 
 RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
-                           comm::Communicator& communicator) {
+                           comm::Communicator& communicator, base::FileSystem& files) {
   path_ = comm::first_rank_decides(communicator, [&] {
     path_ = fs::absolute(place.wanted ? *place.wanted : default_path(place.parent, place.name))
                 .lexically_normal();
     checkpoint_folder_ = folder_of_checkpoints(place, path_);
-    lock(place.saves || is_resuming, is_resuming);
+    lock(place.saves || is_resuming, is_resuming, files);
     return path_.string();
   });
   checkpoint_folder_ = folder_of_checkpoints(place, path_);
 }
 
-void RunDirectory::lock(bool touches_checkpoints, bool is_resuming) {
-  locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir"));
+void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files) {
+  locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir", files));
   if (!is_resuming && fs::exists(config_file())) {
     throw base::CheckpointError(fmt::format(
         "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
         path_.string()));
   }
   if (!touches_checkpoints) return;
-  locks_.push_back(std::make_unique<checkpoint::RunLock>(checkpoint_folder_, "checkpoint.dir"));
+  locks_.push_back(
+      std::make_unique<checkpoint::RunLock>(checkpoint_folder_, "checkpoint.dir", files));
   if (!is_resuming && !checkpoint::list_checkpoints(checkpoint_folder_).is_empty()) {
     throw base::CheckpointError(fmt::format(
         "{} holds the checkpoints of another run: name another folder as checkpoint.dir, or go on "

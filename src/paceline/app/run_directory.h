@@ -31,7 +31,8 @@ class RunDirectory {
   /// Without `wanted`: PARENT/NAME-TIME. Every rank must call it; throws the same error on all of
   /// them when rank 0 cannot make, write or lock the run directory or the checkpoints' folder, or
   /// when one of them holds a run and `is_resuming` is false. Changes no other file.
-  RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator);
+  RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator,
+               base::FileSystem& files);
 
   /// On rank 0 throws CheckpointError if the directory is gone: removed or replaced under the run.
   void require() const;
@@ -47,7 +48,7 @@ class RunDirectory {
   bool owns_checkpoint_folder() const { return locks_.size() == 2; }
 
  private:
-  void lock(bool touches_checkpoints, bool is_resuming);
+  void lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files);
 
   std::filesystem::path path_;
   std::filesystem::path checkpoint_folder_;

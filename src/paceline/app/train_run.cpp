@@ -162,7 +162,7 @@ RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::pat
 /// when all ranks have accepted recipe, data and checkpoint.
 int resume_recipe(const RunPlace& place, const Job& job) {
   comm::Communicator& communicator = job.context.communicator;
-  const RunDirectory directory(place, /*is_resuming=*/true, communicator);
+  const RunDirectory directory(place, /*is_resuming=*/true, communicator, job.context.files);
   const auto reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
   if (reader) {
     auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
@@ -183,7 +183,8 @@ int train_recipe(const Job& job) {
       job.loaded.recipe, scratch ? std::optional(scratch->path()) : job.request.run_directory);
   if (job.request.resume) return resume_recipe(place, job);
   auto session = make_session(job);
-  const RunDirectory directory(place, /*is_resuming=*/false, job.context.communicator);
+  const RunDirectory directory(place, /*is_resuming=*/false, job.context.communicator,
+                               job.context.files);
   return train_in(directory, std::move(session), std::nullopt, job);
 }
 

@@ -318,7 +318,8 @@ void write_file_atomically(FileSystem& files, const fs::path& path, std::string_
 void create_durable_directories(FileSystem& files, const fs::path& path) {
   std::vector<fs::path> parents;  // of those that are missing
   const fs::path whole = fs::absolute(path).lexically_normal();
-  for (fs::path missing = whole; !fs::exists(missing); missing = missing.parent_path())
+  std::error_code unknown;  // whether it is there: to make it tells why
+  for (fs::path missing = whole; !fs::exists(missing, unknown); missing = missing.parent_path())
     parents.push_back(missing.parent_path());
   files.create_directories(whole);
   for (const fs::path& parent : parents) files.sync_directory(parent);

@@ -59,7 +59,6 @@ fs::path make_branch(base::FileSystem& files, const fs::path& folder,
                      std::span<const fs::path> records) {
   const fs::path branch = unused_branch(folder);
   files.create_directories(branch);
-  files.sync_directory(folder);
   for (const fs::path& record : records) {
     if (fs::exists(record)) copy_file(files, record, branch / record.filename());
   }
@@ -67,11 +66,12 @@ fs::path make_branch(base::FileSystem& files, const fs::path& folder,
 }
 
 /// Puts the records that lie beside a checkpoint in the place of the run's.
-void bring_back(base::FileSystem& files, const fs::path& checkpoint,
+void bring_back(base::FileSystem& files, const fs::path& checkpoint, const fs::path& folder,
                 std::span<const fs::path> records) {
   for (const fs::path& record : records) {
     const fs::path kept = checkpoint.parent_path() / record.filename();
     if (!fs::exists(kept)) continue;
+    files.sync_directory(folder);  // the copy of what it replaces has its name
     const fs::path unfinished = base::unfinished_path(record);
     copy_file(files, kept, unfinished);
     files.rename(unfinished, record);
@@ -80,6 +80,8 @@ void bring_back(base::FileSystem& files, const fs::path& checkpoint,
 }
 
 }  // namespace
+
+bool has_branches(const fs::path& folder) { return fs::exists(folder / "branch-1"); }
 
 Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const fs::path& folder,
                      std::span<const fs::path> records) {
@@ -93,13 +95,13 @@ Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const 
     files.rename(path, branch.aside / path.filename());
     branch.abandoned_steps.push_back(other_step);
   }
-  if (!branch.aside.empty()) {
-    files.sync_directory(branch.aside);
-    files.sync_directory(folder);
-  }
+  // In this order: no name is gone before it is elsewhere.
+  if (!branch.aside.empty()) files.sync_directory(branch.aside);
   if (!is_inside) {
-    bring_back(files, checkpoint, records);
-    take_over(files, checkpoint, branch.continued);
+    bring_back(files, checkpoint, folder, records);
+    take_over(files, checkpoint, branch.continued);  // syncs the folder, too
+  } else if (!branch.aside.empty()) {
+    files.sync_directory(folder);
   }
   return branch;
 }

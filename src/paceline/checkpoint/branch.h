@@ -16,6 +16,9 @@ struct Branch {
   std::vector<std::int64_t> abandoned_steps;  ///< of what lies there now
 };
 
+/// Whether checkpoints of the run were put aside in `folder`.
+bool has_branches(const std::filesystem::path& folder);
+
 /// Makes `checkpoint` the newest of `folder`, so that whoever looks for the newest one finds it or
 /// what follows it. What lies at later steps there, whole or damaged, is moved into a new folder
 /// branch-N in `folder`. A checkpoint from elsewhere is linked into `folder`, or copied where links

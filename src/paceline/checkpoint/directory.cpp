@@ -58,6 +58,7 @@ void make_empty_directory(base::FileSystem& files, const fs::path& path) {
   // To make a run's directory again would hide that all that was in it is lost.
   const std::string loss = describe_lost_run(path.parent_path());
   if (!loss.empty()) throw base::CheckpointError(loss);
+  base::create_durable_directories(files, path.parent_path());
   files.remove_all(path);
   files.create_directories(path);
 }
@@ -78,6 +79,7 @@ void remove_checkpoint(base::FileSystem& files, const fs::path& path) {
   const fs::path temporary = temporary_of(path);
   files.remove_all(temporary);
   files.rename(path, temporary);
+  files.sync_directory(path.parent_path());  // or the name could outlive the files
   files.remove_all(temporary);
 }
 
@@ -98,8 +100,13 @@ void restore_replaced(base::FileSystem& files, const fs::path& folder) {
 
 void clean_leftovers(base::FileSystem& files, const fs::path& folder) {
   restore_replaced(files, folder);
-  for (const fs::path& path : entries_of_checkpoints(folder)) {
-    if (path.extension() != kOld && path.extension() != kTemporary) continue;
+  std::vector<fs::path> leftovers = entries_of_checkpoints(folder);
+  std::erase_if(leftovers, [](const fs::path& path) {
+    return path.extension() != kOld && path.extension() != kTemporary;
+  });
+  // A run that was killed has not synced the names of what replaced them.
+  if (!leftovers.empty()) files.sync_directory(folder);
+  for (const fs::path& path : leftovers) {
     base::log_info("removing {}, left by a run that was stopped", path.string());
     files.remove_all(path);
   }

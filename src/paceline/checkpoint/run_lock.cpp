@@ -1,7 +1,6 @@
 #include "paceline/checkpoint/run_lock.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 
 #include <array>
 #include <cerrno>
@@ -42,9 +41,8 @@ int open_and_lock(const fs::path& path, std::string_view setting) {
 
 }  // namespace
 
-RunLock::RunLock(const fs::path& directory, std::string_view setting)
+RunLock::RunLock(const fs::path& directory, std::string_view setting, base::FileSystem& files)
     : path_(directory / "lock"), fd_(-1) {
-  base::RealFileSystem files;
   base::create_durable_directories(files, directory);
   fd_ = open_and_lock(path_, setting);
   const std::string text = fmt::format("process {} on {}\n", getpid(), host_name());

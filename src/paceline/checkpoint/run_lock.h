@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/base/file.h"
+
 #include <filesystem>
 #include <string_view>
 
@@ -10,9 +12,10 @@ namespace paceline::checkpoint {
 /// stays behind and means nothing by itself; it names the holder's process and host.
 class RunLock {
  public:
-  /// Makes the directory if need be. `setting` is what names it: "--run-dir". Throws
+  /// Makes the directory if need be, durably. `setting` is what names it: "--run-dir". Throws
   /// CheckpointError that names the process which holds it, or that says why it cannot be written.
-  RunLock(const std::filesystem::path& directory, std::string_view setting);
+  RunLock(const std::filesystem::path& directory, std::string_view setting,
+          base::FileSystem& files);
   ~RunLock();
 
   /// Throws CheckpointError if the directory was removed or replaced since.

@@ -1,7 +1,6 @@
 #include "paceline/data/local_copy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/data/index_cache.h"
 
@@ -48,12 +47,12 @@ void write_content(const Storage& storage, const std::string& path, const FileFa
     read_in_pieces(*file, begin, bytes, kPieceBytes, num_at_once);
     output.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
+  output.sync();  // before the note says that it is whole
   output.close();
 }
 
 void copy_file(const Storage& storage, const std::string& path, const FileFacts& facts,
-               const fs::path& copy) {
-  base::RealFileSystem files;
+               const fs::path& copy, base::FileSystem& files) {
   files.create_directories(copy.parent_path());
   const fs::path unfinished = fmt::format("{}.{}.part", copy.string(), getpid());
   try {
@@ -69,7 +68,8 @@ void copy_file(const Storage& storage, const std::string& path, const FileFacts&
 }  // namespace
 
 fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
-                              const std::vector<std::string>& names) {
+                              const std::vector<std::string>& names,
+                              std::shared_ptr<base::FileSystem> files) {
   const fs::path cache = user_cache();
   if (cache.empty())
     throw base::DataError(
@@ -86,7 +86,7 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
   };
   if (is_file(facts.back())) {
     fs::path copy = folder / fs::path(path).filename();
-    if (!is_current(copy, *facts.back())) copy_file(storage, path, *facts.back(), copy);
+    if (!is_current(copy, *facts.back())) copy_file(storage, path, *facts.back(), copy, *files);
     return copy;
   }
   facts.pop_back();
@@ -102,7 +102,7 @@ fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
         throw base::DataError(fmt::format("{}: a copy of what is gone cannot be removed: {}",
                                           copy.string(), error.message()));
     } else if (!is_current(copy, *facts[i])) {
-      copy_file(storage, wanted[i], *facts[i], copy);
+      copy_file(storage, wanted[i], *facts[i], copy, *files);
     }
   }
   return folder;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/data/storage.h"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,8 @@ namespace paceline::data {
 /// of their originals are kept from the last time. Ranks may do this at the same time.
 ///
 /// Throws DataError if there is nothing to copy or no place for it.
-std::filesystem::path copy_to_this_machine(const Storage& storage, const std::string& path,
-                                           const std::vector<std::string>& names);
+std::filesystem::path copy_to_this_machine(
+    const Storage& storage, const std::string& path, const std::vector<std::string>& names,
+    std::shared_ptr<base::FileSystem> files = std::make_shared<base::RealFileSystem>());
 
 }  // namespace paceline::data

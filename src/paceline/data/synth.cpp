@@ -1,8 +1,8 @@
 #include "paceline/data/synth.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/base/sync_all.h"
 #include "paceline/data/synth_photo.h"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ class JpegWriter {
     tjDestroy(handle_);
   }
 
-  void write(const SynthFile& made, const fs::path& path) {
+  void write(const SynthFile& made, const fs::path& path, base::FileSystem& files) {
     const Image& image = made.image;
     if (tjCompress2(handle_, image.pixels.data(), image.width, 0, image.height, TJPF_RGB, &buffer_,
                     &size_, turbojpeg_sampling(made.sampling), made.quality,
@@ -125,13 +125,9 @@ class JpegWriter {
       throw base::DataError(
           fmt::format("{}: cannot compress: {}", path.string(), tjGetErrorStr2(handle_)));
     }
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(buffer_), static_cast<std::streamsize>(size_));
-    file.close();
-    if (!file) {
-      throw base::DataError(
-          fmt::format("{}: cannot write (disk full or no permission?)", path.string()));
-    }
+    const auto file = files.create(path);
+    file->write({reinterpret_cast<const char*>(buffer_), size_});
+    file->close();
   }
 
  private:
@@ -140,8 +136,12 @@ class JpegWriter {
   unsigned long size_ = 0;
 };
 
+/// All classes and the marker.
 void write_images(const SynthOptions& options, const fs::path& root, int num_threads,
-                  const SynthProgress& progress) {
+                  base::FileSystem& files, const SynthProgress& progress) {
+  for (const char* split : {"train", "val"})
+    for (int c = 0; c < options.classes; ++c)
+      files.create_directories(root / split / synth_class_name(c));
   const std::int64_t per_class = options.train_per_class + options.val_per_class;
   const std::int64_t total = options.classes * per_class;
   std::mutex mutex;
@@ -156,18 +156,23 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
       const std::int64_t index = i % per_class;
       const char* split = index < options.train_per_class ? "train" : "val";
       writer.write(make_file(options, class_index, index),
-                   root / split / synth_class_name(class_index) / fmt::format("{:06}.jpg", index));
+                   root / split / synth_class_name(class_index) / fmt::format("{:06}.jpg", index),
+                   files);
       if (!progress) continue;
       const std::lock_guard lock(mutex);
       progress(++done, total);
     }
   });
+  const auto marker = files.create(root / kMarkerName);
+  marker->write(marker_text(options));
+  marker->close();
 }
 
 }  // namespace
 
 bool synthesize_image_folder(const SynthOptions& options, int num_threads,
-                             const SynthProgress& progress) {
+                             const SynthProgress& progress,
+                             std::shared_ptr<base::FileSystem> files) {
   check_options(options);
   if (is_complete(options)) return false;
   const fs::path path = fs::absolute(options.path).lexically_normal();
@@ -175,26 +180,21 @@ bool synthesize_image_folder(const SynthOptions& options, int num_threads,
   // there.
   const fs::path target = path.has_filename() ? path : path.parent_path();
   const fs::path partial = base::unfinished_path(target);
+  const auto remove_partial = [&] {
+    std::error_code ignored;  // the first error is the one to report
+    fs::remove_all(partial, ignored);
+  };
   try {
-    for (const char* split : {"train", "val"}) {
-      for (int c = 0; c < options.classes; ++c) {
-        fs::create_directories(partial / split / synth_class_name(c));
-      }
-    }
-    write_images(options, partial, num_threads, progress);
-    std::ofstream marker(partial / kMarkerName);
-    marker << marker_text(options);
-    marker.close();
-    if (!marker) throw base::DataError((partial / kMarkerName).string() + ": cannot write");
-    fs::rename(partial, target);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    throw base::DataError(
-        fmt::format("data synth: cannot write '{}': {}", options.path, error.code().message()));
+    base::create_durable_directories(*files, target.parent_path());
+    write_images(options, partial, num_threads, *files, progress);
+    base::sync_all(*files, partial);  // once it has its name it counts as whole
+    files->rename(partial, target);
+    files->sync_directory(target.parent_path());
+  } catch (const base::FileError& error) {
+    remove_partial();
+    throw base::DataError(fmt::format("data synth: {}", error.what()));
   } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
+    remove_partial();
     throw;
   }
   return true;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/data/dataset.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace paceline::data {
@@ -40,8 +42,9 @@ using SynthProgress = std::function<void(std::int64_t done, std::int64_t total)>
 /// The files are a function of the options alone. The folder appears at `path` when it is complete.
 /// Returns false when `path` holds this very set already. Throws ConfigError for options that make
 /// no sense or a folder that holds anything else, DataError when a file cannot be written.
-bool synthesize_image_folder(const SynthOptions& options, int num_threads = 0,
-                             const SynthProgress& progress = {});
+bool synthesize_image_folder(
+    const SynthOptions& options, int num_threads = 0, const SynthProgress& progress = {},
+    std::shared_ptr<base::FileSystem> files = std::make_shared<base::RealFileSystem>());
 
 /// "<texture>_<shape>" of class `class_index`.
 std::string synth_class_name(int class_index);

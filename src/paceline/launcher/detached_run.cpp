@@ -28,12 +28,22 @@ std::string local_time(const char* format) {
   return text.data();
 }
 
-int open_log(const fs::path& path) {
-  try {
-    return base::open_regular_file(path, O_WRONLY | O_APPEND);
-  } catch (const base::FileError& error) {
-    throw base::CheckpointError(fmt::format("{}; give another --run-dir", error.what()));
-  }
+[[noreturn]] void refuse(const base::FileError& error) {
+  throw base::CheckpointError(fmt::format("{}; give another --run-dir", error.what()));
+}
+
+/// Durably: rank 0 takes what it finds there for durable.
+void make_run_dir(const fs::path& path) try {
+  base::RealFileSystem files;
+  base::create_durable_directories(files, path);
+} catch (const base::FileError& error) {
+  refuse(error);
+}
+
+int open_log(const fs::path& path) try {
+  return base::open_regular_file(path, O_WRONLY | O_APPEND);
+} catch (const base::FileError& error) {
+  refuse(error);
 }
 
 /// The background process: cut off from the terminal, recorded, then the ranks.
@@ -87,8 +97,7 @@ fs::path unused_run_dir(const fs::path& parent, const std::string& name) {
 }
 
 int run_detached(const DetachedRun& run, const std::function<int()>& run_ranks) {
-  std::error_code error;
-  fs::create_directories(run.run_dir, error);
+  make_run_dir(run.run_dir);
   const fs::path log_path = launcher_file(run.run_dir, run.node_rank, ".log");
   require_unused(launcher_file(run.run_dir, run.node_rank, ".json"), run.run_dir);
   const int log = open_log(log_path);

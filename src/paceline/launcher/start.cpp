@@ -1,6 +1,7 @@
 #include "paceline/launcher/start.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/base/text.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/options.h"
@@ -37,14 +38,13 @@ void print_plan(const launch::LaunchPlan& plan, int port, const launch::Environm
              stderr);
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw base::CheckpointError(
-        fmt::format("cannot make the folder {}: {}; give another --run-dir "
-                    "or --log-dir",
-                    folder.string(), error.message()));
+/// Durably, as it may be the first to make the run directory: rank 0 takes what it finds there for
+/// durable.
+void make_folder(const fs::path& folder) try {
+  base::RealFileSystem files;
+  base::create_durable_directories(files, folder);
+} catch (const base::FileError& error) {
+  throw base::CheckpointError(fmt::format("{}; give another --run-dir or --log-dir", error.what()));
 }
 
 /// Under torchrun, srun or mpirun: the program itself, in this process.

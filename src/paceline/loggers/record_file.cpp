@@ -24,9 +24,10 @@ void RecordFile::write_out() {
 }
 
 void RecordFile::sync() {
-  if (!try_to_write() || !file_) return;
+  if (!try_to_write() || !file_ || is_synced_) return;
   try {
     file_->sync();
+    is_synced_ = true;
   } catch (const std::exception& error) {
     note_failure(error);
   }
@@ -37,6 +38,7 @@ bool RecordFile::try_to_write() {
   try {
     if (!file_) file_ = open_();
     file_->write(waiting_);
+    is_synced_ = false;
   } catch (const std::exception& error) {
     note_failure(error);
     return false;

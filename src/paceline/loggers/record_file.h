@@ -54,6 +54,7 @@ class RecordFile {
   std::unique_ptr<base::OutputFile> file_;
   std::string waiting_;
   std::int64_t num_waiting_ = 0;  ///< records
+  bool is_synced_ = true;         ///< what the file was given
   bool is_failing_ = false;
   Clock::time_point last_failure_;
   std::int64_t num_failures_ = 0;

@@ -14,7 +14,7 @@ namespace paceline::app {
 inline RunDirectory attach(Session& session, const std::filesystem::path& run, bool is_resuming,
                            const LoadedRecipe& loaded, base::FileSystem& files,
                            comm::Communicator& communicator) {
-  RunDirectory directory(RunPlace{.wanted = run}, is_resuming, communicator);
+  RunDirectory directory(RunPlace{.wanted = run}, is_resuming, communicator, files);
   const auto reader = is_resuming ? open_resumed("auto", directory, files, communicator) : nullptr;
   if (reader) session.resume(*reader);
   session.attach(directory, loaded.resolved,

@@ -151,7 +151,7 @@ TEST_F(ResumeTest, AutoKnowsWhereTheRunSavedBefore) {
   fs::rename(folder_.path() / checkpoint::kManifestFile,
              before / "step-00000004" / checkpoint::kManifestFile);
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const RunDirectory directory({.wanted = run}, /*is_resuming=*/true, communicator);
+    const RunDirectory directory({.wanted = run}, /*is_resuming=*/true, communicator, files_);
     const auto reader = open_resumed("auto", directory, files_, communicator);
     ASSERT_NE(reader, nullptr);
     EXPECT_EQ(reader->directory(), before / "step-00000004");
@@ -166,7 +166,7 @@ TEST_F(ResumeTest, ADirectoryThatHoldsARunGoesOnWithNoOther) {
   saved("data: synthetic", 1);
   fs::rename(folder_.path() / checkpoint::kManifestFile, other / checkpoint::kManifestFile);
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const RunDirectory directory({.wanted = run}, /*is_resuming=*/true, communicator);
+    const RunDirectory directory({.wanted = run}, /*is_resuming=*/true, communicator, files_);
     const auto open = [&] {
       return open_resumed(other.string(), directory, files_, communicator)->directory();
     };
@@ -180,9 +180,19 @@ TEST_F(ResumeTest, ADirectoryThatHoldsARunGoesOnWithNoOther) {
   });
 }
 
+TEST_F(ResumeTest, AutoDoesNotStartARunAnewThatDiedWhileItWentBack) {
+  const fs::path run = folder_.path() / "run";
+  fs::create_directories(run / "checkpoints" / "branch-1" / "step-00000004");
+  paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+    const RunDirectory directory({.wanted = run}, /*is_resuming=*/true, communicator, files_);
+    EXPECT_THAT([&] { open_resumed("auto", directory, files_, communicator); },
+                ::testing::ThrowsMessage<base::Error>(HasSubstr("in its branches")));
+  });
+}
+
 TEST_F(ResumeTest, AutoWithoutACheckpointIsNoResume) {
   paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-    const RunDirectory directory({.wanted = folder_.path() / "run"}, true, communicator);
+    const RunDirectory directory({.wanted = folder_.path() / "run"}, true, communicator, files_);
     EXPECT_EQ(open_resumed("auto", directory, files_, communicator), nullptr);
     EXPECT_THROW(open_resumed((folder_.path() / "none").string(), directory, files_, communicator),
                  base::Error);

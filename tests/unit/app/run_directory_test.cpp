@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "support/run_ranks.h"
+#include "support/unsynced_file_system.h"
 
 #include <fstream>
 
@@ -14,9 +15,10 @@ namespace {
 /// The text of what all ranks throw.
 std::string refusal(const RunPlace& place, bool is_resuming, int world_size = 1) {
   std::string text;
+  paceline::test::UnsyncedFileSystem files;
   paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
     try {
-      const RunDirectory directory(place, is_resuming, communicator);
+      const RunDirectory directory(place, is_resuming, communicator, files);
       ADD_FAILURE() << "no refusal";
     } catch (const base::Error& error) {
       EXPECT_EQ(error.exit_code(), base::ExitCode::kCheckpoint);
@@ -28,9 +30,10 @@ std::string refusal(const RunPlace& place, bool is_resuming, int world_size = 1)
 
 TEST(RunDirectory, EveryRankLearnsThePaths) {
   const base::TempDir folder;
+  paceline::test::UnsyncedFileSystem files;
   paceline::test::run_ranks(3, [&](comm::Communicator& communicator) {
     const RunDirectory directory({.parent = folder.path().string(), .name = "name"}, false,
-                                 communicator);
+                                 communicator, files);
     EXPECT_THAT(directory.path().string(),
                 ::testing::StartsWith((folder.path() / "name-").string()));
     EXPECT_EQ(directory.checkpoint_folder(), directory.path() / "checkpoints");
@@ -47,25 +50,26 @@ TEST(RunDirectory, EveryRankThrowsWhenTheFirstCannotMakeIt) {
 
 TEST(RunDirectory, TwoRunsCannotShareAFolderOfCheckpoints) {
   const base::TempDir folder;
+  paceline::test::UnsyncedFileSystem files;
   const std::string shared = (folder.path() / "shared").string();
   const auto place = [&](const char* run, bool saves = true) {
     return RunPlace{.wanted = folder.path() / run, .checkpoint_dir = shared, .saves = saves};
   };
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const RunDirectory first(place("first"), false, communicator);
+    const RunDirectory first(place("first"), false, communicator, files);
     EXPECT_EQ(first.checkpoint_folder(), shared);
     for (const bool is_resuming : {false, true}) {
       EXPECT_THAT(refusal(place("second"), is_resuming),
                   ::testing::AllOf(::testing::HasSubstr(shared + " is in use by process "),
                                    ::testing::HasSubstr("choose another checkpoint.dir")));
     }
-    const RunDirectory writes_none(place("third", /*saves=*/false), false, communicator);
+    const RunDirectory writes_none(place("third", /*saves=*/false), false, communicator, files);
   });
   std::filesystem::create_directory(shared + "/step-00000004");  // also one that is damaged
   EXPECT_THAT(refusal(place("second"), false),
               ::testing::HasSubstr("holds the checkpoints of another run"));
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const RunDirectory goes_on(place("second"), true, communicator);
+    const RunDirectory goes_on(place("second"), true, communicator, files);
   });
 }
 
@@ -74,9 +78,11 @@ TEST(RunDirectory, ARunThatGoesOnHoldsItsCheckpointsThoughItSavesNone) {
   const RunPlace place{.wanted = folder.path() / "run",
                        .checkpoint_dir = (folder.path() / "shared").string(),
                        .saves = false};
+  base::RealFileSystem files;
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    EXPECT_FALSE(RunDirectory(place, /*is_resuming=*/false, communicator).owns_checkpoint_folder());
-    const RunDirectory directory(place, /*is_resuming=*/true, communicator);
+    EXPECT_FALSE(
+        RunDirectory(place, /*is_resuming=*/false, communicator, files).owns_checkpoint_folder());
+    const RunDirectory directory(place, /*is_resuming=*/true, communicator, files);
     EXPECT_TRUE(directory.owns_checkpoint_folder());
     EXPECT_THAT(refusal({.wanted = folder.path() / "other", .checkpoint_dir = place.checkpoint_dir},
                         /*is_resuming=*/true),

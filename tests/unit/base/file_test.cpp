@@ -1,6 +1,8 @@
 #include "paceline/base/file.h"
 
 #include "support/faulty_file_system.h"
+#include "support/power_loss_file_system.h"
+#include "support/unsynced_file_system.h"
 
 #include <cerrno>
 #include <set>
@@ -260,6 +262,44 @@ TEST(File, AMappingKnowsWhetherItsFileIsWhole) {
   const MappedFile moved = std::move(other);
   EXPECT_FALSE(moved.is_whole());
   EXPECT_TRUE(MappedFile().is_whole());
+}
+
+TEST(FilePowerLoss, AFileIsTheOldOrTheNewOne) {
+  const auto holds = [](const std::string& least) {
+    return [least](const fs::path& disk) -> std::string {
+      if (!fs::exists(disk / "a")) return "it is not there";
+      const std::string text = read_file(disk / "a");
+      return text == "new text" || text == least ? "" : "it holds '" + text + "'";
+    };
+  };
+  test::expect_durable({.prepare =
+                            [](const fs::path& root) {
+                              test::UnsyncedFileSystem files;
+                              write_file_atomically(files, root / "a", "old");
+                            },
+                        .run =
+                            [&](test::PowerLossFileSystem& files, const fs::path& root) {
+                              files.expect(holds("old"));
+                              write_file_atomically(files, root / "a", "new text");
+                              files.expect(holds("new text"));
+                            }});
+}
+
+TEST(File, SaysWhyFoldersCannotBeMade) {
+  const TempDir folder;
+  RealFileSystem files;
+  const fs::path path = folder.path() / std::string(300, 'x') / "a";
+  EXPECT_THAT([&] { create_durable_directories(files, path); },
+              ThrowsMessage<FileError>(HasSubstr("File name too long")));
+}
+
+TEST(FilePowerLoss, FoldersAreThereOnceTheyAreMade) {
+  test::expect_durable({.run = [](test::PowerLossFileSystem& files, const fs::path& root) {
+    create_durable_directories(files, root / "a/b/c");
+    files.expect([](const fs::path& disk) {
+      return fs::is_directory(disk / "a/b/c") ? "" : "they are not there";
+    });
+  }});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/run_lock.h"
 
 #include "paceline/base/file.h"
+#include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
 #include <memory>
@@ -18,58 +19,62 @@ using ::testing::HasSubstr;
 
 TEST(RunLock, RefusesASecondHolderAndNamesTheFirst) {
   const base::TempDir dir;
+  test::UnsyncedFileSystem files;
   const auto run = dir.path() / "a" / "run";
-  auto lock = std::make_unique<RunLock>(run, "--run-dir");
-  EXPECT_THAT(message_of([&] { RunLock second(run, "--run-dir"); }),
+  auto lock = std::make_unique<RunLock>(run, "--run-dir", files);
+  EXPECT_THAT(message_of([&] { RunLock second(run, "--run-dir", files); }),
               ::testing::AllOf(HasSubstr(run.string()),
                                HasSubstr(fmt::format("in use by process {} on ", getpid())),
                                HasSubstr("--run-dir")));
   lock.reset();
-  const RunLock free_again(run, "--run-dir");
+  const RunLock free_again(run, "--run-dir", files);
 }
 
 TEST(RunLock, FollowsNoPlantedLink) {
   const base::TempDir dir;
-  base::RealFileSystem files;
+  test::UnsyncedFileSystem files;
   base::write_file_atomically(files, dir.path() / "victim", "mine");
   std::filesystem::create_directory(dir.path() / "run");
   std::filesystem::create_symlink(dir.path() / "victim", dir.path() / "run/lock");
-  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir"); }),
+  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir", files); }),
               HasSubstr("is a symbolic link"));
   EXPECT_EQ(base::read_file(dir.path() / "victim"), "mine");
 }
 
 TEST(RunLock, KnowsWhenItsDirectoryIsGone) {
   const base::TempDir dir;
+  test::UnsyncedFileSystem files;
   const auto run = dir.path() / "run";
-  const RunLock lock(run, "--run-dir");
+  const RunLock lock(run, "--run-dir", files);
   EXPECT_NO_THROW(lock.require());
   std::filesystem::remove_all(run);
   EXPECT_THAT(message_of([&] { lock.require(); }), HasSubstr("run is gone"));
-  const RunLock another(run, "--run-dir");  // of the same name
+  const RunLock another(run, "--run-dir", files);  // of the same name
   EXPECT_THAT(message_of([&] { lock.require(); }), HasSubstr("run is gone"));
 }
 
 TEST(RunLock, ADeadHolderHoldsNothing) {
   const base::TempDir dir;
+  test::UnsyncedFileSystem files;
   const pid_t child = fork();
   if (child == 0) {
-    const RunLock lock(dir.path(), "--run-dir");
+    const RunLock lock(dir.path(), "--run-dir", files);
     _exit(0);  // without unlocking
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_EQ(base::read_file(dir.path() / "lock").substr(0, 8), "process ");
-  const RunLock lock(dir.path(), "--run-dir");
+  const RunLock lock(dir.path(), "--run-dir", files);
 }
 
 TEST(RunLock, SaysWhyADirectoryCannotBeWritten) {
   const base::TempDir dir;
+  test::UnsyncedFileSystem files;
   base::RealFileSystem().create(dir.path() / "file");
-  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "file" / "run", "--run-dir"); }),
+  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "file" / "run", "--run-dir", files); }),
               HasSubstr("file/run"));
   const auto proc = std::filesystem::path("/proc/self");  // read-only also for root
-  EXPECT_THAT(message_of([&] { RunLock lock(proc, "--run-dir"); }),
+  EXPECT_THAT(message_of([&] { RunLock lock(proc, "--run-dir", files); }),
               HasSubstr("cannot write /proc/self/lock"));
 }
 

@@ -4,6 +4,8 @@
 #include "paceline/base/file.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
+#include "support/power_loss_file_system.h"
+#include "support/unsynced_file_system.h"
 
 #include <chrono>
 #include <thread>
@@ -19,6 +21,8 @@ namespace fs = std::filesystem;
 using paceline::test::CacheHome;
 using paceline::test::FakeStorage;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -94,6 +98,28 @@ TEST_F(LocalCopy, SaysWhatIsMissing) {
         copy_to_this_machine(*storage_, "s3://b/set", {"x", "y"});
       },
       ThrowsMessage<base::DataError>(AllOf(HasSubstr("s3://b/set"), HasSubstr("x, y"))));
+}
+
+TEST_F(LocalCopy, IsWholeOrMadeAgainAfterAPowerLoss) {
+  const auto copy_below = [&](const fs::path& cache, base::FileSystem& files) {
+    setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+    const std::shared_ptr<base::FileSystem> unowned(&files, [](auto*) {});
+    return base::read_file(copy_to_this_machine(*storage_, "s3://b/set", {"a"}, unowned) / "a");
+  };
+  const test::PowerLossScenario scenario{
+      .run = [&](test::PowerLossFileSystem& files, const fs::path& root) {
+        files.expect([&](const fs::path& disk) {
+          test::UnsyncedFileSystem unsynced;
+          const std::string text = copy_below(disk, unsynced);
+          setenv("XDG_CACHE_HOME", root.c_str(), 1);
+          return text == "content a" ? "" : "it is damaged";
+        });
+        copy_below(root, files);
+      }};
+  EXPECT_EQ(problem_of(scenario), "");
+  EXPECT_THAT(syncs_without_need(scenario),
+              ElementsAre(HasSubstr("a.origin.tmp-"), ContainsRegex("sync_directory .*copies/")))
+      << "without its note it is only made again";
 }
 
 }  // namespace

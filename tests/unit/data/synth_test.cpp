@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
 
 #include <algorithm>
@@ -211,6 +212,22 @@ TEST(Synth, RefusesOptionsThatMakeNoSense) {
   options = small_set("x");
   options.min_size = 50;
   EXPECT_THAT(refusal(options), HasSubstr("min_size is 50"));
+}
+
+TEST(Synth, IsWholeOrNotThereAfterAPowerLoss) {
+  test::expect_durable({.run = [](test::PowerLossFileSystem& files, const fs::path& root) {
+    SynthOptions options = small_set(root / "sets/set");
+    options.classes = options.train_per_class = options.val_per_class = 1;
+    const auto holds = [&](bool must_be_there) {
+      return [must_be_there, set = root / "sets/set"](const fs::path& disk) -> std::string {
+        if (!fs::exists(disk / "sets/set")) return must_be_there ? "it is lost" : "";
+        return files_of(disk / "sets/set") == files_of(set) ? "" : "it is damaged";
+      };
+    };
+    files.expect(holds(false));
+    synthesize_image_folder(options, 1, {}, {&files, [](auto*) {}});
+    files.expect(holds(true));
+  }});
 }
 
 }  // namespace

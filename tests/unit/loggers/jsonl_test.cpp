@@ -3,7 +3,10 @@
 #include "paceline/base/file.h"
 #include "support/faulty_file_system.h"
 #include "support/interrupted_file_system.h"
+#include "support/power_loss_file_system.h"
+#include "support/unsynced_file_system.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -161,6 +164,28 @@ TEST_F(JsonlTest, AFullDiskLosesNoLineAndEndsNothing) {
   sink->flush();
   const std::string text = base::read_file(dir_.path() / "metrics.jsonl");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+}
+
+TEST_F(JsonlTest, LinesSurviveAPowerLossOnceTheyAreSynced) {
+  const auto holds = [](std::int64_t num_lines) {
+    return [num_lines](const std::filesystem::path& disk) -> std::string {
+      test::UnsyncedFileSystem files;
+      const auto path = disk / "metrics.jsonl";
+      JsonlWriter(path, files).resume_at(num_lines);  // as the next start of the run
+      const std::string text = std::filesystem::exists(path) ? base::read_file(path) : "";
+      const auto found = std::ranges::count(text, '\n');
+      return found == num_lines ? "" : fmt::format("{} lines of {}", found, num_lines);
+    };
+  };
+  test::expect_durable(
+      {.run = [&](test::PowerLossFileSystem& files, const std::filesystem::path& root) {
+        JsonlWriter writer(root / "metrics.jsonl", files);
+        for (std::int64_t step = 1; step <= 3; ++step) {
+          writer.write(record_of(step, {{"loss", 0.5}}));
+          writer.sync();
+          files.expect(holds(step));
+        }
+      }});
 }
 
 }  // namespace

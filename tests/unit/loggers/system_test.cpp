@@ -1,7 +1,9 @@
 #include "paceline/loggers/system.h"
 
+#include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -26,6 +28,15 @@ class SystemMonitorTest : public ::testing::Test {
     std::vector<nlohmann::json> parsed;
     for (std::string line; std::getline(text, line);) parsed.push_back(nlohmann::json::parse(line));
     return parsed;
+  }
+
+  static test::PowerLossFileSystem::Check has_lines(int wanted) {
+    return [wanted](const std::filesystem::path& disk) -> std::string {
+      const auto path = disk / "system.jsonl";
+      const std::string text = std::filesystem::exists(path) ? base::read_file(path) : "";
+      const auto found = std::ranges::count(text, '\n');
+      return found >= wanted ? "" : fmt::format("{} lines of {}", found, wanted);
+    };
   }
 
   SinkContext context(std::vector<metrics::LocalRank> ranks) {
@@ -132,6 +143,17 @@ TEST_F(SystemMonitorTest, AFileThatCannotBeWrittenIsToldInTheSummary) {
   ASSERT_GE(values.size(), 2u);
   EXPECT_EQ(values[0].first, "failed_writes");
   EXPECT_EQ(values[1], (std::pair<std::string, double>("lost_records", 1)));
+}
+
+TEST_F(SystemMonitorTest, LinesSurviveAPowerLossOnceTheyAreFlushed) {
+  test::expect_durable({.run = [&](test::PowerLossFileSystem& files, const auto& root) {
+    SinkContext there = context({{0, getpid(), ""}});
+    there.run_directory = root;
+    there.files = &files;
+    SystemMonitor monitor(rarely_, there);
+    monitor.summarise();
+    files.expect(has_lines(1));
+  }});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "paceline/loggers/tensorboard.h"
 
 #include "paceline/base/file.h"
+#include "support/power_loss_file_system.h"
 #include "unit/loggers/event_reader.h"
 
 #include <algorithm>
@@ -114,6 +115,29 @@ TEST_F(TensorboardTest, SinkWritesTextAndHparams) {
   ASSERT_EQ(file.events.size(), 4u);
   EXPECT_EQ(file.events[2].hparams.at("optimizer.lr"), "number 0.1");
   EXPECT_EQ(file.events[3].text, "hello");
+}
+
+TEST_F(TensorboardTest, EventsSurviveAPowerLossOnceTheyAreSynced) {
+  const auto holds = [](std::int64_t last_step) {
+    return [last_step](const std::filesystem::path& disk) -> std::string {
+      std::int64_t found = 0;
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(disk)) {
+        if (!entry.is_regular_file()) continue;
+        for (const Event& event : read_events(base::read_file(entry.path())).events)
+          found = std::max(found, event.step);
+      }
+      return found >= last_step ? "" : fmt::format("step {} is the last", found);
+    };
+  };
+  test::expect_durable(
+      {.run = [&](test::PowerLossFileSystem& files, const std::filesystem::path& root) {
+        TensorboardWriter writer(root / "tb", "run-1", files, clock_);
+        for (std::int64_t step = 1; step <= 2; ++step) {
+          writer.write(record_of(step, 0.5));
+          writer.sync();
+          files.expect(holds(step));
+        }
+      }});
 }
 
 }  // namespace

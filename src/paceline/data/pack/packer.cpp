@@ -118,7 +118,7 @@ class Packer {
 
   PackResult run() {
     check_class_names();
-    files_.create_directories(options_.folder);
+    base::create_durable_directories(files_, options_.folder);
     std::vector<std::int64_t> own;
     for (std::int64_t shard = 0; shard < num_shards_; ++shard) {
       if (open_if_there(shard)) {

@@ -1,6 +1,7 @@
 #include "paceline/data/prepare/obtain.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/sync_all.h"
 #include "paceline/data/archive_reader.h"
 
 #include <algorithm>
@@ -167,6 +168,8 @@ class Obtaining {
     files_.remove_all(unpacked_);
     unpack_archive(archive, partial, files_);
     sort_into_classes(partial / set_.folder_in_archive / "val", files_);
+    // Before ready.txt, which syncs the name, says that it is whole.
+    base::sync_all(files_, partial);
     files_.rename(partial, unpacked_);
   }
 

@@ -3,10 +3,12 @@
 #include "paceline/base/error.h"
 #include "paceline/data/image_folder.h"
 #include "paceline/data/pack/packed_dataset.h"
+#include "paceline/data/pack/shard_reader.h"
 #include "paceline/data/synth.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/data/scarce_memory.h"
 #include "support/faulty_file_system.h"
+#include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
 
 #include <fstream>
@@ -217,6 +219,42 @@ TEST_F(PackerTest, OptionsThatMakeNoSenseAreRefused) {
   wrong.num_parts = 2;
   EXPECT_THAT([&] { pack(source(), wrong, files_); },
               ThrowsMessage<base::ConfigError>(HasSubstr("part 2 of 2")));
+}
+
+TEST_F(PackerTest, WhatAPartHasPackedSurvivesAPowerLoss) {
+  const auto holds = [&](bool is_complete) {
+    return [this, is_complete](const fs::path& disk) -> std::string {
+      try {
+        const fs::path packed = disk / "packed";
+        if (!is_complete)
+          return ShardReader(packed / "shard-00000.pack").num_samples() == 11 ? ""
+                                                                              : "it lacks samples";
+        const PackedDataset dataset(packed);
+        const ImageFolder original = source();
+        for (std::int64_t i = 0; i < original.size(); ++i)
+          if (bytes_of(dataset, i) != bytes_of(original, i)) return "a sample is damaged";
+        return "";
+      } catch (const base::Error& error) {
+        return error.what();
+      }
+    };
+  };
+  const paceline::test::PowerLossScenario scenario{
+      .run = [&](paceline::test::PowerLossFileSystem& files, const fs::path& root) {
+        for (const int part : {0, 1}) {
+          pack(source(),
+               {.folder = root / "packed",
+                .samples_per_shard = 11,
+                .part = part,
+                .num_parts = 2,
+                .num_threads = 1},
+               files);
+          files.expect(holds(part == 1));
+        }
+      }};
+  EXPECT_EQ(problem_of(scenario), "");
+  EXPECT_THAT(syncs_without_need(scenario), ElementsAre("sync_directory packed (2)"))
+      << "the last shard's, right before the manifest's";
 }
 
 }  // namespace

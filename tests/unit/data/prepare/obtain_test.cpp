@@ -4,7 +4,9 @@
 #include "support/data/fake_storage.h"
 #include "support/data/md5_of.h"
 #include "support/data/tar_files.h"
+#include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
+#include "support/unsynced_file_system.h"
 
 #include <filesystem>
 #include <thread>
@@ -211,6 +213,37 @@ TEST_F(FilesTest, AreFetchedTogether) {
   EXPECT_EQ(base::read_file(folder.path() / "downloads/val.tar"), "val");
   EXPECT_EQ(base::read_file(folder.path() / "downloads/val.txt"), "labels");
   EXPECT_THAT(told, ElementsAre("MB of train.tar", "MB of val.tar", "MB of val.txt"));
+}
+
+TEST_F(ArchiveTest, IsWholeOrMadeAgainAfterAPowerLoss) {
+  const std::string archive = base::read_file(
+      write_tar(folder_.path() / "source" / "set.zip", {{"set/n1/x.JPEG", "x"}}, "zip"));
+  storage_->files["https://host/set.zip"] = archive;
+  set_.files = {{"set.zip", "https://host/set.zip", md5_of(archive)}};
+  const auto obtain_below = [&](const fs::path& root, base::FileSystem& files) {
+    ObtainOptions options = options_;
+    options.folder = root / "downloads";
+    return obtain_images(set_, "", locate_files(set_, "", *storage_), *storage_, options, files,
+                         {});
+  };
+  const test::PowerLossScenario scenario{
+      .run = [&](test::PowerLossFileSystem& files, const fs::path& root) {
+        files.expect([&](const fs::path& disk) -> std::string {
+          try {
+            test::UnsyncedFileSystem unsynced;
+            const fs::path images = obtain_below(disk, unsynced).path;
+            return base::read_file(images / "n1/x.JPEG") == "x" ? "" : "it is damaged";
+          } catch (const base::Error& error) {
+            return error.what();
+          }
+        });
+        obtain_below(root, files);
+      }};
+  EXPECT_EQ(problem_of(scenario), "");
+  EXPECT_THAT(syncs_without_need(scenario),
+              ElementsAre("sync_directory downloads", "sync downloads/ready.txt.tmp-",
+                          "sync_directory downloads (2)"))
+      << "what is lost without these is only made again";
 }
 
 }  // namespace
