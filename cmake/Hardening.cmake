@@ -1,5 +1,5 @@
 # What makes a fault in our own code hard to turn into more than a crash. Of all that we build; the cost is a
-# draw (docs/benchmarks.md), and tests/process/hardening_test.py looks at the binaries.
+# draw (docs/benchmarks.md), and tests/process/binaries_test.py looks at the binaries.
 include(CheckCXXCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
