@@ -60,6 +60,11 @@ def is_running(pid):
         return False
 
 
+def has_pending(pid, number):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return any(int(bits, 16) >> (number - 1) & 1 for bits in re.findall(r"^(?:SigPnd|ShdPnd):\t(\w+)", text, re.MULTILINE))
+
+
 class LauncherCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -247,6 +252,22 @@ class LaunchTest(LauncherCase):
         self.assertEqual(result.returncode, 128 + signal.SIGKILL)
         self.assertIn("rank 0 failed first: killed by SIGKILL (signal 9)", result.stderr)
 
+    def test_whoever_starts_us_may_ignore_sigchld(self):
+        def ignoring(*command):
+            return subprocess.run(list(map(str, command)), env=clean_environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=WAIT_SECONDS,
+                                  preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        for _ in range(5):  # the kernel may be quicker than the launcher, or not
+            result = ignoring(PACELINE, "launch", "--nproc", 2, "--", *python("sys.exit(3)"))
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertNotIn("pidfd", result.stderr)
+        # A rank's own children are its own to reap.
+        result = ignoring(PACELINE, "launch", "--nproc", 2, "--", *python("""
+            import subprocess
+            sys.exit(subprocess.run(['false']).returncode)
+            """))
+        self.assertEqual(result.returncode, 1, result.stderr)
+
     def test_a_rank_that_lost_its_peer_is_not_blamed(self):
         result = self.launch(2, """
             if rank == '0':
@@ -406,7 +427,9 @@ class LaunchTest(LauncherCase):
         for arguments, text in ((["--nproc", "0"], "--nproc must be the number of ranks"),
                                 (["--nproc", "-3"], "\"-3\""), (["--nproc", "two"], "\"two\""),
                                 (["--nporc", "2"], "did you mean --nproc?"),
-                                (["--nnodes", "2"], "--node-rank"), (["--rdzv", "host:port"], "port")):
+                                (["--nnodes", "2"], "--node-rank"), (["--rdzv", "host:port"], "port"),
+                                (["--rdzv", "[::1]29400"], "[::1]29400"),
+                                (["--nproc", "65536", "--nnodes", "65536", "--node-rank", "0"], "4294967296 ranks")):
             result = self.run_paceline("launch", *arguments, "--", "true")
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(text, result.stderr)
@@ -477,7 +500,8 @@ class VerbTest(LauncherCase):
                 time.sleep(600)
         if 'deaf' in sys.argv:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            pathlib.Path('ready' + os.environ['RANK']).touch()
+            pathlib.Path('making' + os.environ['RANK']).write_text(str(os.getpid()))
+            os.rename('making' + os.environ['RANK'], 'ready' + os.environ['RANK'])
             time.sleep(600)
         """
 
@@ -527,6 +551,68 @@ class VerbTest(LauncherCase):
         result = self.call("train", "r.yaml", "--nproc", 2, "--run-dir", "file/run")
         self.assertEqual(result.returncode, 5)
         self.assertIn("file/run", result.stderr)
+
+    def test_a_path_that_is_too_long_or_goes_in_a_circle(self):
+        (self.folder / "loop").symlink_to(self.folder / "loop")
+        for path, reason in (("x" * 300, "File name too long"), ("loop", "Too many levels of symbolic links")):
+            for arguments in (("--nproc", 2, "--run-dir", path), ("--detach", "--run-dir", path)):
+                result = self.call("train", "r.yaml", *arguments)
+                self.assertEqual(result.returncode, 5, result.stderr)
+                self.assertIn(reason, result.stderr)
+                self.assertNotIn("internal", result.stderr)
+
+    def test_a_record_holds_no_secret(self):
+        _, pid = self.detach("--run-dir", "secret", "wait", "--wandb-key", "sesame", "data.path=https://me:sesame@host/x")
+        record = (self.folder / "secret/launcher.json").read_text()
+        self.assertEqual(json.loads(record)["command"], ["paceline", "train", "recipes/tiny.yaml"])
+        self.assertNotIn("sesame", record)
+        self.call("stop", "secret")
+
+    def test_a_detached_run_writes_through_nothing_planted(self):
+        victim = self.folder / "victim"
+        victim.write_text("mine")
+        plants = {"soft": lambda path: path.symlink_to(victim), "hard": lambda path: path.hardlink_to(victim),
+                  "pipe": os.mkfifo}
+        for kind, plant in plants.items():
+            for name in ("launcher.json", "launcher.log"):
+                run = self.folder / f"{kind}-{name}"
+                run.mkdir()
+                plant(run / name)
+                result = self.call("train", "r.yaml", "--detach", "--run-dir", run)
+                self.assertEqual((result.returncode, victim.read_text()), (5, "mine"), result.stderr)
+                self.assertIn(str(run / name), result.stderr)
+
+    def test_logs_shows_regular_files_alone(self):
+        _, pid = self.detach("--run-dir", "mine", "wait")
+        self.call("stop", "mine")
+        log = self.folder / "mine/launcher.log"
+        (self.folder / "theirs").write_text("theirs\n")
+        for plant in (lambda: log.symlink_to(self.folder / "theirs"), lambda: os.mkfifo(log)):
+            log.unlink()
+            plant()
+            result = self.call("logs", "mine")
+            self.assertEqual((result.returncode, result.stdout), (5, ""), result.stderr)
+            self.assertIn("launcher.log", result.stderr)
+
+    def test_bench_scaling_kills_what_does_not_stop(self):
+        for grace, num_interrupts in ((600, 2), (0, 1)):
+            ready = self.folder / "ready0"
+            process = subprocess.Popen([self.program, "bench", "scaling", "deaf", "--nproc", "1"], cwd=self.folder,
+                                       env=clean_environment(TMPDIR=self.folder, PACELINE_GRACE=grace),
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(self.end, process)
+            wait_until(ready.exists, "the rank is ready")
+            rank = int(ready.read_text())
+            ready.unlink()
+            process.send_signal(signal.SIGINT)
+            for _ in range(num_interrupts - 1):
+                wait_until(lambda: not has_pending(process.pid, signal.SIGINT), "the first Ctrl-C is taken")
+                self.assertIsNone(process.poll())
+                process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate(timeout=WAIT_SECONDS)
+            self.assertEqual(process.returncode, 130, stderr)
+            self.assertFalse(is_running(rank))
+            self.assertEqual(list(self.folder.glob("paceline-scaling*")), [])
 
     def test_detach_follow_and_stop(self):
         stdout, pid = self.detach("--nproc", 2, "wait")

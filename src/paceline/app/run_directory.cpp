@@ -1,6 +1,7 @@
 #include "paceline/app/run_directory.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/comm/agreement.h"
@@ -23,7 +24,7 @@ fs::path default_path(const std::string& parent, const std::string& name) {
   std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
   const fs::path first = fs::path(parent) / fmt::format("{}-{}", name, text);
   fs::path path = first;
-  for (int number = 2; fs::exists(path); ++number) {
+  for (int number = 2; base::file_exists(path); ++number) {
     path = fmt::format("{}-{}", first.string(), number);
   }
   return path;
@@ -49,7 +50,7 @@ RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
 
 void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files) {
   locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir", files));
-  if (!is_resuming && fs::exists(config_file())) {
+  if (!is_resuming && base::file_exists(config_file())) {
     throw base::CheckpointError(fmt::format(
         "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
         path_.string()));
@@ -71,13 +72,13 @@ void RunDirectory::require() const {
 
 std::optional<fs::path> folder_of_run(const fs::path& directory) {
   const fs::path config_file = directory / kConfigFile;
-  if (fs::exists(config_file)) {
+  if (base::file_exists(config_file)) {
     const config::Node written = config::parse_file(config_file);
     const config::Node* dir = written.find_path("checkpoint.dir");
     if (dir != nullptr && dir->is_scalar() && !dir->is_null()) return fs::absolute(dir->text);
   }
   const fs::path inner = directory / kCheckpoints;
-  return fs::exists(inner) ? std::optional(inner) : std::nullopt;
+  return base::file_exists(inner) ? std::optional(inner) : std::nullopt;
 }
 
 CheckpointChoice newest_checkpoint(const fs::path& folder) {
@@ -98,12 +99,12 @@ CheckpointChoice newest_checkpoint(const fs::path& folder) {
 
 CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
   const fs::path& path = run_or_checkpoint;
-  if (!fs::exists(path)) {
+  if (!base::file_exists(path)) {
     throw base::CheckpointError(fmt::format(
         "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
         path.string()));
   }
-  if (fs::exists(path / checkpoint::kManifestFile)) return {.path = path, .notes = {}};
+  if (base::file_exists(path / checkpoint::kManifestFile)) return {.path = path, .notes = {}};
   return newest_checkpoint(folder_of_run(path).value_or(path));
 }
 

@@ -1,5 +1,7 @@
 #include "paceline/base/file.h"
 
+#include "paceline/base/file_status.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +35,10 @@ std::string_view cure_for(int error_number) {
       return "check the spelling of the path";
     case ENOTDIR:
       return "a part of the path is a file, not a folder";
+    case ENAMETOOLONG:
+      return "shorten the name or the path";
+    case ELOOP:
+      return "the symbolic links on the path lead in a circle: remove one of them";
     case EISDIR:
       return "name a file, not a folder";
     case EMFILE:
@@ -141,12 +147,15 @@ class RealOutputFile final : public OutputFile {
       size_ += written;
     }
     if (size_ - flushed_ >= kFlushBytes) begin_flush();
-    require_name();
+    if (has_lost_its_name()) {
+      cut_off(size_ - before);  // a caller that tries again must not fill the disk with it
+      throw_removed();
+    }
   }
 
   void sync() override {
     if (::fsync(descriptor_.get()) != 0) throw FileError("write", path_, errno);
-    require_name();
+    if (has_lost_its_name()) throw_removed();
   }
 
   void close() override {
@@ -166,8 +175,8 @@ class RealOutputFile final : public OutputFile {
   }
 
   /// What is written into a file that was removed is lost, and no write ever says so.
-  void require_name() const {
-    if (!counts_names_ || num_names() > 0) return;
+  bool has_lost_its_name() const { return counts_names_ && num_names() == 0; }
+  [[noreturn]] void throw_removed() const {
     throw FileError("write", path_, "it was removed while it was being written");
   }
 
@@ -210,7 +219,11 @@ int open_regular_file(const fs::path& path, int flags) {
     if (error == ELOOP || error == ENXIO) require_replaceable("write", path);
     throw FileError("write", path, error);
   }
-  status_of_regular("write", path, file.get());
+  if (status_of_regular("write", path, file.get()).st_nlink > 1) {
+    throw FileError("write", path,
+                    "it is a hard link, a second name of a file elsewhere that would change with "
+                    "it: remove it, or put a copy of its own in its place");
+  }
   return file.release();
 }
 
@@ -294,7 +307,7 @@ fs::path unfinished_path(const fs::path& path) {
     throw InternalError("the system gives no random numbers");
   }
   fs::path unfinished = path;
-  unfinished += fmt::format(".tmp-{:016x}", number);
+  unfinished += fmt::format("{}{:016x}", kUnfinishedMark, number);
   return unfinished;
 }
 

@@ -52,7 +52,7 @@ class FileSystem {
   /// Opens a new file for writing; it takes the place of a regular file of that name, whose other
   /// names (hard links) keep the old content.
   virtual std::unique_ptr<OutputFile> create(const std::filesystem::path& path) = 0;
-  /// Opens for writing at the end; the file is made if it does not exist.
+  /// Opens for writing at the end; the file is made if it does not exist. A hard link is refused.
   virtual std::unique_ptr<OutputFile> append(const std::filesystem::path& path) = 0;
   /// Atomically replaces `to`: a file only a regular one, a folder only a folder.
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
@@ -79,8 +79,8 @@ class RealFileSystem final : public FileSystem {
 };
 
 /// Opens a regular file for what OutputFile cannot do, such as a lock, and makes it if it is not
-/// there; never through a symbolic link. `flags` as of open(2), without O_CREAT. The caller closes
-/// the descriptor. Throws FileError.
+/// there; never through a symbolic or a hard link. `flags` as of open(2), without O_CREAT and
+/// O_TRUNC. The caller closes the descriptor. Throws FileError.
 int open_regular_file(const std::filesystem::path& path, int flags);
 
 /// The whole file, which must be a regular one (not a pipe, which may never end, or a device) of at

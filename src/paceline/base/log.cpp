@@ -20,15 +20,17 @@ namespace {
 
 using Target = std::function<void(LogLevel, std::string_view)>;
 
-constexpr std::size_t kMostRemembered = 1000;
+constexpr std::size_t kMostWaiting = 1000;
 
 // The process's standard error, what stands in for it, and the file beside it.
 struct LogState {
   std::mutex mutex;
   std::shared_ptr<spdlog::sinks::sink> terminal = std::make_shared<spdlog::sinks::stderr_sink_st>();
   std::vector<const Target*> redirections;
-  std::deque<std::string> remembered;  ///< for a file that comes later; each with its time
+  std::deque<std::string> waiting;  ///< for the file, also for one that comes later; with times
+  std::filesystem::path path;       ///< of the file; empty: there is none
   std::unique_ptr<OutputFile> file;
+  bool is_failing = false;
 
   LogState() { terminal->set_pattern("%v"); }
 };
@@ -74,15 +76,31 @@ std::string with_time(std::string_view text) {
   return lines;
 }
 
-/// Once it fails, the file is given up.
-void write_to_file(LogState& state, const std::function<void()>& write) {
+/// Gives the file what waits for it. What it refuses waits on.
+void write_to_file(LogState& state) {
   try {
-    write();
+    if (state.file == nullptr) state.file = RealFileSystem().append(state.path);
+    for (; !state.waiting.empty(); state.waiting.pop_front()) {
+      state.file->write(state.waiting.front());
+    }
   } catch (const FileError& error) {
     state.file.reset();
+    if (std::exchange(state.is_failing, true)) return;
     send(state, LogLevel::kWarning,
-         fmt::format("warning: the log goes on without its file: {}", error.what()));
+         fmt::format("warning: the log goes on without its file, which is tried again: {}",
+                     error.what()));
+    return;
   }
+  if (std::exchange(state.is_failing, false)) {
+    send(state, LogLevel::kWarning, "warning: the log's file can be written again");
+  }
+}
+
+void add_to_file(LogState& state, std::string_view text) {
+  state.waiting.push_back(with_time(text));
+  if (state.waiting.size() > kMostWaiting) state.waiting.pop_front();
+  if (state.path.empty()) return;
+  write_to_file(state);
 }
 
 }  // namespace
@@ -90,24 +108,24 @@ void write_to_file(LogState& state, const std::function<void()>& write) {
 LogFile::LogFile(const std::filesystem::path& path) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  write_to_file(state, [&] {
-    state.file = RealFileSystem().append(path);
-    for (const std::string& line : std::exchange(state.remembered, {})) state.file->write(line);
-  });
+  state.path = path;
+  write_to_file(state);
 }
 
 LogFile::~LogFile() {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
+  if (!state.waiting.empty()) write_to_file(state);
+  state.waiting.clear();
+  state.path.clear();
   state.file.reset();
+  state.is_failing = false;
 }
 
 void LogFile::add_error(std::string_view text) {
   LogState& state = log_state();
   const std::lock_guard lock(state.mutex);
-  if (state.file == nullptr) return;
-  const std::string line = fmt::format("{}{}", label_of(LogLevel::kError), with_bare_urls(text));
-  write_to_file(state, [&] { state.file->write(with_time(line)); });
+  add_to_file(state, fmt::format("{}{}", label_of(LogLevel::kError), with_bare_urls(text)));
 }
 
 void log_line(LogLevel level, std::string_view raw_text) {
@@ -115,12 +133,7 @@ void log_line(LogLevel level, std::string_view raw_text) {
   const std::lock_guard lock(state.mutex);
   const std::string line = fmt::format("{}{}", label_of(level), with_bare_urls(raw_text));
   send(state, level, line);
-  if (state.file != nullptr) {
-    write_to_file(state, [&] { state.file->write(with_time(line)); });
-  } else {
-    state.remembered.push_back(with_time(line));
-    if (state.remembered.size() > kMostRemembered) state.remembered.pop_front();
-  }
+  add_to_file(state, line);
 }
 
 struct LogRedirection::Impl {

@@ -38,9 +38,9 @@ void log_error(fmt::format_string<First, Rest...> format, First&& first, Rest&&.
            fmt::format(format, std::forward<First>(first), std::forward<Rest>(rest)...));
 }
 
-/// While it lives, every line also goes to the end of a file, with the time before it, and so do
-/// those of this process before it (the last thousand). A file that cannot be written costs one
-/// warning and the file, never the run. One at a time.
+/// While it lives, every line also goes to the end of a file, with its time, and so do the last
+/// thousand of this process before it. A file that cannot be written costs one warning, never the
+/// run: as many lines are kept and tried again, with every later one and at the end. One at a time.
 class LogFile {
  public:
   explicit LogFile(const std::filesystem::path& path);

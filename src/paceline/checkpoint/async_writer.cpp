@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/async_writer.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/directory.h"
@@ -142,7 +143,7 @@ void AsyncWriter::commit(int world_size) {
 std::string AsyncWriter::report_of(int rank) {
   const fs::path done = done_file(*request_, rank);
   std::unique_lock lock(mutex_);
-  while (!fs::exists(done)) {
+  while (!base::file_exists(done)) {
     if (steady_clock::now() >= deadline_) {
       throw CheckpointError(fmt::format("rank {} did not write its part", rank));
     }

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/branch.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/checkpoint/reader.h"
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 /// All that have a checkpoint's name, by step.
 std::vector<std::pair<std::int64_t, fs::path>> named_checkpoints(const fs::path& folder) {
   std::vector<std::pair<std::int64_t, fs::path>> found;
-  if (!fs::exists(folder)) return found;
+  if (!base::file_exists(folder)) return found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (const auto step = step_of_name(entry.path().filename().string()))
       found.emplace_back(*step, entry.path());
@@ -28,7 +29,7 @@ std::vector<std::pair<std::int64_t, fs::path>> named_checkpoints(const fs::path&
 
 fs::path unused_branch(const fs::path& folder) {
   int number = 1;
-  while (fs::exists(folder / fmt::format("branch-{}", number))) ++number;
+  while (base::file_exists(folder / fmt::format("branch-{}", number))) ++number;
   return folder / fmt::format("branch-{}", number);
 }
 

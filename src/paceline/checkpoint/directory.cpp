@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/directory.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 
 #include <charconv>
@@ -26,7 +27,7 @@ fs::path with_suffix(const fs::path& path, std::string_view suffix) {
 /// Checkpoints, also those that are being written, removed or replaced. An absent folder has none.
 std::vector<fs::path> entries_of_checkpoints(const fs::path& folder) {
   std::vector<fs::path> paths;
-  if (!fs::exists(folder)) return paths;
+  if (!base::file_exists(folder)) return paths;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (step_of_name(entry.path().stem().string())) paths.push_back(entry.path());
   }
@@ -48,7 +49,7 @@ fs::path temporary_of(const fs::path& checkpoint) { return with_suffix(checkpoin
 
 std::string describe_lost_run(const fs::path& folder) {
   const fs::path run = folder.parent_path();
-  if (run.empty() || fs::is_directory(run)) return {};
+  if (run.empty() || base::folder_exists(run)) return {};
   return fmt::format(
       "the run directory {} is gone: it was removed or moved while the run saved to {}",
       run.string(), folder.string());
@@ -66,13 +67,13 @@ void make_empty_directory(base::FileSystem& files, const fs::path& path) {
 void publish_directory(base::FileSystem& files, const fs::path& temporary, const fs::path& target) {
   const fs::path old = with_suffix(target, kOld);
   files.sync_directory(temporary);
-  if (fs::exists(target)) {
+  if (base::file_exists(target)) {
     files.remove_all(old);
     files.rename(target, old);
   }
   files.rename(temporary, target);
   files.sync_directory(target.parent_path());
-  if (fs::exists(old)) files.remove_all(old);
+  if (base::file_exists(old)) files.remove_all(old);
 }
 
 void remove_checkpoint(base::FileSystem& files, const fs::path& path) {
@@ -94,7 +95,7 @@ void remove_quietly(base::FileSystem& files, const fs::path& path) {
 void restore_replaced(base::FileSystem& files, const fs::path& folder) {
   for (const fs::path& path : entries_of_checkpoints(folder)) {
     const fs::path target = folder / path.stem();
-    if (path.extension() == kOld && !fs::exists(target)) files.rename(path, target);
+    if (path.extension() == kOld && !base::file_exists(target)) files.rename(path, target);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/reader.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/base/parallel_for.h"
@@ -108,10 +109,10 @@ void refuse_diverged(const CheckpointReader& reader, std::span<const StateShard>
 
 CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(directory) {
   const fs::path manifest_path = directory / kManifestFile;
-  if (!fs::is_directory(directory)) {
+  if (!base::folder_exists(directory)) {
     throw CheckpointError(fmt::format("{}: there is no such checkpoint", directory.string()));
   }
-  if (!fs::exists(manifest_path)) {
+  if (!base::file_exists(manifest_path)) {
     throw CheckpointError(fmt::format("{}: not a complete checkpoint: it has no {}",
                                       directory.string(), kManifestFile));
   }

@@ -1,10 +1,15 @@
 #include "paceline/checkpoint/run_lock.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
+#include "paceline/checkpoint/directory.h"
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,9 +27,11 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
+constexpr std::uint64_t kLongestLock = 4096;  // bytes; no holder writes as much
+
 /// Without newline; empty while the holder has not yet written it.
 std::string holder_of(const fs::path& path) {
-  const std::string text = base::read_file(path);
+  const std::string text = base::read_file(path, kLongestLock);
   return text.substr(0, text.find('\n'));
 }
 
@@ -37,6 +44,24 @@ int open_and_lock(const fs::path& path, std::string_view setting) {
   throw base::CheckpointError(
       fmt::format("{} is in use by {}: wait for it, stop it, or choose another {}",
                   path.parent_path().string(), holder_of(path), setting));
+}
+
+/// What a killed process has left half written. What is younger may be at work still: an export
+/// into the run directory, or another machine's launcher, which need no lock.
+void sweep_unfinished(base::FileSystem& files, const fs::path& directory) {
+  constexpr auto kAge = std::chrono::hours(1);
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!base::is_unfinished_name(entry->path().filename().string())) continue;
+    std::error_code ignored;
+    if (!fs::is_regular_file(entry->symlink_status(ignored))) continue;
+    const auto written = fs::last_write_time(entry->path(), ignored);
+    if (!ignored && fs::file_time_type::clock::now() - written > kAge)
+      found.push_back(entry->path());
+  }
+  for (const fs::path& path : found) remove_quietly(files, path);
 }
 
 }  // namespace
@@ -52,6 +77,7 @@ RunLock::RunLock(const fs::path& directory, std::string_view setting, base::File
     ::close(fd_);
     throw base::FileError("write", path_, error);
   }
+  sweep_unfinished(files, directory);
 }
 
 void RunLock::require() const {

@@ -1,10 +1,12 @@
 #include "paceline/comm/agreement.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/json.h"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <set>
 #include <vector>
@@ -52,6 +54,9 @@ std::string outcome_of(const std::function<std::string()>& decide) {
     return "0 " + decide();
   } catch (const base::Error& error) {
     return fmt::format("{} {}", static_cast<int>(error.exit_code()), error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    const base::FileError told = base::file_error_of(error);
+    return fmt::format("{} {}", static_cast<int>(told.exit_code()), told.what());
   } catch (const std::exception& error) {
     return fmt::format("{} {}", static_cast<int>(base::ExitCode::kInternal), error.what());
   }

@@ -123,6 +123,8 @@ struct Place {
 
 Place meet_peers(const GroupOptions& options) {
   const auto meet_all = [options]() -> Place {
+    const bool goes_by_name = options.num_nodes > 1 || !options.serves_store;
+    if (goes_by_name) await_address(options.master_addr, options.connect_timeout);
     const Endpoint endpoint =
         choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
     return {endpoint, meet(options)};

@@ -1,6 +1,7 @@
 #include "paceline/comm/endpoint.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
 
 #include <algorithm>
@@ -27,17 +28,26 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-AddressList look_up(const std::string& host, std::uint16_t port) {
+/// Null where there is none; `error` is then one of getaddrinfo's.
+AddressList try_look_up(const std::string& host, std::uint16_t port, int& error) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0) {
-    throw base::CommError(fmt::format("cannot resolve the host name '{}': {}; check MASTER_ADDR",
-                                      host, gai_strerror(error)));
-  }
-  return {found, &freeaddrinfo};
+  error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  return {error == 0 ? found : nullptr, &freeaddrinfo};
+}
+
+std::string unresolved(const std::string& host, int error) {
+  const std::string cause = error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error);
+  return fmt::format("the host name '{}' has no address ({})", host, cause);
+}
+
+AddressList look_up(const std::string& host, std::uint16_t port) {
+  int error = 0;
+  AddressList list = try_look_up(host, port, error);
+  if (!list) throw base::CommError(unresolved(host, error) + "; check MASTER_ADDR (--rdzv)");
+  return list;
 }
 
 const addrinfo& preferred(const AddressList& list) {
@@ -101,6 +111,11 @@ std::string source_address(const std::string& address) {
   const AddressList list = look_up(address, 9);
   const addrinfo& target = preferred(list);
   const Socket socket(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket.descriptor() < 0) {
+    const int error = errno;
+    throw base::CommError(fmt::format("cannot open a socket to find the route to {} ({}): {}",
+                                      address, std::strerror(error), base::limit_behind(error)));
+  }
   sockaddr_storage source{};
   socklen_t length = sizeof source;
   auto* source_pointer =
@@ -135,8 +150,10 @@ int try_connect(const addrinfo& target, std::chrono::milliseconds timeout) {
   return error;
 }
 
+/// Without a descriptor, and errno says why, where that cannot be.
 Socket make_listener(const addrinfo& local) {
   Socket socket(::socket(local.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (socket.descriptor() < 0) return socket;
   const int yes = 1;
   setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(socket.descriptor(), local.ai_addr, local.ai_addrlen) != 0 ||
@@ -186,6 +203,26 @@ Endpoint choose_endpoint(const std::string& master_address, int num_nodes,
     }
   }
   return {"unknown interface", source};
+}
+
+void await_address(const std::string& host, std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
+  auto pause = std::chrono::milliseconds(50);
+  for (bool is_first = true;; is_first = false) {
+    int error = 0;
+    if (try_look_up(host, 0, error)) return;
+    const std::string cause = unresolved(host, error);
+    const bool may_come = error == EAI_AGAIN || error == EAI_NONAME;
+    if (!may_come || Clock::now() + pause >= deadline) {
+      throw base::CommError(fmt::format(
+          "{}{}; check MASTER_ADDR (--rdzv) and this machine's name service", cause,
+          may_come ? fmt::format(" within {:.3g} s", std::chrono::duration<double>(timeout).count())
+                   : ""));
+    }
+    if (is_first) base::log_warning("{}; trying again", cause);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::milliseconds(2000));
+  }
 }
 
 std::string resolve(const std::string& host) {

@@ -19,6 +19,10 @@ struct Endpoint {
 Endpoint choose_endpoint(const std::string& master_address, int num_nodes,
                          const std::string& interface);
 
+/// Returns when the host name has an address: where machines start together, node 0's may be there
+/// later than this one. Throws CommError, naming the last cause, after `timeout`.
+void await_address(const std::string& host, std::chrono::milliseconds timeout);
+
 /// The numeric address of a host name, IPv4 where it has one. Throws CommError.
 std::string resolve(const std::string& host);
 

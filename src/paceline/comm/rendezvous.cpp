@@ -104,8 +104,8 @@ bool comes(const StorePointer& store, const std::string& key, int world_size,
     }
   }
   throw base::CommError(fmt::format(
-      "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them, with the same run id and "
-      "secret, or give them more time with --rdzv-timeout",
+      "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them with the same port, "
+      "--rdzv-id (PACELINE_RUN_ID) and PACELINE_SECRET, or give them more time with --rdzv-timeout",
       options.world_size - std::ssize(missing), options.world_size,
       std::chrono::duration<double>(options.connect_timeout).count(), fmt::join(missing, ", ")));
 }

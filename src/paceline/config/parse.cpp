@@ -74,6 +74,7 @@ class NodeBuilder final : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    check_tag(mark, tag);
     check_characters(mark, value);
     // yaml-cpp tags quoted scalars with "!" and bare ones with "?".
     const bool is_quoted = tag == "!";
@@ -81,12 +82,14 @@ class NodeBuilder final : public YAML::EventHandler {
     add(is_null && !wants_key() ? Node{} : Node::scalar(value, is_quoted), mark, anchor, true);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     begin(Node::list(), mark, anchor);
   }
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    check_tag(mark, tag);
     begin(Node::map(), mark, anchor);
   }
   void OnSequenceEnd() override { end(); }
@@ -178,6 +181,14 @@ class NodeBuilder final : public YAML::EventHandler {
     for (const Node& item : node.items) deepest = std::max(deepest, depth_of(item));
     for (const MapEntry& entry : node.entries) deepest = std::max(deepest, depth_of(entry.value));
     return deepest + (node.is_list() || node.is_map() ? 1 : 0);
+  }
+
+  /// A tag asks for another type or another program's object, which nobody here would give.
+  void check_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (tag.empty() || tag == "?" || tag == "!") return;
+    fail(mark, fmt::format("the tag {} is not understood here; remove it, and quote what must be "
+                           "text",
+                           base::excerpt(tag)));
   }
 
   void check_characters(const YAML::Mark& mark, std::string_view value) const {

@@ -45,11 +45,14 @@ void check_options(const SynthOptions& options) {
   require(!options.path.empty(), "no path: give the folder to write");
   require(options.classes >= 1 && options.classes <= kMaxSynthClasses,
           fmt::format("classes is {}, expected 1 to {}", options.classes, kMaxSynthClasses));
-  require(options.train_per_class >= 1 && options.val_per_class >= 1,
-          "train_per_class and val_per_class must be at least 1");
-  require(options.min_size >= 16 && options.min_size <= options.max_size,
-          fmt::format("min_size is {} and max_size {}, expected 16 <= min_size <= max_size",
-                      options.min_size, options.max_size));
+  for (const int count : {options.train_per_class, options.val_per_class})
+    require(count >= 1 && count <= kMaxSynthImagesPerClass,
+            fmt::format("train_per_class and val_per_class are from 1 to {}, but one is {}",
+                        kMaxSynthImagesPerClass, count));
+  require(options.min_size >= 16 && options.min_size <= options.max_size &&
+              options.max_size <= kMaxSynthSize,
+          fmt::format("min_size is {} and max_size {}, expected 16 <= min_size <= max_size <= {}",
+                      options.min_size, options.max_size, kMaxSynthSize));
   require(options.quality >= 1 && options.quality <= 100,
           fmt::format("quality is {}, expected 1 to 100", options.quality));
 }

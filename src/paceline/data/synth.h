@@ -24,10 +24,14 @@ struct SynthOptions {
   int train_per_class = 200;
   int val_per_class = 50;
   std::uint64_t seed = 1;
-  int min_size = 72;  ///< of either side, in pixels; this and what follows of kShapes alone
-  int max_size = 144;
-  int quality = 90;  ///< of the JPEG files
+  int min_size = 72;   ///< of either side, in pixels; this and what follows of kShapes alone
+  int max_size = 144;  ///< at most kMaxSynthSize
+  int quality = 90;    ///< of the JPEG files
 };
+
+/// Of a side: a picture is drawn in memory, several at a time.
+inline constexpr int kMaxSynthSize = 8192;
+inline constexpr int kMaxSynthImagesPerClass = 10'000'000;
 
 /// Eight shapes in six textures.
 inline constexpr int kMaxSynthClasses = 48;

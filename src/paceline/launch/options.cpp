@@ -42,8 +42,10 @@ void apply_rendezvous(LaunchOptions& options, std::string_view name, std::string
   if (value.starts_with('[')) {
     const std::size_t bracket = value.find(']');
     host = value.substr(1, bracket == std::string_view::npos ? 0 : bracket - 1);
-    if (bracket != std::string_view::npos && value.substr(bracket + 1).starts_with(':'))
-      port = value.substr(bracket + 2);
+    const std::string_view rest =
+        bracket == std::string_view::npos ? "" : value.substr(bracket + 1);
+    if (!rest.empty() && !rest.starts_with(':')) host = {};
+    if (!rest.empty()) port = rest.substr(1);
   } else if (const std::size_t colon = value.rfind(':'); colon != std::string_view::npos) {
     host = value.substr(0, colon);
     port = value.substr(colon + 1);
@@ -59,9 +61,12 @@ void apply_rendezvous(LaunchOptions& options, std::string_view name, std::string
       port.empty() ? kDefaultMasterPort : parse_int(fmt::format("{}'s port", name), port, 1, 65535);
 }
 
-/// torchrun's "timeout=900,join_timeout=600", of which the time to join is the one there is here.
+/// torchrun's "timeout=900,join_timeout=600", of which the time to join is the one there is here;
+/// the other is taken where that is not given.
 void apply_rendezvous_settings(LaunchOptions& options, std::string_view name,
                                std::string_view value) {
+  std::optional<double> seconds;
+  bool is_time_to_join = false;
   for (const std::string& setting : base::split(value, ',')) {
     const std::size_t equals = setting.find('=');
     const std::string key = setting.substr(0, equals);
@@ -69,9 +74,13 @@ void apply_rendezvous_settings(LaunchOptions& options, std::string_view name,
       throw base::ConfigError(fmt::format(
           "{} understands join_timeout=SECONDS alone (as --rdzv-timeout SECONDS), but got \"{}\"",
           name, setting));
-    options.rdzv_timeout_seconds =
+    const double given =
         parse_seconds(fmt::format("{} {}", name, key), setting.substr(equals + 1), 1);
+    if (is_time_to_join && key != "join_timeout") continue;
+    is_time_to_join = key == "join_timeout";
+    seconds = given;
   }
+  options.rdzv_timeout_seconds = seconds;
 }
 
 std::vector<LaunchOption> make_table() {

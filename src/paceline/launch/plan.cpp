@@ -5,6 +5,7 @@
 #include "paceline/launch/secret.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace paceline::launch {
 namespace {
@@ -27,14 +28,16 @@ BareEnvironment read_bare(const Environment& environment) {
   return bare;
 }
 
-std::string count(int number, std::string_view noun) {
+std::string count(std::int64_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
+
+std::int64_t num_ranks(int num_nodes, int nproc) { return std::int64_t{num_nodes} * nproc; }
 
 /// "2 nodes x 4 ranks = 8 ranks"
 std::string product(int num_nodes, int nproc) {
   return fmt::format("{} x {} = {}", count(num_nodes, "node"), count(nproc, "rank"),
-                     count(num_nodes * nproc, "rank"));
+                     count(num_ranks(num_nodes, nproc), "rank"));
 }
 
 std::string taken_for(int world_size, std::string_view what, int num_nodes, int nproc) {
@@ -54,7 +57,7 @@ Shape shape_with_nnodes(int world_size, int num_nodes, std::optional<int> nproc)
     return {num_nodes, nproc.value_or(1),
             taken_for(world_size, "nodes", num_nodes, nproc.value_or(1))};
   if (!nproc && world_size % num_nodes == 0) nproc = world_size / num_nodes;
-  if (nproc && world_size == num_nodes * *nproc)
+  if (nproc && world_size == num_ranks(num_nodes, *nproc))
     return {num_nodes, *nproc, taken_for(world_size, "ranks", num_nodes, *nproc)};
   const std::string ranks =
       nproc ? fmt::format("all ranks ({})", product(num_nodes, *nproc)) : "a multiple of them";
@@ -146,10 +149,11 @@ void decide_meeting_point(const LaunchOptions& options, const BareEnvironment& b
 }
 
 /// Machines of one run must derive the same id, so it is secret only if the user shares a secret.
+/// The master's address is no part of it: one machine may call it by name, another by number.
 std::string decide_run_id(const LaunchPlan& plan, const Environment& environment) {
   if (const auto given = environment.get("PACELINE_RUN_ID")) return *given;
   if (plan.num_nodes == 1) return random_run_id();
-  return guarded_run_id(fmt::format("{}@{}:{}", plan.rdzv_id, plan.master_addr, *plan.master_port),
+  return guarded_run_id(fmt::format("{}:{}", plan.rdzv_id, *plan.master_port),
                         read_secret(environment));
 }
 
@@ -159,6 +163,11 @@ LaunchPlan plan_launch(const LaunchOptions& options, const Environment& environm
                        const Machine& machine) {
   const BareEnvironment bare = read_bare(environment);
   const Shape shape = decide_shape(options, bare, machine);
+  if (num_ranks(shape.num_nodes, shape.nproc) > kMaxRanks)
+    throw base::ConfigError(
+        fmt::format("{} are more than the {} that a run may have: correct "
+                    "--nnodes and --nproc",
+                    product(shape.num_nodes, shape.nproc), kMaxRanks));
   LaunchPlan plan;
   plan.nproc = shape.nproc;
   plan.num_nodes = shape.num_nodes;

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace paceline::launch {
@@ -39,7 +40,9 @@ pid_t spawn_rank(const RankStart& start) {
   posix_spawnattr_init(&attributes);
   sigset_t defaults;
   sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
+  // The launcher's own SIGPIPE; and a SIGCHLD that whoever started it ignores would hide from the
+  // rank how its own children end.
+  for (const int signal : {SIGPIPE, SIGCHLD}) sigaddset(&defaults, signal);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -59,6 +62,18 @@ pid_t spawn_rank(const RankStart& start) {
     throw base::ConfigError(fmt::format("cannot start a rank ({}): {}", std::strerror(error),
                                         base::limit_behind(error)));
   return pid;
+}
+
+std::optional<int> reap_child(pid_t pid, int options) {
+  int status = 0;
+  pid_t found = -1;
+  do {
+    found = waitpid(pid, &status, options);
+  } while (found < 0 && errno == EINTR);
+  if (found == 0) return std::nullopt;
+  if (found == pid) return status;
+  throw base::InternalError(
+      fmt::format("how process {} ended cannot be told: waitpid: {}", pid, std::strerror(errno)));
 }
 
 int exec_rank(std::span<const std::string> arguments) {

@@ -3,6 +3,7 @@
 #include "paceline/launch/environment.h"
 
 #include <csignal>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ struct RankStart {
 /// fork and exec, which is not safe in a process that may have threads. Throws ConfigError if the
 /// system refuses.
 pid_t spawn_rank(const RankStart& start);
+
+/// The status of waitpid(2) with these options; nothing where WNOHANG is among them and the process
+/// has not ended. Throws InternalError if the system does not tell: a failure must never pass for
+/// an exit code of 0.
+std::optional<int> reap_child(pid_t pid, int options);
 
 /// What kExecRankVerb does, with the arguments that follow it: asks the kernel to kill this process
 /// when the launcher dies, makes sure that it has not died already, and becomes the program.

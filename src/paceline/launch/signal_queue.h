@@ -10,7 +10,9 @@
 namespace paceline::launch {
 
 /// Blocks the signals that a launcher passes on to its ranks and lets a descriptor report them;
-/// undone at the end. To be made and used by the main thread.
+/// undone at the end. Meanwhile children that have ended wait to be reaped, also where whoever
+/// started the launcher ignores SIGCHLD: the kernel would throw their exit codes away. To be made
+/// and used by the main thread.
 class SignalQueue {
  public:
   SignalQueue() {
@@ -25,8 +27,10 @@ class SignalQueue {
     sigprocmask(SIG_BLOCK, &wanted, &previous_mask_);
     descriptor_.reset(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
     old_sigpipe_ = std::signal(SIGPIPE, SIG_IGN);
+    old_sigchld_ = std::signal(SIGCHLD, SIG_DFL);
   }
   ~SignalQueue() {
+    std::signal(SIGCHLD, old_sigchld_);
     std::signal(SIGPIPE, old_sigpipe_);
     sigprocmask(SIG_SETMASK, &previous_mask_, nullptr);
   }
@@ -47,6 +51,7 @@ class SignalQueue {
   Descriptor descriptor_;
   sigset_t previous_mask_{};
   void (*old_sigpipe_)(int) = nullptr;
+  void (*old_sigchld_)(int) = nullptr;
 };
 
 }  // namespace paceline::launch

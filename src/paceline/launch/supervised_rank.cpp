@@ -117,9 +117,7 @@ int SupervisedRank::reap() {
   // Not yet reaped, the process keeps its number, so that the group's number cannot be another's.
   waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
   if (info.si_code != CLD_EXITED || info.si_status != 0) kill(-pid_, SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = reap_child(pid_, 0).value();
   is_alive_ = false;
   process_.reset();
   return status;

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/file_status.h"
 #include "paceline/launcher/run_record.h"
 
 #include <array>
@@ -69,6 +70,10 @@ int open_log(const fs::path& path) try {
   } catch (const base::Error& error) {
     std::fprintf(stderr, "paceline: error: %s\n", error.what());
     code = static_cast<int>(error.exit_code());
+  } catch (const fs::filesystem_error& error) {
+    const base::FileError told = base::file_error_of(error);
+    std::fprintf(stderr, "paceline: error: %s\n", told.what());
+    code = static_cast<int>(told.exit_code());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "paceline: internal error: %s\n", error.what());
   }

@@ -10,7 +10,7 @@ namespace paceline::launcher {
 /// What a detached run is made of.
 struct DetachedRun {
   std::filesystem::path run_dir;
-  std::vector<std::string> command;
+  std::vector<std::string> command;  ///< as the record shows it, to whoever may read that
   std::string host;
   int node_rank = 0;
 };

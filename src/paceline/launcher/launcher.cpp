@@ -1,12 +1,14 @@
 #include "paceline/launcher/launcher.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/version.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launcher/rank_program.h"
 #include "paceline/launcher/verbs.h"
 
 #include <cstdio>
+#include <filesystem>
 
 namespace paceline::launcher {
 namespace {
@@ -40,6 +42,10 @@ int run(const std::vector<std::string>& arguments) {
   } catch (const base::Error& error) {
     std::fprintf(stderr, "paceline: error: %s\n", error.what());
     return static_cast<int>(error.exit_code());
+  } catch (const std::filesystem::filesystem_error& error) {
+    const base::FileError told = base::file_error_of(error);
+    std::fprintf(stderr, "paceline: error: %s\n", told.what());
+    return static_cast<int>(told.exit_code());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "paceline: internal error: %s\n", error.what());
     return static_cast<int>(base::ExitCode::kInternal);

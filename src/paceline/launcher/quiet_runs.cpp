@@ -4,12 +4,16 @@
 #include "paceline/base/file.h"
 #include "paceline/base/text.h"
 #include "paceline/launch/outcome.h"
+#include "paceline/launch/rank_info.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervised_rank.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -17,15 +21,28 @@
 namespace paceline::launcher {
 namespace {
 
-/// While it lives, these signals wait to be taken instead of ending the process.
+using Clock = std::chrono::steady_clock;
+
+/// Beyond the launchers' own grace period, for them to kill their ranks and to say so.
+constexpr double kMoreGraceSeconds = 5;
+
+/// While it lives, these signals wait to be taken instead of ending the process, but those that
+/// were ignored stay so. SIGCHLD never is: the kernel would throw the exit codes away.
 class TakenSignals {
  public:
-  TakenSignals() {
+  TakenSignals() : old_sigchld_(std::signal(SIGCHLD, SIG_DFL)) {
     sigemptyset(&taken_);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&taken_, signal);
+    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(signal, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&taken_, signal);
+    }
     pthread_sigmask(SIG_BLOCK, &taken_, &before_);
   }
-  ~TakenSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~TakenSignals() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    std::signal(SIGCHLD, old_sigchld_);
+  }
   TakenSignals(const TakenSignals&) = delete;
   TakenSignals& operator=(const TakenSignals&) = delete;
 
@@ -35,8 +52,20 @@ class TakenSignals {
     sigwait(&taken_, &signal);
     return signal;
   }
+  /// Nothing once the time is over.
+  std::optional<int> take_until(Clock::time_point deadline) const {
+    while (true) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      if (left.count() <= 0) return std::nullopt;
+      const timespec time{.tv_sec = left.count() / 1000,
+                          .tv_nsec = left.count() % 1000 * 1'000'000};
+      const int signal = sigtimedwait(&taken_, nullptr, &time);
+      if (signal > 0) return signal;  // else the time is over, or a stop and its end came between
+    }
+  }
 
  private:
+  void (*old_sigchld_)(int);
   sigset_t taken_{};
   sigset_t before_{};
 };
@@ -76,16 +105,12 @@ void throw_if_failed(const QuietRun& run, int status) {
                                   : words);
 }
 
-/// Ends what is left, gently at first: paceline's own programs end their ranks.
-void end_all(const std::vector<Process>& processes) {
-  for (const Process& process : processes) kill(process.pid, SIGTERM);
-  for (const Process& process : processes) waitpid(process.pid, nullptr, 0);
-}
-
 /// Takes the next that has ended out of the list; its status, or nothing if none has.
 bool reap_one(std::vector<Process>& processes, Process& ended, int& status) {
   for (auto process = processes.begin(); process != processes.end(); ++process) {
-    if (waitpid(process->pid, &status, WNOHANG) != process->pid) continue;
+    const std::optional<int> found = launch::reap_child(process->pid, WNOHANG);
+    if (!found) continue;
+    status = *found;
     ended = *process;
     processes.erase(process);
     return true;
@@ -93,9 +118,29 @@ bool reap_one(std::vector<Process>& processes, Process& ended, int& status) {
   return false;
 }
 
+/// Ends what is left, gently at first, since paceline's own programs end their ranks; by force at
+/// the end of the grace period or when one more Ctrl-C comes.
+void end_all(std::vector<Process> processes, const TakenSignals& signals, double grace_seconds) {
+  for (const Process& process : processes) kill(process.pid, SIGTERM);
+  const auto grace = std::chrono::duration<double>(grace_seconds + kMoreGraceSeconds);
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(grace);
+  Process ended{};
+  int status = 0;
+  while (true) {
+    while (reap_one(processes, ended, status)) continue;
+    if (processes.empty()) return;
+    const std::optional<int> signal = signals.take_until(deadline);
+    if (!signal || *signal == SIGINT) break;
+  }
+  for (const Process& process : processes) kill(process.pid, SIGKILL);
+  for (const Process& process : processes) launch::reap_child(process.pid, 0);
+}
+
 }  // namespace
 
 void run_quietly(const std::vector<QuietRun>& runs, const launch::Environment& environment) {
+  const double grace_seconds =
+      environment.get_seconds(launch::kGraceVariable, 0).value_or(launch::kDefaultGraceSeconds);
   const TakenSignals signals;
   std::vector<Process> processes;
   try {
@@ -110,7 +155,7 @@ void run_quietly(const std::vector<QuietRun>& runs, const launch::Environment& e
       while (reap_one(processes, ended, status)) throw_if_failed(*ended.run, status);
     }
   } catch (...) {
-    end_all(processes);
+    end_all(std::move(processes), signals, grace_seconds);
     throw;
   }
 }

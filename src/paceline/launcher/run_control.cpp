@@ -1,6 +1,7 @@
 #include "paceline/launcher/run_control.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/supervised_rank.h"
@@ -20,6 +21,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,6 +86,17 @@ std::string only_argument(const std::string& verb, const std::vector<std::string
       fmt::format("paceline {} needs one run directory, but got {}", verb, arguments.size()));
 }
 
+/// Of a file alone: a planted link would show another file, and a pipe would never end.
+launch::Descriptor open_log(const fs::path& path) {
+  launch::Descriptor log(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!log.is_open()) throw base::FileError("read", path, errno);
+  struct stat status {};
+  if (fstat(log.get(), &status) != 0) throw base::FileError("read", path, errno);
+  if (!S_ISREG(status.st_mode))
+    throw base::FileError("read", path, "no detached run has made it: it is no regular file");
+  return log;
+}
+
 /// Copies what `log` holds from its position on.
 void copy_to_stdout(int log) {
   std::array<char, 1 << 16> buffer;
@@ -122,10 +135,7 @@ int run_logs(const std::string& name, const std::vector<std::string>& arguments)
   const auto follows = [](const std::string& text) { return text == "-f" || text == "--follow"; };
   const bool is_following = std::erase_if(rest, follows) > 0;
   const FoundRun run = find_run(only_argument(name, rest));
-  const launch::Descriptor log(open(run.log_path().c_str(), O_RDONLY | O_CLOEXEC));
-  if (!log.is_open())
-    throw base::CheckpointError(
-        fmt::format("cannot read {}: {}", run.log_path().string(), std::strerror(errno)));
+  const launch::Descriptor log = open_log(run.log_path());
   while (is_following && run.record.is_alive()) {
     copy_to_stdout(log.get());
     std::this_thread::sleep_for(kFollowInterval);

@@ -54,11 +54,15 @@ void write_record(const fs::path& path, const RunRecord& record) {
                                  {"exit_code", nullptr}};
   if (record.exit_code) json["exit_code"] = *record.exit_code;
   base::RealFileSystem files;
-  base::write_file_atomically(files, path, json.dump(2) + "\n");
+  // A path may have bytes that are not UTF-8.
+  using Json = nlohmann::ordered_json;
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  base::write_file_atomically(files, path, text + "\n");
 }
 
 std::optional<RunRecord> read_record(const fs::path& path) {
-  if (!fs::exists(path)) return std::nullopt;
+  std::error_code ignored;  // what cannot be read says so below
+  if (fs::symlink_status(path, ignored).type() == fs::file_type::not_found) return std::nullopt;
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;  // a command line is not longer
   try {
     const nlohmann::json json = base::parse_json(base::read_file(path, kMostBytes));

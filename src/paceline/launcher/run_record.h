@@ -26,8 +26,8 @@ std::optional<ProcessIdentity> identity_of(pid_t pid);
 struct RunRecord {
   ProcessIdentity launcher = {};
   std::string host = {};
-  std::vector<std::string> command = {};
-  std::string started_at = {};  ///< local time, ISO 8601
+  std::vector<std::string> command = {};  ///< verb and recipe; what else was given may be secret
+  std::string started_at = {};            ///< local time, ISO 8601
   std::optional<int> exit_code =
       {};  ///< nothing while the run lasts, or if its launcher was killed
 

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 namespace paceline::launcher {
 namespace {
@@ -66,6 +67,31 @@ void make_folder(const fs::path& folder) try {
   launch::exec_program(command, environment);
 }
 
+/// The first argument that is neither an option nor an override, and a file by its name or on the
+/// disk: the value of an option, such as a password, must not pass for one. Empty if there is none.
+std::string find_recipe(std::span<const std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument.starts_with('-') || argument.starts_with('+') || argument.starts_with('~') ||
+        argument.find('=') != std::string::npos)
+      continue;
+    const std::string extension = fs::path(argument).extension();
+    std::error_code error;
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json" ||
+        extension == ".jsonc" || fs::is_regular_file(argument, error))
+      return argument;
+  }
+  return {};
+}
+
+/// What a detached run's record tells of its command, for whoever may read the run directory:
+/// neither options nor overrides, which may hold a password.
+std::vector<std::string> public_command(const std::vector<std::string>& command) {
+  std::vector<std::string> told{"paceline", command[1]};
+  const std::string recipe = find_recipe(std::span(command).subspan(2));
+  if (!recipe.empty()) told.push_back(recipe);
+  return told;
+}
+
 /// Starts the ranks of one machine. `run_dir` is where the run's files lie, if the user said so;
 /// `is_own_verb`: the command is one of paceline's, whose rank 0 prints the result.
 int start(const launch::LaunchOptions& options, const std::vector<std::string>& command,
@@ -97,24 +123,16 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
   const auto run_ranks = [&] { return launch::supervise(plan, settings, environment); };
   if (!options.detach) return run_ranks();
   return run_detached({.run_dir = *run_dir,
-                       .command = command,
+                       .command = public_command(command),
                        .host = machine.host_name,
                        .node_rank = plan.node_rank},
                       run_ranks);
 }
 
-/// runs/resnet50-20260131-174500, after the recipe's file name; the first argument that is neither
-/// an option nor an override is the recipe.
+/// runs/resnet50-20260131-174500, after the recipe's file name.
 fs::path new_run_dir(const std::vector<std::string>& arguments) {
-  std::string name = "run";
-  for (const std::string& argument : arguments) {
-    if (argument.starts_with('-') || argument.starts_with('+') || argument.starts_with('~') ||
-        argument.find('=') != std::string::npos)
-      continue;
-    name = fs::path(argument).stem();
-    break;
-  }
-  return unused_run_dir("runs", name);
+  const std::string recipe = find_recipe(arguments);
+  return unused_run_dir("runs", recipe.empty() ? "run" : fs::path(recipe).stem().string());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "paceline/loggers/jsonl.h"
 
+#include "paceline/base/file_status.h"
 #include "paceline/loggers/async_sink.h"
 
 #include <algorithm>
@@ -97,7 +98,7 @@ void JsonlWriter::sync() { file_.sync(); }
 
 void JsonlWriter::resume_at(std::int64_t step) {
   file_.reset();
-  if (!std::filesystem::exists(path_)) return;
+  if (!base::file_exists(path_)) return;
   const std::string all = base::read_file(path_);
   std::string kept;
   for (std::size_t begin = 0; begin < all.size();) {

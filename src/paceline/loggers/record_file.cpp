@@ -2,6 +2,7 @@
 
 #include "paceline/base/log.h"
 
+#include <cerrno>
 #include <exception>
 
 namespace paceline::loggers {
@@ -39,6 +40,11 @@ bool RecordFile::try_to_write() {
     if (!file_) file_ = open_();
     file_->write(waiting_);
     is_synced_ = false;
+  } catch (const base::FileError& error) {
+    const bool is_removed = error.error_number() == EINVAL;  // the one write that is refused
+    if (is_removed) file_.reset();
+    note_failure(error);
+    return false;
   } catch (const std::exception& error) {
     note_failure(error);
     return false;

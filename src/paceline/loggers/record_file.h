@@ -25,7 +25,8 @@ class RecordFile {
  public:
   using Open = std::function<std::unique_ptr<base::OutputFile>()>;
 
-  /// `logger` is for messages; `open` is called by the first write and after failures of its own.
+  /// `logger` is for messages; `open` is called by the first write, and anew after
+  /// failures of its own and where the file was removed.
   RecordFile(std::string logger, Open open, RecordFileOptions options = {});
 
   /// Takes a record; nothing is written yet.

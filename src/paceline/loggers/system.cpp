@@ -1,5 +1,6 @@
 #include "paceline/loggers/system.h"
 
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 
 #include <algorithm>
@@ -185,7 +186,7 @@ Json SystemMonitor::read_gpus() {
 }
 
 std::unique_ptr<base::OutputFile> SystemMonitor::open() {
-  if (std::filesystem::exists(path_)) {  // a stop by force may have left half a line
+  if (base::file_exists(path_)) {  // a stop by force may have left half a line
     const std::string text = base::read_file(path_);
     const std::size_t whole = text.rfind('\n') + 1;
     if (whole != text.size()) {

@@ -19,6 +19,8 @@ std::string host_name() {
 }
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
+/// The last that has the ten digits of all others, in the year 2286; a later one is nobody's clock.
+constexpr std::int64_t kLastSecond = 9'999'999'999;
 
 /// Seconds for a file's name that sorts after those of all files there are: readers go by name, and
 /// a resumed run may begin in the second in which the stopped one did.
@@ -29,7 +31,7 @@ std::int64_t seconds_for_name(const std::filesystem::path& directory, double now
     if (!name.starts_with(kPrefix)) continue;
     std::int64_t taken = 0;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), taken);
-    seconds = std::max(seconds, taken + 1);
+    if (taken < kLastSecond) seconds = std::max(seconds, taken + 1);
   }
   return seconds;
 }
@@ -55,6 +57,7 @@ TensorboardWriter::TensorboardWriter(std::filesystem::path directory, std::strin
 
 void TensorboardWriter::write(const Record& record) {
   records_.clear();
+  last_step_ = std::max(last_step_, record.at.step);
   const double time = record.at.wall_time;
   switch (record.kind) {
     case RecordKind::kStep:
@@ -82,6 +85,8 @@ void TensorboardWriter::sync() { file_.sync(); }
 void TensorboardWriter::resume_at(std::int64_t step) {
   file_.reset();
   first_step_ = step + 1;
+  last_step_ = step;
+  is_reopening_ = false;
 }
 
 std::unique_ptr<base::OutputFile> TensorboardWriter::open() {
@@ -91,7 +96,7 @@ std::unique_ptr<base::OutputFile> TensorboardWriter::open() {
       "{}{:010}.{}.{}.0", kPrefix, seconds_for_name(directory_, now), host_name(), getpid());
   std::string header;
   append_record(header, file_version_event(now));
-  append_record(header, session_start_event(now, first_step_));
+  append_record(header, session_start_event(now, is_reopening_ ? last_step_ + 1 : first_step_));
   const std::filesystem::path path = directory_ / file_name;
   auto file = files_.create(path);
   try {
@@ -101,6 +106,7 @@ std::unique_ptr<base::OutputFile> TensorboardWriter::open() {
     files_.remove_all(path);  // the next try makes another
     throw;
   }
+  is_reopening_ = true;
   return file;
 }
 

@@ -48,7 +48,9 @@ class TensorboardWriter final : public RecordWriter {
   const base::Clock& clock_;
   RecordFile file_;
   std::int64_t first_step_ = 0;  ///< what earlier files hold from here on is void
-  std::string records_;          ///< of one call; keeps its memory
+  std::int64_t last_step_ = 0;   ///< of what was logged; a file that is opened anew voids nothing
+  bool is_reopening_ = false;
+  std::string records_;  ///< of one call; keeps its memory
 };
 
 }  // namespace paceline::loggers

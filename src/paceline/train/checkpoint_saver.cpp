@@ -122,7 +122,7 @@ void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
   base::log_info("saved {}", saved.string());
   try {
     retention_.apply(files_, facts_.folder, *checkpoint::step_of_name(saved.filename().string()));
-  } catch (const base::Error& error) {  // the next save tries again
+  } catch (const std::exception& error) {  // the next save tries again
     base::log_warning("old checkpoints stay in {}: {}", facts_.folder.string(), error.what());
   }
 }

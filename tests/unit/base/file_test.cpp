@@ -208,6 +208,39 @@ TEST(File, WritingToARemovedFileIsAnError) {
   EXPECT_THAT([&] { file->sync(); }, ThrowsMessage<FileError>(HasSubstr("it was removed")));
 }
 
+// Whoever tries again, as a logger does, would fill the disk with a file that nobody can see.
+TEST(File, ARemovedFileDoesNotGrow) {
+  const TempDir folder;
+  RealFileSystem files;
+  const auto file = files.append(folder.path() / "a");
+  file->write("x");
+  fs::remove(folder.path() / "a");
+  const auto size_of_open_file = [&] {
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code error;
+      const std::string target = fs::read_symlink(entry, error).string();
+      if (target == (folder.path() / "a").string() + " (deleted)") return fs::file_size(entry);
+    }
+    return std::uintmax_t{0};
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(file->write("yyy"), FileError);
+  EXPECT_EQ(size_of_open_file(), 1u);
+}
+
+TEST(File, WritesThroughNoHardLink) {
+  const TempDir folder;
+  RealFileSystem files;
+  write_file_atomically(files, folder.path() / "victim", "mine");
+  const fs::path link = folder.path() / "link";
+  fs::create_hard_link(folder.path() / "victim", link);
+  EXPECT_THAT([&] { files.append(link); }, ThrowsMessage<FileError>(HasSubstr("is a hard link")));
+  EXPECT_THAT([&] { open_regular_file(link, O_RDWR); },
+              ThrowsMessage<FileError>(HasSubstr("is a hard link")));
+  EXPECT_EQ(read_file(folder.path() / "victim"), "mine");
+  write_file_atomically(files, link, "x");  // a new file takes the name
+  EXPECT_EQ(read_file(folder.path() / "victim"), "mine");
+}
+
 TEST(File, ReadsNoMoreThanAsked) {
   const TempDir folder;
   RealFileSystem files;

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -11,7 +12,11 @@
 namespace paceline::base {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Log, WritesPlainLinesToStandardError) {
   ::testing::internal::CaptureStderr();
@@ -54,8 +59,7 @@ TEST(Log, AFileThatCannotBeWrittenIsOneWarning) {
     log_info("a");
     log.add_error("b");
     log_info("c");
-    EXPECT_THAT(lines,
-                ElementsAre(::testing::HasSubstr("the log goes on without its file"), "a", "c"));
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("the log goes on without its file"), "a", "c"));
   }
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "target"));
 
@@ -65,7 +69,36 @@ TEST(Log, AFileThatCannotBeWrittenIsOneWarning) {
   std::filesystem::remove(removed);
   log_info("a");
   log_info("b");
-  EXPECT_THAT(lines, ElementsAre("a", ::testing::HasSubstr("it was removed"), "b"));
+  EXPECT_THAT(
+      lines, ElementsAre("a", HasSubstr("it was removed"), "b", HasSubstr("can be written again")));
+}
+
+TEST(Log, LinesThatADiskRefusesComeWhenItTakesThem) {
+  const TempDir folder;
+  std::vector<std::string> lines;
+  const LogRedirection capture([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  const std::filesystem::path file = folder.path() / "disk/log.txt";
+  {
+    LogFile log(file);
+    log_info("a");
+    std::filesystem::create_directory(file.parent_path());
+    log_info("b");
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("goes on without its file"), "a", "b",
+                                   HasSubstr("can be written again")));
+    EXPECT_THAT(read_file(file), ContainsRegex(" a\n.* b\n"));
+  }
+  lines.clear();
+  const std::filesystem::path late = folder.path() / "late/log.txt";
+  {
+    LogFile log(late);
+    for (int i = 0; i < 2000; ++i) log_info("{}.", i);
+    std::filesystem::create_directory(late.parent_path());
+  }
+  const std::string text = read_file(late);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1000);
+  EXPECT_THAT(text, AllOf(HasSubstr(" 1999.\n"), Not(HasSubstr(" 999.\n"))));
+  EXPECT_THAT(lines.front(), HasSubstr("goes on without its file"));
+  EXPECT_EQ(std::ranges::count(lines, lines.front()), 1) << "told once";
 }
 
 TEST(Log, TheNewestRedirectionTakesTheLines) {

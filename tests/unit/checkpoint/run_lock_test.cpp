@@ -4,6 +4,7 @@
 #include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
+#include <chrono>
 #include <memory>
 
 #include <fmt/format.h>
@@ -39,6 +40,43 @@ TEST(RunLock, FollowsNoPlantedLink) {
   EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir", files); }),
               HasSubstr("is a symbolic link"));
   EXPECT_EQ(base::read_file(dir.path() / "victim"), "mine");
+}
+
+TEST(RunLock, FollowsNoHardLink) {
+  const base::TempDir dir;
+  base::RealFileSystem files;
+  base::write_file_atomically(files, dir.path() / "victim", "mine");
+  std::filesystem::create_directory(dir.path() / "run");
+  std::filesystem::create_hard_link(dir.path() / "victim", dir.path() / "run/lock");
+  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir"); }),
+              HasSubstr("is a hard link"));
+  EXPECT_EQ(base::read_file(dir.path() / "victim"), "mine");
+}
+
+TEST(RunLock, SweepsWhatKilledProcessesHaveLeft) {
+  const base::TempDir dir;
+  base::RealFileSystem files;
+  const auto make = [&](const std::filesystem::path& path, std::chrono::minutes age) {
+    files.create(path)->close();
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - age);
+    return path;
+  };
+  const auto old = make(base::unfinished_path(dir.path() / "summary.json"), std::chrono::hours(2));
+  const auto young =
+      make(base::unfinished_path(dir.path() / "w.safetensors"), std::chrono::minutes(2));
+  const auto theirs = make(dir.path() / "notes.tmp-1", std::chrono::hours(2));
+  const RunLock lock(dir.path(), "--run-dir");
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(young)) << "somebody may be writing it";
+  EXPECT_TRUE(std::filesystem::exists(theirs));
+}
+
+TEST(RunLock, ALockThatIsNoLockIsNotRead) {
+  const base::TempDir dir;
+  const RunLock held(dir.path(), "--run-dir");
+  std::filesystem::resize_file(dir.path() / "lock", 1 << 20);
+  EXPECT_THAT(message_of([&] { RunLock second(dir.path(), "--run-dir"); }),
+              HasSubstr("more than 4096 bytes"));
 }
 
 TEST(RunLock, KnowsWhenItsDirectoryIsGone) {

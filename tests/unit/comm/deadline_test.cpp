@@ -34,12 +34,25 @@ TEST(UnlessInterrupted, GivesResultsAndPassesExceptions) {
 
 TEST(UnlessInterrupted, LeavesACallBehind) {
   base::Interruption interruption;
-  interruption.request(15);
-  const auto release = std::make_shared<std::promise<void>>();
+  struct Call {
+    std::promise<void> begins;
+    std::promise<void> release;
+    std::promise<void> ends;
+  };
+  const auto call = std::make_shared<Call>();  // which outlives its caller's wait
+  const std::jthread interrupts([&] {
+    call->begins.get_future().wait();  // it is at work when the signal comes
+    interruption.request(15);
+  });
   EXPECT_THROW(unless_interrupted(&interruption, "waiting",
-                                  [waits = release->get_future().share()] { waits.wait(); }),
+                                  [call] {
+                                    call->begins.set_value();
+                                    call->release.get_future().wait();
+                                    call->ends.set_value();
+                                  }),
                base::Interrupted);
-  release->set_value();
+  call->release.set_value();
+  call->ends.get_future().wait();
 }
 
 }  // namespace

@@ -1,15 +1,22 @@
 #include "paceline/comm/endpoint.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "support/free_port.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace paceline::comm {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -40,6 +47,49 @@ TEST(Resolve, GivesNumericAddressesAndNamesWhatItCannotFind) {
   EXPECT_EQ(resolve("10.1.2.3"), "10.1.2.3");
   EXPECT_THAT([] { resolve("no-such-host.invalid"); },
               ThrowsMessage<base::CommError>(HasSubstr("'no-such-host.invalid'")));
+}
+
+TEST(AwaitAddress, WaitsForANameAndTellsTheCause) {
+  await_address("localhost", std::chrono::milliseconds(0));
+  std::vector<std::string> lines;
+  const base::LogRedirection capture(
+      [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); });
+  EXPECT_THAT(
+      [] { await_address("no-such-host.invalid", std::chrono::milliseconds(200)); },
+      ThrowsMessage<base::CommError>(AllOf(HasSubstr("'no-such-host.invalid' has no address ("),
+                                           HasSubstr("0.2 s"), HasSubstr("MASTER_ADDR"))));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("trying again")));
+}
+
+/// While it lives, no more descriptors can be opened.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ListenOn, NamesTheLimitOfDescriptors) {
+  bool is_narrow = false;
+  const std::uint16_t port = test::free_port();
+  const NoMoreDescriptors limit;
+  EXPECT_THAT([&] { listen_on("127.0.0.1", port, is_narrow); },
+              ThrowsMessage<base::CommError>(
+                  AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n"))));
+}
+
+TEST(ChooseEndpoint, NamesTheLimitOfDescriptors) {
+  const NoMoreDescriptors limit;
+  EXPECT_THAT([] { choose_endpoint("127.0.0.1", 2, ""); },
+              ThrowsMessage<base::CommError>(
+                  AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n"))));
 }
 
 TEST(ListenOn, NamesAPortInUseAndTheCure) {

@@ -52,6 +52,16 @@ TEST(ParseYaml, NamesTheLineOfAMistake) {
             "r.yaml:2: not valid YAML: i");
 }
 
+TEST(ParseYaml, RefusesTags) {
+  for (const char* text : {"a: !!str 5", "a: !!int '5'", "a: !mine {b: 1}", "a: !!seq [1]",
+                           "a: !!binary aGk=", "!!map {a: 1}", "a: !!null"}) {
+    EXPECT_THAT(error_of([&] { parse_yaml(text, "r.yaml"); }),
+                ::testing::StartsWith("r.yaml:1: the tag "))
+        << text;
+  }
+  EXPECT_TRUE(parse_yaml("a: ! 5", "r.yaml").find("a")->is_quoted);
+}
+
 TEST(ParseYaml, RefusesACommaOutsideOfBrackets) {
   for (const std::string text : {",", ",1", "[1, 2],", "{a: 1}, b", "'a', b"}) {
     EXPECT_EQ(error_of([&] { parse_yaml("\n" + text, "r.yaml"); }),

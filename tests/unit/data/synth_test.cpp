@@ -212,6 +212,12 @@ TEST(Synth, RefusesOptionsThatMakeNoSense) {
   options = small_set("x");
   options.min_size = 50;
   EXPECT_THAT(refusal(options), HasSubstr("min_size is 50"));
+  options = small_set("x");
+  options.max_size = kMaxSynthSize + 1;
+  EXPECT_THAT(refusal(options), HasSubstr("max_size 8193"));
+  options = small_set("x");
+  options.val_per_class = kMaxSynthImagesPerClass + 1;
+  EXPECT_THAT(refusal(options), HasSubstr("val_per_class"));
 }
 
 TEST(Synth, IsWholeOrNotThereAfterAPowerLoss) {

@@ -65,8 +65,8 @@ TEST(LaunchOptionsTest, Rendezvous) {
   EXPECT_EQ(parse_options({"--rdzv_endpoint=node0"}).master_port, 29500);
   EXPECT_EQ(parse_options({"--rdzv", "[fe80::1]:77"}).master_addr, "fe80::1");
   EXPECT_EQ(parse_options({"--rdzv", "[fe80::1]:77"}).master_port, 77);
-  for (const char* wrong :
-       {"fe80::1:77", ":29500", "host:", "[fe80::1", "host:0", "host:70000", "host:x"})
+  for (const char* wrong : {"fe80::1:77", "[::1]29400", "[::1] :29400", "[]:29400", ":29500",
+                            "host:", "[fe80::1", "host:0", "host:70000", "host:x"})
     EXPECT_THAT(option_error({"--rdzv", wrong}), HasSubstr("--rdzv")) << wrong;
 }
 
@@ -88,6 +88,8 @@ TEST(LaunchOptionsTest, TheTimeToMeet) {
   EXPECT_EQ(parse_options({"--rdzv_timeout=1.5"}).rdzv_timeout_seconds, 1.5);
   EXPECT_EQ(parse_options({"--rdzv_conf=join_timeout=60"}).rdzv_timeout_seconds, 60);
   EXPECT_EQ(parse_options({"--rdzv-conf", "timeout=900,join_timeout=60"}).rdzv_timeout_seconds, 60);
+  EXPECT_EQ(parse_options({"--rdzv-conf", "join_timeout=60,timeout=900"}).rdzv_timeout_seconds, 60);
+  EXPECT_EQ(parse_options({"--rdzv-conf", "timeout=900"}).rdzv_timeout_seconds, 900);
   EXPECT_THAT(option_error({"--rdzv-timeout", "0"}), HasSubstr("--rdzv-timeout must be a number of "
                                                                "seconds from 1"));
   EXPECT_THAT(option_error({"--rdzv-conf", "last_call_timeout=3"}), HasSubstr("last_call_timeout"));

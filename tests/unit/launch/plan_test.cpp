@@ -55,6 +55,9 @@ TEST(PlanTest, SeveralMachines) {
   EXPECT_EQ(second.master_addr, "n0");
   EXPECT_EQ(second.master_port, 77);
   EXPECT_EQ(second.run_id, make_plan(arguments).run_id) << "machines must derive the same id";
+  Arguments spelled_otherwise = arguments;
+  spelled_otherwise.back() = "10.0.0.1:77";
+  EXPECT_EQ(second.run_id, make_plan(spelled_otherwise).run_id) << "node 0 has several names";
   EXPECT_EQ(make_plan(arguments, {{"PACELINE_RUN_ID", "secret"}}).run_id, "secret");
   const auto guarded = make_plan(arguments, {{"PACELINE_SECRET", "0123456789abcdef"}}).run_id;
   EXPECT_EQ(guarded, make_plan(arguments, {{"PACELINE_SECRET", "0123456789abcdef"}}).run_id);
@@ -64,6 +67,27 @@ TEST(PlanTest, SeveralMachines) {
   EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "2"}), HasSubstr("out of range"));
   EXPECT_THAT(plan_error({"--nnodes", "2", "--node-rank", "1"}), HasSubstr("--rdzv"));
   EXPECT_EQ(make_plan({"--nnodes", "2", "--node-rank", "0"}).master_addr, "here");
+}
+
+TEST(PlanTest, SeveralRunsOnOnePortAreApart) {
+  const auto id = [](const char* port, const char* name) {
+    return make_plan(
+               {"--nnodes", "2", "--node-rank", "0", "--master-port", port, "--rdzv-id", name})
+        .run_id;
+  };
+  EXPECT_NE(id("77", "a"), id("77", "b"));
+  EXPECT_NE(id("77", "a"), id("78", "a"));
+}
+
+TEST(PlanTest, NoMoreRanksThanThereMayBe) {
+  const std::string most = std::to_string(kMaxRanks);
+  EXPECT_THAT(plan_error({"--nproc", most, "--nnodes", most, "--node-rank", "0"}),
+              HasSubstr("more than the " + most));
+  EXPECT_THAT(plan_error({"--nproc", most, "--nnodes", "2", "--node-rank", "0"}),
+              HasSubstr("--nnodes and --nproc"));
+  EXPECT_THAT(
+      plan_error({"--nproc", most, "--nnodes", most, "--node-rank", "0"}, {{"WORLD_SIZE", "4"}}),
+      HasSubstr("WORLD_SIZE=4"));
 }
 
 /// WORLD_SIZE without RANK: what it was taken for, or that it was refused.

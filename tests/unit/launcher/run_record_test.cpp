@@ -54,6 +54,20 @@ TEST(RunRecordTest, SurvivesTheFile) {
   EXPECT_EQ(read_record(path)->exit_code, 143);
 }
 
+TEST(RunRecordTest, TakesBytesThatAreNotUtf8) {
+  const base::TempDir folder;
+  const auto path = launcher_file(folder.path(), 0, ".json");
+  write_record(path, {.launcher = *identity_of(getpid()), .command = {"a\xff.yaml"}});
+  EXPECT_EQ(read_record(path)->command, std::vector<std::string>{"a\xef\xbf\xbd.yaml"});
+}
+
+TEST(RunRecordTest, WhatCannotBeReadIsAnError) {
+  const base::TempDir folder;
+  const auto path = launcher_file(folder.path(), 0, ".json");
+  std::filesystem::create_symlink(path, path);
+  EXPECT_THROW(read_record(path), base::CheckpointError);
+}
+
 TEST(RunRecordTest, ADamagedFileIsAnError) {
   const base::TempDir folder;
   const auto path = launcher_file(folder.path(), 2, ".json");

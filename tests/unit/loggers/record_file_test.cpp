@@ -85,6 +85,20 @@ TEST_F(RecordFileTest, SparesADiskThatFailedAMomentAgo) {
   EXPECT_EQ(num_tries, 2);
 }
 
+TEST_F(RecordFileTest, MakesAFileThatWasRemovedAnew) {
+  RecordFile file = make();
+  file.add("one\n");
+  file.write_out();
+  std::filesystem::remove(path_);
+  file.add("two\n");
+  file.write_out();
+  file.add("three\n");
+  file.write_out();
+  EXPECT_EQ(text(), "two\nthree\n");
+  EXPECT_EQ(file.failures(), (Failures{{"failed_writes", 1}, {"lost_records", 0}}));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("it was removed"), HasSubstr("can write again")));
+}
+
 TEST_F(RecordFileTest, ADiskThatCannotSyncIsAFailure) {
   RecordFile file = make();
   files_.set_fault(

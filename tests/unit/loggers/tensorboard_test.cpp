@@ -1,6 +1,7 @@
 #include "paceline/loggers/tensorboard.h"
 
 #include "paceline/base/file.h"
+#include "paceline/base/log.h"
 #include "support/power_loss_file_system.h"
 #include "unit/loggers/event_reader.h"
 
@@ -97,6 +98,34 @@ TEST_F(TensorboardTest, AResumeVoidsWhatCameAfterItsStep) {
   EXPECT_EQ(paths().size(), 2u);  // in the same second, and still in order
   using Points = std::vector<std::pair<std::int64_t, float>>;
   EXPECT_EQ(losses(), (Points{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 16}, {7, 17}}));
+}
+
+// What readers have seen of a file that was removed stays good, and so does what is in others.
+TEST_F(TensorboardTest, AFileOpenedAnewVoidsNothing) {
+  const base::LogRedirection quiet([](base::LogLevel, std::string_view) {});
+  TensorboardWriter writer = make();
+  for (int step = 1; step <= 3; ++step) writer.write(record_of(step, step));
+  writer.sync();
+  std::filesystem::remove(paths().at(0));
+  for (int step = 4; step <= 5; ++step) {
+    writer.write(record_of(step, step));
+    writer.sync();
+  }
+  ASSERT_EQ(paths().size(), 1u);
+  const EventFile file = read_events(base::read_file(paths()[0]));
+  EXPECT_EQ(file.events.at(1).session_status, 1);
+  EXPECT_EQ(file.events.at(1).step, 6);
+  using Points = std::vector<std::pair<std::int64_t, float>>;
+  EXPECT_EQ(losses(), (Points{{4, 4}, {5, 5}}));
+}
+
+TEST_F(TensorboardTest, AForeignFileOfTheFarFutureDoesNoHarm) {
+  std::filesystem::create_directory(dir_.path() / "tb");
+  files_.create(dir_.path() / "tb/events.out.tfevents.9223372036854775807.host")->close();
+  TensorboardWriter writer = make();
+  writer.write(record_of(1, 0.5));
+  writer.sync();
+  EXPECT_TRUE(paths()[0].filename().string().starts_with("events.out.tfevents.1700000000."));
 }
 
 TEST_F(TensorboardTest, NothingLoggedLeavesNoFile) {

@@ -1,0 +1,59 @@
+#include "paceline/base/file_status.h"
+
+#include <cerrno>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+
+TEST(FileStatus, TellsWhatIsThereFromWhatNobodyKnows) {
+  const TempDir folder;
+  RealFileSystem files;
+  files.create(folder.path() / "file")->close();
+  const fs::path loop = folder.path() / "loop";
+  fs::create_symlink(loop, loop);
+  EXPECT_TRUE(file_exists(folder.path()));
+  EXPECT_TRUE(folder_exists(folder.path()));
+  EXPECT_TRUE(file_exists(folder.path() / "file"));
+  EXPECT_FALSE(folder_exists(folder.path() / "file"));
+  for (const fs::path& none : {folder.path() / "none", folder.path() / "file/below"}) {
+    EXPECT_FALSE(file_exists(none)) << none;
+    EXPECT_FALSE(folder_exists(none)) << none;
+  }
+  for (const fs::path& path : {loop, folder.path() / std::string(300, 'x')}) {
+    EXPECT_THROW(file_exists(path), FileError) << path;
+    EXPECT_THROW(folder_exists(path), FileError) << path;
+    EXPECT_THROW(create_durable_directories(files, path / "below"), FileError) << path;
+  }
+}
+
+TEST(FileStatus, SaysWhatTheStandardLibraryThrows) {
+  const std::string path = "/" + std::string(300, 'x');
+  try {
+    fs::exists(path);
+    FAIL();
+  } catch (const fs::filesystem_error& thrown) {
+    const FileError error = file_error_of(thrown);
+    EXPECT_EQ(error.path(), path);
+    EXPECT_EQ(error.error_number(), ENAMETOOLONG);
+    EXPECT_THAT(error.what(), HasSubstr("File name too long; shorten"));
+    EXPECT_EQ(error.exit_code(), ExitCode::kCheckpoint);
+  }
+}
+
+TEST(FileStatus, KnowsTemporaryNames) {
+  EXPECT_TRUE(is_unfinished_name(unfinished_path("/x/summary.json").filename().string()));
+  for (const char* other : {"summary.json", ".tmp-0123456789abcdef", "a.tmp-0123456789abcde",
+                            "a.tmp-0123456789abcdeg", "a.tmp-0123456789abcdef0", "a.tmp"})
+    EXPECT_FALSE(is_unfinished_name(other)) << other;
+}
+
+}  // namespace
+}  // namespace paceline::base
