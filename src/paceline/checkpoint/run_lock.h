@@ -12,8 +12,8 @@ namespace paceline::checkpoint {
 /// stays behind and means nothing by itself; it names the holder's process and host.
 class RunLock {
  public:
-  /// Makes the directory if need be, durably, and removes temporary files that killed processes left
-  /// there more than an hour ago. `setting` is what names it: "--run-dir". Throws
+  /// Makes the directory if need be, durably, and removes temporary files that killed processes
+  /// left there more than an hour ago. `setting` is what names it: "--run-dir". Throws
   /// CheckpointError that names the process which holds it, or that says why it cannot be written.
   RunLock(const std::filesystem::path& directory, std::string_view setting,
           base::FileSystem& files);
