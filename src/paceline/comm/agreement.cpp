@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
 #include "paceline/base/json.h"
+#include "paceline/tensor/aten.h"
 
 #include <algorithm>
 #include <chrono>

@@ -127,6 +127,7 @@ TEST_F(AsyncWriterTest, AFailureReachesAllRanksWithoutWaiting) {
 }
 
 TEST_F(AsyncWriterTest, AFullDiskAnywhereKeepsThePreviousAndSaysSo) {
+  fs::create_directory(folder_);
   InterruptedFileSystem counting;
   save(2, counting);
   for (int operation = 0; operation < counting.num_operations(); ++operation) {
@@ -147,6 +148,7 @@ TEST_F(AsyncWriterTest, AFullDiskAnywhereKeepsThePreviousAndSaysSo) {
 }
 
 TEST_F(AsyncWriterTest, KilledAtAnyMomentLeavesAWholeCheckpoint) {
+  fs::create_directory(folder_);
   InterruptedFileSystem counting;
   save(2, counting);
   for (int operation = 0; operation < counting.num_operations(); ++operation) {
