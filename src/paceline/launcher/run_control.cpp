@@ -87,7 +87,7 @@ std::string only_argument(const std::string& verb, const std::vector<std::string
 }
 
 /// Of a file alone: a planted link would show another file, and a pipe would never end.
-launch::Descriptor open_log(const fs::path& path) {
+launch::Descriptor open_for_reading(const fs::path& path) {
   launch::Descriptor log(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!log.is_open()) throw base::FileError("read", path, errno);
   struct stat status {};
@@ -135,7 +135,7 @@ int run_logs(const std::string& name, const std::vector<std::string>& arguments)
   const auto follows = [](const std::string& text) { return text == "-f" || text == "--follow"; };
   const bool is_following = std::erase_if(rest, follows) > 0;
   const FoundRun run = find_run(only_argument(name, rest));
-  const launch::Descriptor log = open_log(run.log_path());
+  const launch::Descriptor log = open_for_reading(run.log_path());
   while (is_following && run.record.is_alive()) {
     copy_to_stdout(log.get());
     std::this_thread::sleep_for(kFollowInterval);
