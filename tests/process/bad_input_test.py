@@ -62,6 +62,15 @@ class BadInput(RunTest):
         for text in ("out of memory with ", "by prediction: activations ", "These would fit: train.grad_accum_steps="):
             self.assertIn(text, result.stderr)
 
+    def test_numbers_beyond_bounds(self):
+        recipe = self.write_recipe()
+        for number in ("0", "4294967298", "9223372036854775808"):
+            self.fails(CONFIG, "--fast-dev-run", arguments=(recipe, f"--fast-dev-run={number}"))
+        for arguments in (("--nproc", "65536", "--nnodes", "65536"), ("--nproc", "65537"), ("--nnodes", "0")):
+            result = paceline("info", "memory", recipe, *arguments)
+            self.assertEqual(result.code, CONFIG, str(result))
+            self.assertIn(arguments[0], result.err)
+
     def test_two_batch_sizes(self):
         self.fails(CONFIG, "data.global_batch_size", "data.batch_size_per_rank", "not both",
                    arguments=(self.write_recipe(), "data.batch_size_per_rank=4"))

@@ -216,6 +216,15 @@ class Data(RunTest):
                 (2, "samples are 0 to 35", ("show", self.images, "--indices", "36")),
                 (2, "--mode", ("pack", self.images, "-o", self.root / "x", "--mode", "9")),
                 (2, "--feeds wants", ("bench", self.images, "--feeds", "h900")),
+                (2, "--feeds wants", ("bench", self.images, "--feeds", "inf")),
+                (2, "--feeds wants", ("bench", self.images, "--feeds", "1e300")),
+                (2, "--samples", ("bench", self.images, "--samples", "9223372036854775807")),
+                (2, "--threads", ("bench", self.images, "--threads", "2147483647")),
+                (2, "--threads", ("info", self.images, "--threads", "-1")),
+                (2, "--threads", ("verify", self.images, "--threads", "-1")),
+                (2, "--threads", ("pack", self.images, "-o", self.root / "x", "--threads", "-1")),
+                (2, "max_size", ("synth", self.root / "x", "--max-size", "2147483647")),
+                (2, "train_per_class", ("synth", self.root / "x", "--train-per-class", "2147483647")),
                 (2, "subset", ("info", self.images, "data.subset=huge"))):
             result = self.run_data(*arguments, code=code)
             self.assertEqual(result.err.count("error: "), 1, str(result))

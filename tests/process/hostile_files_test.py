@@ -1,14 +1,18 @@
 """Recipes, links and folders that someone else made or removed: an error that says so, and nothing of theirs touched."""
 
+import contextlib
+import itertools
 import os
 import pathlib
 import shutil
 import signal
 import struct
+import subprocess
 import time
 import unittest
 
-from paceline_process import RECIPE, RunTest, checkpoints, paceline, start, wait_until
+from paceline_process import (PACELINE, RECIPE, RunTest, checkpoints, environment, paceline, read_metrics, start,
+                              wait_until)
 
 CONFIG, CHECKPOINT = 2, 5
 
@@ -78,12 +82,25 @@ class HostileFiles(RunTest):
         victim = self.root / "victim"
         victim.write_text("mine")
         recipe = self.write_recipe()
-        for name in ("lock", "config.yaml", "metrics.jsonl", "system.jsonl", "log.txt", "summary.json"):
-            run = self.root / "runs" / f"planted-{name}"
-            run.mkdir(parents=True)
-            (run / name).symlink_to(victim)
-            paceline("train", recipe, "--run-dir", run, "train.duration=1ba", "schedule=constant", cwd=self.root)
-            self.assertEqual(victim.read_text(), "mine", name)
+        # What a run cannot do without, and logs, which it can. Of event files nobody knows the name before.
+        ends = {"lock": CHECKPOINT, "config.yaml": CHECKPOINT, "metrics.jsonl": CHECKPOINT, "system.jsonl": 0, "log.txt": 0,
+                "summary.json": CHECKPOINT, "logs/rank_0000.log": CHECKPOINT}
+        # A file of their own takes the place of a hard link.
+        replaced = {("hard", "metrics.jsonl"), ("hard", "summary.json")}
+        plants = {"soft": lambda path: path.symlink_to(victim), "hard": lambda path: path.hardlink_to(victim),
+                  "pipe": os.mkfifo}
+        for (name, code), (kind, plant) in itertools.product(ends.items(), plants.items()):
+            with self.subTest(name=name, kind=kind):
+                run = self.root / "runs" / f"planted-{kind}-{name.replace('/', '-')}"
+                (run / name).parent.mkdir(parents=True)
+                victim.write_text("mine")
+                plant(run / name)
+                result = paceline("train", recipe, "--run-dir", run, "train.duration=1ba", "schedule=constant",
+                                  *(("--nproc", 2) if name.startswith("logs") else ()), cwd=self.root)
+                self.assertEqual(victim.read_text(), "mine")
+                self.assertEqual(result.code, 0 if (kind, name) in replaced else code, str(result))
+                if result.code != 0:
+                    self.assertIn("holds a run already" if name == "config.yaml" else str(run / name), result.err)
         outside = self.root / "outside"
         for name in ("lock", "metrics.jsonl"):
             run = self.root / "runs" / f"dangling-{name}"
@@ -148,6 +165,57 @@ class HostileFiles(RunTest):
                 self.assertEqual(process.returncode, CHECKPOINT, output)
                 self.assertIn("is gone", output)
                 self.assertFalse((run / "summary.json").exists())
+
+    def test_a_removed_metrics_file_is_made_anew(self):
+        run = self.run_directory("unlinked")
+        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=1000000ba", "train.eval_every=1000000ba",
+                        "schedule=constant", cwd=self.root)
+        metrics = run / "metrics.jsonl"
+        wait_until(lambda: metrics.exists() and metrics.stat().st_size > 2000, "steps")
+        metrics.unlink()
+        wait_until(lambda: metrics.exists() and metrics.stat().st_size > 2000, "steps in a new file")
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=200)
+        self.assertEqual(process.returncode, 143, output)
+        self.assertIn("it was removed while it was being written", output)
+        steps = [line["step"] for line in read_metrics(run) if "train/loss" in line]
+        self.assertEqual(len({after - before for before, after in zip(steps, steps[1:])}), 1, "no step is lost")
+
+    # Readers and names.
+
+    def test_a_reader_that_leaves_ends_no_run(self):
+        run = self.run_directory("read")
+        process = start("train", self.write_recipe(), "--run-dir", run, "train.duration=30ba", "schedule=constant", cwd=self.root)
+        process.stdout.readline()
+        process.stdout.close()
+        self.assertEqual(process.wait(timeout=200), 0)
+        self.assertTrue((run / "summary.json").exists())
+
+    def test_what_is_printed_has_a_reader(self):
+        for target, codes in (("/dev/full", (CHECKPOINT,)), (None, (0, 128 + signal.SIGPIPE))):
+            with contextlib.ExitStack() as stack:
+                if target:
+                    output = stack.enter_context(open(target, "w"))
+                else:
+                    reader, output = os.pipe()
+                    os.close(reader)
+                    stack.callback(os.close, output)
+                result = subprocess.run([PACELINE, "data", "info", self.data, "--json"], stdout=output, stderr=subprocess.PIPE,
+                                        text=True, env=environment(), timeout=200)
+                self.assertIn(result.returncode, codes, result.stderr)
+                self.assertNotIn("unexpected", result.stderr)
+
+    def test_names_that_no_file_can_have(self):
+        recipe = self.write_recipe()
+        loop = self.root / "loop"
+        loop.symlink_to(loop)
+        for path, reason in (("x" * 300, "File name too long"), (str(loop), "Too many levels of symbolic links")):
+            for arguments in (("train", recipe, "--run-dir", path), ("train", recipe, "--run-dir", "r", "--resume", path),
+                              ("train", recipe, f"checkpoint.dir={path}"), ("eval", path), ("export", path, "-o", "w")):
+                with self.subTest(arguments=arguments):
+                    result = paceline(*arguments, cwd=self.root)
+                    self.assertEqual(result.code, CHECKPOINT, str(result))
+                    self.assertIn(reason, result.err)
 
     # The log.
 

@@ -10,6 +10,7 @@ from paceline_process import (PACELINE, TIMEOUT_S, RunTest, checkpoints, environ
 from two_nodes import ADDRESSES, Nodes
 
 PORT = 29531
+COMM = 4
 SKIPPED = 77  # tests/CMakeLists.txt knows it
 
 
@@ -88,6 +89,24 @@ class MultiNode(RunTest):
                     "SLURM_STEP_ID": 0, "SLURM_JOB_ID": 7, "MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": PORT + 4}
         run, _ = self.train_on_two_nodes("srun", lambda node: [], variables)
         self.expect_numbers_of_one_rank(run)
+
+    def test_a_secret_is_shared_by_all_machines(self):
+        def options(node):
+            return ["--nproc", 1, "--nnodes", 2, "--node-rank", node, "--rdzv", f"{ADDRESSES[0]}:{PORT + 7}"]
+        run, words = self.train_on_two_nodes("secret", options, lambda node: {"PACELINE_SECRET": "0123456789abcdef"})
+        self.assertNotIn("without a secret", words)
+        self.expect_numbers_of_one_rank(run)
+
+    def test_a_machine_without_the_secret_is_not_met(self):
+        started = [self.nodes.start(node, [PACELINE, "train", self.recipe, "--run-dir", self.run_directory("refused"), "--nnodes",
+                                           2, "--node-rank", node, "--rdzv", f"{ADDRESSES[0]}:{PORT + 8}", "--rdzv-timeout", 10],
+                                    environment(**({"PACELINE_SECRET": "0123456789abcdef"} if node == 0 else {})))
+                   for node in range(2)]
+        words = [process.communicate(timeout=TIMEOUT_S)[0] for process in started]
+        self.assertEqual([process.returncode for process in started], [COMM, COMM], "\n---\n".join(words))
+        self.assertIn("1 of 2 ranks came within 10 s; missing: rank 1", words[0])
+        self.assertIn("PACELINE_SECRET", words[0])
+        self.assertFalse(self.run_directory("refused").exists())
 
     def test_hsdp_shards_within_a_node_and_replicates_across(self):
         def options(node):

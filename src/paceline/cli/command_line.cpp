@@ -27,4 +27,11 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
   }
 }
 
+void add_threads(CLI::App& app, int& num_threads, const std::string& help) {
+  constexpr int kMostThreads = 4096;
+  app.add_option("--threads", num_threads, help)
+      ->check(CLI::Range(0, kMostThreads))
+      ->capture_default_str();
+}
+
 }  // namespace paceline::cli

@@ -11,4 +11,8 @@ namespace paceline::cli {
 /// options are refused with advice where another trainer has them. Throws ConfigError.
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments);
 
+/// --threads of the commands that work on all cores unless told otherwise.
+void add_threads(CLI::App& app, int& num_threads,
+                 const std::string& help = "Threads; 0: all cores");
+
 }  // namespace paceline::cli

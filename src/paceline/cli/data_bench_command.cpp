@@ -25,6 +25,9 @@ namespace {
 /// DeepLearningExamples and AWS's guides to the T4 give them.
 const std::map<std::string, double> kGpuRates{{"t4", 500}, {"v100", 1200}, {"a100", 2470}};
 
+constexpr double kMostNeeded = 1e9;  // images a second, or GPUs
+constexpr std::int64_t kMostSamples = 1'000'000'000;
+
 /// "a100", "4xa100" or a number of images a second.
 double needed_rate(const std::string& text) {
   const std::string lower = base::to_lower(text);
@@ -33,16 +36,16 @@ double needed_rate(const std::string& text) {
   const std::string number = times == std::string::npos ? lower : lower.substr(0, times);
   double value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  const bool is_number = error == std::errc() && end == number.data() + number.size() && value > 0;
+  const bool is_number = error == std::errc() && end == number.data() + number.size() &&
+                         value > 0 && value <= kMostNeeded;
   const auto gpu = kGpuRates.find(name);
   if (gpu != kGpuRates.end() && times == std::string::npos) return gpu->second;
   if (gpu != kGpuRates.end() && is_number) return value * gpu->second;
   if (is_number && times == std::string::npos) return value;
   throw base::ConfigError(
       fmt::format("--feeds wants t4, v100, a100, several as in 4xa100, or a number of images a "
-                  "second, but it is "
-                  "\"{}\"",
-                  text));
+                  "second, at most {}, but it is \"{}\"",
+                  kMostNeeded, text));
 }
 
 double share(double seconds, const data::StageTimes& stages) {
@@ -109,11 +112,9 @@ int run_data_bench(const std::vector<std::string>& arguments) {
       "data bench");
   source.add_options(app, /*has_split=*/false);
   app.add_option("--samples", num_samples, "Samples of each measurement")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, kMostSamples))
       ->capture_default_str();
-  app.add_option("--threads", num_threads, "Threads of the second measurement; 0: all cores")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_threads(app, num_threads, "Threads of the second measurement; 0: all cores");
   app.add_option("--feeds", feeds,
                  "Say whether this is enough for t4, v100, a100 (ResNet-50), several as in 4xa100, "
                  "or a number of images a second");

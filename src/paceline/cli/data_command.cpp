@@ -81,7 +81,7 @@ int run_data_synth(const std::vector<std::string>& arguments) {
       ->capture_default_str()
       ->excludes(likeness);
   app.add_option("--seed", options.seed, "The images are a function of it")->capture_default_str();
-  app.add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
+  add_threads(app, num_threads);
   if (!parse_arguments(app, arguments)) return 0;
   if (!like.empty()) options.kind = data::SynthKind::kImagenet;
   bool is_new = false;

@@ -97,7 +97,7 @@ int run_data_info(const std::vector<std::string>& arguments) {
   app.add_option("--samples", num_examined, "How many samples to look into, evenly spread; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
+  add_threads(app, num_threads);
   app.add_flag("--json", as_json, "Print one JSON object");
   if (!parse_arguments(app, arguments)) return 0;
   const auto dataset = source.open(*app::make_registries());

@@ -18,7 +18,7 @@ int run_data_verify(const std::vector<std::string>& arguments) {
       "there are any.",
       "data verify");
   source.add_options(app);
-  app.add_option("--threads", num_threads, "Threads; 0: all cores")->capture_default_str();
+  add_threads(app, num_threads);
   app.add_flag("--no-decode", skips_decoding, "Only read; of a packed set this checks all hashes");
   if (!parse_arguments(app, arguments)) return 0;
   const auto dataset = source.open(*app::make_registries());

@@ -19,7 +19,8 @@ void print_report(const app::EvalReport& report, bool as_json) {
         {"checkpoint", report.checkpoint.string()}, {"step", report.step},
         {"samples", report.result.samples},         {"skipped", report.result.skipped},
         {"seconds", report.result.seconds},         {"metrics", report.result.values}};
-    fmt::print("{}\n", json.dump(2));
+    // A path may have bytes that are not UTF-8.
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   fmt::print("{} (step {}), {} images{}\n", report.checkpoint.string(), report.step,

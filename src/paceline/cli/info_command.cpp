@@ -1,5 +1,6 @@
 #include "paceline/app/memory_report.h"
 #include "paceline/app/train_run.h"
+#include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/checkpoint/environment.h"
@@ -7,7 +8,10 @@
 #include "paceline/cli/commands.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/machine.h"
+#include "paceline/launch/rank_info.h"
 #include "paceline/tensor/cuda_plugin.h"
+
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -28,10 +32,10 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
   memory->add_option("recipe", arguments.recipe, "The recipe")->required();
   memory->add_option("overrides", arguments.overrides, "section.key=value changes");
   memory->add_option("--nproc", arguments.nproc, "Ranks on each machine")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
   memory->add_option("--nnodes", arguments.nnodes, "Machines")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
   memory->add_flag("--json", arguments.as_json, "Print one JSON object, in bytes");
   app.footer(
@@ -45,8 +49,14 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
 }
 
 void print_memory(const MemoryArguments& arguments) {
+  const std::int64_t ranks = std::int64_t{arguments.nproc} * arguments.nnodes;
+  if (ranks > launch::kMaxRanks)
+    throw base::ConfigError(
+        fmt::format("--nproc {} on --nnodes {} are {} ranks, more than the {} "
+                    "that a run may have",
+                    arguments.nproc, arguments.nnodes, ranks, launch::kMaxRanks));
+  const int world_size = static_cast<int>(ranks);
   const auto registries = app::make_registries();
-  const int world_size = arguments.nproc * arguments.nnodes;
   const app::Recipe recipe =
       app::load_recipe(arguments.recipe, arguments.overrides, *registries, world_size).recipe;
   const auto estimates = app::estimate_strategies(

@@ -1,10 +1,13 @@
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
 #include "paceline/cli/commands.h"
 #include "paceline/tensor/cuda_plugin.h"
 
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -32,10 +35,20 @@ void let_rank_0_speak_first() {
   std::_Exit(static_cast<int>(code));
 }
 
+/// What was printed has reached its reader, unless he went away.
+void flush_output() {
+  if (std::fflush(stdout) != 0 && errno != EPIPE) {
+    throw paceline::base::FileError("write", "standard output", errno);
+  }
+}
+
 int run(const std::vector<std::string>& arguments) {
   const std::string verb = arguments.empty() ? "" : arguments.front();
   for (const paceline::cli::Command& command : paceline::cli::commands()) {
-    if (command.name == verb) return command.run({arguments.begin() + 1, arguments.end()});
+    if (command.name != verb) continue;
+    const int code = command.run({arguments.begin() + 1, arguments.end()});
+    flush_output();
+    return code;
   }
   throw paceline::base::ConfigError("unknown command '" + verb +
                                     "'; paceline --help lists the commands");
@@ -45,6 +58,8 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   using paceline::base::ExitCode;
+  // A reader that leaves (`| head`) must not end a training run.
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     paceline::tensor::load_cuda_plugin();
     return run({argv + 1, argv + argc});
@@ -53,10 +68,12 @@ int main(int argc, char** argv) {
     paceline::base::log_error(error.what());
     leave(error.exit_code());
   } catch (const std::filesystem::filesystem_error& error) {
-    paceline::base::log_error("{}: {}; see who may read it and whether its disk works",
-                              error.path1().string(), error.code().message());
-    leave(ExitCode::kConfig);
+    const paceline::base::FileError told = paceline::base::file_error_of(error);
+    paceline::base::log_error(told.what());
+    leave(told.exit_code());
   } catch (const std::system_error& error) {
+    // Nobody reads what a command prints: it ends as one that SIGPIPE ends.
+    if (error.code().value() == EPIPE) leave(static_cast<ExitCode>(128 + SIGPIPE));
     const std::string limit = paceline::base::limit_behind(error.code().value());
     paceline::base::log_error("{}{}{}", limit.empty() ? "unexpected: " : "", error.what(),
                               limit.empty() ? "" : ": " + limit);

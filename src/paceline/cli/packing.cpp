@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/cli/command_line.h"
 #include "paceline/cli/work_progress.h"
 
 #include <algorithm>
@@ -50,11 +51,12 @@ void Packing::add_options(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--samples-per-shard", options_.samples_per_shard,
                  "Samples in each file; 0: 64 files of at most 2,048 each")
+      ->check(CLI::Range(0, 100'000'000))
       ->capture_default_str();
   app.add_option("--shard", part_,
                  "I/N: several machines share the work; this one is number I of 1 to N")
       ->capture_default_str();
-  app.add_option("--threads", options_.num_threads, "Threads; 0: all cores")->capture_default_str();
+  add_threads(app, options_.num_threads);
 }
 
 data::PackOptions Packing::options() const {

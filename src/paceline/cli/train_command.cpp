@@ -29,7 +29,7 @@ int run_train(const std::vector<std::string>& arguments) {
   CLI::Option* fast = app.add_flag("--fast-dev-run{2}", request.fast_dev_steps,
                                    "Two steps (or =N) of training and validation and a checkpoint, "
                                    "in a scratch directory")
-                          ->check(CLI::PositiveNumber);
+                          ->check(CLI::Range(1, 1'000'000));
   app.footer("Launch options:\n" + launch::launch_options_help());
   if (!parse_arguments(app, arguments)) return 0;
   request.is_fast_dev_run = fast->count() > 0;
