@@ -42,17 +42,20 @@ at::Tensor as_bytes(const at::Tensor& tensor) {
 
 class C10dCommunicator final : public Communicator {
  public:
-  C10dCommunicator(Backends backends, c10::intrusive_ptr<c10d::Store> store,
-                   const C10dGroupOptions& options)
+  /// `is_abandoned` is one for a group and its parts.
+  C10dCommunicator(
+      Backends backends, c10::intrusive_ptr<c10d::Store> store, const C10dGroupOptions& options,
+      std::shared_ptr<std::atomic<bool>> is_abandoned = std::make_shared<std::atomic<bool>>(false))
       : backends_(std::move(backends)),
         store_(std::move(store)),
         options_(options),
         recorder_(std::make_shared<FlightRecorder>()),
-        watch_(store_, backends_.host->getRank(), backends_.host->getSize(), recorder_) {}
+        watch_(store_, backends_.host->getRank(), backends_.host->getSize(), recorder_),
+        is_abandoned_(std::move(is_abandoned)) {}
 
   ~C10dCommunicator() override {
     // Gloo's end would wait for a collective that does not end: the process is about to.
-    if (is_abandoned_) static_cast<void>(backends_.host.release());
+    if (*is_abandoned_) static_cast<void>(backends_.host.release());
   }
   C10dCommunicator(const C10dCommunicator&) = delete;
   C10dCommunicator& operator=(const C10dCommunicator&) = delete;
@@ -251,12 +254,12 @@ class C10dCommunicator final : public Communicator {
       auto wait = options_.long_wait;
       while (!ends_soon(work, place)) {
         if (is_over() && !work.isCompleted()) {
-          is_abandoned_ = true;
+          *is_abandoned_ = true;
           fail(sequence, "it did not end in the time that was left");
         }
         if (std::chrono::steady_clock::now() < next_look) continue;
         if (watch_.waits_in_vain()) {
-          is_abandoned_ = true;
+          *is_abandoned_ = true;
           fail(sequence, "another rank waits for another collective");
         }
         wait *= 2;
@@ -313,7 +316,9 @@ class C10dCommunicator final : public Communicator {
   std::shared_ptr<FlightRecorder> recorder_;
   PeerWatch watch_;
   std::atomic<bool> is_broken_ = false;
-  std::atomic<bool> is_abandoned_ = false;  ///< a collective may be at work still
+  /// A collective that was given up may be at work still, here or in another part of the run's
+  /// group.
+  std::shared_ptr<std::atomic<bool>> is_abandoned_;
   /// Made by split(): who asked for one may be gone long before the peers are done with it.
   std::vector<std::shared_ptr<C10dCommunicator>> parts_;
 };
@@ -352,7 +357,7 @@ std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>(prefix, store_);
   Backends backends = options_.make_backends(
       c10::make_intrusive<c10d::PrefixStore>("backend", store), part.members, part_rank);
-  auto group = std::make_shared<C10dCommunicator>(std::move(backends), store, part);
+  auto group = std::make_shared<C10dCommunicator>(std::move(backends), store, part, is_abandoned_);
   group->set_timeout(part.timeout);
   parts_.push_back(group);
   return std::make_unique<SharedCommunicator>(std::move(group));

@@ -177,6 +177,29 @@ TEST(C10dCommunicator, AnInterruptionEndsAWaitWhenItsTimeIsOver) {
                                    "collective #2"));
 }
 
+// The time-out of the collective that is still at work is ten minutes.
+TEST(C10dCommunicator, AWaitThatIsGivenUpInOnePartIsGivenUpInAll) {
+  std::latch rank_0_is_gone(1);
+  std::latch rank_1_is_gone(1);
+  base::Interruption interruption;
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const CountDown at_end(options.rank == 0 ? rank_0_is_gone : rank_1_is_gone);
+    C10dGroupOptions group_options;
+    group_options.checked_collectives = 0;
+    group_options.interruption = &interruption;
+    const auto communicator = join_pair(store, options.rank, group_options);
+    const auto first = communicator->split(1);
+    const auto second = communicator->split(2);
+    if (options.rank == 1) return rank_0_is_gone.wait();
+    const auto of_all = communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0");
+    const auto of_first = first->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 1");
+    interruption.request(SIGTERM, milliseconds(100));
+    EXPECT_THROW(second->barrier(), base::Interrupted);
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
 TEST(C10dCommunicator, AnInterruptionLetsTheLastStepsEnd) {
   base::Interruption interruption;
   GroupOptions group = test_options(2);
