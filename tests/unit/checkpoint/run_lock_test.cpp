@@ -48,7 +48,7 @@ TEST(RunLock, FollowsNoHardLink) {
   base::write_file_atomically(files, dir.path() / "victim", "mine");
   std::filesystem::create_directory(dir.path() / "run");
   std::filesystem::create_hard_link(dir.path() / "victim", dir.path() / "run/lock");
-  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir"); }),
+  EXPECT_THAT(message_of([&] { RunLock lock(dir.path() / "run", "--run-dir", files); }),
               HasSubstr("is a hard link"));
   EXPECT_EQ(base::read_file(dir.path() / "victim"), "mine");
 }
@@ -65,7 +65,7 @@ TEST(RunLock, SweepsWhatKilledProcessesHaveLeft) {
   const auto young =
       make(base::unfinished_path(dir.path() / "w.safetensors"), std::chrono::minutes(2));
   const auto theirs = make(dir.path() / "notes.tmp-1", std::chrono::hours(2));
-  const RunLock lock(dir.path(), "--run-dir");
+  const RunLock lock(dir.path(), "--run-dir", files);
   EXPECT_FALSE(std::filesystem::exists(old));
   EXPECT_TRUE(std::filesystem::exists(young)) << "somebody may be writing it";
   EXPECT_TRUE(std::filesystem::exists(theirs));
@@ -73,9 +73,10 @@ TEST(RunLock, SweepsWhatKilledProcessesHaveLeft) {
 
 TEST(RunLock, ALockThatIsNoLockIsNotRead) {
   const base::TempDir dir;
-  const RunLock held(dir.path(), "--run-dir");
+  test::UnsyncedFileSystem files;
+  const RunLock held(dir.path(), "--run-dir", files);
   std::filesystem::resize_file(dir.path() / "lock", 1 << 20);
-  EXPECT_THAT(message_of([&] { RunLock second(dir.path(), "--run-dir"); }),
+  EXPECT_THAT(message_of([&] { RunLock second(dir.path(), "--run-dir", files); }),
               HasSubstr("more than 4096 bytes"));
 }
 
