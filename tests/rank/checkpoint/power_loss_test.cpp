@@ -9,6 +9,7 @@
 #include "support/power_loss_file_system.h"
 #include "support/unsynced_file_system.h"
 
+#include <array>
 #include <set>
 #include <string>
 
@@ -157,23 +158,77 @@ TEST(PowerLoss, WhatAResumePutsAsideIsKept) {
 
 TEST(PowerLoss, ACheckpointFromElsewhere) {
   for (const bool has_links : {true, false}) {
-    expect_durable(
-        {.prepare =
-             [](const fs::path& root) {
-               prepare(root / kFolder, {10, 30});
-               prepare(root / "other", {20});
-             },
-         .run =
-             [&](PowerLossFileSystem& files, const fs::path& root) {
-               if (!has_links) files.refuse_links();
-               const fs::path other = root / "other" / checkpoint_name(20);
-               files.expect(holds({.steps = {10}, .anywhere = {30}}));
-               continue_from(files, other, root / kFolder);
-               const auto both = holds({.steps = {10, 20}, .anywhere = {30}, .newest = 20});
-               files.expect(both);
-               remove_checkpoint(files, other);  // as that run's retention may
-             }});
+    expect_durable({.prepare =
+                        [](const fs::path& root) {
+                          prepare(root / kFolder, {10, 30});
+                          prepare(root / "other", {20});
+                        },
+                    .run =
+                        [&](PowerLossFileSystem& files, const fs::path& root) {
+                          if (!has_links) files.refuse_links();
+                          const fs::path other = root / "other" / checkpoint_name(20);
+                          files.expect(holds({.anywhere = {10, 30}}));
+                          continue_from(files, other, root / kFolder);
+                          files.expect(holds({.steps = {20}, .anywhere = {10, 30}, .newest = 20}));
+                          remove_checkpoint(files, other);  // as that run's retention may
+                        }});
   }
+}
+
+/// Some file of a disk that is called metrics.jsonl holds each of these texts.
+PowerLossFileSystem::Check keeps_records(std::set<std::string> texts) {
+  return [texts = std::move(texts)](const fs::path& disk) -> std::string {
+    std::set<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(disk))
+      if (entry.path().filename() == "metrics.jsonl") found.insert(base::read_file(entry.path()));
+    for (const std::string& text : texts)
+      if (!found.contains(text)) return text + " is lost";
+    return "";
+  };
+}
+
+TEST(PowerLoss, RecordsThatGoAside) {
+  expect_durable({.prepare =
+                      [](const fs::path& root) {
+                        prepare(root / kFolder, {20, 40});
+                        test::UnsyncedFileSystem().create(root / "metrics.jsonl")->write("40");
+                      },
+                  .run =
+                      [](PowerLossFileSystem& files, const fs::path& root) {
+                        const std::array records{root / "metrics.jsonl"};
+                        files.expect(keeps_records({"40"}));
+                        const fs::path folder = root / kFolder;
+                        continue_from(files, folder / checkpoint_name(20), folder, records);
+                        write_file_atomically(files, records[0], "20");  // as its owner cuts it
+                        files.expect(keeps_records({"20", "40"}));
+                      }});
+}
+
+TEST(PowerLoss, RecordsThatComeBack) {
+  expect_durable({.prepare =
+                      [](const fs::path& root) {
+                        prepare(root / kFolder, {30});
+                        prepare(root / kFolder / "branch-1", {40});
+                        test::UnsyncedFileSystem files;
+                        files.create(root / "metrics.jsonl")->write("30");
+                        files.create(root / kFolder / "branch-1" / "metrics.jsonl")->write("40");
+                      },
+                  .run =
+                      [](PowerLossFileSystem& files, const fs::path& root) {
+                        const std::array records{root / "metrics.jsonl"};
+                        const fs::path folder = root / kFolder;
+                        files.expect([records = keeps_records({"30", "40"})](const fs::path& disk) {
+                          const auto newest = find_latest(disk / kFolder).path;
+                          const bool has_come = newest && newest->filename() == checkpoint_name(40);
+                          if (has_come && base::read_file(disk / "metrics.jsonl") != "40")
+                            return std::string("the checkpoint came without its records");
+                          return records(disk);
+                        });
+                        continue_from(files, folder / "branch-1" / checkpoint_name(40), folder,
+                                      records);
+                        files.expect(holds({.steps = {40}, .anywhere = {30}, .newest = 40}));
+                        remove_checkpoint(files, folder / "branch-1" / checkpoint_name(40));
+                      }});
 }
 
 TEST(PowerLoss, WhatAKilledRunHasNotSyncedIsCleanedUp) {
