@@ -69,7 +69,7 @@ void copy_file(const Storage& storage, const std::string& path, const FileFacts&
 
 fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
                               const std::vector<std::string>& names,
-                              std::shared_ptr<base::FileSystem> files) {
+                              const std::shared_ptr<base::FileSystem>& files) {
   const fs::path cache = user_cache();
   if (cache.empty())
     throw base::DataError(

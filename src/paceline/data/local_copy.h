@@ -18,6 +18,6 @@ namespace paceline::data {
 /// Throws DataError if there is nothing to copy or no place for it.
 std::filesystem::path copy_to_this_machine(
     const Storage& storage, const std::string& path, const std::vector<std::string>& names,
-    std::shared_ptr<base::FileSystem> files = std::make_shared<base::RealFileSystem>());
+    const std::shared_ptr<base::FileSystem>& files = std::make_shared<base::RealFileSystem>());
 
 }  // namespace paceline::data

@@ -175,7 +175,7 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
 
 bool synthesize_image_folder(const SynthOptions& options, int num_threads,
                              const SynthProgress& progress,
-                             std::shared_ptr<base::FileSystem> files) {
+                             const std::shared_ptr<base::FileSystem>& files) {
   check_options(options);
   if (is_complete(options)) return false;
   const fs::path path = fs::absolute(options.path).lexically_normal();

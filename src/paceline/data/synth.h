@@ -48,7 +48,7 @@ using SynthProgress = std::function<void(std::int64_t done, std::int64_t total)>
 /// no sense or a folder that holds anything else, DataError when a file cannot be written.
 bool synthesize_image_folder(
     const SynthOptions& options, int num_threads = 0, const SynthProgress& progress = {},
-    std::shared_ptr<base::FileSystem> files = std::make_shared<base::RealFileSystem>());
+    const std::shared_ptr<base::FileSystem>& files = std::make_shared<base::RealFileSystem>());
 
 /// "<texture>_<shape>" of class `class_index`.
 std::string synth_class_name(int class_index);

@@ -6,17 +6,16 @@
 namespace paceline::data {
 namespace {
 
-/// Carries a stop through Arrow.
+/// Carries a stop through Arrow: what is being caught where one is made.
 class StopDetail final : public arrow::StatusDetail {
  public:
   static constexpr const char* kTypeId = "paceline::StopDetail";
-  explicit StopDetail(std::exception_ptr stop) : stop_(std::move(stop)) {}
   const char* type_id() const override { return kTypeId; }
   std::string ToString() const override { return "stopped"; }
   [[noreturn]] void rethrow() const { std::rethrow_exception(stop_); }
 
  private:
-  std::exception_ptr stop_;
+  std::exception_ptr stop_ = std::current_exception();
 };
 
 /// Arrow may read on threads of its own, which no exception may leave.
@@ -27,8 +26,7 @@ arrow::Status read_into(const InputFile& file, std::int64_t position, std::int64
               {static_cast<std::uint8_t*>(target), static_cast<std::size_t>(count)});
     return arrow::Status::OK();
   } catch (const base::Interrupted& stop) {
-    return arrow::Status::IOError(stop.what())
-        .WithDetail(std::make_shared<StopDetail>(std::current_exception()));
+    return arrow::Status::IOError(stop.what()).WithDetail(std::make_shared<StopDetail>());
   } catch (const std::exception& error) {
     return arrow::Status::IOError(error.what());
   }
