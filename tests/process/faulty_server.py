@@ -10,12 +10,13 @@ import xml.sax.saxutils
 
 class FaultyServer:
     """Serves the files below `folder`: /BUCKET/KEY, and lists of them. `faults` are done in turn to every
-    `every`-th request for a file's bytes: throttle, reset, truncate, fail, flip. `refusal` answers everything."""
+    `every`-th request for a file's bytes: throttle, reset, truncate, fail, flip. `refusal` answers everything after the
+    first `num_served` of these requests."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.faults, self.every = [], 0
-        self.refusal = None  # (status, code)
+        self.refusal, self.num_served = None, 0  # (status, code)
         self.bytes_requests = self.requests = self.num_faults = 0
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"state": self})
@@ -56,7 +57,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, with_body):
         self.state.requests += 1
-        if self.state.refusal:
+        if self.state.refusal and self.state.bytes_requests >= self.state.num_served:
             return self.refuse(*self.state.refusal, with_body)
         url = urllib.parse.urlsplit(self.path)
         query = urllib.parse.parse_qs(url.query, keep_blank_values=True)
