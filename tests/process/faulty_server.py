@@ -10,13 +10,13 @@ import xml.sax.saxutils
 
 class FaultyServer:
     """Serves the files below `folder`: /BUCKET/KEY, and lists of them. `faults` are done in turn to every
-    `every`-th request for a file's bytes: throttle, reset, truncate, fail, flip. `refusal` answers everything after the
-    first `num_served` of these requests."""
+    `every`-th request for a file's bytes: throttle, reset, truncate, fail, flip. `refusal` answers whatever has
+    `refused` in its path."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.faults, self.every = [], 0
-        self.refusal, self.num_served = None, 0  # (status, code)
+        self.refusal, self.refused = None, ""  # (status, code)
         self.bytes_requests = self.requests = self.num_faults = 0
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"state": self})
@@ -57,7 +57,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, with_body):
         self.state.requests += 1
-        if self.state.refusal and self.state.bytes_requests >= self.state.num_served:
+        if self.state.refusal and self.state.refused in self.path:
             return self.refuse(*self.state.refusal, with_body)
         url = urllib.parse.urlsplit(self.path)
         query = urllib.parse.parse_qs(url.query, keep_blank_values=True)
