@@ -18,6 +18,13 @@ const CollectiveRecord* find(const CollectiveHistory& history, std::uint64_t seq
   return found == history.end() ? nullptr : &*found;
 }
 
+/// What a history has in the place of a record, if that is another collective.
+const CollectiveRecord* find_other(const CollectiveHistory& history,
+                                   const CollectiveRecord& record) {
+  const CollectiveRecord* found = find(history, record.sequence);
+  return found != nullptr && found->what != record.what ? found : nullptr;
+}
+
 std::string in_words(const CollectiveRecord& record) {
   return record.label.empty() ? record.what : fmt::format("{} '{}'", record.what, record.label);
 }
@@ -36,8 +43,8 @@ std::string divergence(const CollectiveFailure& failure, const CollectiveHistory
   for (const CollectiveRecord& record : own) {
     for (std::size_t rank = 0; rank < failure.histories.size(); ++rank) {
       const auto& history = failure.histories[rank];
-      const CollectiveRecord* other = history ? find(*history, record.sequence) : nullptr;
-      if (other != nullptr && other->what != record.what) {
+      const CollectiveRecord* other = history ? find_other(*history, record) : nullptr;
+      if (other != nullptr) {
         return fmt::format(
             "the order of collectives diverged at #{}: rank {} issued {}, rank {} issued {}",
             record.sequence, failure.rank, in_words(record), rank, in_words(*other));
@@ -157,8 +164,7 @@ CollectiveHistory history_from_json(const std::string& json) {
 
 bool are_in_step(const CollectiveHistory& left, const CollectiveHistory& right) {
   return std::all_of(left.begin(), left.end(), [&](const CollectiveRecord& record) {
-    const CollectiveRecord* other = find(right, record.sequence);
-    return other == nullptr || other->what == record.what;
+    return find_other(right, record) == nullptr;
   });
 }
 
