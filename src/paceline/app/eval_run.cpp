@@ -2,7 +2,6 @@
 
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/model_parts.h"
-#include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/comm/agreement.h"
@@ -32,20 +31,13 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
   return recipe;
 }
 
-/// Tells which damaged ones were passed over.
-std::filesystem::path usable_checkpoint(const std::filesystem::path& run_or_checkpoint) {
-  const CheckpointChoice choice = find_checkpoint(run_or_checkpoint);
-  for (const std::string& note : choice.notes) base::log_warning(note);
-  return choice.path;
-}
-
 }  // namespace
 
 std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                          const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
   const std::filesystem::path path = comm::first_rank_decides(
-      communicator, [&] { return usable_checkpoint(request.run_or_checkpoint).string(); });
+      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).string(); });
   const auto reader = checkpoint::open_checkpoint(path, communicator);
   const Recipe recipe = recipe_of(*reader, request.overrides, context);
   communicator.set_timeout(collective_timeout(recipe.parallel));
@@ -80,7 +72,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
 std::filesystem::path export_checkpoint(const std::filesystem::path& run_or_checkpoint,
                                         const std::filesystem::path& output,
                                         base::FileSystem& files) {
-  checkpoint::CheckpointReader reader(usable_checkpoint(run_or_checkpoint));
+  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
   reader.verify();
   const auto tensors = checkpoint::model_tensors(reader);
   checkpoint::export_weights(files, output, tensors);

@@ -6,7 +6,6 @@
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
@@ -21,13 +20,13 @@ namespace paceline::app {
 namespace {
 
 /// The newest checkpoint of the run in this directory; nothing for one that has not saved yet.
-std::optional<CheckpointChoice> newest_of_run(const RunDirectory& directory) {
+std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
-  if (!checkpoint::list_checkpoints(folder).is_empty()) return newest_checkpoint(folder);
+  if (auto newest = newest_checkpoint(folder)) return newest;
   // It may have saved elsewhere: checkpoint.dir may change.
-  const auto former = folder_of_run(directory.path());
-  if (former && *former != folder && !checkpoint::list_checkpoints(*former).is_empty())
-    return newest_checkpoint(*former);
+  if (const auto former = folder_of_run(directory.path()); former && *former != folder) {
+    if (auto newest = newest_checkpoint(*former)) return newest;
+  }
   if (checkpoint::has_branches(folder)) {  // a start of the run died while it went back to one
     throw base::CheckpointError(fmt::format(
         "{} holds no checkpoint but those in its branches: go on from one of them by --resume PATH",
@@ -71,12 +70,10 @@ void require_own(const std::filesystem::path& checkpoint, const RunDirectory& di
 std::string path_to_resume(const std::string& resume, const RunDirectory& directory,
                            base::FileSystem& files) {
   checkpoint::restore_replaced(files, directory.checkpoint_folder());
-  const bool is_auto = resume == "auto";
-  const auto choice = is_auto ? newest_of_run(directory) : find_checkpoint(resume);
-  if (!choice) return "";
-  if (!is_auto) require_own(choice->path, directory);
-  for (const std::string& note : choice->notes) base::log_warning(note);
-  return choice->path.string();
+  if (resume == "auto") return newest_of_run(directory).value_or("").string();
+  const std::filesystem::path checkpoint = find_checkpoint(resume);
+  require_own(checkpoint, directory);
+  return checkpoint.string();
 }
 
 /// Keeps the run's global batch or throws ConfigError; returns what was done, if anything was.

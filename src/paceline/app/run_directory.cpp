@@ -2,12 +2,14 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
+#include "paceline/base/log.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/parse.h"
 
 #include <ctime>
+#include <utility>
 
 namespace paceline::app {
 namespace {
@@ -81,31 +83,32 @@ std::optional<fs::path> folder_of_run(const fs::path& directory) {
   return base::file_exists(inner) ? std::optional(inner) : std::nullopt;
 }
 
-CheckpointChoice newest_checkpoint(const fs::path& folder) {
-  CheckpointChoice choice;
-  const checkpoint::Latest latest = checkpoint::find_latest(folder);
+std::optional<fs::path> newest_checkpoint(const fs::path& folder) {
+  checkpoint::Latest latest = checkpoint::find_latest(folder);
+  std::vector<std::string> notes;
   for (const checkpoint::Damaged& damaged : latest.skipped) {
-    choice.notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}",
-                                       damaged.path.string(), damaged.reason));
+    notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}", damaged.path.string(),
+                                damaged.reason));
   }
-  if (!latest.path) {
-    throw base::CheckpointError(fmt::format("{} holds no usable checkpoint{}{}", folder.string(),
-                                            choice.notes.empty() ? "" : "; ",
-                                            choice.notes.empty() ? "" : choice.notes.front()));
+  if (!latest.path && !notes.empty()) {
+    throw base::CheckpointError(
+        fmt::format("{} holds no usable checkpoint; {}", folder.string(), notes.front()));
   }
-  choice.path = *latest.path;
-  return choice;
+  for (const std::string& note : notes) base::log_warning(note);
+  return std::move(latest.path);
 }
 
-CheckpointChoice find_checkpoint(const fs::path& run_or_checkpoint) {
+fs::path find_checkpoint(const fs::path& run_or_checkpoint) {
   const fs::path& path = run_or_checkpoint;
   if (!base::file_exists(path)) {
     throw base::CheckpointError(fmt::format(
         "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
         path.string()));
   }
-  if (base::file_exists(path / checkpoint::kManifestFile)) return {.path = path, .notes = {}};
-  return newest_checkpoint(folder_of_run(path).value_or(path));
+  if (base::file_exists(path / checkpoint::kManifestFile)) return path;
+  const fs::path folder = folder_of_run(path).value_or(path);
+  if (std::optional<fs::path> newest = newest_checkpoint(folder)) return *std::move(newest);
+  throw base::CheckpointError(fmt::format("{} holds no usable checkpoint", folder.string()));
 }
 
 }  // namespace paceline::app

@@ -55,21 +55,17 @@ class RunDirectory {
   std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0: its own, its folder's
 };
 
-/// What a user gives as RUN|CHECKPOINT: a run directory, also of a run with a checkpoint.dir, a
-/// folder of checkpoints or one checkpoint.
-struct CheckpointChoice {
-  std::filesystem::path path;
-  std::vector<std::string> notes;  ///< damaged newer checkpoints that were passed over
-};
-
 /// Where the run that wrote this directory has its checkpoints, by its config.yaml; nothing for
 /// another directory.
 std::optional<std::filesystem::path> folder_of_run(const std::filesystem::path& directory);
 
-/// The newest whole checkpoint of a folder. Throws CheckpointError, also if there is none.
-CheckpointChoice newest_checkpoint(const std::filesystem::path& folder);
+/// The newest whole checkpoint of a folder; nothing if it holds none at all. Warns of damaged ones
+/// that it passes over. Throws CheckpointError, also if all are damaged.
+std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& folder);
 
-/// The checkpoint that a path stands for; of a run, its newest whole one. Throws CheckpointError.
-CheckpointChoice find_checkpoint(const std::filesystem::path& run_or_checkpoint);
+/// The checkpoint that a user's RUN|CHECKPOINT stands for: itself, or the newest_checkpoint() of a
+/// run directory (also of a run with a checkpoint.dir) or of a folder. Throws CheckpointError, also
+/// if there is none.
+std::filesystem::path find_checkpoint(const std::filesystem::path& run_or_checkpoint);
 
 }  // namespace paceline::app

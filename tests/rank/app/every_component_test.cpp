@@ -280,7 +280,7 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
   /// The files of the newest checkpoint, its state without the time it took, and what was logged.
   std::map<std::string, std::string> remains_of(const std::string& run) const {
     std::map<std::string, std::string> remains;
-    const fs::path path = find_checkpoint(folder_.path() / run).path;
+    const fs::path path = find_checkpoint(folder_.path() / run);
     for (const auto& file : fs::directory_iterator(path)) {
       if (file.path().extension() == ".safetensors")
         remains[file.path().filename()] = base::xxh3_128_hex(base::read_file(file));
@@ -301,7 +301,7 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
   }
 
   checkpoint::CheckpointReader checkpoint_of(const std::string& run) const {
-    return checkpoint::CheckpointReader(find_checkpoint(folder_.path() / run).path);
+    return checkpoint::CheckpointReader(find_checkpoint(folder_.path() / run));
   }
 
  private:

@@ -92,7 +92,7 @@ TEST_P(KeptBuffers, AreRankZerosOnAnotherNumberOfRanks) {
 
 TEST_P(KeptBuffers, AreLeftOutWhereTheyAreNotWanted) {
   train("run", 2, 1);
-  checkpoint::CheckpointReader reader(find_checkpoint(folder_.path() / "run").path);
+  checkpoint::CheckpointReader reader(find_checkpoint(folder_.path() / "run"));
   for (const auto& tensor : checkpoint::model_tensors(reader)) {
     EXPECT_FALSE(tensor.name.starts_with(tensor::kRankBuffers)) << tensor.name;
   }

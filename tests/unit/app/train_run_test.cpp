@@ -129,7 +129,7 @@ class TrainRunTest : public ::testing::Test {
   }
 
   static std::string newest_weights(const fs::path& run) {
-    return base::xxh3_128_hex(base::read_file(find_checkpoint(run).path / "rank-0.safetensors"));
+    return base::xxh3_128_hex(base::read_file(find_checkpoint(run) / "rank-0.safetensors"));
   }
 
   paceline::test::TempFolder folder_;
@@ -315,7 +315,7 @@ TEST_F(TrainRunTest, TheSummaryTellsHowItEnded) {
 TEST_F(TrainRunTest, ASignalSavesTheRunAndIsTheExitCode) {
   interruption_->request(SIGTERM, std::chrono::hours(1));
   EXPECT_EQ(train(), 128 + SIGTERM);
-  EXPECT_EQ(find_checkpoint(run_).path.filename(), "step-00000001");
+  EXPECT_EQ(find_checkpoint(run_).filename(), "step-00000001");
   EXPECT_EQ(nlohmann::json::parse(base::read_file(run_ / "summary.json")).at("ended_by"), "signal");
   interruption_.emplace();
   EXPECT_EQ(resume(), 0);
@@ -350,14 +350,14 @@ TEST_F(TrainRunTest, ResumeWithoutACheckpointStartsAnew) {
 
 TEST_F(TrainRunTest, ResumePassesOverADamagedCheckpoint) {
   train();
-  const fs::path newest = find_checkpoint(run_).path;
+  const fs::path newest = find_checkpoint(run_);
   fs::resize_file(newest / "rank-0.safetensors", 100);
   log_.clear();
   EXPECT_EQ(resume(), 0);
   EXPECT_THAT(log_,
               AllOf(HasSubstr("warning: passed over the damaged checkpoint " + newest.string()),
                     HasSubstr("step-00000002 at step 2")));
-  EXPECT_EQ(find_checkpoint(run_).path, newest) << "it is whole again";
+  EXPECT_EQ(find_checkpoint(run_), newest) << "it is whole again";
 }
 
 TEST_F(TrainRunTest, ResumeFromAnotherRunsCheckpoint) {
@@ -483,7 +483,7 @@ TEST_F(TrainRunTest, AFullDiskForTheLoggersEndsNothing) {
   const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
   EXPECT_EQ(summary.at("steps"), 4);
   EXPECT_GE(summary.at("jsonl").at("lost_records"), 4);
-  EXPECT_EQ(find_checkpoint(run_).path.filename(), "step-00000004");
+  EXPECT_EQ(find_checkpoint(run_).filename(), "step-00000004");
 }
 
 TEST_F(TrainRunTest, EvaluatesWhatWasTrained) {
@@ -511,8 +511,8 @@ TEST_F(TrainRunTest, StartsFromExportedWeights) {
   request.overrides = {"model.pretrained=" + weights.string(), "optimizer.lr=0",
                        "train.duration=1ba"};
   train(request);
-  checkpoint::CheckpointReader before(find_checkpoint(run_).path);
-  checkpoint::CheckpointReader after(find_checkpoint(*request.run_directory).path);
+  checkpoint::CheckpointReader before(find_checkpoint(run_));
+  checkpoint::CheckpointReader after(find_checkpoint(*request.run_directory));
   EXPECT_TRUE(at::equal(before.tensor("head.weight"), after.tensor("head.weight")));
   request.run_directory = folder_.path() / "other-classes";
   request.overrides.push_back("model.num_classes=6");
@@ -524,7 +524,7 @@ TEST_F(TrainRunTest, StartsFromExportedWeights) {
 TEST_F(TrainRunTest, RefusesPretrainedWeightsThatAreNotFinite) {
   train();
   const fs::path weights = folder_.path() / "weights.safetensors";
-  checkpoint::CheckpointReader reader(find_checkpoint(run_).path);
+  checkpoint::CheckpointReader reader(find_checkpoint(run_));
   std::vector<checkpoint::NamedTensor> tensors;
   for (const auto& source : checkpoint::model_tensors(reader)) {
     tensors.push_back({source.name, source.load()});
