@@ -15,7 +15,7 @@ import torch
 
 STEPS = int(sys.argv[1])
 SKIP = 100
-ROUNDS = 3
+ROUNDS = 5
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(1)
