@@ -10,12 +10,23 @@
 
 namespace paceline::callbacks {
 
-std::optional<std::string> EarlyStop::on_event(train::Event, const train::TrainState& state,
+std::optional<std::string> EarlyStop::on_event(train::Event event, const train::TrainState& state,
                                                const train::RunContext&) {
-  const auto found = state.last_eval.find(config_.monitor);
-  if (found == state.last_eval.end()) {
+  if (event == train::Event::kEvalEnd) count(state.last_eval);
+  if (evaluations_since_best_ < config_.patience) return std::nullopt;
+  if (!best_) {
+    return fmt::format("{} was no number in {} evaluations", config_.monitor,
+                       evaluations_since_best_);
+  }
+  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor, *best_,
+                     evaluations_since_best_);
+}
+
+void EarlyStop::count(const std::map<std::string, double>& evaluation) {
+  const auto found = evaluation.find(config_.monitor);
+  if (found == evaluation.end()) {
     std::vector<std::string> names;
-    for (const auto& [name, value] : state.last_eval) names.push_back(name);
+    for (const auto& [name, value] : evaluation) names.push_back(name);
     throw base::ConfigError(fmt::format(
         "callbacks.early_stop.monitor: '{}' is no metric of the evaluation; expected one of {}",
         config_.monitor, base::join(names, ", ")));
@@ -27,12 +38,9 @@ std::optional<std::string> EarlyStop::on_event(train::Event, const train::TrainS
   if (is_better && !std::isnan(value)) {
     best_ = value;
     evaluations_since_best_ = 0;
-    return std::nullopt;
+  } else {
+    ++evaluations_since_best_;
   }
-  ++evaluations_since_best_;
-  if (evaluations_since_best_ < config_.patience) return std::nullopt;
-  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor,
-                     best_.value_or(value), evaluations_since_best_);
 }
 
 nlohmann::json EarlyStop::state_dict() const {

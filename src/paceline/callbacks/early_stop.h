@@ -5,7 +5,7 @@
 #include "paceline/train/checkpoint_config.h"
 
 #include <cstdint>
-#include <limits>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -24,7 +24,13 @@ class EarlyStop final : public train::Callback {
   explicit EarlyStop(const EarlyStopConfig& config) : config_(config) {}
 
   std::string_view name() const override { return "early_stop"; }
-  train::EventSet events() const override { return {train::Event::kEvalEnd}; }
+  /// At the start of a resumed run too, which else would go on to its next evaluation.
+  train::EventSet events() const override {
+    return {train::Event::kFitStart, train::Event::kEvalEnd};
+  }
+  std::map<std::string, std::string> metrics_in_use() const override {
+    return {{"monitor", config_.monitor}};
+  }
   /// Throws ConfigError when the evaluation has no such metric.
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext& run) override;
@@ -32,6 +38,8 @@ class EarlyStop final : public train::Callback {
   void load_state_dict(const nlohmann::json& state) override;
 
  private:
+  void count(const std::map<std::string, double>& evaluation);
+
   EarlyStopConfig config_;
   std::optional<double> best_;
   std::int64_t evaluations_since_best_ = 0;

@@ -2,6 +2,7 @@
 
 #include "paceline/train/event.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class Callback {
   virtual ~Callback() = default;
   virtual std::string_view name() const = 0;
   virtual EventSet events() const = 0;
+  /// The metrics of an evaluation that it looks at, by the key of its options that names them.
+  virtual std::map<std::string, std::string> metrics_in_use() const { return {}; }
   /// Returns why training should stop at this safe point, or nothing.
   virtual std::optional<std::string> on_event(Event event, const TrainState& state,
                                               const RunContext& run) = 0;

@@ -20,6 +20,10 @@ constexpr double kLeastLossScale = 1.0 / 1024;
 // Whose communication is reported: the first ones also pay for memory and connections.
 constexpr std::int64_t kReportedStep = 10;
 
+FitResult out_of_time() {
+  return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
@@ -65,6 +69,10 @@ FitResult Trainer::fit() try {
     result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   } else if (state_.clock.step >= last_step_) {
     result = FitResult{.text = "the run was complete already"};
+  } else if (first_step > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
+    result = out_of_time();
+  } else {
+    result = reason_to_stop();  // of an earlier start, if it still holds
   }
   while (!result) {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
@@ -134,9 +142,11 @@ void Trainer::accumulate_gradients() {
 }
 
 void Trainer::start_reduction() {
+  // Asked before the signal: it spoils reads, and a batch that is spoilt meanwhile still is ready.
+  const bool lacks_next_batch = !feed_.is_ready();
   reduction_.start({.wants_stop = wants_stop(),
                     .misses_gradients = state_.strategy->misses_gradients(),
-                    .lacks_next_batch = !feed_.is_ready()});
+                    .lacks_next_batch = lacks_next_batch});
 }
 
 void Trainer::finish_reduction() {
@@ -346,8 +356,7 @@ FitResult Trainer::agree_on_interruption() {
   if (saver_) saver_->throw_if_failed(run_);
   const int signal = static_cast<int>(comm::max_over_ranks(
       run_.communicator, run_.received_signal.load(std::memory_order_relaxed)));
-  if (signal == 0)
-    return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
+  if (signal == 0) return out_of_time();
   return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};
 }
 

@@ -51,7 +51,7 @@ TEST_F(EarlyStopTest, NotANumberIsNoImprovement) {
   EXPECT_FALSE(evaluate(callback, nan));
   EXPECT_EQ(evaluate(callback, nan), "val/top1 has not improved on 0.5 for 2 evaluations");
   EarlyStop hopeless({.patience = 1});
-  EXPECT_EQ(evaluate(hopeless, nan), "val/top1 has not improved on nan for 1 evaluations");
+  EXPECT_EQ(evaluate(hopeless, nan), "val/top1 was no number in 1 evaluations");
 }
 
 TEST_F(EarlyStopTest, RemembersAcrossAResume) {
@@ -64,6 +64,22 @@ TEST_F(EarlyStopTest, RemembersAcrossAResume) {
   EarlyStop fresh({.patience = 1});
   fresh.load_state_dict(EarlyStop({}).state_dict());
   EXPECT_FALSE(evaluate(fresh, 0.1));
+}
+
+TEST_F(EarlyStopTest, ARunThatItEndedEndsAtOnceWhenItIsResumedUnlessPatienceGrew) {
+  const auto resume = [&](std::int64_t patience, double last) {
+    EarlyStop first({.patience = 2});
+    evaluate(first, 0.5);
+    evaluate(first, 0.4);
+    evaluate(first, last);
+    EarlyStop second({.patience = patience});
+    second.load_state_dict(first.state_dict());
+    EXPECT_TRUE(second.events().contains(train::Event::kFitStart));
+    return second.on_event(train::Event::kFitStart, state_, run_);
+  };
+  EXPECT_EQ(resume(2, 0.4), "val/top1 has not improved on 0.5 for 2 evaluations");
+  EXPECT_FALSE(resume(3, 0.4));
+  EXPECT_FALSE(resume(2, 0.6));
 }
 
 TEST_F(EarlyStopTest, NamesTheMetricsThereAre) {

@@ -350,6 +350,9 @@ TEST_F(TrainerTest, EndsByTheWallClock) {
   run_.config.duration.any_of.push_back({0, config::TimeUnit::kSecond});
   EXPECT_EQ(run_.fit().reason, Reason::kWallClock);
   EXPECT_EQ(run_.state.clock.step, 1);
+
+  EXPECT_EQ(run_.fit().reason, Reason::kWallClock);
+  EXPECT_EQ(run_.state.clock.step, 1) << "a resumed run has no time left";
 }
 
 TEST_F(TrainerTest, EndsWhenAConditionHoldsButNotBeforeTheLeastDuration) {
@@ -362,6 +365,10 @@ TEST_F(TrainerTest, EndsWhenAConditionHoldsButNotBeforeTheLeastDuration) {
   EXPECT_EQ(result.reason, Reason::kCondition);
   EXPECT_EQ(result.text, "val/loss < 1.5 holds");
   EXPECT_EQ(run_.state.clock.step, 4);
+
+  run_.calls.clear();
+  EXPECT_EQ(run_.fit().reason, Reason::kCondition);
+  EXPECT_THAT(run_.calls, IsEmpty()) << "a run that is resumed has ended, too";
 
   run_.config.min_duration = {7, config::TimeUnit::kBatch};
   run_.fit();
@@ -383,6 +390,12 @@ TEST_F(TrainerTest, EndsWhenACallbackAsksButNotBeforeTheLeastDuration) {
   run_.fit();
   EXPECT_EQ(run_.state.clock.step, 8)
       << "what was asked too early is forgotten, and nobody asks at step 6";
+
+  run_.watch = [&](Event event, const TrainState&) -> std::optional<std::string> {
+    return event == Event::kFitStart ? std::optional<std::string>("it was enough") : std::nullopt;
+  };
+  EXPECT_EQ(run_.fit().text, "it was enough");
+  EXPECT_EQ(run_.state.clock.step, 8);
 }
 
 TEST_F(TrainerTest, ASignalEndsTheRunAtTheNextSafePoint) {
