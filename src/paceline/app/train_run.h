@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/app/session.h"
+#include "paceline/config/load.h"
 
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@ namespace paceline::app {
 struct TrainRequest {
   std::filesystem::path recipe;
   std::vector<std::string> overrides;
+  std::vector<std::string> overrides_on_top;  ///< of a program that starts runs
   std::optional<std::filesystem::path> run_directory;
   std::optional<std::string> resume;  ///< "auto", or a run or checkpoint
   bool is_dry_run = false;            ///< build everything, train nothing
@@ -33,9 +35,9 @@ struct LoadedRecipe {
   std::unique_ptr<data::Dataset> train_set;  ///< where the classes were counted, else null
   std::vector<std::string> notes;            ///< what was chosen for the user, and why
 };
-LoadedRecipe load_recipe(const std::filesystem::path& path,
-                         const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size, at::DeviceType device = at::kCPU,
+LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
+                         const Registries& registries, int world_size,
+                         at::DeviceType device = at::kCPU,
                          const base::Interruption* interruption = nullptr);
 
 }  // namespace paceline::app

@@ -88,10 +88,11 @@ class Loader {
 
 }  // namespace
 
-Node load_recipe(const fs::path& path, std::span<const std::string> overrides,
-                 const StructInfo& info, Problems& problems) {
+Node load_recipe(const fs::path& path, const Overrides& overrides, const StructInfo& info,
+                 Problems& problems) {
   Node recipe = Loader(info).load(path);
-  apply_overrides(recipe, overrides, info, problems);
+  apply_overrides(recipe, overrides.of_user, info, problems);
+  apply_overrides(recipe, overrides.on_top, info, problems);
   return recipe;
 }
 

@@ -6,16 +6,27 @@
 #include "paceline/config/struct_info.h"
 
 #include <filesystem>
-#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace paceline::config {
+
+/// What changes a recipe.
+struct Overrides {
+  // NOLINTNEXTLINE(google-explicit-constructor): most callers know no program on top.
+  Overrides(std::vector<std::string> by_user = {}, std::vector<std::string> by_program = {})
+      : of_user(std::move(by_user)), on_top(std::move(by_program)) {}
+
+  std::vector<std::string> of_user;
+  std::vector<std::string> on_top;  ///< of a program that starts the run; they replace the user's
+};
 
 /// Reads a recipe file and what it `extends` (a file or a list of files, relative to its own
 /// folder; later ones win, the file itself wins over all), then applies the overrides. The result
 /// holds what was written, each value with the place where it was; defaults are not in it. Throws
 /// ConfigError for files that cannot be parsed; problems with overrides go to `problems`.
-Node load_recipe(const std::filesystem::path& path, std::span<const std::string> overrides,
+Node load_recipe(const std::filesystem::path& path, const Overrides& overrides,
                  const StructInfo& info, Problems& problems);
 
 /// A recipe as a struct, and what was written.
@@ -27,7 +38,7 @@ struct Loaded {
 
 /// load_recipe and bind in one. Throws one ConfigError that lists all problems.
 template <class T>
-Loaded<T> load(const std::filesystem::path& path, std::span<const std::string> overrides,
+Loaded<T> load(const std::filesystem::path& path, const Overrides& overrides,
                const BindContext& context) {
   Loaded<T> loaded;
   Problems problems;

@@ -13,9 +13,7 @@ struct MergeRule {
 
 MergeRule rule_of(const FieldInfo* field) {
   if (field == nullptr) return {};
-  if (field->type->kind == TypeKind::kComponent) return {nullptr, field};
-  if (field->type->kind != TypeKind::kStruct) return {};
-  return {field->type->structure, field->type->structure->inline_field()};
+  return {field->type->structure, choice_of(*field)};
 }
 
 std::string chosen_name(const Node& section, const FieldInfo& choice) {
@@ -58,6 +56,11 @@ Node merge_values(Node base, const Node& written, const MergeRule& rule) {
 
 Node merge(const Node& base, const Node& over, const StructInfo& info) {
   return merge_values(base, over, {&info, info.inline_field()});
+}
+
+const FieldInfo* choice_of(const FieldInfo& field) {
+  if (field.type->kind == TypeKind::kComponent) return &field;
+  return field.type->structure != nullptr ? field.type->structure->inline_field() : nullptr;
 }
 
 Node as_section(const Node& section) {

@@ -19,10 +19,12 @@ bool is_key_character(char c) {
          c == '/';
 }
 
+constexpr std::string_view kCommandLine = "command line: ";
+
 // Every value of an override carries it.
 std::string command_line(std::string_view text) {
   constexpr std::size_t kLongest = 200;
-  return fmt::format("command line: {}", base::excerpt(text, kLongest));
+  return fmt::format("{}{}", kCommandLine, base::excerpt(text, kLongest));
 }
 
 // {a: {b: value}} for "a.b".
@@ -92,7 +94,8 @@ std::optional<std::string> objection(const Node& recipe, const Override& change,
   return std::nullopt;
 }
 
-void apply(Node& recipe, const Override& change, const StructInfo& info, Problems& problems) {
+// False if it cannot be applied, which is a problem.
+bool apply(Node& recipe, const Override& change, const StructInfo& info, Problems& problems) {
   const std::optional<MapPlace> place = find_map(change.key, info);
   if (place && !place->entry_key.empty() && recipe.find_path(place->map_key) == nullptr) {
     // The entries of a default map are there although no file says so.
@@ -102,10 +105,69 @@ void apply(Node& recipe, const Override& change, const StructInfo& info, Problem
   }
   if (auto complaint = objection(recipe, change, place)) {
     problems.add({change.value.position, change.key, *complaint});
-  } else if (change.kind == OverrideKind::kRemove) {
+    return false;
+  }
+  if (change.kind == OverrideKind::kRemove) {
     remove_path(recipe, change.key);
   } else {
     recipe = merge(recipe, nest(change.key, change.value), info);
+  }
+  return true;
+}
+
+// Whether it says which component a section holds, and with that which keys the section has.
+bool picks_component(const Override& change, const StructInfo& info) {
+  if (change.kind == OverrideKind::kRemove) return false;
+  const StructInfo* section = &info;
+  const std::vector<std::string> parts = base::split(change.key, '.');
+  for (std::size_t i = 0; i < parts.size() && section != nullptr; ++i) {
+    const FieldInfo* field = section->find(parts[i]);
+    if (field == nullptr) return false;
+    if (choice_of(*field) != nullptr) {
+      const std::size_t num_left = parts.size() - i - 1;
+      if (num_left == 0) return change.value.is_scalar() || change.value.find("name") != nullptr;
+      if (num_left == 1 && parts[i + 1] == "name") return true;
+    }
+    section = field->type->structure;
+  }
+  return false;
+}
+
+// Whether a part of the recipe is what an override asked for.
+bool holds(const Node* part, const Node& wanted) {
+  if (part == nullptr) return false;
+  if (wanted.is_null()) return part->is_null() || part->is_map();  // an entry with its defaults
+  if (wanted.is_scalar() && part->is_map()) {                      // a component by its bare name
+    const Node* name = part->find("name");
+    return name != nullptr && same_value(*name, wanted);
+  }
+  if (!wanted.is_map()) return same_value(*part, wanted);
+  return std::all_of(wanted.entries.begin(), wanted.entries.end(), [&](const MapEntry& entry) {
+    return holds(part->find(entry.key), entry.value);
+  });
+}
+
+bool is_related(const std::string& left, const std::string& right) {
+  const std::string& shorter = left.size() < right.size() ? left : right;
+  const std::string& longer = left.size() < right.size() ? right : left;
+  return longer.starts_with(shorter) &&
+         (longer.size() == shorter.size() || longer[shorter.size()] == '.');
+}
+
+// Of changes that were applied in this order.
+void report_lost(std::span<const Override> applied, const Node& recipe, Problems& problems) {
+  for (auto change = applied.begin(); change != applied.end(); ++change) {
+    if (change->kind == OverrideKind::kRemove ||
+        holds(recipe.find_path(change->key), change->value)) {
+      continue;
+    }
+    const auto other = std::find_if(change + 1, applied.end(), [&](const Override& later) {
+      return is_related(change->key, later.key);
+    });
+    if (other == applied.end()) continue;  // none that this command line knows of
+    problems.add({change->value.position, change->key,
+                  fmt::format("has no effect beside '{}': leave one of them out",
+                              other->value.position.source.substr(kCommandLine.size()))});
   }
 }
 
@@ -147,13 +209,26 @@ Override Override::parse(std::string_view text) {
 
 void apply_overrides(Node& recipe, std::span<const std::string> overrides, const StructInfo& info,
                      Problems& problems) {
+  std::vector<Override> changes;
   for (const std::string& text : overrides) {
     try {
-      apply(recipe, Override::parse(text), info, problems);
+      changes.push_back(Override::parse(text));
     } catch (const base::ConfigError& error) {
       problems.add({{}, "", error.what()});
     }
   }
+  // As Hydra does: a component drops the keys of the one before it, wherever it is named.
+  std::stable_partition(changes.begin(), changes.end(),
+                        [&](const Override& change) { return picks_component(change, info); });
+  std::vector<Override> applied;
+  for (const Override& change : changes) {
+    try {
+      if (apply(recipe, change, info, problems)) applied.push_back(change);
+    } catch (const base::ConfigError& error) {
+      problems.add({{}, "", error.what()});
+    }
+  }
+  report_lost(applied, recipe, problems);
 }
 
 }  // namespace paceline::config

@@ -28,9 +28,11 @@ struct Override {
   static Override parse(std::string_view text);
 };
 
-/// Applies the overrides in order to a recipe as written. A key in a map such as `algorithms`,
-/// which the recipe's author fills, exists if an entry of its name is there; all other keys are
-/// judged by the schema when the result is bound. Problems have the position "command line: TEXT".
+/// Applies the overrides to a recipe as written: first those that pick a component, then the
+/// others, each in order. A key in a map such as `algorithms`, which the recipe's author fills,
+/// exists if an entry of its name is there; all other keys are judged by the schema when the result
+/// is bound. One that another takes the effect from is a problem, as it would be lost in silence.
+/// Problems have the position "command line: TEXT".
 void apply_overrides(Node& recipe, std::span<const std::string> overrides, const StructInfo& info,
                      Problems& problems);
 

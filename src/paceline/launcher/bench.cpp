@@ -77,8 +77,8 @@ class ScalingBench {
   /// The images/s of all processes of this machine.
   double train_apart(const ScalingShape& shape, double images_per_step) const {
     const auto images = static_cast<long>(std::ceil(images_per_step / shape.ranks()));
-    const std::vector<std::string> overrides{"++data.global_batch_size=null",
-                                             fmt::format("++data.batch_size_per_rank={}", images)};
+    const std::vector<std::string> overrides{"data.global_batch_size=null",
+                                             fmt::format("data.batch_size_per_rank={}", images)};
     std::vector<QuietRun> runs;
     std::vector<fs::path> folders;
     for (int i = 0; i < shape.ranks_per_node; ++i) {
@@ -99,11 +99,14 @@ class ScalingBench {
     const auto add = [&](const std::vector<std::string>& more) {
       command.insert(command.end(), more.begin(), more.end());
     };
+    const auto add_on_top = [&](const std::vector<std::string>& more) {
+      for (const std::string& override : more) add({"--on-top", override});
+    };
     add(options_.recipe);
-    add({"++train.duration=" + steps, "++train.min_duration=null", "++train.stop_when=null",
-         "++train.eval_every=" + steps, "++train.eval_batches=1", "++checkpoint.every=null",
-         "++schedule=constant", "++loggers={jsonl: }"});
-    add(overrides);
+    add_on_top({"train.duration=" + steps, "train.min_duration=null", "train.stop_when=null",
+                "train.eval_every=" + steps, "train.eval_batches=1", "checkpoint.every=null",
+                "schedule=constant", "loggers={jsonl: }"});
+    add_on_top(overrides);
     add({"--run-dir", folder, "--nproc", std::to_string(shape.ranks_per_node)});
     if (shape.nodes > 1) {
       add({"--nnodes", std::to_string(shape.nodes), "--node-rank",

@@ -1,5 +1,6 @@
 // Running statistics that each rank keeps are part of what a run resumes from.
 
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
@@ -38,11 +39,11 @@ class KeptBuffers : public ::testing::TestWithParam<std::string> {
 
   State train(const std::string& run, int world_size, std::int64_t last_step,
               const std::string& buffers = "keep") {
-    const LoadedRecipe loaded =
-        load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
-                    {"parallel.strategy=" + GetParam(), "parallel.ddp.buffers=" + buffers,
-                     "parallel.fsdp.buffers=" + buffers},
-                    *registries_, world_size);
+    const LoadedRecipe loaded = load_recipe(
+        folder_.write("recipe.yaml", kKeptBuffersRecipe),
+        std::vector{"parallel.strategy=" + GetParam(), "parallel.ddp.buffers=" + buffers,
+                    "parallel.fsdp.buffers=" + buffers},
+        *registries_, world_size);
     const bool is_resuming = fs::exists(folder_.path() / run);
     State state(static_cast<std::size_t>(world_size));
     paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
@@ -97,8 +98,9 @@ TEST_P(KeptBuffers, AreLeftOutWhereTheyAreNotWanted) {
     EXPECT_FALSE(tensor.name.starts_with(tensor::kRankBuffers)) << tensor.name;
   }
   paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
-    const LoadedRecipe loaded = load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
-                                            {"parallel.strategy=none"}, *registries_, 1);
+    const LoadedRecipe loaded =
+        load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
+                    std::vector<std::string>{"parallel.strategy=none"}, *registries_, 1);
     Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1}, 1);
     load_checkpoint(reader, train::state_shards(session.state()), checkpoint::ExtraTensors::kRefuse,
                     communicator);

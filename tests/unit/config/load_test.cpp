@@ -91,14 +91,23 @@ TEST_F(LoadTest, NamesTheFileAndLineOfAMistake) {
             "bad.yaml:3: run.seed: must be an integer, got 'x'");
 }
 
+TEST_F(LoadTest, WhatAProgramPutsOnTopReplacesTheUsersOverrides) {
+  const auto path = write("r.yaml", "data: {path: x}\nrun: {seed: 1}\n");
+  const Overrides overrides({"run.seed=2", "optimizer.momentum=0.5"},
+                            {"run.seed=3", "optimizer=adamw"});
+  const auto loaded = load<Recipe>(path, overrides, catalogs().context());
+  EXPECT_EQ(loaded.value.run.seed, 3u);
+  EXPECT_EQ(loaded.value.optimizer.name, "adamw");
+}
+
 TEST_F(LoadTest, OverridesAndFilesAreJudgedTogether) {
   const auto path = write("r.yaml", "data: cifar\nrun: {seed: x}\n");
   EXPECT_EQ(
       message_of(path, {"optimizer.lr=-1", "+run.seed=2", "algorithms.ema.half_life=3ba", "oops"}),
       R"(5 problems in the configuration:
+  command line: oops: an override is section.key=value, +section.key=value to add or ~section.key to remove
   command line: +run.seed=2: run.seed: is there already (r.yaml:2): write run.seed=..., or ++run.seed=... for either case
   command line: algorithms.ema.half_life=3ba: algorithms.ema.half_life: there is no algorithms.ema in the recipe: to add it write +algorithms.ema.half_life
-  command line: oops: an override is section.key=value, +section.key=value to add or ~section.key to remove
   r.yaml:2: run.seed: must be an integer, got 'x'
   command line: optimizer.lr=-1: optimizer.lr: must be at least 0, got -1)");
 }

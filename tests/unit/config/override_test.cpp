@@ -25,7 +25,6 @@ TEST(Override, SetsValuesOfAllShapes) {
             "{train: {grad_clip_norm: null}}");
   EXPECT_EQ(apply("{train: {grad_clip_norm: 1}}", {"train.grad_clip_norm="}),
             "{train: {grad_clip_norm: null}}");
-  EXPECT_EQ(apply("{}", {"run.seed=1", "run.seed=2"}), "{run: {seed: 2}}");
 }
 
 TEST(Override, PicksAComponent) {
@@ -37,6 +36,52 @@ TEST(Override, PicksAComponent) {
             "{optimizer: {name: adamw, lr: 2}}");
   EXPECT_EQ(apply("{data: {path: x, global_batch_size: 8}}", {"data=cifar"}),
             "{data: {global_batch_size: 8, name: cifar}}");
+}
+
+TEST(Override, PicksComponentsBeforeItSetsTheirKeys) {
+  const std::string_view with_sgd = "{optimizer: {name: sgd, momentum: 1}}";
+  EXPECT_EQ(apply(with_sgd, {"optimizer.lr=2", "optimizer=adamw"}),
+            "{optimizer: {name: adamw, lr: 2}}");
+  EXPECT_EQ(apply(with_sgd, {"optimizer.lr=2", "optimizer.name=adamw"}),
+            "{optimizer: {name: adamw, lr: 2}}");
+  EXPECT_EQ(apply(with_sgd, {"optimizer.lr=2", "optimizer={name: adamw, betas: [0, 0]}"}),
+            "{optimizer: {name: adamw, betas: [0, 0], lr: 2}}");
+  EXPECT_EQ(apply(with_sgd, {"++optimizer.lr=2", "++optimizer=adamw"}),
+            "{optimizer: {name: adamw, lr: 2}}");
+  EXPECT_EQ(apply("{}", {"data.num_classes=5", "data=cifar"}),
+            "{data: {name: cifar, num_classes: 5}}");
+  EXPECT_EQ(apply("{run: {seed: 1}}", {"run.seed=2", "run.name=x"}), "{run: {seed: 2, name: x}}")
+      << "the name of a run is no component";
+}
+
+TEST(Override, NoneIsLostToAnother) {
+  const auto lost = [](const std::string& text, const std::string& key, const std::string& other) {
+    return "command line: " + text + ": " + key + ": has no effect beside '" + other +
+           "': leave one of them out";
+  };
+  EXPECT_EQ(apply("{}", {"run.seed=1", "run.seed=2"}),
+            lost("run.seed=1", "run.seed", "run.seed=2"));
+  EXPECT_EQ(apply("{}", {"optimizer=sgd", "optimizer.name=adamw"}),
+            lost("optimizer=sgd", "optimizer", "optimizer.name=adamw"));
+  EXPECT_EQ(apply("{}", {"optimizer={name: adamw, lr: 1}", "optimizer.lr=2"}),
+            lost("optimizer={name: adamw, lr: 1}", "optimizer", "optimizer.lr=2"));
+  EXPECT_EQ(apply("{}", {"train.grad_clip_norm=null", "++train.grad_clip_norm=1"}),
+            lost("train.grad_clip_norm=null", "train.grad_clip_norm", "++train.grad_clip_norm=1"));
+  EXPECT_EQ(apply("{}", {"+algorithms.mixup.alpha=1", "~algorithms.mixup"}),
+            lost("+algorithms.mixup.alpha=1", "algorithms.mixup.alpha", "~algorithms.mixup"));
+  EXPECT_EQ(apply("{}", {"train={precision: bf16}", "train.precision=fp32"}),
+            lost("train={precision: bf16}", "train", "train.precision=fp32"));
+}
+
+TEST(Override, WhatSaysTheSameOrAddsToAnotherIsNotLost) {
+  EXPECT_EQ(apply("{}", {"run.seed=1", "run.seed=1"}), "{run: {seed: 1}}");
+  EXPECT_EQ(apply("{}", {"train={precision: bf16}", "train.duration=1ep"}),
+            "{train: {precision: bf16, duration: 1ep}}");
+  EXPECT_EQ(apply("{}", {"+algorithms.mixup", "algorithms.mixup.alpha=1"}),
+            "{algorithms: {mixup: {alpha: 1}}}");
+  EXPECT_EQ(apply("{algorithms: {mixup: {alpha: 1}}}", {"~algorithms.mixup", "+algorithms.mixup"}),
+            "{algorithms: {mixup: null}}");
+  EXPECT_EQ(apply("{}", {"optimizer=adamw", "optimizer.name=adamw"}), "{optimizer: {name: adamw}}");
 }
 
 TEST(Override, AddsAndRemoves) {
