@@ -17,21 +17,11 @@ class SchemaWriter {
   explicit SchemaWriter(const Catalogs& catalogs) : catalogs_(catalogs) {}
 
   Json write_struct(const StructInfo& info) const {
+    const FieldInfo* choice = info.inline_field();
+    if (choice != nullptr) return choice_of_component(*choice->type, *choice, &info);
     Json schema = section(info.summary);
     add_fields(info, schema);
-    const FieldInfo* choice = info.inline_field();
-    if (choice == nullptr) return schema;
-    // The struct's own keys stand in every alternative, so that each can forbid all others.
-    Json names = Json::array();
-    Json alternatives = Json::array();
-    for_each_entry(*choice->type, [&](const ComponentEntry& entry) {
-      Json alternative = component(entry, *choice);
-      add_fields(info, alternative);
-      names.push_back(entry.name);
-      alternatives.push_back(std::move(alternative));
-    });
-    alternatives.push_back({{"enum", std::move(names)}});
-    return {{"description", info.summary}, {"anyOf", std::move(alternatives)}};
+    return schema;
   }
 
  private:
@@ -59,14 +49,12 @@ class SchemaWriter {
     return type.kind == TypeKind::kStruct || type.kind == TypeKind::kComponent;
   }
 
-  // {name: adamw, ...} of one component; `choice` may say which name is the default.
-  Json component(const ComponentEntry& entry, const FieldInfo& choice) const {
+  // {name: adamw, ...} of one component, with the keys of the struct that it stands in, if it does.
+  Json component(const ComponentEntry& entry, const StructInfo* outer) const {
     Json schema = section(entry.summary);
-    schema["properties"]["name"] = {{"const", entry.name}, {"description", choice.help}};
+    schema["properties"]["name"] = Json::object();
     add_fields(*entry.info, schema);
-    const Node* default_name = choice.default_value.find("name");
-    const bool is_default = default_name != nullptr && default_name->text == entry.name;
-    if (!is_default) schema["required"].push_back("name");
+    if (outer != nullptr) add_fields(*outer, schema);
     return schema;
   }
 
@@ -77,15 +65,28 @@ class SchemaWriter {
     for (const auto& [name, entry] : catalog->second->entries()) visit(entry);
   }
 
-  Json choice_of_component(const TypeInfo& type, const FieldInfo& field) const {
+  // A bare name, or a section whose `name` decides what else it may hold: editors then tell what is
+  // wrong with the component that was meant, and not that it is not another one.
+  Json choice_of_component(const TypeInfo& type, const FieldInfo& field,
+                           const StructInfo* outer = nullptr) const {
+    const Node* default_name = field.default_value.find("name");
     Json names = Json::array();
-    Json alternatives = Json::array();
+    Json rules = Json::array();
     for_each_entry(type, [&](const ComponentEntry& entry) {
       names.push_back(entry.name);
-      alternatives.push_back(component(entry, field));
+      Json is_meant = {{"properties", {{"name", {{"const", entry.name}}}}}};
+      const bool is_default = default_name != nullptr && default_name->text == entry.name;
+      if (!is_default) is_meant["required"] = {"name"};
+      rules.push_back({{"if", std::move(is_meant)}, {"then", component(entry, outer)}});
     });
-    alternatives.push_back({{"enum", std::move(names)}});
-    return {{"anyOf", std::move(alternatives)}};
+    Json by_section = {{"type", "object"},
+                       {"properties", {{"name", {{"enum", names}, {"description", field.help}}}}},
+                       {"allOf", std::move(rules)}};
+    if (default_name == nullptr || default_name->text.empty()) by_section["required"] = {"name"};
+    return {{"description", outer != nullptr ? outer->summary : field.help},
+            {"if", {{"type", "string"}}},
+            {"then", {{"enum", std::move(names)}}},
+            {"else", std::move(by_section)}};
   }
 
   Json map_of_components(const TypeInfo& type) const {
@@ -106,13 +107,13 @@ class SchemaWriter {
       case TypeKind::kBool:
         return {{"type", "boolean"}};
       case TypeKind::kInteger:
-        return {{"type", "integer"}};
+        return number("integer");
       case TypeKind::kNumber:
-        return {{"type", "number"}};
+        return number("number");
       case TypeKind::kString:
         return {{"type", {"string", "number", "boolean"}}};
       case TypeKind::kEnum:
-        return {{"enum", type.choices}};
+        return choices(type.choices);
       case TypeKind::kDuration:
         return duration;
       case TypeKind::kDurationList:
@@ -130,6 +131,21 @@ class SchemaWriter {
         return choice_of_component(type, *field);
     }
     return Json::object();
+  }
+
+  // To readers of YAML 1.1 5e-4 is text (they want 5.0e-4), and to those of 1.2 1_000 is.
+  static Json number(const char* type) {
+    return {{"type", {type, "string"}}, {"pattern", "^[-+]?[0-9][0-9._]*([eE][-+]?[0-9]+)?$"}};
+  }
+
+  // To readers of YAML 1.1 on and off are true and false.
+  static Json choices(const std::vector<std::string>& names) {
+    Json values = names;
+    for (const std::string& name : names) {
+      if (name == "on") values.push_back(true);
+      if (name == "off") values.push_back(false);
+    }
+    return {{"enum", std::move(values)}};
   }
 
   Json list(const TypeInfo& type, const FieldInfo* field) const {
@@ -202,7 +218,7 @@ class SchemaWriter {
 }  // namespace
 
 std::string json_schema(const StructInfo& info, const Catalogs& catalogs) {
-  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", info.name}};
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", info.name}};
   schema.update(SchemaWriter(catalogs).write_struct(info));
   schema["properties"]["extends"] = {
       {"description", "Recipes whose keys this one takes over, relative to this file."},

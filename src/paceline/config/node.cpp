@@ -4,6 +4,8 @@
 #include "paceline/base/text.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -84,13 +86,25 @@ std::string Node::describe() const {
   return "null";
 }
 
+/// 1e-08 and 1.0e-08, as older and newer programs write it.
+static bool same_number(const std::string& left, const std::string& right) {
+  const auto number = [](const std::string& text) -> std::optional<double> {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, value);
+    return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(value) : std::nullopt;
+  };
+  const auto value = number(left);
+  return value && value == number(right);
+}
+
 bool same_value(const Node& left, const Node& right) {
   if (left.kind != right.kind) return false;
   switch (left.kind) {
     case NodeKind::kNull:
       return true;
     case NodeKind::kScalar:
-      return left.text == right.text;
+      return left.text == right.text || same_number(left.text, right.text);
     case NodeKind::kList:
       return std::equal(left.items.begin(), left.items.end(), right.items.begin(),
                         right.items.end(), same_value);

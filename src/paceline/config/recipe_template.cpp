@@ -75,7 +75,10 @@ class TemplateWriter {
 
 std::string recipe_template(const StructInfo& info, const void* object, const Catalogs& catalogs) {
   TemplateWriter writer(catalogs);
-  writer.text = fmt::format("# {}\n", info.summary);
+  writer.text = fmt::format(
+      "# yaml-language-server: $schema=recipe.schema.json\n"
+      "# {} With `paceline config schema >recipe.schema.json` beside it editors know its keys.\n",
+      info.summary);
   writer.write_struct(info, object, 0);
   return writer.text;
 }

@@ -125,7 +125,11 @@ Node write_integer(std::int64_t value) { return Node::scalar(fmt::format("{}", v
 
 Node write_number(double value) {
   if (std::isinf(value)) return Node::scalar(value < 0 ? "-.inf" : ".inf");
-  return Node::scalar(fmt::format("{}", value));
+  std::string text = fmt::format("{}", value);
+  const std::size_t exponent = text.find('e');
+  if (exponent != text.npos && text.find('.') == text.npos)
+    text.insert(exponent, ".0");  // to readers of YAML 1.1 1e-08 is text
+  return Node::scalar(std::move(text));
 }
 
 Node write_duration_list(const DurationList& value) {

@@ -33,6 +33,9 @@ TEST(Node, ComparesValuesInAnyOrderOfKeys) {
   EXPECT_FALSE(same("[1, 2]", "[2, 1]"));
   EXPECT_FALSE(same("[1]", "1"));
   EXPECT_TRUE(same("~", "null"));
+  EXPECT_TRUE(same("1e-08", "1.0e-08"));
+  EXPECT_FALSE(same("1e-08", "1e-07"));
+  EXPECT_FALSE(same("1e-08", "1e-08x"));
 }
 
 TEST(Node, DescribesItselfBriefly) {

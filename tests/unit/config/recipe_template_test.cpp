@@ -11,7 +11,8 @@ TEST(RecipeTemplate, ExplainsEveryKeyAndLoadsBack) {
   const Recipe recipe = bind_yaml("data: {path: /data}\nalgorithms: {mixup: }\nloggers: {}");
   const auto context = catalogs().context();
   const std::string text = recipe_template(describe<Recipe>(), &recipe, context.catalogs);
-  EXPECT_EQ(text, R"(# A training run.
+  EXPECT_EQ(text, R"(# yaml-language-server: $schema=recipe.schema.json
+# A training run. With `paceline config schema >recipe.schema.json` beside it editors know its keys.
 
 # The run.
 run:
