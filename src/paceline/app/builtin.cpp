@@ -47,16 +47,28 @@ auto opener(const Config& config) {
 }
 
 template <typename Config>
-std::unique_ptr<DatasetPlan> photo_plan(const Config& config) {
-  return std::make_unique<DatasetPlan>(DatasetPlan{
-      opener(config), 224, [](int size) { return data::imagenet_train(size); }, photo_eval});
+auto place_check(const Config& config) {
+  return [path = config.path] { data::require_path(path, config::Schema<Config>::name); };
 }
 
 template <typename Config>
-std::unique_ptr<DatasetPlan> small_image_plan(const Config& config, int image_size) {
+std::unique_ptr<DatasetPlan> photo_plan(const Config& config) {
   return std::make_unique<DatasetPlan>(
-      DatasetPlan{opener(config), image_size, [](int size) { return scaled_cifar(size, true); },
-                  [](int size) { return scaled_cifar(size, false); }});
+      DatasetPlan{opener(config), 224, [](int size) { return data::imagenet_train(size); },
+                  photo_eval, place_check(config)});
+}
+
+template <typename Config>
+DatasetPlan small_image_plan(const Config& config, int image_size) {
+  return {opener(config), image_size, [](int size) { return scaled_cifar(size, true); },
+          [](int size) { return scaled_cifar(size, false); }};
+}
+
+template <typename Config>
+std::unique_ptr<DatasetPlan> cifar_plan(const Config& config) {
+  auto plan = std::make_unique<DatasetPlan>(small_image_plan(config, 32));
+  plan->check_place = place_check(config);
+  return plan;
 }
 
 template <typename Config>
@@ -76,18 +88,17 @@ void add_datasets(Registries& registries) {
   datasets.add<data::WebDatasetConfig>(photo_plan<data::WebDatasetConfig>);
   datasets.add<data::ParquetConfig>(photo_plan<data::ParquetConfig>);
   datasets.add<data::PackedConfig>(photo_plan<data::PackedConfig>);
-  datasets.add<data::Cifar10Config>(
-      [](const data::Cifar10Config& config) { return small_image_plan(config, 32); });
-  datasets.add<data::Cifar100Config>(
-      [](const data::Cifar100Config& config) { return small_image_plan(config, 32); });
+  datasets.add<data::Cifar10Config>(cifar_plan<data::Cifar10Config>);
+  datasets.add<data::Cifar100Config>(cifar_plan<data::Cifar100Config>);
   datasets.add<data::MnistConfig>([](const data::MnistConfig& config) {
-    return std::make_unique<DatasetPlan>(DatasetPlan{opener(config), 28,
-                                                     [](int size) { return data::mnist(size); },
-                                                     [](int size) { return data::mnist(size); }});
+    return std::make_unique<DatasetPlan>(
+        DatasetPlan{opener(config), 28, [](int size) { return data::mnist(size); },
+                    [](int size) { return data::mnist(size); }, place_check(config)});
   });
   datasets.add<data::NpyConfig>(photo_plan<data::NpyConfig>);
-  datasets.add<data::SyntheticConfig>(
-      [](const data::SyntheticConfig& config) { return small_image_plan(config, config.size); });
+  datasets.add<data::SyntheticConfig>([](const data::SyntheticConfig& config) {
+    return std::make_unique<DatasetPlan>(small_image_plan(config, config.size));
+  });
 }
 
 template <typename Config>

@@ -36,6 +36,8 @@ struct DatasetPlan {
   int default_image_size = 224;
   std::function<std::vector<data::TransformConfig>(int image_size)> train_transforms;
   std::function<std::vector<data::TransformConfig>(int image_size)> eval_transforms;
+  /// Throws ConfigError if the recipe does not say where the data are; opens nothing.
+  std::function<void()> check_place = [] {};
 };
 
 /// All components, by kind and name: what a recipe can name and `paceline list` shows.

@@ -3,6 +3,7 @@
 #include "paceline/app/local_ranks.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
 #include "paceline/tensor/aten.h"
@@ -14,20 +15,22 @@
 namespace paceline::app {
 namespace {
 
-std::vector<data::TransformConfig> transforms_of(const DataSection& section,
-                                                 const Registries& registries,
-                                                 const DatasetPlan& plan, data::Split split) {
-  const bool is_training = split == data::Split::kTrain;
-  const auto& written = is_training ? section.train_transforms : section.eval_transforms;
-  if (written.empty()) {
-    const int size = section.image_size.value_or(plan.default_image_size);
-    return is_training ? plan.train_transforms(size) : plan.eval_transforms(size);
-  }
-  std::vector<data::TransformConfig> transforms;
-  for (const config::Component& component : written) {
-    transforms.push_back(*registries.transforms.build(component));
-  }
-  return transforms;
+/// The size of the first image, where the transforms do not fix one: others must have it, too.
+std::unique_ptr<data::TransformPipeline> make_pipeline(const DataSection& section,
+                                                       const Registries& registries,
+                                                       data::Split split,
+                                                       const data::Dataset& dataset) {
+  const auto transforms = transforms_of(section, registries, split);
+  if (data::fixes_size(transforms) || dataset.size() == 0)
+    return std::make_unique<data::TransformPipeline>(transforms);
+  data::StoredSample sample;
+  dataset.get(0, sample);
+  const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
+                                                : data::ImageDecoder().open(sample.bytes);
+  const std::string key =
+      split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
+  return std::make_unique<data::TransformPipeline>(transforms,
+                                                   data::InputSize{size, dataset.describe(0), key});
 }
 
 /// By LibTorch's allocator, which counts what it gives out.
@@ -58,12 +61,25 @@ std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registri
 
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    const base::Interruption* interruption, std::unique_ptr<data::Dataset> opened) {
-  const auto plan = registries.datasets.build(recipe.data.source);
   DataPart part;
   part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split, interruption);
-  part.pipeline = std::make_unique<data::TransformPipeline>(
-      transforms_of(recipe.data, registries, *plan, split));
+  part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
   return part;
+}
+
+std::vector<data::TransformConfig> transforms_of(const DataSection& section,
+                                                 const Registries& registries, data::Split split) {
+  const bool is_training = split == data::Split::kTrain;
+  const auto& written = is_training ? section.train_transforms : section.eval_transforms;
+  if (written.empty()) {
+    const auto plan = registries.datasets.build(section.source);
+    const int size = section.image_size.value_or(plan->default_image_size);
+    return is_training ? plan->train_transforms(size) : plan->eval_transforms(size);
+  }
+  std::vector<data::TransformConfig> transforms;
+  for (const config::Component& component : written)
+    transforms.push_back(*registries.transforms.build(component));
+  return transforms;
 }
 
 void warn_of_left_out(const data::Dataset& dataset) {
@@ -76,8 +92,7 @@ void warn_of_left_out(const data::Dataset& dataset) {
 
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
-  const auto plan = registries.datasets.build(recipe.data.source);
-  const auto transforms = transforms_of(recipe.data, registries, *plan, data::Split::kTrain);
+  const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
   const int size = part.pipeline->output_size().height;
   for (const SizeChange& change : size_changes(recipe.data.progressive_resizing, size, lengths)) {
     const data::TransformPipeline* pipeline = part.pipeline.get();

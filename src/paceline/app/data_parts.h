@@ -52,6 +52,10 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
                    const base::Interruption* interruption,
                    std::unique_ptr<data::Dataset> opened = nullptr);
 
+/// The transforms of a split, by the recipe or as usual for its data set. Throws ConfigError.
+std::vector<data::TransformConfig> transforms_of(const DataSection& section,
+                                                 const Registries& registries, data::Split split);
+
 /// What a data set is, for people and for comparison: its size and fingerprint.
 std::string describe(const data::Dataset& dataset);
 

@@ -113,6 +113,11 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
   };
 }
 
+void check_strategy_options(const Recipe& recipe) {
+  sharded_config(recipe);
+  ddp_config(recipe);
+}
+
 BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
                                       comm::Communicator& communicator,
                                       std::vector<std::string>& notes) {

@@ -27,6 +27,9 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
                                     std::vector<std::string>& notes);
 
+/// Throws ConfigError where the options of parallel.* do not go with each other or train.precision.
+void check_strategy_options(const Recipe& recipe);
+
 /// How BatchNorms were synchronised.
 struct BatchNormGroup {
   bool is_forward_collective = false;         ///< forward passes need every rank

@@ -165,6 +165,8 @@ class Binder {
     component.name = entry.key;
     if (const ComponentEntry* found = find_component(type, entry.key, entry.position, path)) {
       bind_options(*found, entry.value, component, path, {});
+    } else {
+      check_as_nearest(type, entry.key, entry.value, path, {});
     }
   }
 
@@ -187,9 +189,21 @@ class Binder {
     const Position position = name != nullptr ? name->position : node.position;
     const ComponentEntry* entry =
         find_component(type, component.name, position, join_path(path, "name"));
-    if (entry == nullptr) return;
     options.erase("name");
-    bind_options(*entry, options, component, path, siblings);
+    if (entry != nullptr) {
+      bind_options(*entry, options, component, path, siblings);
+    } else {
+      check_as_nearest(type, component.name, options, path, siblings);
+    }
+  }
+
+  // One wrong name must not hide what else is wrong: the options of the component that was meant.
+  void check_as_nearest(const TypeInfo& type, const std::string& name, const Node& options,
+                        const std::string& path, const std::vector<std::string>& siblings) {
+    const ComponentCatalog& catalog = catalog_of(type);
+    const ComponentEntry* meant = catalog.find(base::nearest_name(name, catalog.names()));
+    Component scratch;
+    if (meant != nullptr) bind_options(*meant, options, scratch, path, siblings);
   }
 
   void bind_options(const ComponentEntry& entry, const Node& node, Component& component,

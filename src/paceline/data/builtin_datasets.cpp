@@ -25,10 +25,7 @@ namespace fs = std::filesystem;
 using StoragePointer = std::shared_ptr<const Storage>;
 
 fs::path place_of(const std::string& path, std::string_view dataset) {
-  if (path.empty()) {
-    throw base::ConfigError(
-        fmt::format("data.path is not set; {} needs the folder of its files", dataset));
-  }
+  require_path(path, dataset);
   return without_file_scheme(path);
 }
 
@@ -119,6 +116,12 @@ std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
   return std::make_unique<SyntheticDataset>(
       is_training ? config.num_samples : config.num_val_samples, config.num_classes, config.size,
       is_training ? 0 : config.num_samples);
+}
+
+void require_path(std::string_view path, std::string_view dataset) {
+  if (!path.empty()) return;
+  throw base::ConfigError(fmt::format(
+      "data.path: is not set, and {} needs the folder of its files: write it", dataset));
 }
 
 void check_num_classes(const Dataset& dataset, int num_classes) {

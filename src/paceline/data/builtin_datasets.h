@@ -100,6 +100,9 @@ std::unique_ptr<Dataset> open(const NpyConfig& config, Split split,
 std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
                               const std::shared_ptr<const Storage>& storage = local_storage());
 
+/// Throws ConfigError unless data.path is set, which `dataset` needs.
+void require_path(std::string_view path, std::string_view dataset);
+
 /// Throws DataError unless a model for `num_classes` classes suits the data set; says which to
 /// change.
 void check_num_classes(const Dataset& dataset, int num_classes);

@@ -137,6 +137,24 @@ TEST(Bind, SaysWhatIsWrongWithAComponent) {
             "recipe.yaml:1: data.transforms[0].name: is missing: write one of resize");
 }
 
+TEST(Bind, AWrongNameDoesNotHideWhatElseIsWrong) {
+  EXPECT_EQ(problems_of("data: {path: x}\noptimizer: {name: adamv, lr: fast, betaz: 1}"),
+            R"(3 problems in the configuration:
+  recipe.yaml:2: optimizer.name: there is no 'adamv'; did you mean adamw? Known: adamw, sgd
+  recipe.yaml:2: optimizer.lr: must be a number, got 'fast'
+  recipe.yaml:2: optimizer.betaz: there is no such key; did you mean optimizer.betas?)");
+  EXPECT_EQ(problems_of("data: {name: foldr, path: '', global_batch_size: x}"),
+            R"(3 problems in the configuration:
+  recipe.yaml:1: data.name: there is no 'foldr'; did you mean folder? Known: cifar, cifar100, folder
+  recipe.yaml:1: data.path: must not be empty
+  recipe.yaml:1: data.global_batch_size: must be an integer, got 'x')");
+  EXPECT_EQ(problems_of("data: {path: x}\nalgorithms: {mixupp: {alpha: -1, beta: 2}}"),
+            R"(3 problems in the configuration:
+  recipe.yaml:2: algorithms.mixupp: there is no 'mixupp'; did you mean mixup? Known: ema, mixup
+  recipe.yaml:2: algorithms.mixupp.alpha: must be more than 0, got -1
+  recipe.yaml:2: algorithms.mixupp.beta: there is no such key; known: alpha, name)");
+}
+
 TEST(Bind, ARequiredKeyIsMissed) {
   EXPECT_EQ(problems_of("data: {name: folder}"),
             "recipe.yaml:1: data.path: is missing: write it (text; The folder that holds train and "

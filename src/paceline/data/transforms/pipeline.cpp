@@ -5,6 +5,7 @@
 #include "paceline/data/transforms/schema.h"
 
 #include <optional>
+#include <utility>
 #include <variant>
 
 namespace paceline::data {
@@ -56,9 +57,17 @@ TransformScratch& TransformScratch::operator=(TransformScratch&&) noexcept = def
 
 double TransformScratch::decode_seconds() const { return image_->decode_seconds(); }
 
-TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms)
-    : transforms_(transforms) {
+bool fixes_size(const std::vector<TransformConfig>& transforms) {
   std::optional<ImageSize> size;
+  for (const TransformConfig& transform : transforms) size = fixed_size(transform, size);
+  return size.has_value();
+}
+
+TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms,
+                                     std::optional<InputSize> input)
+    : transforms_(transforms) {
+  if (!fixes_size(transforms)) input_ = std::move(input);
+  std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
     check_values(transforms_[i]);
     check_place(transforms_, i);
@@ -87,8 +96,18 @@ void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) co
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {
   for (const Step& step : plan) image.apply(step);
   image.finish();
-  PACELINE_CHECK(image.size() == output_size_, "the plan ends in {} x {} pixels instead of {} x {}",
-                 image.size().width, image.size().height, output_size_.width, output_size_.height);
+  require_size(image.size());
+}
+
+void TransformPipeline::require_size(ImageSize size) const {
+  if (size == output_size_) return;
+  PACELINE_CHECK(input_, "the plan ends in {} x {} pixels instead of {} x {}", size.width,
+                 size.height, output_size_.width, output_size_.height);
+  throw base::DataError(fmt::format(
+      "{} leaves {} x {} pixels of this image and {} x {} of {}, and the images of a batch must be "
+      "of one size: add center_crop or random_resized_crop",
+      input_->key, size.width, size.height, output_size_.width, output_size_.height,
+      input_->image));
 }
 
 void TransformPipeline::draw_and_take(const StoredSample& sample, const DrawKey& key,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace paceline::data {
@@ -36,6 +37,16 @@ class TransformScratch {
   Plan plan_;
 };
 
+/// The size that images have before the first transform, where it is taken to be the same for all.
+struct InputSize {
+  ImageSize size;
+  std::string image;  ///< whose size it is, and
+  std::string key;    ///< the key of the transforms: both for the message to one of another size
+};
+
+/// Whether what comes out of these transforms has the same size whatever comes in.
+bool fixes_size(const std::vector<TransformConfig>& transforms);
+
 /// Turns stored samples into normalised float32 images of one size, or into their bytes before
 /// normalisation. Immutable; any number of threads may run it at once, each with a scratch of its
 /// own.
@@ -47,9 +58,10 @@ class TransformScratch {
 class TransformPipeline {
  public:
   /// In the order in which they are applied. Normalize must come last, random_erasing behind it;
-  /// left out, pixels are x / 255. Throws ConfigError if a value is out of range or the images'
-  /// size would not be fixed.
-  explicit TransformPipeline(const std::vector<TransformConfig>& transforms);
+  /// left out, pixels are x / 255. Without fixes_size() the images must be of `input`'s size.
+  /// Throws ConfigError if a value is out of range or the images' size would not be fixed.
+  explicit TransformPipeline(const std::vector<TransformConfig>& transforms,
+                             std::optional<InputSize> input = std::nullopt);
 
   /// The size of every image that this pipeline writes.
   ImageSize output_size() const { return output_size_; }
@@ -78,6 +90,7 @@ class TransformPipeline {
 
  private:
   void take_steps(const Plan& plan, LazyImage& image) const;
+  void require_size(ImageSize size) const;
   void draw_and_take(const StoredSample& sample, const DrawKey& key,
                      TransformScratch& scratch) const;
 
@@ -85,6 +98,7 @@ class TransformPipeline {
   NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
   NormalizeTable normalize_;
   bool erases_ = false;
+  std::optional<InputSize> input_;  ///< if the size hangs on it
   ImageSize output_size_;
 };
 

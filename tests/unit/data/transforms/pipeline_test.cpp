@@ -55,6 +55,22 @@ TEST(TransformPipeline, RefusesImagesOfDifferentSizes) {
   EXPECT_THAT(make({}), ThrowsMessage<base::ConfigError>(HasSubstr("different sizes")));
 }
 
+TEST(TransformPipeline, ImagesThatAreAllOfOneSizeNeedNoCrop) {
+  const InputSize input{{2, 4}, "first.png", "data.eval_transforms"};
+  const TransformPipeline pipeline({ResizeConfig{4}, NormalizeConfig{}}, input);
+  EXPECT_EQ(pipeline.output_size(), (ImageSize{4, 8}));
+  EXPECT_EQ(TransformPipeline({CenterCropConfig{3}}, input).output_size(), (ImageSize{3, 3}));
+  TransformScratch scratch;
+  StoredSample sample{std::vector<std::uint8_t>(2 * 4 * 3, 100), 4, 2, 0};
+  EXPECT_EQ(run(pipeline, sample, {}, scratch).size(), 3u * 4 * 8);
+  sample = {std::vector<std::uint8_t>(2 * 5 * 3, 100), 5, 2, 0};
+  EXPECT_THAT([&] { run(pipeline, sample, {}, scratch); },
+              ThrowsMessage<base::DataError>(
+                  HasSubstr("data.eval_transforms leaves 10 x 4 pixels of this image and 8 x 4 of "
+                            "first.png, and the images of a batch must be of one size: add "
+                            "center_crop")));
+}
+
 TEST(TransformPipeline, RefusesNormalizeBeforeTheEnd) {
   EXPECT_THAT(
       [] {

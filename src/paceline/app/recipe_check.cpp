@@ -1,0 +1,81 @@
+#include "paceline/app/recipe_check.h"
+
+#include "paceline/app/data_parts.h"
+#include "paceline/app/model_parts.h"
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/train/condition.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace paceline::app {
+namespace {
+
+/// What the recipe and its callbacks look at, by key.
+std::map<std::string, std::string> metrics_in_use(
+    const Recipe& recipe, std::span<const std::unique_ptr<train::Callback>> callbacks) {
+  std::map<std::string, std::string> used;
+  if (recipe.checkpoint.every && recipe.checkpoint.keep_best > 0)
+    used["checkpoint.monitor"] = recipe.checkpoint.monitor;
+  if (recipe.train.stop_when)
+    used["train.stop_when"] = train::Condition::parse(*recipe.train.stop_when).metric();
+  for (const auto& callback : callbacks) {
+    for (const auto& [key, metric] : callback->metrics_in_use())
+      used[fmt::format("callbacks.{}.{}", callback->name(), key)] = metric;
+  }
+  return used;
+}
+
+}  // namespace
+
+void check_metric_names(const Recipe& recipe, std::span<const std::string> count_names,
+                        std::span<const std::unique_ptr<train::Callback>> callbacks) {
+  std::vector<std::string> names{"val/loss"};
+  for (const std::string& name : count_names) names.push_back("val/" + name);
+  std::vector<std::string> problems;
+  for (const auto& [key, metric] : metrics_in_use(recipe, callbacks)) {
+    if (std::ranges::find(names, metric) != names.end()) continue;
+    problems.push_back(fmt::format("{}: '{}' is no metric of the evaluation; expected one of {}",
+                                   key, metric, base::join(names, ", ")));
+  }
+  if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
+}
+
+std::vector<std::string> problems_without_data(const Recipe& written,
+                                               const Registries& registries) {
+  Recipe recipe = written;
+  recipe.train.precision =
+      train::choose_precision(written.train.precision, at::kCPU).precision;  // whatever auto is
+  std::vector<std::string> problems;
+  const auto attempt = [&](const auto& build) {
+    try {
+      build();
+    } catch (const base::Error& error) {
+      problems.emplace_back(error.what());
+    }
+  };
+  attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
+  for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
+    attempt([&] {
+      const auto transforms = transforms_of(recipe.data, registries, split);
+      if (!data::fixes_size(transforms)) return;  // the images may
+      const data::TransformPipeline pipeline(transforms);
+    });
+  }
+  attempt([&] { registries.optimizers.build(recipe.optimizer); });
+  attempt([&] { check_strategy_options(recipe); });
+  for (const auto& [name, component] : recipe.algorithms)
+    attempt([&] { registries.algorithms.build(component); });
+  std::vector<std::unique_ptr<train::Callback>> callbacks;
+  for (const auto& [name, component] : recipe.callbacks)
+    attempt([&] { callbacks.push_back(registries.callbacks.build(component)); });
+  attempt([&] {
+    const auto model = make_model(recipe, registries);
+    check_metric_names(recipe, model->count_names(), callbacks);
+  });
+  return problems;
+}
+
+}  // namespace paceline::app

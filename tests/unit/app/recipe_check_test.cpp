@@ -1,0 +1,59 @@
+#include "paceline/app/recipe_check.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> problems_of(std::string_view yaml) {
+  const auto registries = make_registries();
+  const auto recipe =
+      config::bind<Recipe>(config::parse_yaml(yaml, "r.yaml"), {registries->catalogs(), 0});
+  return problems_without_data(recipe, *registries);
+}
+
+TEST(RecipeCheck, ASoundRecipeHasNone) {
+  EXPECT_THAT(problems_of("data: {path: /data}"), IsEmpty());
+  EXPECT_THAT(problems_of("data: {name: synthetic, eval_transforms: [normalize]}\n"
+                          "train: {precision: auto}\nparallel: {fsdp: {param_dtype: fp32}}\n"),
+              IsEmpty());
+}
+
+TEST(RecipeCheck, TellsAllThatTrainWouldRefuse) {
+  EXPECT_THAT(problems_of(""), ElementsAre(HasSubstr("data.path: is not set")));
+  const auto problems = problems_of(
+      "model: {name: vit, freeze_batch_norm: true}\n"
+      "data: {path: '', train_transforms: [normalize, center_crop]}\n"
+      "parallel: {fsdp: {param_dtype: bf16}}\n");
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("data.path"), HasSubstr("normalize"),
+                          HasSubstr("parallel.fsdp.param_dtype"), HasSubstr("BatchNorm")));
+}
+
+TEST(RecipeCheck, NamesOfMetrics) {
+  const auto problems = problems_of(
+      "data: {path: /data}\ntrain: {stop_when: val/acc > 0.5}\ncheckpoint: {monitor: val_loss}\n"
+      "callbacks: {early_stop: {monitor: top1}}\n");
+  EXPECT_THAT(problems,
+              ElementsAre(AllOf(
+                  HasSubstr("train.stop_when: 'val/acc' is no metric of the evaluation; expected "
+                            "one of val/loss, val/top1, val/top5"),
+                  HasSubstr("checkpoint.monitor: 'val_loss' is no metric"),
+                  HasSubstr("callbacks.early_stop.monitor: 'top1' is no metric"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val_loss, keep_best: 0}"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace paceline::app
