@@ -38,7 +38,41 @@ class Config(RunTest):
         self.assertIn("optimizer", schema["properties"])
         template = self.root / "template.yaml"
         template.write_text(self.ok("config", "template"))
-        self.ok("config", "check", template)
+        self.ok("config", "check", template, "data.path=/data/imagenet")
+
+    def test_check_answers_what_train_would(self):
+        empty = self.root / "empty.yaml"
+        empty.write_text("")
+        template = self.root / "template.yaml"
+        template.write_text(self.ok("config", "template"))
+        for recipe in (empty, template):
+            checked = paceline("config", "check", recipe, cwd=self.root)
+            trained = paceline("train", recipe, cwd=self.root)
+            self.assertEqual((checked.code, trained.code), (2, 2), recipe)
+            for result in (checked, trained):
+                self.assertIn("data.path: is not set", result.err)
+        wrong = paceline("config", "check", empty, "train.stop_when='val/acc > 0.5'", "checkpoint.monitor=val_loss",
+                         "+callbacks.early_stop.monitor=val_loss", "parallel.fsdp.param_dtype=bf16",
+                         "data.eval_transforms=[normalize]", cwd=self.root)
+        self.assertEqual(wrong.code, 2)
+        for text in ("data.path", "train.stop_when: 'val/acc' is no metric", "checkpoint.monitor: 'val_loss' is no",
+                     "callbacks.early_stop.monitor: 'val_loss' is no", "val/loss, val/top1, val/top5", "param_dtype"):
+            self.assertIn(text, wrong.err)
+
+    def test_words_of_other_trainers(self):
+        def refused(*arguments):
+            result = paceline(*arguments, cwd=self.root)
+            self.assertEqual(result.code, 2, str(result))
+            return result.err
+        recipe = self.write_recipe()
+        self.assertIn("paceline train RECIPE", refused("fit", recipe))
+        self.assertIn("optimizer.lr=0.1", refused("config", "check", recipe, "--lr", "0.1"))
+        self.assertIn("model.name=resnet50", refused("train", recipe, "-m", "resnet50"))
+        self.assertIn("model.name=resnet50", refused("train", recipe, "--model", "resnet50"))
+        self.assertIn("data.global_batch_size", refused("config", "explain", "data.batch_size"))
+        self.assertIn("resnet50", self.ok("list", "model"))
+        self.assertIn("cross_entropy", self.ok("list", "loss"))
+        self.assertIn("Base learning rate", self.ok("config", "explain", "optimizer.lr"))
 
     def test_the_committed_reference_is_the_programs_own(self):
         committed = (SOURCE / "docs" / "reference" / "config.md").read_text()

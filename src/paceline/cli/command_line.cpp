@@ -10,6 +10,8 @@ namespace paceline::cli {
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
     app.allow_extras();
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+      command->allow_extras();
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);
     refuse_foreign_options(app.remaining(/*recurse=*/true));

@@ -1,5 +1,8 @@
 #include "paceline/app/builtin.h"
 #include "paceline/app/recipe.h"
+#include "paceline/app/recipe_check.h"
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/config/explain.h"
@@ -17,9 +20,17 @@ struct RecipeArguments {
   std::vector<std::string> overrides;
 };
 
-void add_recipe_options(CLI::App& app, RecipeArguments& arguments) {
-  app.add_option("recipe", arguments.recipe, "The recipe")->required();
+CLI::Option* add_recipe_options(CLI::App& app, RecipeArguments& arguments) {
+  CLI::Option* const recipe = app.add_option("recipe", arguments.recipe, "The recipe");
   app.add_option("overrides", arguments.overrides, "section.key=value changes");
+  return recipe;
+}
+
+config::Loaded<app::Recipe> load(const RecipeArguments& arguments,
+                                 const config::BindContext& context) {
+  if (!arguments.recipe.empty())
+    return config::load<app::Recipe>(arguments.recipe, arguments.overrides, context);
+  return {config::bind<app::Recipe>(config::Node::map(), context), config::Node::map()};
 }
 
 void print(std::string_view text) { fmt::print("{}", text); }
@@ -41,10 +52,10 @@ int run_config(const std::vector<std::string>& arguments) {
   CLI::App* recipe_template =
       app.add_subcommand("template", "Print a recipe with every key at its default, with comments");
   CLI::App* reference = app.add_subcommand("reference", "Print all keys as Markdown");
-  add_recipe_options(*show, recipe);
-  add_recipe_options(*check, recipe);
+  add_recipe_options(*show, recipe)->required();
+  add_recipe_options(*check, recipe)->required();
   explain->add_option("key", key, "The key, such as optimizer.lr")->required();
-  add_recipe_options(*explain, recipe);
+  add_recipe_options(*explain, recipe)->description("The recipe; without one, the defaults");
   if (!parse_arguments(app, arguments)) return 0;
 
   const auto registries = app::make_registries();
@@ -57,9 +68,13 @@ int run_config(const std::vector<std::string>& arguments) {
     print(config::recipe_template(info, &defaults, context.catalogs));
   }
   if (*show || *check || *explain) {
-    const auto loaded = config::load<app::Recipe>(recipe.recipe, recipe.overrides, context);
+    const auto loaded = load(recipe, context);
     if (*show) print(config::to_yaml(config::to_node(info, &loaded.value)));
-    if (*check) fmt::print("{}: sound\n", recipe.recipe.string());
+    if (*check) {
+      const auto problems = app::problems_without_data(loaded.value, *registries);
+      if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
+      fmt::print("{}: sound\n", recipe.recipe.string());
+    }
     if (*explain)
       print(config::explain(key, info, &loaded.value, loaded.written, context.catalogs));
   }

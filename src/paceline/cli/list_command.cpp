@@ -16,6 +16,14 @@ void print_catalog(const config::ComponentCatalog& catalog) {
   if (catalog.entries().empty()) fmt::print("  none\n");
 }
 
+/// "models" for "model", if such a kind is among the names; else the word.
+std::string plural_of(const std::string& word, const std::vector<std::string>& names) {
+  for (const char* ending : {"s", "es"}) {
+    if (std::ranges::find(names, word + ending) != names.end()) return word + ending;
+  }
+  return word;
+}
+
 }  // namespace
 
 int run_list(const std::vector<std::string>& arguments) {
@@ -30,7 +38,9 @@ int run_list(const std::vector<std::string>& arguments) {
   for (const auto& [name, catalog] : kinds) names.push_back(name);
   std::string kind;
   CLI::App app("Show the components that a recipe can name.", "list");
-  app.add_option("kind", kind, "Which kind; all if left out")->check(CLI::IsMember(names));
+  app.add_option("kind", kind, "Which kind; all if left out")
+      ->transform([&names](const std::string& word) { return plural_of(word, names); })
+      ->check(CLI::IsMember(names));
   if (!parse_arguments(app, arguments)) return 0;
   for (const auto& [name, catalog] : kinds) {
     if (!kind.empty() && kind != name) continue;

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+#include "paceline/config/foreign_names.h"
 #include "paceline/config/keys.h"
 
 #include <vector>
@@ -44,6 +45,20 @@ std::string component_names(const TypeInfo& type, const Catalogs& catalogs) {
   return base::join(catalog->second->names(), " | ");
 }
 
+/// What to look at instead of a key that is not there; "" if nothing is known.
+std::string advice(std::string_view key, const std::vector<std::string>& names,
+                   const Catalogs& catalogs) {
+  const std::size_t dot = key.rfind('.');
+  const std::string_view section = dot == key.npos ? "" : key.substr(0, dot);
+  const auto algorithms = catalogs.find("algorithms");
+  const auto foreign = foreign_key_advice(
+      section, dot == key.npos ? key : key.substr(dot + 1), Node(),
+      algorithms == catalogs.end() ? nullptr : algorithms->second, /*world_size=*/0);
+  if (foreign) return "; " + *foreign;
+  const std::string nearest = base::nearest_name(key, names);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
 }  // namespace
 
 std::string explain(std::string_view key, const StructInfo& info, const void* object,
@@ -56,10 +71,7 @@ std::string explain(std::string_view key, const StructInfo& info, const void* ob
   }
   std::string section = explain_section(key, keys, written);
   if (!section.empty()) return section;
-  const std::string nearest = base::nearest_name(key, names);
-  throw base::ConfigError(
-      fmt::format("there is no key '{}'{}", key,
-                  nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  throw base::ConfigError(fmt::format("there is no key '{}'{}", key, advice(key, names, catalogs)));
 }
 
 std::string describe_type(const FieldInfo& field, const Catalogs& catalogs) {

@@ -114,6 +114,8 @@ constexpr ForeignName kNames[] = {
     // Model.
     {"arch", "model.name", "", ""},
     {"a", "model.name", "", ""},
+    {"model", "model.name", "", ""},
+    {"m", "model.name", "", ""},
     {"model_name", "model.name", "", ""},
     {"model_type", "model.name", "", ""},
     {"num_classes", "model.num_classes", "", ""},

@@ -21,10 +21,10 @@ constexpr std::array kVerbs{
     Verb{"logs", "[-f] RUN", "show the output of a detached run; -f follows it", run_logs},
     Verb{"stop", "[--timeout SECONDS] RUN", "end a detached run; it saves a checkpoint first",
          run_stop},
-    Verb{"eval", "RUN|CHECKPOINT [key=value ...] [launch options]", "evaluate a checkpoint",
-         run_ranks_of_verb},
-    Verb{"export", "RUN|CHECKPOINT [options]", "write the weights of a checkpoint as safetensors",
-         nullptr},
+    Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
+         "evaluate a checkpoint", run_ranks_of_verb},
+    Verb{"export", "RUN[@best|@step-N]|CHECKPOINT [options]",
+         "write the weights of a checkpoint as safetensors", nullptr},
     Verb{"config", "show|check|explain|schema|template|reference ...",
          "show, check and explain recipes", nullptr},
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
@@ -36,6 +36,29 @@ constexpr std::array kVerbs{
          "show versions and what this machine offers, or what memory a recipe needs", nullptr},
 };
 
+/// A verb of another program, and what to write here.
+struct ForeignVerb {
+  std::string_view name;
+  std::string_view advice;
+};
+
+constexpr std::array kForeignVerbs{
+    ForeignVerb{"fit", "write: paceline train RECIPE"},
+    ForeignVerb{"run", "write: paceline train RECIPE, or launch -- PROGRAM for another program"},
+    ForeignVerb{"resume", "write: paceline train RECIPE --run-dir RUN --resume auto"},
+    ForeignVerb{"validate", "write: paceline eval RUN"},
+    ForeignVerb{"evaluate", "write: paceline eval RUN"},
+    ForeignVerb{"test", "write: paceline eval RUN data.path=TEST_DATA"},
+    ForeignVerb{
+        "predict",
+        "single images are predicted by whoever loads the weights: paceline export RUN@best "
+        "-o FILE; whole sets are measured by paceline eval RUN"},
+    ForeignVerb{"torchrun", "write: paceline launch --nproc N -- PROGRAM"},
+    ForeignVerb{"accelerate", "write: paceline launch --nproc N -- PROGRAM"},
+    ForeignVerb{"composer", "write: paceline train RECIPE --nproc N"},
+    ForeignVerb{"sweep", "write a loop over paceline train RECIPE key=value --run-dir RUN"},
+    ForeignVerb{"version", "write: paceline info"}};
+
 }  // namespace
 
 std::span<const Verb> verbs() { return kVerbs; }
@@ -45,6 +68,10 @@ const Verb& require_verb(std::string_view name) {
   for (const Verb& verb : kVerbs) {
     if (verb.name == name) return verb;
     names.emplace_back(verb.name);
+  }
+  for (const ForeignVerb& foreign : kForeignVerbs) {
+    if (foreign.name == name)
+      throw base::ConfigError(fmt::format("there is no verb '{}'; {}", name, foreign.advice));
   }
   const std::string nearest = base::nearest_name(name, names);
   throw base::ConfigError(fmt::format(

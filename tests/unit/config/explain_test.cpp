@@ -64,5 +64,15 @@ TEST(Explain, HintsAtTheNearestKey) {
   EXPECT_EQ(error_of([] { explain_in("data: cifar", "xyz"); }), "there is no key 'xyz'");
 }
 
+TEST(Explain, TranslatesKeysOfOtherTrainers) {
+  const auto advice = [](const std::string& key) {
+    return error_of([&] { explain_in("data: cifar", key); });
+  };
+  EXPECT_EQ(advice("data.batch_size"),
+            "there is no key 'data.batch_size'; write data.global_batch_size=N (samples per step "
+            "over all ranks) or data.batch_size_per_rank=N (samples per step on each rank)");
+  EXPECT_EQ(advice("max_epochs"), "there is no key 'max_epochs'; write train.duration=VALUEep");
+}
+
 }  // namespace
 }  // namespace paceline::config::test

@@ -22,6 +22,18 @@ TEST(VerbsTest, AWrongVerbIsToldTheNearest) {
   EXPECT_THROW(require_verb("frobnicate"), base::ConfigError);
 }
 
+TEST(VerbsTest, AVerbOfAnotherProgramIsToldOurs) {
+  const auto advice_on = [](const std::string& name, const std::string& advice) {
+    EXPECT_THAT([&] { require_verb(name); },
+                testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr(advice)));
+  };
+  advice_on("fit", "paceline train RECIPE");
+  advice_on("validate", "paceline eval RUN");
+  advice_on("test", "paceline eval RUN");
+  advice_on("predict", "paceline export RUN@best");
+  advice_on("torchrun", "paceline launch --nproc N -- PROGRAM");
+}
+
 TEST(VerbsTest, HelpIsAskedForBeforeTheProgram) {
   const auto asks = [](std::vector<std::string> arguments) { return asks_for_help(arguments); };
   EXPECT_TRUE(asks({"--nproc", "2", "-h"}));
