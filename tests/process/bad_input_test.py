@@ -49,6 +49,15 @@ class BadInput(RunTest):
         result = self.fails(CONFIG, "[rank 0] error:", "train.durtion", arguments=(recipe, "--nproc", 3, "train.durtion=3ba"))
         self.assertEqual(result.err.count("did you mean train.duration?"), 1, str(result))
 
+    def test_a_last_batch_of_one_image_under_batch_norm(self):
+        recipe = self.write_recipe("resnet18", "one.yaml", RECIPE.replace(
+            "image_folder, path: DATA, image_size: 32, global_batch_size: 12",
+            "synthetic, num_classes: 4, num_samples: 9, size: 32, global_batch_size: 4"))
+        for nproc in (1, 2):
+            result = self.fails(CONFIG, "data.drop_last", arguments=(recipe, "--nproc", nproc))
+            self.assertIn("data.drop_last", result.err.splitlines()[-1], str(result))
+            self.assertNotIn("frame #", result.err)
+
     def test_too_little_memory(self):
         recipe = self.write_recipe("vit, img_size: 64, patch_size: 4, embed_dim: 256, depth: 4, num_heads: 4", "large.yaml",
                                    RECIPE.replace("image_folder, path: DATA, image_size: 32, global_batch_size: 12",

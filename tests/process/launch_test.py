@@ -243,6 +243,23 @@ class LaunchTest(LauncherCase):
         self.assertIn("  | the reason", report)
         self.assertNotIn("  | step 5", report)
 
+    def test_the_words_that_a_rank_leaves_come_last(self):
+        for log_dir in ((), ("--log-dir", self.folder / "logs")):
+            for _ in range(2):  # what an earlier start left is not told again
+                result = self.launch(3, """
+                    import json
+                    if rank == '1':
+                        with open(os.environ['TORCHELASTIC_ERROR_FILE'], 'w') as file:
+                            json.dump({'message': {'message': 'the cause\\nand the cure', 'extraInfo': None}}, file)
+                        sys.exit(3)
+                    print('a consequence', file=sys.stderr)
+                    sys.exit(4)
+                    """, *log_dir)
+                self.assertEqual(result.returncode, 3)
+                self.assertEqual(result.stderr.splitlines()[-2:], ["  | the cause", "  | and the cure"])
+            result = self.launch(2, "sys.exit(5) if rank == '1' else time.sleep(600)", *log_dir)
+            self.assertNotIn("the cause", result.stderr)
+
     def test_a_killed_rank(self):
         result = self.launch(2, """
             if rank == '0':

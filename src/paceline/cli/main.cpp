@@ -3,6 +3,7 @@
 #include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
 #include "paceline/cli/commands.h"
+#include "paceline/launch/error_file.h"
 #include "paceline/tensor/cuda_plugin.h"
 
 #include <cerrno>
@@ -35,6 +36,19 @@ void let_rank_0_speak_first() {
   std::_Exit(static_cast<int>(code));
 }
 
+/// Tells an error on standard error and, for the launcher to repeat it last, in the rank's error
+/// file; ends the process.
+[[noreturn]] void fail(paceline::base::ExitCode code, std::string_view message) {
+  paceline::base::log_error("{}", message);
+  paceline::launch::write_error_file(message);
+  leave(code);
+}
+
+/// What LibTorch says, without the frames of its stack.
+std::string_view without_stack(std::string_view message) {
+  return message.substr(0, message.find("\nException raised from "));
+}
+
 /// What was printed has reached its reader, unless he went away.
 void flush_output() {
   if (std::fflush(stdout) != 0 && errno != EPIPE) {
@@ -65,21 +79,18 @@ int main(int argc, char** argv) {
     return run({argv + 1, argv + argc});
   } catch (const paceline::base::Error& error) {
     if (error.exit_code() == ExitCode::kConfig) let_rank_0_speak_first();
-    paceline::base::log_error(error.what());
-    leave(error.exit_code());
+    fail(error.exit_code(), error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     const paceline::base::FileError told = paceline::base::file_error_of(error);
-    paceline::base::log_error(told.what());
-    leave(told.exit_code());
+    fail(told.exit_code(), told.what());
   } catch (const std::system_error& error) {
     // Nobody reads what a command prints: it ends as one that SIGPIPE ends.
     if (error.code().value() == EPIPE) leave(static_cast<ExitCode>(128 + SIGPIPE));
     const std::string limit = paceline::base::limit_behind(error.code().value());
-    paceline::base::log_error("{}{}{}", limit.empty() ? "unexpected: " : "", error.what(),
-                              limit.empty() ? "" : ": " + limit);
-    leave(limit.empty() ? ExitCode::kInternal : ExitCode::kConfig);
+    fail(limit.empty() ? ExitCode::kInternal : ExitCode::kConfig,
+         (limit.empty() ? "unexpected: " : "") + std::string(error.what()) +
+             (limit.empty() ? "" : ": " + limit));
   } catch (const std::exception& error) {
-    paceline::base::log_error("unexpected: {}", error.what());
-    leave(ExitCode::kInternal);
+    fail(ExitCode::kInternal, "unexpected: " + std::string(without_stack(error.what())));
   }
 }

@@ -1,6 +1,7 @@
 #include "paceline/launch/plan.h"
 
 #include "paceline/base/error.h"
+#include "paceline/launch/error_file.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/launch/secret.h"
 
@@ -215,7 +216,7 @@ void set_library_defaults(Environment& environment) {
 }
 
 Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_port,
-                             const std::optional<std::filesystem::path>& log_dir,
+                             const std::optional<std::filesystem::path>& error_dir,
                              Environment environment) {
   const int rank = plan.first_rank() + local_rank;
   const auto set = [&](std::string_view name, int value) {
@@ -237,8 +238,7 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   set("TORCHELASTIC_RESTART_COUNT", 0);
   set("TORCHELASTIC_MAX_RESTARTS", 0);
   environment.set("TORCHELASTIC_USE_AGENT_STORE", "False");
-  if (log_dir)
-    environment.set("TORCHELASTIC_ERROR_FILE", *log_dir / (rank_file_stem(rank) + "_error.json"));
+  if (error_dir) environment.set(kErrorFileVariable, error_file(*error_dir, rank));
   environment.set("PACELINE_RUN_ID", plan.run_id);
   environment.set(kGraceVariable, fmt::format("{}", plan.grace_seconds));
   environment.set(kRdzvTimeoutVariable, fmt::format("{}", plan.rdzv_timeout_seconds));
@@ -249,5 +249,9 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
 }
 
 std::string rank_file_stem(int rank) { return fmt::format("rank_{:04}", rank); }
+
+std::filesystem::path error_file(const std::filesystem::path& error_dir, int rank) {
+  return error_dir / (rank_file_stem(rank) + "_error.json");
+}
 
 }  // namespace paceline::launch

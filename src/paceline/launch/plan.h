@@ -46,12 +46,14 @@ bool is_one_rank(const LaunchOptions& options, const Environment& environment);
 void set_library_defaults(Environment& environment);
 
 /// The environment of one rank of this machine: `environment` with torchrun's variables,
-/// PACELINE_RUN_ID, and thread settings unless the user has set them.
+/// PACELINE_RUN_ID, and thread settings unless the user has set them. The rank is asked to leave
+/// its last words in its error_file() of `error_dir`, if there is one.
 Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_port,
-                             const std::optional<std::filesystem::path>& log_dir,
+                             const std::optional<std::filesystem::path>& error_dir,
                              Environment environment);
 
 /// "rank_0001": the stem of a rank's log files.
 std::string rank_file_stem(int rank);
+std::filesystem::path error_file(const std::filesystem::path& error_dir, int rank);
 
 }  // namespace paceline::launch

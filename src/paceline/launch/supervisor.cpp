@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/text.h"
+#include "paceline/launch/error_file.h"
 #include "paceline/launch/outcome.h"
 #include "paceline/launch/signal_queue.h"
 #include "paceline/launch/supervised_rank.h"
@@ -49,6 +51,7 @@ class Supervisor {
   /// What an epoll event is about, packed into its 64 bits.
   enum class Source : std::uint32_t { kSignal, kProcess, kPipe, kSink };
 
+  void prepare_error_files();
   void start_ranks();
   std::unique_ptr<SupervisedRank> start_rank(int local_rank);
   void watch(Source source, std::size_t index, int descriptor, std::uint32_t events);
@@ -73,11 +76,15 @@ class Supervisor {
     sink(SupervisedRank::kStderr).write_line("paceline: ", line);
   }
   void report(const RankEnd& end);
+  /// Why a rank failed, by its own last words; those that it wrote to the terminal are far up.
+  void show_cause(SupervisedRank& rank);
 
   const LaunchPlan& plan_;
   const SupervisorSettings& settings_;
   const Environment& environment_;
   base::RealFileSystem files_;
+  std::optional<base::TempDir> scratch_;  ///< without a log_dir
+  std::optional<std::filesystem::path> error_dir_;
   SignalQueue signals_;
   Descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
   std::vector<OutputSink>
@@ -106,6 +113,19 @@ Supervisor::Supervisor(const LaunchPlan& plan, const SupervisorSettings& setting
     handle_line(rank, stream, line);
   };
   watch(Source::kSignal, 0, signals_.descriptor(), EPOLLIN);
+  prepare_error_files();
+}
+
+void Supervisor::prepare_error_files() {
+  error_dir_ = settings_.log_dir;
+  try {
+    if (!error_dir_) error_dir_ = scratch_.emplace("paceline-launch").path();
+    for (int rank = plan_.first_rank(); rank < plan_.first_rank() + plan_.nproc; ++rank)
+      files_.remove_all(error_file(*error_dir_, rank));  // of an earlier start
+  } catch (const base::FileError& error) {
+    say(fmt::format("{}; ranks that fail are told by their output alone", error.what()));
+    error_dir_.reset();
+  }
 }
 
 /// Reached with living ranks only if an exception ends the launcher.
@@ -133,7 +153,7 @@ std::unique_ptr<SupervisedRank> Supervisor::start_rank(int local_rank) {
   RankStart start;
   start.command = settings_.command;
   start.environment =
-      rank_environment(plan_, local_rank, settings_.master_port, settings_.log_dir, environment_);
+      rank_environment(plan_, local_rank, settings_.master_port, error_dir_, environment_);
   start.signal_mask = signals_.previous_mask();
   return std::make_unique<SupervisedRank>(rank, std::move(start),
                                           std::array{may_inherit && isatty(STDOUT_FILENO) == 1,
@@ -345,11 +365,22 @@ void Supervisor::report(const RankEnd& end) {
                   end.pid));
   if (exit_code_of_status(end.status) == 128 + SIGKILL)
     say("SIGKILL often comes from the kernel when memory runs out; `dmesg` tells");
-  if (is_alone || !rank.is_captured()) return;
-  const auto& lines = rank.last_lines().lines();
-  say(lines.empty() ? "it had written nothing" : fmt::format("its last {} lines:", lines.size()));
-  for (const std::string& line : lines) sink(SupervisedRank::kStderr).write_line("  | ", line);
+  if (is_alone) return;
   if (rank.log() != nullptr) say("all of its output: " + rank.log()->path().string());
+  show_cause(rank);
+}
+
+void Supervisor::show_cause(SupervisedRank& rank) {
+  std::vector<std::string> lines;
+  if (const auto message =
+          error_dir_ ? read_error_file(error_file(*error_dir_, rank.rank())) : std::nullopt) {
+    lines = base::split(*message, '\n');
+    say("its words:");
+  } else if (rank.is_captured()) {
+    lines = {rank.last_lines().lines().begin(), rank.last_lines().lines().end()};
+    say(lines.empty() ? "it had written nothing" : fmt::format("its last {} lines:", lines.size()));
+  }
+  for (const std::string& line : lines) sink(SupervisedRank::kStderr).write_line("  | ", line);
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ at::Tensor BatchNorm2d::forward(const at::Tensor& input) const {
   if (!training_kernel_ && input.numel() <= input.size(1)) {
     throw base::ConfigError(fmt::format(
         "BatchNorm in training mode needs more than one value per channel; its input is "
-        "[{}, {}, {}, {}]: use more images per rank, larger images, or freeze the statistics",
+        "[{}, {}, {}, {}]: if it is the last batch of an epoch, leave that out by "
+        "data.drop_last=true; else use more images per rank, larger images, or "
+        "model.freeze_batch_norm=true",
         input.size(0), input.size(1), input.size(2), input.size(3)));
   }
   const bool moves_statistics = !Rerun::is_repeating();
