@@ -94,7 +94,7 @@ class RemoteData(RunTest):
             told, said = self.info(place, *named)
             self.assertEqual(told, expected)
             self.assertIn("were tried again, 0 given up", said)
-            self.assertIn("16 samples", self.run_data("verify", place, *named).out)
+            self.assertIn("16 samples", self.run_data("verify", place, *named, "--split", "train").out)
 
     def test_retries_are_bounded(self):
         self.server.every, self.server.faults = 1, ["throttle"]

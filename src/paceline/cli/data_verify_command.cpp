@@ -1,5 +1,6 @@
 #include "paceline/app/builtin.h"
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/data_commands.h"
@@ -7,33 +8,62 @@
 #include "paceline/cli/work_progress.h"
 #include "paceline/data/verify.h"
 
+#include <algorithm>
+#include <span>
+
 namespace paceline::cli {
+namespace {
+
+/// Lists what is damaged on standard output; returns how much that is.
+std::size_t verify_split(const data::Dataset& dataset, const std::string& split, bool decodes,
+                         int num_threads) {
+  const data::VerifyReport report = [&] {
+    WorkProgress progress(split + " samples");
+    return data::verify(dataset, decodes, num_threads, [&](std::int64_t done, std::int64_t total) {
+      progress.update(done, total);
+    });
+  }();
+  for (const std::string& damaged : report.damaged) fmt::print("{}\n", damaged);
+  fmt::print("{}: {} samples, {}: {} damaged\n", split, base::format_count(report.num_samples),
+             base::format_bytes(report.size_bytes), report.damaged.size());
+  if (!report.empty_classes.empty()) {
+    constexpr std::size_t kMostNamed = 10;
+    const auto named =
+        std::span(report.empty_classes).first(std::min(kMostNamed, report.empty_classes.size()));
+    base::log_warning("{}: {} of {} classes have no sample: {}{}", split,
+                      report.empty_classes.size(), dataset.num_classes(), base::join(named, ", "),
+                      report.empty_classes.size() > kMostNamed ? ", ..." : "");
+  }
+  return report.damaged.size();
+}
+
+}  // namespace
 
 int run_data_verify(const std::vector<std::string>& arguments) {
   DataSource source;
+  std::string split = "all";
   int num_threads = 0;
   bool skips_decoding = false;
   CLI::App app(
       "Read and decode every sample of a data set and list the damaged ones. The exit code is 3 if "
       "there are any.",
       "data verify");
-  source.add_options(app);
+  source.add_options(app, /*has_split=*/false);
+  app.add_option("--split", split, "Which part")
+      ->check(CLI::IsMember({"all", "train", "val"}))
+      ->capture_default_str();
   add_threads(app, num_threads);
   app.add_flag("--no-decode", skips_decoding, "Only read; of a packed set this checks all hashes");
   if (!parse_arguments(app, arguments)) return 0;
-  const auto dataset = source.open(*app::make_registries());
-  const data::VerifyReport report = [&] {
-    WorkProgress progress("samples");
-    return data::verify(
-        *dataset, !skips_decoding, num_threads,
-        [&](std::int64_t done, std::int64_t total) { progress.update(done, total); });
-  }();
-  for (const std::string& damaged : report.damaged) fmt::print("{}\n", damaged);
-  const std::string text =
-      fmt::format("{} samples, {}: {} damaged", base::format_count(report.num_samples),
-                  base::format_bytes(report.size_bytes), report.damaged.size());
-  if (!report.damaged.empty()) throw base::DataError(source.source + ": " + text);
-  fmt::print("{}\n", text);
+  const auto registries = app::make_registries();
+  std::size_t num_damaged = 0;
+  for (const char* each : {"train", "val"}) {
+    if (split != "all" && split != each) continue;
+    source.split = each;
+    num_damaged += verify_split(*source.open(*registries), each, !skips_decoding, num_threads);
+  }
+  if (num_damaged > 0)
+    throw base::DataError(fmt::format("{}: {} samples are damaged", source.source, num_damaged));
   return 0;
 }
 

@@ -50,7 +50,7 @@ void Packing::add_options(CLI::App& app) {
       ->check(CLI::IsMember(mode_names()))
       ->capture_default_str();
   app.add_option("--samples-per-shard", options_.samples_per_shard,
-                 "Samples in each file; 0: 64 files of at most 2,048 each")
+                 "Samples in each file; 0: 64 files of 256 to 2,048 each")
       ->check(CLI::Range(0, 100'000'000))
       ->capture_default_str();
   app.add_option("--shard", part_,

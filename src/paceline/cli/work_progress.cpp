@@ -13,8 +13,9 @@ bool WorkProgress::is_due(std::int64_t done, std::int64_t total, Clock::time_poi
     return true;
   }
   const std::int64_t tenth = done * 10 / total;
-  if (tenth == last_tenth_) return false;
+  if (tenth == last_tenth_ || now - last_ < pause_) return false;
   last_tenth_ = tenth;
+  last_ = now;
   return true;
 }
 

@@ -8,20 +8,22 @@
 
 namespace paceline::cli {
 
-/// Tells how far long work is: done, rate and time left; several times a second on a terminal, ten
-/// lines in all in a pipe. For one thread at a time.
+/// Tells how far long work is: done, rate and time left; several times a second on a terminal; in a
+/// pipe at most ten lines, and none of work that is done at once. For one thread at a time.
 class WorkProgress {
  public:
-  /// `what` as in "images".
-  explicit WorkProgress(std::string what) : what_(std::move(what)) {}
+  using Clock = std::chrono::steady_clock;
+
+  /// `what` as in "images"; `pause`: the least between two lines in a pipe.
+  explicit WorkProgress(std::string what, Clock::duration pause = std::chrono::seconds(2))
+      : what_(std::move(what)), pause_(pause) {}
   void update(std::int64_t done, std::int64_t total);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   bool is_due(std::int64_t done, std::int64_t total, Clock::time_point now);
 
   std::string what_;
+  Clock::duration pause_;
   base::ProgressLine line_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_ = start_;

@@ -37,6 +37,18 @@ struct Checker {
   }
 };
 
+std::vector<std::string> empty_classes(const Dataset& dataset) {
+  std::vector<std::string> names = dataset.class_names();
+  std::vector<bool> has_samples(names.size());
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    const auto label = static_cast<std::size_t>(dataset.label(i));
+    if (label < has_samples.size()) has_samples[label] = true;
+  }
+  std::size_t at = 0;
+  std::erase_if(names, [&](const std::string&) { return has_samples[at++]; });
+  return names;
+}
+
 }  // namespace
 
 VerifyReport verify(const Dataset& dataset, bool decodes, int num_threads,
@@ -59,6 +71,7 @@ VerifyReport verify(const Dataset& dataset, bool decodes, int num_threads,
       if (progress) progress(++done, dataset.size());
     }
   });
+  report.empty_classes = empty_classes(dataset);
   std::ranges::sort(damaged);
   for (auto& [index, problem] : damaged) report.damaged.push_back(std::move(problem));
   return report;

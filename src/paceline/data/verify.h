@@ -14,6 +14,7 @@ struct VerifyReport {
   std::int64_t num_samples = 0;
   std::uint64_t size_bytes = 0;      ///< of the samples as they are stored
   std::vector<std::string> damaged;  ///< each with its place and what is wrong, in the set's order
+  std::vector<std::string> empty_classes;  ///< names of those without a sample
 };
 
 /// Reads every sample of a data set, which checks the hashes of formats that have them, and decodes

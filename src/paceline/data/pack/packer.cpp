@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kWantedShards = 64;
+constexpr std::int64_t kFewestSamplesPerShard = 256;  // of a small set: a file each is a waste
 constexpr std::int64_t kMostSamplesPerShard = 2048;
 
 void check(const PackOptions& options) {
@@ -40,9 +41,10 @@ void check(const PackOptions& options) {
 }
 
 std::int64_t samples_per_shard(const Dataset& source, const PackOptions& options) {
-  const std::int64_t wanted = options.samples_per_shard > 0
-                                  ? options.samples_per_shard
-                                  : std::min(source.size() / kWantedShards, kMostSamplesPerShard);
+  const std::int64_t wanted =
+      options.samples_per_shard > 0
+          ? options.samples_per_shard
+          : std::clamp(source.size() / kWantedShards, kFewestSamplesPerShard, kMostSamplesPerShard);
   return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, source.size()));
 }
 

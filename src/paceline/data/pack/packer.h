@@ -30,7 +30,7 @@ inline constexpr std::array kPackModes{PackMode::kFiles, PackMode::kIndexed,
 struct PackOptions {
   std::filesystem::path folder;  ///< to write; one split
   PackMode mode = PackMode::kFiles;
-  std::int64_t samples_per_shard = 0;  ///< 0: 64 shards, of at most 2,048 samples each
+  std::int64_t samples_per_shard = 0;  ///< 0: 64 shards, of 256 to 2,048 samples each
   /// Of several machines that pack together into one folder, this is machine `part` of `num_parts`.
   int part = 0;
   int num_parts = 1;
