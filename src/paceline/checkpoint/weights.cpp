@@ -2,10 +2,14 @@
 
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/weight_names.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace paceline::checkpoint {
 namespace {
@@ -27,76 +31,106 @@ bool differs_in_classes(std::span<const std::int64_t> a, std::span<const std::in
          std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
 
-/// Compares a file with what is wanted.
+/// What a path holds.
+struct Found {
+  std::shared_ptr<const void> owner;  ///< of what the sources read
+  std::vector<TensorSource> tensors;
+};
+
+Found open_file(const fs::path& path) {
+  const auto file = std::make_shared<const SafetensorsFile>(path);
+  Found found{file, {}};
+  for (const auto& entry : file->entries()) {
+    found.tensors.push_back({entry.name, entry.dtype, entry.shape,
+                             [&file = *file, &entry] { return file.tensor(entry); }});
+  }
+  return found;
+}
+
+Found open_weights(const fs::path& path) {
+  if (!fs::is_directory(path)) return open_file(path);
+  const auto reader = std::make_shared<CheckpointReader>(path);
+  reader->verify();
+  return {reader, model_tensors(*reader)};
+}
+
+/// Compares what there is with what is wanted.
 class Comparison {
  public:
-  Comparison(const SafetensorsFile& file, std::span<const NamedTensor> tensors,
+  Comparison(std::vector<TensorSource> sources, std::span<const NamedTensor> tensors,
              std::string_view head_name)
-      : file_(file), head_name_(head_name) {
-    has_other_classes_ =
-        std::any_of(tensors.begin(), tensors.end(), [&](const NamedTensor& wanted) {
-          const auto* entry = file.find(wanted.name);
-          return entry != nullptr && is_of_head(wanted.name, head_name) &&
-                 differs_in_classes(entry->shape, wanted.tensor.sizes());
-        });
-    std::set<std::string> names;
+      : head_name_(head_name) {
+    for (TensorSource& source : sources) sources_.emplace(source.name, std::move(source));
     for (const NamedTensor& wanted : tensors) {
-      compare(wanted);
-      names.insert(wanted.name);
+      const auto found = sources_.find(wanted.name);
+      if (found != sources_.end() && is_of_head(wanted.name, head_name) &&
+          differs_in_classes(found->second.shape, wanted.tensor.sizes())) {
+        other_classes_ = {found->second.shape[0], wanted.tensor.size(0)};
+      }
     }
-    for (const auto& entry : file.entries()) {
-      if (names.contains(entry.name) || is_batch_counter(entry.name)) continue;
-      problems_.push_back(fmt::format("{}: {} in the file, not in this model", entry.name,
-                                      shape_text(entry.shape)));
+    for (const NamedTensor& wanted : tensors) compare(wanted);
+    for (const auto& [name, source] : sources_) {
+      if (is_batch_counter(name)) continue;
+      problems_.push_back(
+          fmt::format("{}: {} in the file, not in this model", name, shape_text(source.shape)));
     }
   }
 
-  void throw_if_different() const {
+  void throw_if_different(const fs::path& path) const {
     if (problems_.empty()) return;
-    throw base::CheckpointError(fmt::format("{}: these weights are of another model:\n  {}",
-                                            file_.path().string(), fmt::join(problems_, "\n  ")));
+    constexpr std::size_t kMost = 10;
+    const auto shown = std::span(problems_).first(std::min(kMost, problems_.size()));
+    std::string text = fmt::format("{}: these weights are of another model:\n  {}", path.string(),
+                                   fmt::join(shown, "\n  "));
+    if (problems_.size() > kMost)
+      text += fmt::format("\n  and {} more tensors", problems_.size() - kMost);
+    throw base::CheckpointError(text);
   }
 
-  std::map<std::string, const SafetensorsFile::Entry*> take_entries() {
-    return std::move(entries_);
-  }
+  std::map<std::string, TensorSource> take_copied() { return std::move(copied_); }
 
   std::vector<std::string> notes() const {
-    std::vector<std::string> notes = notes_;
+    std::vector<std::string> notes;
+    if (other_classes_) {
+      notes.push_back(fmt::format("{} has {} classes in the file and {} here: kept as initialised",
+                                  head_name_, other_classes_->first, other_classes_->second));
+    } else if (lacks_head_) {
+      notes.push_back(fmt::format("{} is not in the file: kept as initialised", head_name_));
+    }
     if (!converted_.empty())
       notes.push_back(fmt::format("converted from {}", fmt::join(converted_, ", ")));
     return notes;
   }
 
  private:
+  /// Takes what is wanted out of what there is.
   void compare(const NamedTensor& wanted) {
-    const auto* entry = file_.find(wanted.name);
-    if (is_of_head(wanted.name, head_name_) && (entry == nullptr || has_other_classes_)) {
-      notes_.push_back(
-          entry == nullptr
-              ? fmt::format("{} is not in the file: kept as initialised", wanted.name)
-              : fmt::format("{} has {} classes in the file and {} here: kept as initialised",
-                            wanted.name, entry->shape[0], wanted.tensor.size(0)));
-    } else if (entry == nullptr) {
+    const auto node = sources_.extract(wanted.name);
+    const bool is_absent = node.empty();
+    if (is_of_head(wanted.name, head_name_) && (is_absent || other_classes_)) {
+      lacks_head_ = lacks_head_ || is_absent;
+    } else if (is_absent) {
       if (is_batch_counter(wanted.name)) return;
       problems_.push_back(
           fmt::format("{}: missing, wanted {}", wanted.name, shape_text(wanted.tensor.sizes())));
-    } else if (wanted.tensor.sizes() != at::IntArrayRef(entry->shape)) {
+    } else if (wanted.tensor.sizes() != at::IntArrayRef(node.mapped().shape)) {
       problems_.push_back(fmt::format("{}: the file has {}, wanted {}", wanted.name,
-                                      shape_text(entry->shape), shape_text(wanted.tensor.sizes())));
+                                      shape_text(node.mapped().shape),
+                                      shape_text(wanted.tensor.sizes())));
     } else {
-      entries_.emplace(wanted.name, entry);
-      if (entry->dtype != wanted.tensor.scalar_type()) converted_.insert(dtype_name(entry->dtype));
+      if (node.mapped().dtype != wanted.tensor.scalar_type())
+        converted_.insert(dtype_name(node.mapped().dtype));
+      copied_.emplace(wanted.name, std::move(node.mapped()));
     }
   }
 
-  const SafetensorsFile& file_;
   std::string_view head_name_;
-  bool has_other_classes_ = false;
-  std::map<std::string, const SafetensorsFile::Entry*> entries_;
+  std::map<std::string, TensorSource> sources_;  // that nobody wanted yet
+  std::optional<std::pair<std::int64_t, std::int64_t>> other_classes_;
+  bool lacks_head_ = false;
+  std::map<std::string, TensorSource> copied_;
   std::set<std::string_view> converted_;
   std::vector<std::string> problems_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace
@@ -141,19 +175,26 @@ void export_weights(base::FileSystem& files, const fs::path& path,
 }
 
 WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> tensors,
-                           std::string_view head_name)
-    : file_(path) {
-  Comparison comparison(file_, tensors, head_name);
-  comparison.throw_if_different();
-  entries_ = comparison.take_entries();
-  notes_ = comparison.notes();
+                           std::string_view head_name) {
+  Found found = open_weights(path);
+  owner_ = std::move(found.owner);
+  std::vector<std::string> names;
+  for (const TensorSource& source : found.tensors) names.push_back(source.name);
+  TranslatedNames translated = translate_weight_names(names);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    found.tensors[i].name = std::move(translated.names[i]);
+  notes_ = std::move(translated.notes);
+  Comparison comparison(std::move(found.tensors), tensors, head_name);
+  comparison.throw_if_different(path);
+  sources_ = comparison.take_copied();
+  std::ranges::move(comparison.notes(), std::back_inserter(notes_));
 }
 
 bool WeightImport::copy(const std::string& name, const at::Tensor& tensor) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return false;
+  const auto found = sources_.find(name);
+  if (found == sources_.end()) return false;
   const at::NoGradGuard no_grad;
-  tensor.copy_(file_.tensor(*found->second));
+  tensor.copy_(found->second.load());
   return true;
 }
 

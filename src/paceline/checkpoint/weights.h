@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,23 +33,23 @@ void export_weights(base::FileSystem& files, const std::filesystem::path& path,
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 
-/// A file of weights for a model, of which one tensor after the other is copied.
+/// Weights for a model, of which one tensor after the other is copied.
 class WeightImport {
  public:
-  /// Compares the names and shapes of the file with those of `tensors`, whose values are not read;
-  /// throws as import_weights() does.
+  /// `path` is a safetensors file or the directory of a checkpoint, which is verified. Compares the
+  /// names (as translate_weight_names() gives them) and shapes with those of `tensors`, whose
+  /// values are not read; throws as import_weights() does.
   WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                std::string_view head_name);
 
-  /// Copies one tensor's values; returns false if the file has none that fit ("kept as
-  /// initialised").
+  /// Copies one tensor's values; returns false if there are none that fit ("kept as initialised").
   bool copy(const std::string& name, const at::Tensor& tensor) const;
   /// What a user should know, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  SafetensorsFile file_;
-  std::map<std::string, const SafetensorsFile::Entry*> entries_;  // that are copied
+  std::shared_ptr<const void> owner_;            ///< of what the sources read
+  std::map<std::string, TensorSource> sources_;  ///< that are copied
   std::vector<std::string> notes_;
 };
 
@@ -58,10 +59,11 @@ struct ImportReport {
   std::vector<std::string> notes;
 };
 
-/// Copies the weights of a file into `tensors`, converting dtypes. If the classifier `head_name`
-/// ("fc", "head") has another number of classes, the one in `tensors` stays as it was initialised,
-/// and a note says so. num_batches_tracked may be absent on either side. Throws CheckpointError
-/// that lists every tensor that is missing, extra or of another shape; then nothing was copied.
+/// Copies the weights of a file or checkpoint into `tensors`, converting dtypes. If the classifier
+/// `head_name` ("fc", "head") has another number of classes, the one in `tensors` stays as it was
+/// initialised, and a note says so. num_batches_tracked may be absent on either side. Throws
+/// CheckpointError that names up to ten tensors that are missing, extra or of another shape, and
+/// how many more there are; then nothing was copied.
 ImportReport import_weights(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                             std::string_view head_name);
 
