@@ -111,7 +111,8 @@ class ResumeRules(RunTest):
         run = self.run_directory("refused")
         self.trains(run, "train.duration=10ba")
         self.refused(run, CONFIG, "model.depth", overrides=("model.depth=3",))
-        self.refused(run, CONFIG, "optimizer.lr", "0.05", "0.5", overrides=("optimizer.lr=0.5",))
+        self.refused(run, CONFIG, "optimizer.momentum", "0.9", "0.5", "model.pretrained=RUN@best",
+                     overrides=("optimizer.momentum=0.5",))
 
     def test_data_that_grew_are_refused_and_moved_ones_taken(self):
         grown, moved = self.root / "grown", self.root / "moved"

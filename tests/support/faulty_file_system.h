@@ -16,8 +16,8 @@ namespace paceline::test {
 class FaultyFileSystem final : public base::FileSystem {
  public:
   /// Before each operation ("create", "append", "write", "sync", "close", "rename", "link",
-  /// "sync_directory", "create_directories", "remove_all") on a path: an errno makes it fail, 0
-  /// lets it pass. EXDEV for "link" means another disk.
+  /// "set_symlink", "sync_directory", "create_directories", "remove_all") on a path: an errno makes
+  /// it fail, 0 lets it pass. EXDEV for "link" means another disk.
   using Fault = std::function<int(std::string_view operation, const std::filesystem::path& path)>;
 
   explicit FaultyFileSystem(Fault fault = {}) : fault_(std::move(fault)) {}
@@ -47,6 +47,11 @@ class FaultyFileSystem final : public base::FileSystem {
     const int error = fault_ ? fault_("link", to) : 0;
     if (error != 0 && error != EXDEV) throw base::FileError("link", to, error);
     return error == 0 && real_.link(from, to);
+  }
+  void set_symlink(const std::filesystem::path& link,
+                   const std::filesystem::path& target) override {
+    check("set_symlink", link);
+    real_.set_symlink(link, target);
   }
   void sync_directory(const std::filesystem::path& path) override {
     check("sync_directory", path);

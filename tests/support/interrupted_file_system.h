@@ -48,6 +48,11 @@ class InterruptedFileSystem final : public base::FileSystem {
     step(to, [] {});
     return real_.link(from, to);
   }
+  void set_symlink(const std::filesystem::path& link,
+                   const std::filesystem::path& target) override {
+    step(link, [] {});
+    real_.set_symlink(link, target);
+  }
   void sync_directory(const std::filesystem::path& path) override {
     step(path, [] {});
     real_.sync_directory(path);

@@ -90,6 +90,11 @@ class PowerLossFileSystem final : public base::FileSystem {
     look("the link " + name_of(to));
     return true;
   }
+  /// Symbolic links are never synced, and no disk that is looked at has any.
+  void set_symlink(const std::filesystem::path& link,
+                   const std::filesystem::path& target) override {
+    real_.set_symlink(link, target);
+  }
   void sync_directory(const std::filesystem::path& path) override {
     const std::lock_guard lock(mutex_);
     if (!is_left_out("sync_directory " + name_of(path))) model_.sync_folder(own(path));

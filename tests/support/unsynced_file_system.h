@@ -22,6 +22,10 @@ class UnsyncedFileSystem final : public base::FileSystem {
   bool link(const std::filesystem::path& from, const std::filesystem::path& to) override {
     return real_.link(from, to);
   }
+  void set_symlink(const std::filesystem::path& link,
+                   const std::filesystem::path& target) override {
+    real_.set_symlink(link, target);
+  }
   void sync_directory(const std::filesystem::path&) override {}
   void create_directories(const std::filesystem::path& path) override {
     real_.create_directories(path);

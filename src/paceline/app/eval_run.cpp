@@ -1,6 +1,7 @@
 #include "paceline/app/eval_run.h"
 
 #include "paceline/app/batch_arithmetic.h"
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
@@ -69,14 +70,13 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   return EvalReport{path, reader->manifest().step, *result};
 }
 
-std::filesystem::path export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                                        const std::filesystem::path& output,
-                                        base::FileSystem& files) {
+ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                               const std::filesystem::path& output, base::FileSystem& files) {
   checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
   reader.verify();
   const auto tensors = checkpoint::model_tensors(reader);
   checkpoint::export_weights(files, output, tensors);
-  return reader.directory();
+  return {reader.directory(), reader.manifest().step, reader.manifest().monitored};
 }
 
 }  // namespace paceline::app

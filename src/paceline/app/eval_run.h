@@ -26,10 +26,16 @@ struct EvalReport {
 /// Every rank must call it. Throws base::Error; returns nothing if a signal interrupted it.
 std::optional<EvalReport> run_evaluation(const EvalRequest& request, const SessionContext& context);
 
-/// Writes the model's weights of a checkpoint as one safetensors file; returns which checkpoint it
-/// was. For one process.
-std::filesystem::path export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                                        const std::filesystem::path& output,
-                                        base::FileSystem& files);
+/// Which weights were exported.
+struct ExportReport {
+  std::filesystem::path checkpoint;
+  std::int64_t step = 0;
+  std::optional<checkpoint::Monitored> monitored;
+};
+
+/// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one
+/// safetensors file. For one process. Throws CheckpointError.
+ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
+                               const std::filesystem::path& output, base::FileSystem& files);
 
 }  // namespace paceline::app

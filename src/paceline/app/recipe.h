@@ -116,7 +116,8 @@ struct paceline::config::Schema<paceline::app::RunSection> {
       field(&Section::seed, "seed",
             "Every random draw (weights, order, augmentation, dropout) is a function of it."),
       field(&Section::deterministic, "deterministic",
-            "Refuse kernels whose result depends on timing; CPU kernels never do.")};
+            "Refuse kernels whose result depends on timing; CPU kernels never do.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -126,14 +127,15 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
   static constexpr std::string_view summary = "The network and the weights it starts from.";
   static constexpr auto fields = std::tuple{
       inline_component(&Section::network, "model", "The network."),
-      field(
-          &Section::pretrained, "pretrained",
-          "A safetensors file with torchvision's or timm's names to start from; the head is drawn "
-          "anew when the number of classes differs.",
-          MayChangeOnResume{}),
+      field(&Section::pretrained, "pretrained",
+            "Weights to start from: a safetensors file with torchvision's or timm's names, a "
+            "checkpoint, or RUN@best or RUN@last of another run; the head is drawn anew when the "
+            "number of classes differs.",
+            MayChangeOnResume{}),
       field(&Section::freeze_batch_norm, "freeze_batch_norm",
             "Normalise by BatchNorm's running statistics, also in training, and leave them as they "
-            "are; for small batches on pretrained weights.")};
+            "are; for small batches on pretrained weights.",
+            MayChangeOnResume{})};
 };
 
 template <>
@@ -163,19 +165,20 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(
           &Section::image_size, "image_size",
           "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
-          AtLeast{1}, AtMost{65'536, "no network sees larger images"}),
+          AtLeast{1}, AtMost{65'536, "no network sees larger images"}, MayChangeOnResume{}),
       field(&Section::progressive_resizing, "progressive_resizing",
-            "Small training images at first."),
-      of_kind(
-          "transform",
-          component(
-              &Section::train_transforms, "train_transforms",
-              "Transforms of training images in order; empty: the usual ones of the data set.")),
+            "Small training images at first.", MayChangeOnResume{}),
+      of_kind("transform",
+              component(
+                  &Section::train_transforms, "train_transforms",
+                  "Transforms of training images in order; empty: the usual ones of the data set.",
+                  MayChangeOnResume{})),
       of_kind(
           "transform",
           component(
               &Section::eval_transforms, "eval_transforms",
-              "Transforms of validation images in order; empty: the usual ones of the data set.")),
+              "Transforms of validation images in order; empty: the usual ones of the data set.",
+              MayChangeOnResume{})),
       field(&Section::num_threads, "num_threads",
             "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
             AtMost{1024, "no machine has more cores for a rank"}, MayChangeOnResume{}),
@@ -187,7 +190,8 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             AtLeast{1}, AtMost{1024, "each waits in memory"}, MayChangeOnResume{}),
       field(&Section::on_error, "on_error",
             "A sample that cannot be decoded: fail, or skip (another takes its place in training, "
-            "an evaluation goes without; counted and reported)."),
+            "an evaluation goes without; counted and reported).",
+            MayChangeOnResume{}),
       field(&Section::max_skipped, "max_skipped",
             "With on_error: skip, how many samples an epoch or an evaluation may skip before the "
             "run fails; null: one in a hundred, or 10 if that is more.",
@@ -222,10 +226,11 @@ struct paceline::config::Schema<paceline::app::ParallelSection> {
           "of ranks, ddp across them), or auto: ddp on several ranks.",
           MayChangeOnResume{}),
       field(&Section::sync_batch_norm, "sync_batch_norm",
-            "BatchNorm sees the batches of all ranks together, as one rank would that has them."),
+            "BatchNorm sees the batches of all ranks together, as one rank would that has them.",
+            MayChangeOnResume{}),
       field(&Section::sync_batch_norm_group_size, "sync_batch_norm_group_size",
             "sync_batch_norm: so many neighbouring ranks share their statistics; null: all ranks.",
-            AtLeast{2}, AtMost{1'000'000, "no run has more ranks"}),
+            AtLeast{2}, AtMost{1'000'000, "no run has more ranks"}, MayChangeOnResume{}),
       field(&Section::timeout, "timeout",
             "Seconds that ranks wait in a collective for one that does not come before the run is "
             "given up.",
@@ -246,11 +251,12 @@ struct paceline::config::Schema<paceline::app::Recipe> {
       field(&Recipe::data, "data", "The images, how they are augmented and batched."),
       field(&Recipe::train, "train", "How long, how precisely and in which pieces to train."),
       component(&Recipe::optimizer, "optimizer", "What turns gradients into updates."),
-      component(&Recipe::schedule, "schedule", "The learning rate over time."),
-      component(&Recipe::loss, "loss", "What is minimised."),
+      component(&Recipe::schedule, "schedule", "The learning rate over time.", MayChangeOnResume{}),
+      component(&Recipe::loss, "loss", "What is minimised.", MayChangeOnResume{}),
       field(&Recipe::parallel, "parallel", "How ranks share the work."),
       component_map(&Recipe::algorithms, "algorithms", "What changes the training loop, by name."),
-      component_map(&Recipe::callbacks, "callbacks", "What watches the training loop, by name."),
+      component_map(&Recipe::callbacks, "callbacks", "What watches the training loop, by name.",
+                    MayChangeOnResume{}),
       field(&Recipe::checkpoint, "checkpoint", "When to save, and what to keep."),
       component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.",
                     MayChangeOnResume{})};

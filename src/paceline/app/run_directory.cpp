@@ -2,9 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
-#include "paceline/base/log.h"
 #include "paceline/checkpoint/listing.h"
-#include "paceline/checkpoint/manifest.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/parse.h"
 
@@ -81,34 +79,6 @@ std::optional<fs::path> folder_of_run(const fs::path& directory) {
   }
   const fs::path inner = directory / kCheckpoints;
   return base::file_exists(inner) ? std::optional(inner) : std::nullopt;
-}
-
-std::optional<fs::path> newest_checkpoint(const fs::path& folder) {
-  checkpoint::Latest latest = checkpoint::find_latest(folder);
-  std::vector<std::string> notes;
-  for (const checkpoint::Damaged& damaged : latest.skipped) {
-    notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}", damaged.path.string(),
-                                damaged.reason));
-  }
-  if (!latest.path && !notes.empty()) {
-    throw base::CheckpointError(
-        fmt::format("{} holds no usable checkpoint; {}", folder.string(), notes.front()));
-  }
-  for (const std::string& note : notes) base::log_warning(note);
-  return std::move(latest.path);
-}
-
-fs::path find_checkpoint(const fs::path& run_or_checkpoint) {
-  const fs::path& path = run_or_checkpoint;
-  if (!base::file_exists(path)) {
-    throw base::CheckpointError(fmt::format(
-        "{}: there is no such run or checkpoint; give a run directory or one of its checkpoints",
-        path.string()));
-  }
-  if (base::file_exists(path / checkpoint::kManifestFile)) return path;
-  const fs::path folder = folder_of_run(path).value_or(path);
-  if (std::optional<fs::path> newest = newest_checkpoint(folder)) return *std::move(newest);
-  throw base::CheckpointError(fmt::format("{} holds no usable checkpoint", folder.string()));
 }
 
 }  // namespace paceline::app

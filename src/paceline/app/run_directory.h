@@ -59,13 +59,4 @@ class RunDirectory {
 /// another directory.
 std::optional<std::filesystem::path> folder_of_run(const std::filesystem::path& directory);
 
-/// The newest whole checkpoint of a folder; nothing if it holds none at all. Warns of damaged ones
-/// that it passes over. Throws CheckpointError, also if all are damaged.
-std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& folder);
-
-/// The checkpoint that a user's RUN|CHECKPOINT stands for: itself, or the newest_checkpoint() of a
-/// run directory (also of a run with a checkpoint.dir) or of a folder. Throws CheckpointError, also
-/// if there is none.
-std::filesystem::path find_checkpoint(const std::filesystem::path& run_or_checkpoint);
-
 }  // namespace paceline::app

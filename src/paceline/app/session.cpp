@@ -1,7 +1,9 @@
 #include "paceline/app/session.h"
 
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/app/local_ranks.h"
 #include "paceline/app/model_parts.h"
+#include "paceline/app/recipe_check.h"
 #include "paceline/app/resume.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -12,7 +14,6 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/train/condition.h"
 #include "paceline/train/run_state.h"
 
 #include <algorithm>
@@ -52,6 +53,10 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
     recipe_.train.duration.any_of.push_back(
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
   }
+  if (recipe_.model.pretrained) {
+    recipe_.model.pretrained = comm::first_rank_decides(
+        context.communicator, [&] { return find_weights(*recipe_.model.pretrained).string(); });
+  }
   choose_kernels(recipe_, context.device);
   const DataPlace place =
       data_place(recipe_, context.communicator, context.num_threads, context.device);
@@ -85,29 +90,12 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
-  check_monitored_names();
   evaluator_ =
       std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches,
                                          max_skipped(recipe_.data, *val_part_.dataset));
 }
 
 Session::~Session() = default;
-
-/// A wrong name would end the run, or be ignored, only after the first evaluation.
-void Session::check_monitored_names() const {
-  std::vector<std::string> names{"val/loss"};
-  for (const std::string& name : state_.model->count_names()) names.push_back("val/" + name);
-  const auto check = [&](std::string_view key, const std::string& name) {
-    if (std::ranges::find(names, name) != names.end()) return;
-    throw base::ConfigError(
-        fmt::format("{}: '{}' is no metric of the evaluation; expected one of {}", key, name,
-                    base::join(names, ", ")));
-  };
-  if (recipe_.checkpoint.every && recipe_.checkpoint.keep_best > 0)
-    check("checkpoint.monitor", recipe_.checkpoint.monitor);
-  if (recipe_.train.stop_when)
-    check("train.stop_when", train::Condition::parse(*recipe_.train.stop_when).metric());
-}
 
 void Session::refuse_non_finite_weights() const {
   const std::string problem =
@@ -126,6 +114,7 @@ void Session::build_engine() {
   for (const auto& [name, component] : recipe_.callbacks) {
     callbacks.push_back(context_.registries.callbacks.build(component));
   }
+  check_metric_names(recipe_, state_.model->count_names(), callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 
@@ -146,6 +135,7 @@ void Session::resume(checkpoint::CheckpointReader& reader) {
 void Session::attach(const RunDirectory& directory, const config::Node& resolved,
                      const std::optional<std::filesystem::path>& resumed) {
   run_directory_ = directory.path();
+  checkpoint_folder_ = directory.checkpoint_folder();
   std::vector<metrics::LocalRank> local_ranks =
       ranks_beside_first(context_.communicator, context_.device.uuid());
   std::optional<double> best;
@@ -236,6 +226,12 @@ train::FitResult Session::fit() {
 MemoryQuestion Session::memory_question() const {
   return {context_.communicator.world_size(), context_.ranks_per_node, image_size(),
           train_set().size()};
+}
+
+std::optional<checkpoint::Listed> Session::best_checkpoint() const {
+  auto best = checkpoint::best_of(checkpoint::list_checkpoints(checkpoint_folder_).complete,
+                                  recipe_.checkpoint.monitor, recipe_.checkpoint.mode, 1);
+  return best.empty() ? std::nullopt : std::optional(std::move(best.front()));
 }
 
 std::map<std::string, std::map<std::string, double>> Session::summaries() const {

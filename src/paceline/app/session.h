@@ -8,6 +8,7 @@
 #include "paceline/app/recipe.h"
 #include "paceline/app/run_directory.h"
 #include "paceline/base/interruption.h"
+#include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
@@ -71,12 +72,14 @@ class Session {
   /// Without activations.
   MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
   double base_lr() const { return optimizer_plan_->lr; }
+  /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
+  /// an evaluation. Throws as checkpoint::list_checkpoints().
+  std::optional<checkpoint::Listed> best_checkpoint() const;
   /// Of each logger that measured something itself; ends that. For the end of the run.
   std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
   void refuse_non_finite_weights() const;
-  void check_monitored_names() const;
   void build_engine();
   /// What rank 0 does in attach(). Returns the monitored value of the best checkpoint that is
   /// there.
@@ -105,6 +108,7 @@ class Session {
   std::vector<metrics::MetricSink*> sink_pointers_;
   std::unique_ptr<train::CheckpointSaver> saver_;  ///< its last save still flushes the sinks
   std::filesystem::path run_directory_;
+  std::filesystem::path checkpoint_folder_;
 };
 
 }  // namespace paceline::app

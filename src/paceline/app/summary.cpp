@@ -46,7 +46,8 @@ std::uint64_t peak_resident_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-nlohmann::json summary_of(const Session& session, const train::FitResult& result) {
+nlohmann::json summary_of(const Session& session, const train::FitResult& result,
+                          const std::optional<checkpoint::Listed>& best) {
   const train::TrainState& state = session.state();
   const checkpoint::Environment environment =
       checkpoint::current_environment(session.batches().world_size);
@@ -68,6 +69,12 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       {"threads_per_rank", environment.threads_per_rank},
       {"instruction_set", environment.instruction_set},
       {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
+  if (best) {
+    summary["best"] = {{"metric", best->monitored->name},
+                       {"value", best->monitored->value},
+                       {"step", best->step},
+                       {"path", best->path.string()}};
+  }
   for (const auto& [logger, values] : session.summaries()) summary[logger] = values;
   return summary;
 }

@@ -9,7 +9,6 @@
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
 #include "paceline/comm/agreement.h"
-#include "paceline/config/load.h"
 #include "paceline/config/merge.h"
 #include "paceline/config/write.h"
 #include "paceline/tensor/memory_count.h"
@@ -76,25 +75,6 @@ std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimat
   }
 }
 
-/// Tells how the run ended and writes summary.json; ends the session.
-void finish_run(std::unique_ptr<Session> session, const Recipe& recipe,
-                const train::FitResult& result, std::uint64_t peak_bytes,
-                const RunDirectory& directory, const SessionContext& context) {
-  directory.require();
-  report_end(result, *session);
-  nlohmann::json summary = summary_of(*session, result);
-  const MemoryEstimate memory = session->memory();
-  const data::ImageSize size = session->image_size();
-  session.reset();
-  const auto predicted = predicted_bytes(recipe, memory, result, context, size);
-  summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
-  if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
-  write_file_atomically(context.files, directory.summary_file(), summary.dump(2) + "\n");
-  base::log_info("peak memory of a rank's tensors: {} measured{}", base::format_bytes(peak_bytes),
-                 predicted ? ", " + base::format_bytes(*predicted) + " predicted" : "");
-  base::log_info("the run is in {}", directory.path().string());
-}
-
 /// What the run is and how it was made to fit, in the log of rank 0.
 void report_start(const LoadedRecipe& loaded, const Session& session,
                   const SessionContext& context) {
@@ -113,6 +93,30 @@ struct Job {
   bool is_main_rank() const { return context.communicator.rank() == 0; }
   int world_size() const { return context.communicator.world_size(); }
 };
+
+/// Tells how the run ended and writes summary.json; ends the session.
+void finish_run(std::unique_ptr<Session> session, const train::FitResult& result,
+                std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
+  directory.require();
+  report_end(result, *session);
+  const auto best = session->best_checkpoint();
+  nlohmann::json summary = summary_of(*session, result, best);
+  const MemoryEstimate memory = session->memory();
+  const data::ImageSize size = session->image_size();
+  session.reset();
+  const auto predicted = predicted_bytes(job.loaded.recipe, memory, result, job.context, size);
+  summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
+  if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
+  write_file_atomically(job.context.files, directory.summary_file(), summary.dump(2) + "\n");
+  base::log_info("peak memory of a rank's tensors: {} measured{}", base::format_bytes(peak_bytes),
+                 predicted ? ", " + base::format_bytes(*predicted) + " predicted" : "");
+  if (job.request.is_fast_dev_run) return;  // its directory goes away
+  base::log_info("the run is in {}", directory.path().string());
+  if (best) {
+    base::log_info("the best checkpoint is of step {}, {} {:.4f}: {}@best", best->step,
+                   best->monitored->name, best->monitored->value, directory.path().string());
+  }
+}
 
 std::unique_ptr<Session> make_session(const Job& job) {
   agree_on_recipe(job.loaded.resolved, job.context.communicator);
@@ -137,7 +141,7 @@ int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
   const train::FitResult result = session->fit();
   const std::uint64_t peak_bytes = most_tensor_bytes(job.context);
   comm::first_rank_decides(job.context.communicator, [&] {
-    finish_run(std::move(session), job.loaded.recipe, result, peak_bytes, directory, job.context);
+    finish_run(std::move(session), result, peak_bytes, directory, job);
     return "";
   });
   return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
@@ -168,6 +172,7 @@ int resume_recipe(const RunPlace& place, const Job& job) {
     auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
                                    job.loaded.resolved, job.loaded.recipe);
     std::ranges::move(notes, std::back_inserter(job.loaded.notes));
+    job.loaded.recipe.model.pretrained.reset();  // the checkpoint's weights take its place
   }
   auto session = make_session(job);
   if (reader) session->resume(*reader);
@@ -190,9 +195,8 @@ int train_recipe(const Job& job) {
 
 }  // namespace
 
-LoadedRecipe load_recipe(const std::filesystem::path& path,
-                         const std::vector<std::string>& overrides, const Registries& registries,
-                         int world_size, at::DeviceType device,
+LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
+                         const Registries& registries, int world_size, at::DeviceType device,
                          const base::Interruption* interruption) {
   const config::BindContext context{registries.catalogs(), world_size};
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
@@ -223,10 +227,10 @@ LoadedRecipe load_recipe(const std::filesystem::path& path,
 int run_training(const TrainRequest& request, const SessionContext& context) {
   tensor::count_tensor_memory();
   comm::Communicator& communicator = context.communicator;
-  std::vector<std::string> overrides = request.overrides;
+  config::Overrides overrides(request.overrides, request.overrides_on_top);
   if (request.is_fast_dev_run) {
-    for (std::string& text : fast_dev_overrides(request.fast_dev_steps))
-      overrides.push_back(std::move(text));
+    std::ranges::move(fast_dev_overrides(request.fast_dev_steps),
+                      std::back_inserter(overrides.on_top));
   }
   LoadedRecipe loaded =
       load_recipe(request.recipe, overrides, context.registries, communicator.world_size(),

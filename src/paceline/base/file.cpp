@@ -248,16 +248,23 @@ void RealFileSystem::rename(const fs::path& from, const fs::path& to) {
 
 bool RealFileSystem::link(const fs::path& from, const fs::path& to) {
   if (::link(from.c_str(), to.c_str()) == 0) return true;
-  switch (errno) {
-    case EXDEV:
-    case EMLINK:
-    case EPERM:  // file systems without links, and files of other users
-    case EOPNOTSUPP:
-    case ENOSYS:
-      return false;
-    default:
-      throw FileError(fmt::format("link {} to", from.string()), to, errno);
-  }
+  // Other disks, file systems without links, and files of other users.
+  for (const int refusal : {EXDEV, EMLINK, EPERM, EOPNOTSUPP, ENOSYS})
+    if (errno == refusal) return false;
+  throw FileError(fmt::format("link {} to", from.string()), to, errno);
+}
+
+void RealFileSystem::set_symlink(const fs::path& link, const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(link, error);
+  if (fs::exists(status) && !fs::is_symlink(status))
+    throw FileError("link", link, "it is there already and no symbolic link: rename or remove it");
+  const fs::path temporary = unfinished_path(link);
+  fs::create_symlink(target, temporary, error);
+  if (!error) fs::rename(temporary, link, error);
+  if (!error) return;
+  ::unlink(temporary.c_str());
+  throw FileError("link", link, error.value());
 }
 
 void RealFileSystem::sync_directory(const fs::path& path) {

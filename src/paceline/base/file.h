@@ -59,6 +59,10 @@ class FileSystem {
   /// Gives a file a second name. False, and nothing was done, where both names cannot be of one
   /// file, as on different disks.
   virtual bool link(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+  /// Makes `link` a symbolic link to `target`, in place of a symbolic link that was there, and of
+  /// nothing else. Not synced: nothing may depend on it.
+  virtual void set_symlink(const std::filesystem::path& link,
+                           const std::filesystem::path& target) = 0;
   /// The folder's entries are on disk when this returns.
   virtual void sync_directory(const std::filesystem::path& path) = 0;
   virtual void create_directories(const std::filesystem::path& path) = 0;
@@ -73,6 +77,7 @@ class RealFileSystem final : public FileSystem {
   std::unique_ptr<OutputFile> append(const std::filesystem::path& path) override;
   void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
   bool link(const std::filesystem::path& from, const std::filesystem::path& to) override;
+  void set_symlink(const std::filesystem::path& link, const std::filesystem::path& target) override;
   void sync_directory(const std::filesystem::path& path) override;
   void create_directories(const std::filesystem::path& path) override;
   void remove_all(const std::filesystem::path& path) override;

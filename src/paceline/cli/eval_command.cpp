@@ -37,7 +37,7 @@ int run_eval(const std::vector<std::string>& arguments) {
   bool as_json = false;
   CLI::App app("Evaluate a checkpoint on the validation data of its recipe.", "eval");
   app.add_option("run", request.run_or_checkpoint,
-                 "A run directory (its newest checkpoint) or a checkpoint")
+                 "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
   app.add_option("overrides", request.overrides,
                  "section.key=value changes to the recipe of the run");

@@ -12,15 +12,19 @@ int run_export(const std::vector<std::string>& arguments) {
   std::filesystem::path output;
   std::string format = "safetensors";
   CLI::App app("Write the weights of a checkpoint for other programs.", "export");
-  app.add_option("run", source, "A run directory (its newest checkpoint) or a checkpoint")
+  app.add_option("run", source, "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
   app.add_option("--format", format, "safetensors, with the names of torchvision or timm")
       ->check(CLI::IsMember({"safetensors"}));
   app.add_option("-o,--output", output, "The file to write")->required();
   if (!parse_arguments(app, arguments)) return 0;
   base::RealFileSystem files;
-  const std::filesystem::path checkpoint = app::export_checkpoint(source, output, files);
-  base::log_info("wrote {} from {}", output.string(), checkpoint.string());
+  const app::ExportReport report = app::export_checkpoint(source, output, files);
+  const std::string value = report.monitored ? fmt::format(" ({} {:.4f})", report.monitored->name,
+                                                           report.monitored->value)
+                                             : "";
+  base::log_info("wrote {}: the model's weights after step {}{}, from {}", output.string(),
+                 report.step, value, report.checkpoint.string());
   return 0;
 }
 

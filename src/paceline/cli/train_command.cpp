@@ -18,12 +18,15 @@ int run_train(const std::vector<std::string>& arguments) {
       ->required();
   app.add_option("overrides", request.overrides,
                  "section.key=value, +section.key=value to add, ~section.key to remove");
+  app.add_option("--on-top", request.overrides_on_top,
+                 "KEY=VALUE over what the overrides say; for programs that start runs")
+      ->allow_extra_args(false);
   app.add_option("--run-dir", run_directory,
                  "Directory of the run; default: run.dir/run.name-TIME");
   app.add_option(
       "--resume", resume,
-      "auto: from the newest checkpoint of the run directory, if there is one; or the path "
-      "of a run or checkpoint");
+      "auto: from the newest checkpoint of the run directory, if there is one; or RUN, RUN@best, "
+      "RUN@step-N or the path of a checkpoint, which each start of a requeued job goes back to");
   app.add_flag("--dry-run", request.is_dry_run,
                "Build everything, print sizes and batches, train nothing, write nothing");
   CLI::Option* fast = app.add_flag("--fast-dev-run{2}", request.fast_dev_steps,

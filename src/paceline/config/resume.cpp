@@ -156,7 +156,8 @@ std::vector<std::string> check_resume(const Node& before, const Node& after, con
   if (refused.empty()) return allowed;
   throw base::ConfigError(
       fmt::format("the run cannot be resumed with another configuration:{}\nPut these back, or "
-                  "start a new run.",
+                  "start a new run from its weights: model.pretrained=RUN@best (or @last) and "
+                  "another --run-dir",
                   refused));
 }
 

@@ -62,18 +62,20 @@ struct paceline::config::Schema<paceline::models::VitConfig> {
             AtMost{65536, "no model is wider"}),
       field(&T::mlp_ratio, "mlp_ratio", "Width of the MLP's hidden layer / embed_dim.", MoreThan{0},
             AtMost{1000, "no model is wider"}),
-      field(&T::drop_rate, "drop_rate", "Dropout before the head.", InRange{0, 1}),
+      field(&T::drop_rate, "drop_rate", "Dropout before the head.", InRange{0, 1},
+            MayChangeOnResume{}),
       field(&T::pos_drop_rate, "pos_drop_rate", "Dropout after the position embedding.",
-            InRange{0, 1}),
+            InRange{0, 1}, MayChangeOnResume{}),
       field(&T::proj_drop_rate, "proj_drop_rate", "Dropout after the blocks' linear layers.",
-            InRange{0, 1}),
+            InRange{0, 1}, MayChangeOnResume{}),
       field(&T::attn_drop_rate, "attn_drop_rate", "Dropout on the attention weights.",
-            InRange{0, 1}),
+            InRange{0, 1}, MayChangeOnResume{}),
       field(&T::drop_path_rate, "drop_path_rate",
             "Stochastic depth: rate of the last block, growing linearly from 0 at the first.",
-            InRange{0, 1}),
+            InRange{0, 1}, MayChangeOnResume{}),
       field(&T::fused, "fused",
-            "Run a block as one autograd node: auto (where it applies), on or off.")};
+            "Run a block as one autograd node: auto (where it applies), on or off.",
+            MayChangeOnResume{})};
   static void validate(const T& config, Problems& problems);
 };
 

@@ -37,15 +37,15 @@ struct paceline::config::Schema<paceline::optim::AdamWConfig> {
   static constexpr std::string_view paper = "Loshchilov and Hutter, ICLR 2019";
   static constexpr auto fields = std::tuple{
       field(&Config::lr, "lr", "Base learning rate.", AtLeast{0.0},
-            AtMost{1e06, "no weights survive a step"}),
-      field(&Config::beta1, "beta1", "Decay of the mean of gradients.", AtLeast{0.0},
-            LessThan{1.0}),
+            AtMost{1e06, "no weights survive a step"}, MayChangeOnResume{}),
+      field(&Config::beta1, "beta1", "Decay of the mean of gradients.", AtLeast{0.0}, LessThan{1.0},
+            MayChangeOnResume{}),
       field(&Config::beta2, "beta2", "Decay of the mean of squared gradients.", AtLeast{0.0},
-            LessThan{1.0}),
+            LessThan{1.0}, MayChangeOnResume{}),
       field(&Config::eps, "eps", "Added to the denominator.", MoreThan{0.0},
-            AtMost{1, "nothing would be left of a step"}),
+            AtMost{1, "nothing would be left of a step"}, MayChangeOnResume{}),
       field(&Config::weight_decay, "weight_decay", "Weight decay, times the learning rate.",
-            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}),
+            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}, MayChangeOnResume{}),
       field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
             "Decay norms and biases too, as torch.optim does."),
       field(&Config::no_decay, "no_decay", "Last names of further parameters without decay.")};

@@ -36,13 +36,13 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
   static constexpr std::string_view paper = "Sutskever et al., ICML 2013";
   static constexpr auto fields = std::tuple{
       field(&Config::lr, "lr", "Base learning rate.", AtLeast{0.0},
-            AtMost{1e06, "no weights survive a step"}),
+            AtMost{1e06, "no weights survive a step"}, MayChangeOnResume{}),
       field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
       field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
-            InRange{0.0, 1.0}),
-      field(&Config::nesterov, "nesterov", "Nesterov momentum."),
+            InRange{0.0, 1.0}, MayChangeOnResume{}),
+      field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{}),
       field(&Config::weight_decay, "weight_decay", "Weight decay, added to the gradient.",
-            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}),
+            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}, MayChangeOnResume{}),
       field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
             "Decay norms and biases too, as torch.optim does."),
       field(&Config::no_decay, "no_decay",

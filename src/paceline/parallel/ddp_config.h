@@ -92,12 +92,13 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
       field(&Config::compression, "compression",
             "Send gradients in fewer bytes: fp16 or bf16 (half of them), powersgd (each matrix as "
             "a product of two of low rank; what that leaves out is added to the next step's), or "
-            "null."),
+            "null.",
+            MayChangeOnResume{}),
       field(&Config::powersgd_rank, "powersgd_rank", "Rank of powersgd's matrices.", AtLeast{1},
-            AtMost{65536, "no matrix has a higher rank"}),
+            AtMost{65536, "no matrix has a higher rank"}, MayChangeOnResume{}),
       field(&Config::powersgd_start, "powersgd_start",
             "Steps before powersgd begins, in which gradients are sent as they are.", AtLeast{0},
-            AtMost{1'000'000'000'000, "no run has more steps"})};
+            AtMost{1'000'000'000'000, "no run has more steps"}, MayChangeOnResume{})};
 };
 
 template <>

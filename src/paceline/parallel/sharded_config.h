@@ -69,10 +69,12 @@ struct paceline::config::Schema<paceline::parallel::ShardedConfig> {
       field(&Config::param_dtype, "param_dtype",
             "Type in which matrices and kernels are gathered and computed with; null: that of "
             "train.precision for fsdp and hsdp, else their own. Norms, biases and all shards keep "
-            "theirs."),
+            "theirs.",
+            MayChangeOnResume{}),
       field(&Config::reduce_dtype, "reduce_dtype",
             "Type in which gradients are summed over the ranks; null: that of the parameters' "
-            "shards."),
+            "shards.",
+            MayChangeOnResume{}),
       field(&Config::allow_unused_parameters, "allow_unused_parameters",
             "Take zeros for parameters that got no gradient, where it is an error otherwise.",
             MayChangeOnResume{}),

@@ -5,6 +5,7 @@
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/finite_check.h"
+#include "paceline/checkpoint/links.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/replica_check.h"
 #include "paceline/checkpoint/writer.h"
@@ -98,8 +99,13 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   } else {  // nothing would happen meanwhile
     finish(run);
     const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);
+    if (!run.is_main_rank()) return;
     // Whoever sent a signal may not wait for old checkpoints to be verified: the next save will.
-    if (run.is_main_rank() && run.received_signal == 0) finish_save(path);
+    if (run.received_signal == 0) {
+      finish_save(path);
+    } else {
+      point_links();
+    }
   }
 }
 
@@ -120,10 +126,26 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
 
 void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
   base::log_info("saved {}", saved.string());
+  remove_old(saved);
+  point_links();
+}
+
+void CheckpointSaver::remove_old(const std::filesystem::path& saved) {
   try {
     retention_.apply(files_, facts_.folder, *checkpoint::step_of_name(saved.filename().string()));
   } catch (const std::exception& error) {  // the next save tries again
     base::log_warning("old checkpoints stay in {}: {}", facts_.folder.string(), error.what());
+  }
+}
+
+void CheckpointSaver::point_links() {
+  if (!has_links_) return;
+  try {
+    checkpoint::point_links(files_, facts_.folder, config_.monitor, config_.mode);
+  } catch (const std::exception& error) {
+    has_links_ = false;  // said once
+    base::log_warning("{} has no links to the last and the best checkpoint: {}",
+                      facts_.folder.string(), error.what());
   }
 }
 

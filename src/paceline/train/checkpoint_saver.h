@@ -59,6 +59,8 @@ class CheckpointSaver {
                                       const RunContext& run);
   /// What rank 0 does when a checkpoint is on disk; by the writer's thread where it has one.
   void finish_save(const std::filesystem::path& saved);
+  void remove_old(const std::filesystem::path& saved);
+  void point_links();
   /// For a run without checkpoints, whose state nothing else looks at.
   static void refuse_non_finite(const TrainState& state, const RunContext& run);
   /// The monitored metric, if the newest evaluation was made at this step.
@@ -72,6 +74,7 @@ class CheckpointSaver {
   base::FileSystem& files_;
   std::optional<double> best_;
   checkpoint::Retention retention_;  ///< used by one save at a time
+  bool has_links_ = true;            ///< the file system may have none
   std::optional<checkpoint::AsyncWriter> writer_;
   bool has_memory_ = false;  ///< of the writer
 };

@@ -27,15 +27,15 @@ void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
   }
 }
 
-template <typename Part>
-void load_part(Part& part, std::string_view kind, const nlohmann::json& state) {
-  const std::string name(part.name());
+/// Unlike a callback it changes what is trained, and cannot begin in the middle of a run.
+void load_algorithm(Algorithm& algorithm, const nlohmann::json& state) {
+  const std::string name(algorithm.name());
   if (!state.contains(name)) {
     throw base::CheckpointError(fmt::format(
-        "the checkpoint holds no state of {} '{}'; resume with the recipe that wrote it", kind,
+        "the checkpoint holds no state of algorithm '{}'; resume with the recipe that wrote it",
         name));
   }
-  part.load_state_dict(state.at(name));
+  algorithm.load_state_dict(state.at(name));
 }
 
 }  // namespace
@@ -92,8 +92,12 @@ nlohmann::json Engine::state_dict() const {
 }
 
 void Engine::load_state_dict(const nlohmann::json& state) {
-  for (const auto& part : algorithms_) load_part(*part, "algorithm", state.at("algorithms"));
-  for (const auto& part : callbacks_) load_part(*part, "callback", state.at("callbacks"));
+  for (const auto& part : algorithms_) load_algorithm(*part, state.at("algorithms"));
+  const nlohmann::json& of_callbacks = state.at("callbacks");
+  for (const auto& part : callbacks_) {
+    const auto own = of_callbacks.find(std::string(part->name()));
+    if (own != of_callbacks.end()) part->load_state_dict(*own);  // else it begins with this start
+  }
 }
 
 }  // namespace paceline::train

@@ -67,7 +67,8 @@ void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& eng
   state.last_eval = saved.at("last_eval").get<std::map<std::string, double>>();
   state.last_eval_step = saved.at("last_eval_step").get<std::int64_t>();
   state.is_eval_pending = saved.at("is_eval_pending").get<bool>();
-  if (state.scaler) state.scaler->load_state_dict(saved.at("grad_scaler"));
+  if (state.scaler && saved.contains("grad_scaler"))  // else the run had another precision
+    state.scaler->load_state_dict(saved.at("grad_scaler"));
   engine.load_state_dict(saved.at("engine"));
 } catch (const nlohmann::json::exception& error) {
   throw base::CheckpointError(

@@ -1,3 +1,4 @@
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"

@@ -124,8 +124,8 @@ TEST_F(ResumeTest, TheStrategyAndThePathOfTheDataMayChange) {
   EXPECT_THAT(fitted.notes, ::testing::UnorderedElementsAre("data.path: was /a, is /b",
                                                             "parallel.strategy: was auto, is fsdp",
                                                             "parallel.fsdp.prefetch: was 1, is 2"));
-  EXPECT_THAT(refusal(reader, "data: {name: image_folder, path: /a}\noptimizer: {lr: 7}", 2),
-              HasSubstr("optimizer.lr: was"));
+  EXPECT_THAT(refusal(reader, "data: {name: image_folder, path: /a}\nrun: {seed: 7}", 2),
+              HasSubstr("run.seed: was"));
 }
 
 TEST_F(ResumeTest, OtherDataAreNamed) {

@@ -4,8 +4,6 @@
 #include "support/run_ranks.h"
 #include "support/unsynced_file_system.h"
 
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,27 +86,6 @@ TEST(RunDirectory, ARunThatGoesOnHoldsItsCheckpointsThoughItSavesNone) {
                         /*is_resuming=*/true),
                 ::testing::HasSubstr("is in use by process "));
   });
-}
-
-TEST(FindCheckpoint, KnowsTheFolderThatARunWasGiven) {
-  const base::TempDir folder;
-  const std::filesystem::path run = folder.path() / "run";
-  const std::filesystem::path given = folder.path() / "given";
-  std::filesystem::create_directories(run);
-  std::filesystem::create_directories(given);
-  std::ofstream(run / "config.yaml") << "checkpoint: {dir: " << given.string() << "}\n";
-  try {
-    find_checkpoint(run);
-    ADD_FAILURE() << "it is empty";
-  } catch (const base::CheckpointError& error) {
-    EXPECT_EQ(std::string(error.what()), given.string() + " holds no usable checkpoint");
-  }
-}
-
-TEST(FindCheckpoint, SaysWhenThereIsNone) {
-  const base::TempDir folder;
-  EXPECT_THROW(find_checkpoint(folder.path() / "absent"), base::CheckpointError);
-  EXPECT_THROW(find_checkpoint(folder.path()), base::CheckpointError);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "paceline/app/train_run.h"
 
 #include "paceline/app/eval_run.h"
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
+#include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/models/builtin.h"
@@ -451,8 +453,8 @@ TEST_F(TrainRunTest, ARefusedResumeChangesNothing) {
   const auto before = contents(run_);
   TrainRequest request;
   request.resume = "auto";
-  for (const char* override : {"optimizer.lr=0.5", "data.global_batch_size=2", "data.num_samples=8",
-                               "model.embed_dim=32"}) {
+  for (const char* override :
+       {"run.seed=4", "data.global_batch_size=2", "data.num_samples=8", "model.embed_dim=32"}) {
     request.overrides = {override};
     EXPECT_THROW(train(request), base::Error) << override;
     EXPECT_EQ(contents(run_), before) << override;
@@ -471,6 +473,57 @@ TEST_F(TrainRunTest, TellsWhatIsOtherwiseThanBefore) {
   EXPECT_EQ(train(request), 0);
   EXPECT_THAT(log_, AllOf(HasSubstr("note: train.duration: was 2ep, is 3ep"),
                           HasSubstr("note: data.num_threads: was 1, is 2")));
+}
+
+TEST_F(TrainRunTest, GoesOnWithAnotherPurpose) {
+  train();
+  TrainRequest request;
+  request.resume = "auto";
+  request.overrides = {"train.duration=6ba",     "optimizer.lr=0.01",
+                       "schedule=constant",      "train.precision=fp16",
+                       "train.grad_clip_norm=1", "+callbacks.early_stop.patience=9"};
+  EXPECT_EQ(train(request), 0);
+  EXPECT_THAT(log_, AllOf(HasSubstr("note: optimizer.lr: was 0.05, is 0.01"),
+                          HasSubstr("note: schedule.name: was cosine, is constant"),
+                          HasSubstr("note: callbacks.early_stop: was absent"),
+                          HasSubstr("done after step 6")));
+  EXPECT_EQ(find_checkpoint(run_).filename(), "step-00000006");
+}
+
+TEST_F(TrainRunTest, ImagesThatAreAllOfOneSizeNeedNoCrop) {
+  EXPECT_EQ(train({"data.eval_transforms=[normalize]",
+                   "data.train_transforms=[random_horizontal_flip, normalize]"}),
+            0);
+}
+
+TEST_F(TrainRunTest, TheBestCheckpointHasAName) {
+  EXPECT_EQ(train({"checkpoint.keep_best=1", "checkpoint.monitor=val/loss", "checkpoint.mode=min",
+                   "train.eval_every=1ba", "optimizer.lr=1"}),
+            0);
+  const auto best = nlohmann::json::parse(base::read_file(run_ / "summary.json")).at("best");
+  const fs::path path = find_checkpoint(run_.string() + "@best");
+  EXPECT_EQ(best.at("path"), path.string());
+  EXPECT_EQ(path.filename(), checkpoint::checkpoint_name(best.at("step")));
+  EXPECT_EQ(best.at("metric"), "val/loss");
+  EXPECT_EQ(fs::read_symlink(run_ / "checkpoints" / "best"), path.filename());
+  EXPECT_EQ(fs::read_symlink(run_ / "checkpoints" / "last"), "step-00000004");
+  EXPECT_THAT(log_, HasSubstr("run@best"));
+}
+
+TEST_F(TrainRunTest, ANewRunStartsFromWeightsOfAnother) {
+  train();
+  TrainRequest request;
+  request.run_directory = folder_.path() / "fine-tuned";
+  request.overrides = {"model.pretrained=" + run_.string() + "@last", "optimizer.lr=0",
+                       "train.duration=1ba"};
+  EXPECT_EQ(train(request), 0);
+  checkpoint::CheckpointReader before(find_checkpoint(run_));
+  checkpoint::CheckpointReader after(find_checkpoint(*request.run_directory));
+  EXPECT_TRUE(at::equal(before.tensor("head.weight"), after.tensor("head.weight")));
+  fs::remove_all(run_);
+  request.resume = "auto";
+  request.overrides.back() = "train.duration=2ba";
+  EXPECT_EQ(train(request), 0) << "its own checkpoint holds all weights";
 }
 
 TEST_F(TrainRunTest, AFullDiskForTheLoggersEndsNothing) {

@@ -73,7 +73,7 @@ TEST(Resume, TheErrorNamesBothValues) {
             R"(the run cannot be resumed with another configuration:
   run.seed: was 1, is 2
   optimizer.momentum: was 0.9, is 0
-Put these back, or start a new run.)");
+Put these back, or start a new run from its weights: model.pretrained=RUN@best (or @last) and another --run-dir)");
   EXPECT_TRUE(check_resume(before, before, describe<Recipe>(), context.catalogs).empty());
 }
 

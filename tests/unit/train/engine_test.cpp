@@ -134,6 +134,11 @@ TEST_F(EngineTest, StateGoesByName) {
   other.push_back(algorithm("b", 0));
   Engine engine(std::move(other), {});
   EXPECT_THROW(engine.load_state_dict(saved), base::CheckpointError);
+
+  std::vector<std::unique_ptr<Callback>> new_callbacks;
+  new_callbacks.push_back(std::make_unique<StoppingCallback>());
+  Engine with_callback(make(0), std::move(new_callbacks));
+  with_callback.load_state_dict(saved);  // a callback may begin with any start of a run
 }
 
 }  // namespace
