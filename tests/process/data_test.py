@@ -73,8 +73,7 @@ class Data(RunTest):
         folder = self.copy("half-empty")
         self.assertNotIn("no sample", self.run_data("verify", folder).err)
         victim = sorted(folder.glob("val/*/*.jpg"))[0]
-        for image in victim.parent.iterdir():
-            image.unlink()
+        shutil.rmtree(victim.parent)
         told = self.run_data("verify", folder)
         self.assertIn(f"val: 1 of 3 classes have no sample: {victim.parent.name}", told.err)
         victim = sorted(folder.glob("val/*/*.jpg"))[-1]

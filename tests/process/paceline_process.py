@@ -24,6 +24,11 @@ def environment(**changes):
     return kept | {key: str(value) for key, value in changes.items()}
 
 
+def settings(*overrides):
+    """The overrides, of those of one key the last: the program itself refuses two."""
+    return list({override.partition("=")[0]: override for override in overrides}.values())
+
+
 class Result:
     def __init__(self, process):
         self.code = process.returncode

@@ -2,14 +2,15 @@
 
 import unittest
 
-from paceline_process import TINY_VIT, RunTest, largest_difference, paceline, read_metrics, read_safetensors
+from paceline_process import TINY_VIT, RunTest, largest_difference, paceline, read_metrics, read_safetensors, settings
 
 
 class RanksAgree(RunTest):
     def final_state(self, name, recipe, ranks, *overrides):
         run = self.run_directory(name)
-        self.train(recipe, "--nproc", ranks, "--run-dir", run, "train.duration=20ba", "train.precision=fp64",
-                   "train.eval_every=20ba", "checkpoint.keep_best=0", *overrides)
+        self.train(recipe, "--nproc", ranks, "--run-dir", run,
+                   *settings("train.duration=20ba", "train.precision=fp64", "train.eval_every=20ba", "checkpoint.keep_best=0",
+                             *overrides))
         weights = self.root / f"{name}.safetensors"
         self.assertEqual(paceline("export", run, "--format", "safetensors", "-o", weights, cwd=self.root).code, 0)
         tensors = read_safetensors(weights)

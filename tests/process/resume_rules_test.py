@@ -6,7 +6,8 @@ import shutil
 import signal
 import unittest
 
-from paceline_process import (RunTest, checkpoint_digests, checkpoints, paceline, read_metrics, send, start, step_of, wait_until)
+from paceline_process import (RunTest, checkpoint_digests, checkpoints, paceline, read_metrics, send, settings, start, step_of,
+                              wait_until)
 
 CONFIG, CHECKPOINT = 2, 5
 
@@ -26,8 +27,8 @@ def contents(folder):
 
 class ResumeRules(RunTest):
     def command(self, run, *overrides, ranks=2, resume=()):
-        return ("train", self.recipe, "--nproc", ranks, "--run-dir", run, *resume, "train.duration=40ba", "train.eval_every=10ba",
-                "checkpoint.every=10ba", *overrides)
+        return ("train", self.recipe, "--nproc", ranks, "--run-dir", run, *resume,
+                *settings("train.duration=40ba", "train.eval_every=10ba", "checkpoint.every=10ba", *overrides))
 
     def setUp(self):
         self.recipe = self.write_recipe()

@@ -7,6 +7,24 @@
 
 namespace paceline::cli {
 
+namespace {
+
+/// The words that nothing took, each option with what follows it, which may have passed for a
+/// positional argument.
+std::vector<std::string> with_values(const std::vector<std::string>& words,
+                                     const std::vector<std::string>& arguments) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    all.push_back(word);
+    const auto found = std::ranges::find(arguments, word);
+    if (word.starts_with('-') && found != arguments.end() && found + 1 != arguments.end())
+      all.push_back(found[1]);
+  }
+  return all;
+}
+
+}  // namespace
+
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
   try {
     app.allow_extras();
@@ -14,8 +32,8 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
       command->allow_extras();
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);
-    refuse_foreign_options(app.remaining(/*recurse=*/true));
-    const auto rest = app.remaining(true);
+    const auto rest = app.remaining(/*recurse=*/true);
+    refuse_foreign_options(with_values(rest, arguments));
     if (!rest.empty())
       throw base::ConfigError(
           fmt::format("unexpected argument '{}'; --help tells what fits", rest.front()));

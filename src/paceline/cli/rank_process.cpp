@@ -58,6 +58,7 @@ void require_room(int num_threads, int world_size) {
 }  // namespace
 
 int run_as_rank(const std::function<int(const app::SessionContext& context)>& work) {
+  c10::initLogging();  // LibTorch looks at TORCH_CPP_LOG_LEVEL only when it is asked to
   const auto environment = launch::Environment::of_process();
   const launch::RankInfo info = launch::read_rank_info(environment);
   const SignalWatcher signals(time_to_stop(info), info.is_under_slurm);

@@ -75,6 +75,8 @@ class Supervisor {
   void say(const std::string& line) {
     sink(SupervisedRank::kStderr).write_line("paceline: ", line);
   }
+  /// Whether rank 0 has told of a wrong recipe, which ends every rank, in the newest words of all.
+  bool is_told_by_first_rank(const RankEnd& culprit) const;
   void report(const RankEnd& end);
   /// Why a rank failed, by its own last words; those that it wrote to the terminal are far up.
   void show_cause(SupervisedRank& rank);
@@ -93,6 +95,7 @@ class Supervisor {
   std::vector<std::unique_ptr<SupervisedRank>> ranks_;
   SupervisedRank::LineHandler line_handler_;
   std::vector<RankEnd> ends_;  ///< in order of time
+  int last_writer_ = 0;        ///< the rank that wrote last, of those that are captured
   bool is_reading_paused_ = false;
   bool is_output_abandoned_ = false;
   bool is_killing_ = false;
@@ -248,6 +251,7 @@ void Supervisor::pause_with_ranks() {
 }
 
 void Supervisor::handle_line(SupervisedRank& rank, Stream stream, std::string_view line) {
+  last_writer_ = rank.rank();
   const bool is_result =
       settings_.rank_zero_prints_result && rank.rank() == 0 && stream == SupervisedRank::kStdout;
   const std::string prefix =
@@ -290,7 +294,7 @@ void Supervisor::handle_deadlines() {
 void Supervisor::stop_others() {
   if (!any_alive()) return;
   const Outcome outcome = decide_outcome(ends_, stop_signals_);
-  if (outcome.culprit)
+  if (outcome.culprit && !is_told_by_first_rank(ends_[*outcome.culprit]))
     say(fmt::format("rank {} failed ({}); stopping the others", ends_[*outcome.culprit].rank,
                     describe_status(ends_[*outcome.culprit].status)));
   for (const auto& rank : ranks_) rank->tell_to_stop();
@@ -348,19 +352,21 @@ void Supervisor::balance_output() {
   }
 }
 
+bool Supervisor::is_told_by_first_rank(const RankEnd& culprit) const {
+  const auto is_config_error = [](const RankEnd& end) {
+    return exit_code_of_status(end.status) == static_cast<int>(base::ExitCode::kConfig);
+  };
+  return last_writer_ == 0 && is_config_error(culprit) &&
+         std::ranges::any_of(
+             ends_, [&](const RankEnd& end) { return end.rank == 0 && is_config_error(end); });
+}
+
 void Supervisor::report(const RankEnd& end) {
   SupervisedRank& rank = *ranks_[static_cast<std::size_t>(end.rank - plan_.first_rank())];
   const bool is_signal = exit_code_of_status(end.status) > 128;
   const bool is_alone = plan_.world_size() == 1;
   if (is_alone && !is_signal) return;  // its own words stand right above
-  constexpr int kConfig = static_cast<int>(base::ExitCode::kConfig);
-  // A wrong recipe ends every rank, and rank 0 has told why.
-  const auto is_told_by_first = [&](const RankEnd& other) {
-    return other.rank == 0 && exit_code_of_status(other.status) == kConfig;
-  };
-  if (exit_code_of_status(end.status) == kConfig &&
-      std::any_of(ends_.begin(), ends_.end(), is_told_by_first))
-    return;
+  if (is_told_by_first_rank(end)) return;
   say(fmt::format("rank {} failed first: {}, pid {}", end.rank, describe_status(end.status),
                   end.pid));
   if (exit_code_of_status(end.status) == 128 + SIGKILL)
