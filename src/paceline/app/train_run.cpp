@@ -50,9 +50,16 @@ std::uint64_t most_tensor_bytes(const SessionContext& context) {
 }
 
 void report_end(const train::FitResult& result, const Session& session) {
-  base::log_info("done after step {}: {}", session.state().clock.step, result.text);
-  for (const auto& [name, value] : session.state().last_eval)
-    base::log_info("  {} {:.4f}", name, value);
+  const train::TrainState& state = session.state();
+  base::log_info("done after step {}: {}", state.clock.step, result.text);
+  const double epochs = static_cast<double>(state.last_eval_step) /
+                        static_cast<double>(state.clock.lengths.steps_per_epoch);
+  const std::string when =
+      state.last_eval_step == state.clock.step
+          ? ""
+          : fmt::format(" (after step {}, epoch {:.4g})", state.last_eval_step, epochs);
+  for (const auto& [name, value] : state.last_eval)
+    base::log_info("  {} {:.4f}{}", name, value, when);
   if (const std::int64_t skipped = session.state().skipped.of_run; skipped > 0)
     base::log_warning("{} samples could not be read and were replaced by others", skipped);
 }

@@ -3,7 +3,6 @@
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
-#include "paceline/base/text.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/tensor/autocast.h"
 
@@ -36,6 +35,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       evaluator_(parts.evaluator),
       saver_(parts.saver),
       is_forward_collective_(parts.is_forward_collective),
+      sample_name_(parts.sample_name),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
       min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
@@ -153,7 +153,10 @@ void Trainer::finish_reduction() {
   reduction_.finish();
   state_.step_totals = reduction_.totals();
   if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
-  if (reduction_.any_not_finite()) fail_not_finite();
+  if (reduction_.any_not_finite()) {
+    refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples_, sample_name_,
+                           run_.communicator);
+  }
 }
 
 std::vector<Batch> Trainer::microbatches_of(const Batch& batch) const {
@@ -358,23 +361,6 @@ FitResult Trainer::agree_on_interruption() {
       run_.communicator, run_.received_signal.load(std::memory_order_relaxed)));
   if (signal == 0) return out_of_time();
   return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};
-}
-
-void Trainer::fail_not_finite() {
-  std::vector<std::string> names;
-  for (const std::int64_t index : not_finite_samples_) names.push_back(std::to_string(index));
-  const std::string own = base::join(names, ", ");
-  std::string message = fmt::format("the loss of step {} is not finite", state_.clock.step + 1);
-  const std::vector<std::string> all = run_.communicator.all_gather_text(own);
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    if (!all[rank].empty()) {
-      message += fmt::format("; on rank {} with samples {} of the data set", rank, all[rank]);
-    }
-  }
-  throw base::DivergedError(
-      message +
-      ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
-      "set train.grad_clip_norm, or look at those samples");
 }
 
 void Trainer::count_skipped() {

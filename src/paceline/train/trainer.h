@@ -8,6 +8,7 @@
 #include "paceline/train/data_watch.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
+#include "paceline/train/non_finite_loss.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/skip_limit.h"
 #include "paceline/train/step_log.h"
@@ -44,6 +45,7 @@ struct TrainerParts {
   /// Forward passes wait for other ranks, so a rank without samples runs them on an empty batch.
   bool is_forward_collective = false;
   std::int64_t max_skipped = SkipLimit::kNone;  ///< samples of an epoch
+  SampleName sample_name = [](std::int64_t index) { return std::to_string(index); };
 };
 
 /// The training loop and nothing else: what a step does, and what follows a step.
@@ -90,7 +92,6 @@ class Trainer {
   void evaluate();
   std::optional<FitResult> reason_to_stop();
   FitResult agree_on_interruption();
-  [[noreturn]] void fail_not_finite();
   /// Throws DataError on every rank when an epoch skipped too much.
   void count_skipped();
   bool wants_stop() const;
@@ -105,6 +106,7 @@ class Trainer {
   Evaluator* evaluator_;
   CheckpointSaver* saver_;
   bool is_forward_collective_;
+  SampleName sample_name_;
   TrainerConfig config_;
   std::optional<Condition> stop_when_;
   bool lacks_batch_ = false;  ///< a rank does, and the run ends

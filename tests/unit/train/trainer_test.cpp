@@ -162,7 +162,7 @@ TEST_F(TrainerTest, ADeviceThatQueuesItsWorkNamesSamplesWhoseLossIsNotFinite) {
   };
   run_.config.grad_accum_steps = 4;  // one sample each
   EXPECT_THAT([&] { run_.fit(); },
-              ThrowsMessage<base::DivergedError>(HasSubstr("with samples 3 of the data set")));
+              ThrowsMessage<base::DivergedError>(HasSubstr("with samples 3. The step")));
 }
 
 TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {

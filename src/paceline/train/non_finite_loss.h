@@ -1,0 +1,22 @@
+#pragma once
+
+#include "paceline/comm/communicator.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+namespace paceline::train {
+
+/// Where sample `index` of the training set lies, for people.
+using SampleName = std::function<std::string(std::int64_t index)>;
+
+/// Throws DivergedError that names the step, up to eight of the samples whose batches had a loss
+/// that is not finite, by rank, and what to try. `own` are those of this rank. Every rank must call
+/// it.
+[[noreturn]] void refuse_non_finite_loss(std::int64_t step, std::span<const std::int64_t> own,
+                                         const SampleName& name_of,
+                                         comm::Communicator& communicator);
+
+}  // namespace paceline::train
