@@ -40,6 +40,19 @@ class Config(RunTest):
         template.write_text(self.ok("config", "template"))
         self.ok("config", "check", template, "data.path=/data/imagenet")
 
+    def test_show_tells_what_the_data_decide(self):
+        recipe = self.root / "open.yaml"
+        recipe.write_text(f"data: {{name: image_folder, path: {self.data}, image_size: 32}}\n")
+        shown = self.ok("config", "show", recipe)
+        self.assertIn("name: resnet50  # num_classes comes from the data", shown)
+        self.assertNotIn("num_classes: ", shown)
+        self.assertIn("num_classes: 4  # from the data", self.ok("config", "show", "--data", recipe))
+        self.assertIn("model.num_classes = from the data", self.ok("config", "explain", "model.num_classes", recipe))
+        written = self.root / "written.yaml"
+        written.write_text(self.ok("config", "show", "--data", recipe))
+        self.assertIn("sound, with 60 training and 20 validation images", self.ok("config", "check", "--data", written))
+        self.assertEqual(paceline("config", "check", "--data", recipe, f"data.path={self.root}/absent").code, 3)
+
     def test_check_answers_what_train_would(self):
         empty = self.root / "empty.yaml"
         empty.write_text("")

@@ -1,10 +1,14 @@
 #include "paceline/app/builtin.h"
+#include "paceline/app/derived_values.h"
 #include "paceline/app/recipe.h"
 #include "paceline/app/recipe_check.h"
+#include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
+#include "paceline/comm/bootstrap.h"
 #include "paceline/config/explain.h"
 #include "paceline/config/json_schema.h"
 #include "paceline/config/load.h"
@@ -33,6 +37,56 @@ config::Loaded<app::Recipe> load(const RecipeArguments& arguments,
   return {config::bind<app::Recipe>(config::Node::map(), context), config::Node::map()};
 }
 
+/// Every value that a run would use; those that the data decide only if `opens_data`.
+void show(const RecipeArguments& arguments, const config::BindContext& context,
+          const app::Registries& registries, bool opens_data) {
+  const auto loaded = load(arguments, context);
+  config::Node resolved =
+      opens_data
+          ? app::load_recipe(arguments.recipe, arguments.overrides, registries, /*world_size=*/1)
+                .resolved
+          : config::to_node(config::describe<app::Recipe>(), &loaded.value);
+  app::comment_derived(app::derived_values(loaded.value, loaded.written, registries), opens_data,
+                       resolved);
+  fmt::print("{}", config::to_yaml(resolved));
+}
+
+/// Builds all of a run on one rank, without a step.
+void check_with_data(const RecipeArguments& arguments, const app::Registries& registries) {
+  app::LoadedRecipe loaded =
+      app::load_recipe(arguments.recipe, arguments.overrides, registries, /*world_size=*/1);
+  const auto communicator = comm::connect({});
+  base::RealFileSystem files;
+  const base::Interruption no_signal;
+  const app::Session session(loaded.recipe, {registries, *communicator, files, no_signal},
+                             /*max_steps=*/std::nullopt, std::move(loaded.train_set));
+  fmt::print("{}: sound, with {} training and {} validation images\n", arguments.recipe.string(),
+             session.train_set().size(), session.val_set().size());
+}
+
+void check_recipe(const RecipeArguments& arguments, const config::BindContext& context,
+                  const app::Registries& registries, bool opens_data) {
+  const auto problems = app::problems_without_data(load(arguments, context).value, registries);
+  if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
+  if (opens_data) return check_with_data(arguments, registries);
+  fmt::print("{}: sound, as far as can be told without its data (--data opens them)\n",
+             arguments.recipe.string());
+}
+
+void explain(const std::string& key, const RecipeArguments& arguments,
+             const config::BindContext& context, const app::Registries& registries) {
+  const auto loaded = load(arguments, context);
+  fmt::print("{}", config::explain(key, config::describe<app::Recipe>(), &loaded.value,
+                                   loaded.written, context.catalogs,
+                                   app::derived_values(loaded.value, loaded.written, registries)));
+}
+
+void print_template(const config::BindContext& context) {
+  const auto defaults = config::bind<app::Recipe>(config::Node::map(), context);
+  fmt::print("{}",
+             config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs));
+}
+
 void print(std::string_view text) { fmt::print("{}", text); }
 
 }  // namespace
@@ -42,20 +96,23 @@ int run_config(const std::vector<std::string>& arguments) {
   std::string key;
   CLI::App app("Show, check, explain and document recipes.", "config");
   app.require_subcommand(1);
-  CLI::App* show =
+  CLI::App* shown =
       app.add_subcommand("show", "Print the recipe with every value that a run would use");
   CLI::App* check =
       app.add_subcommand("check", "Say whether the recipe is sound; print all problems at once");
-  CLI::App* explain =
+  CLI::App* explained =
       app.add_subcommand("explain", "Tell the value of a key, where it was set, and what it means");
   CLI::App* schema = app.add_subcommand("schema", "Print the JSON Schema of recipes, for editors");
   CLI::App* recipe_template =
       app.add_subcommand("template", "Print a recipe with every key at its default, with comments");
   CLI::App* reference = app.add_subcommand("reference", "Print all keys as Markdown");
-  add_recipe_options(*show, recipe)->required();
+  add_recipe_options(*shown, recipe)->required();
   add_recipe_options(*check, recipe)->required();
-  explain->add_option("key", key, "The key, such as optimizer.lr")->required();
-  add_recipe_options(*explain, recipe)->description("The recipe; without one, the defaults");
+  explained->add_option("key", key, "The key, such as optimizer.lr")->required();
+  add_recipe_options(*explained, recipe)->description("The recipe; without one, the defaults");
+  bool opens_data = false;
+  for (CLI::App* command : {shown, check})
+    command->add_flag("--data", opens_data, "Open the data, too, and use what they decide");
   if (!parse_arguments(app, arguments)) return 0;
 
   const auto registries = app::make_registries();
@@ -63,21 +120,10 @@ int run_config(const std::vector<std::string>& arguments) {
   const config::StructInfo& info = config::describe<app::Recipe>();
   if (*schema) print(config::json_schema(info, context.catalogs));
   if (*reference) print(config::reference_markdown(info, context.catalogs));
-  if (*recipe_template) {
-    const auto defaults = config::bind<app::Recipe>(config::Node::map(), context);
-    print(config::recipe_template(info, &defaults, context.catalogs));
-  }
-  if (*show || *check || *explain) {
-    const auto loaded = load(recipe, context);
-    if (*show) print(config::to_yaml(config::to_node(info, &loaded.value)));
-    if (*check) {
-      const auto problems = app::problems_without_data(loaded.value, *registries);
-      if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
-      fmt::print("{}: sound\n", recipe.recipe.string());
-    }
-    if (*explain)
-      print(config::explain(key, info, &loaded.value, loaded.written, context.catalogs));
-  }
+  if (*recipe_template) print_template(context);
+  if (*check) check_recipe(recipe, context, *registries, opens_data);
+  if (*shown) show(recipe, context, *registries, opens_data);
+  if (*explained) explain(key, recipe, context, *registries);
   return 0;
 }
 

@@ -82,7 +82,8 @@ void emit_block(const Node& node, std::size_t indent, std::string& out) {
   for (const MapEntry& entry : node.entries) {
     out += margin + yaml_key(entry.key) + ":";
     if (is_inline(entry.value)) {
-      out += " " + to_flow_yaml(entry.value) + "\n";
+      out += " " + to_flow_yaml(entry.value);
+      out += entry.value.comment.empty() ? "\n" : "  # " + entry.value.comment + "\n";
     } else {
       out += "\n";
       emit_block(entry.value, indent + 2, out);

@@ -12,9 +12,15 @@
 namespace paceline::config {
 namespace {
 
-std::string explain_key(const KeyView& key, const Node& written, const Catalogs& catalogs) {
+std::string value_of(const KeyView& key, const DerivedValues& derived) {
+  const auto found = derived.find(key.path);
+  return found != derived.end() ? found->second : to_flow_yaml(key.value);
+}
+
+std::string explain_key(const KeyView& key, const Node& written, const Catalogs& catalogs,
+                        const DerivedValues& derived) {
   const Node* origin = find_written(written, key.path);
-  std::string text = fmt::format("{} = {}\n", key.path, to_flow_yaml(key.value));
+  std::string text = fmt::format("{} = {}\n", key.path, value_of(key, derived));
   text += fmt::format("  written in: {}\n", origin != nullptr ? origin->position.to_string()
                                                               : "nowhere; this is the default");
   text +=
@@ -28,12 +34,12 @@ std::string explain_key(const KeyView& key, const Node& written, const Catalogs&
 }
 
 std::string explain_section(std::string_view section, const std::vector<KeyView>& keys,
-                            const Node& written) {
+                            const Node& written, const DerivedValues& derived) {
   std::string text;
   for (const KeyView& key : keys) {
     if (!key.path.starts_with(fmt::format("{}.", section))) continue;
     const Node* origin = find_written(written, key.path);
-    text += fmt::format("{} = {}  ({})\n", key.path, to_flow_yaml(key.value),
+    text += fmt::format("{} = {}  ({})\n", key.path, value_of(key, derived),
                         origin != nullptr ? origin->position.to_string() : "default");
   }
   return text;
@@ -62,14 +68,14 @@ std::string advice(std::string_view key, const std::vector<std::string>& names,
 }  // namespace
 
 std::string explain(std::string_view key, const StructInfo& info, const void* object,
-                    const Node& written, const Catalogs& catalogs) {
+                    const Node& written, const Catalogs& catalogs, const DerivedValues& derived) {
   const std::vector<KeyView> keys = list_keys(info, object, catalogs);
   std::vector<std::string> names;
   for (const KeyView& candidate : keys) {
-    if (candidate.path == key) return explain_key(candidate, written, catalogs);
+    if (candidate.path == key) return explain_key(candidate, written, catalogs, derived);
     names.push_back(candidate.path);
   }
-  std::string section = explain_section(key, keys, written);
+  std::string section = explain_section(key, keys, written, derived);
   if (!section.empty()) return section;
   throw base::ConfigError(fmt::format("there is no key '{}'{}", key, advice(key, names, catalogs)));
 }

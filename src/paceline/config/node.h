@@ -27,6 +27,7 @@ struct Node {
   std::vector<Node> items;        ///< of a list
   std::vector<MapEntry> entries;  ///< of a map; keys are unique
   Position position;
+  std::string comment = {};  ///< what to_yaml() writes behind a leaf; no part of the value
 
   static Node scalar(std::string text, bool is_quoted = false);
   static Node list();
