@@ -76,6 +76,10 @@ class Data(RunTest):
         shutil.rmtree(victim.parent)
         told = self.run_data("verify", folder)
         self.assertIn(f"val: 1 of 3 classes have no sample: {victim.parent.name}", told.err)
+        shutil.copytree(folder / "train", self.root / "train-only" / "train")
+        told = self.run_data("verify", self.root / "train-only", code=3)
+        self.assertIn("--split train verifies the training part alone", told.err)
+        self.assertNotIn("damaged", told.out)
         victim = sorted(folder.glob("val/*/*.jpg"))[-1]
         victim.write_bytes(b"no image")
         self.assertIn(str(victim), self.run_data("verify", folder, code=3).out)

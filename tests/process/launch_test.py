@@ -260,6 +260,11 @@ class LaunchTest(LauncherCase):
             result = self.launch(2, "sys.exit(5) if rank == '1' else time.sleep(600)", *log_dir)
             self.assertNotIn("the cause", result.stderr)
 
+    def test_without_a_temporary_folder_ranks_are_told_by_their_output(self):
+        result = self.launch(2, "print('the reason', file=sys.stderr)\nsys.exit(3)", TMPDIR="/absent")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(result.stderr.splitlines()[-1], "  | the reason")
+
     def test_a_killed_rank(self):
         result = self.launch(2, """
             if rank == '0':

@@ -1,6 +1,7 @@
 #include "paceline/app/data_parts.h"
 
 #include "paceline/app/local_ranks.h"
+#include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/data/codec/image_decoder.h"
@@ -9,11 +10,28 @@
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <c10/core/CPUAllocator.h>
 
 namespace paceline::app {
 namespace {
+
+/// Of the first image that can be read, where bad ones are skipped.
+data::InputSize first_image_size(const data::Dataset& dataset, data::OnError on_error) {
+  for (std::int64_t index = 0;; ++index) {
+    try {
+      data::StoredSample sample;
+      dataset.get(index, sample);
+      const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
+                                                    : data::ImageDecoder().open(sample.bytes);
+      return {size, dataset.describe(index), ""};
+    } catch (const base::DataError& error) {
+      if (on_error == data::OnError::kFail || index + 1 == dataset.size())
+        throw base::DataError(data::describe_problem(dataset, index, error.what()));
+    }
+  }
+}
 
 /// The size of the first image, where the transforms do not fix one: others must have it, too.
 std::unique_ptr<data::TransformPipeline> make_pipeline(const DataSection& section,
@@ -23,14 +41,9 @@ std::unique_ptr<data::TransformPipeline> make_pipeline(const DataSection& sectio
   const auto transforms = transforms_of(section, registries, split);
   if (data::fixes_size(transforms) || dataset.size() == 0)
     return std::make_unique<data::TransformPipeline>(transforms);
-  data::StoredSample sample;
-  dataset.get(0, sample);
-  const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
-                                                : data::ImageDecoder().open(sample.bytes);
-  const std::string key =
-      split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
-  return std::make_unique<data::TransformPipeline>(transforms,
-                                                   data::InputSize{size, dataset.describe(0), key});
+  data::InputSize input = first_image_size(dataset, section.on_error);
+  input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
+  return std::make_unique<data::TransformPipeline>(transforms, std::move(input));
 }
 
 /// By LibTorch's allocator, which counts what it gives out.

@@ -47,16 +47,17 @@ std::string steps_in(const fs::path& folder) {
 
 /// By the metric that the newest checkpoint's recipe calls the run's.
 fs::path best_checkpoint(const fs::path& folder, const fs::path& named) {
-  const auto newest = newest_checkpoint(folder);
-  if (!newest)
+  const auto complete = checkpoint::list_checkpoints(folder).complete;
+  if (complete.empty())
     throw base::CheckpointError(fmt::format("{} holds no usable checkpoint", folder.string()));
+  const fs::path& newest = complete.back().path;
   const config::Node recipe =
-      config::parse_yaml(checkpoint::CheckpointReader(*newest).manifest().config, newest->string());
+      config::parse_yaml(checkpoint::CheckpointReader(newest).manifest().config, newest.string());
   const config::Node* monitor = recipe.find_path("checkpoint.monitor");
   const config::Node* mode = recipe.find_path("checkpoint.mode");
   if (monitor == nullptr || mode == nullptr) {
     throw base::CheckpointError(
-        fmt::format("{}: its recipe does not say what is best; name a step", newest->string()));
+        fmt::format("{}: its recipe does not say what is best; name a step", newest.string()));
   }
   const auto best = checkpoint::best_whole(
       folder, monitor->text,
@@ -111,8 +112,10 @@ fs::path find_checkpoint(const fs::path& named) {
         "RUN@step-N) or one of its checkpoints",
         named.string()));
   }
-  if (!which && base::file_exists(path / checkpoint::kManifestFile))
-    return fs::is_symlink(path) ? fs::canonical(path) : path;  // links are pointed elsewhere
+  if (!which && base::file_exists(path / checkpoint::kManifestFile)) {
+    const fs::path name = path.has_filename() ? path : path.parent_path();
+    return fs::is_symlink(name) ? fs::canonical(name) : path;  // links are pointed elsewhere
+  }
   const fs::path folder = folder_of_run(path).value_or(path);
   if (which == "best") return best_checkpoint(folder, named);
   if (which && which != "last") return checkpoint_of_step(folder, *which, named);
@@ -122,7 +125,11 @@ fs::path find_checkpoint(const fs::path& named) {
 
 fs::path find_weights(const std::string& named) {
   if (fs::is_regular_file(named)) return named;
-  if (base::file_exists(split_name(named).first)) return find_checkpoint(named);
+  if (base::file_exists(split_name(named).first)) {
+    fs::path checkpoint = find_checkpoint(named);
+    checkpoint::CheckpointReader(checkpoint).verify();
+    return checkpoint;
+  }
   throw base::ConfigError(fmt::format(
       "model.pretrained: '{}' is no file, run or checkpoint; write the path of a safetensors file "
       "with torchvision's or timm's weights, of a checkpoint, or RUN@best",

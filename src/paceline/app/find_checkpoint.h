@@ -16,8 +16,8 @@ std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::pa
 /// RUN@step-N. Throws CheckpointError, which names those that there are.
 std::filesystem::path find_checkpoint(const std::filesystem::path& named);
 
-/// What model.pretrained stands for: a file of weights, or what find_checkpoint() finds. Throws
-/// ConfigError for what is neither.
+/// What model.pretrained stands for: a file of weights, or what find_checkpoint() finds, verified.
+/// Throws ConfigError for what is neither.
 std::filesystem::path find_weights(const std::string& named);
 
 }  // namespace paceline::app

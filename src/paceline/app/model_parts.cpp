@@ -73,8 +73,7 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   nn::defer_values(*network);
   nn::set_dtype(*network, train::storage_dtype(recipe.train.precision));
   if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
-    throw base::ConfigError(
-        fmt::format("model.freeze_batch_norm: {} has no BatchNorm", recipe.model.network.name));
+    throw base::ConfigError(no_batch_norm(recipe, "model.freeze_batch_norm"));
   }
   if (recipe.train.channels_last) nn::set_channels_last(*network);
   if (recipe.train.activation_checkpointing) {
@@ -114,8 +113,19 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
 }
 
 void check_strategy_options(const Recipe& recipe) {
-  sharded_config(recipe);
+  const ParallelSection& section = recipe.parallel;
+  const parallel::ShardedConfig sharded = sharded_config(recipe);
   ddp_config(recipe);
+  if (sharded.shard_group_size && section.strategy != ParallelStrategy::kHsdp)
+    throw base::ConfigError("parallel.fsdp.shard_group_size needs parallel.strategy: hsdp");
+  if (section.sync_batch_norm_group_size && !section.sync_batch_norm) {
+    throw base::ConfigError(
+        "parallel.sync_batch_norm_group_size needs parallel.sync_batch_norm: true");
+  }
+}
+
+std::string no_batch_norm(const Recipe& recipe, std::string_view key) {
+  return fmt::format("{}: {} has no BatchNorm", key, recipe.model.network.name);
 }
 
 BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network,
@@ -123,11 +133,8 @@ BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network
                                       std::vector<std::string>& notes) {
   const std::optional<int> group_size = recipe.parallel.sync_batch_norm_group_size;
   const int world_size = communicator.world_size();
-  if (!recipe.parallel.sync_batch_norm) {
-    if (!group_size) return {};
-    throw base::ConfigError(
-        "parallel.sync_batch_norm_group_size needs parallel.sync_batch_norm: true");
-  }
+  check_strategy_options(recipe);
+  if (!recipe.parallel.sync_batch_norm) return {};
   BatchNormGroup group{world_size > 1, nullptr};
   if (world_size == 1) {
     notes.emplace_back("parallel.sync_batch_norm changes nothing on one rank");
@@ -142,8 +149,7 @@ BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network
     group.ranks = communicator.split(group_size ? communicator.rank() / *group_size : 0);
   }
   if (parallel::set_sync_batch_norm(network, group.ranks ? *group.ranks : communicator) == 0) {
-    throw base::ConfigError(
-        fmt::format("parallel.sync_batch_norm: {} has no BatchNorm", recipe.model.network.name));
+    throw base::ConfigError(no_batch_norm(recipe, "parallel.sync_batch_norm"));
   }
   return group;
 }
@@ -164,10 +170,8 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   comm::Communicator& communicator,
                                                   int ranks_per_node) {
   const ParallelSection& section = recipe.parallel;
+  check_strategy_options(recipe);
   const parallel::ShardedConfig sharded = sharded_config(recipe);
-  if (sharded.shard_group_size && section.strategy != ParallelStrategy::kHsdp) {
-    throw base::ConfigError("parallel.fsdp.shard_group_size needs parallel.strategy: hsdp");
-  }
   switch (section.strategy) {
     case ParallelStrategy::kZero1:
       return parallel::make_zero1(sharded, communicator);

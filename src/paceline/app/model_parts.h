@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::app {
@@ -29,6 +30,9 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
 
 /// Throws ConfigError where the options of parallel.* do not go with each other or train.precision.
 void check_strategy_options(const Recipe& recipe);
+
+/// That a key needs what the model has not got, for an error.
+std::string no_batch_norm(const Recipe& recipe, std::string_view key);
 
 /// How BatchNorms were synchronised.
 struct BatchNormGroup {

@@ -1,14 +1,18 @@
 #include "paceline/app/recipe_check.h"
 
 #include "paceline/app/data_parts.h"
+#include "paceline/app/find_checkpoint.h"
 #include "paceline/app/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+#include "paceline/nn/batch_norm.h"
 #include "paceline/train/condition.h"
+#include "paceline/train/engine.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace paceline::app {
 namespace {
@@ -60,20 +64,30 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
     attempt([&] {
       const auto transforms = transforms_of(recipe.data, registries, split);
+      if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
+        with_size(transforms, *recipe.data.progressive_resizing.start_size);
       if (!data::fixes_size(transforms)) return;  // the images may
       const data::TransformPipeline pipeline(transforms);
     });
   }
   attempt([&] { registries.optimizers.build(recipe.optimizer); });
-  attempt([&] { check_strategy_options(recipe); });
+  if (written.train.precision != train::Precision::kAuto)  // else by the device
+    attempt([&] { check_strategy_options(recipe); });
+  std::vector<std::unique_ptr<train::Algorithm>> algorithms;
   for (const auto& [name, component] : recipe.algorithms)
-    attempt([&] { registries.algorithms.build(component); });
+    attempt([&] { algorithms.push_back(registries.algorithms.build(component)); });
+  attempt([&] { const train::Engine engine(std::move(algorithms), {}); });
+  if (recipe.model.pretrained) attempt([&] { find_weights(*recipe.model.pretrained); });
   std::vector<std::unique_ptr<train::Callback>> callbacks;
   for (const auto& [name, component] : recipe.callbacks)
     attempt([&] { callbacks.push_back(registries.callbacks.build(component)); });
   attempt([&] {
     const auto model = make_model(recipe, registries);
     check_metric_names(recipe, model->count_names(), callbacks);
+    const int num_norms =
+        nn::set_batch_norm_frozen(model->network(), recipe.model.freeze_batch_norm);
+    if (recipe.parallel.sync_batch_norm && num_norms == 0)
+      throw base::ConfigError(no_batch_norm(recipe, "parallel.sync_batch_norm"));
   });
   return problems;
 }

@@ -17,7 +17,8 @@ void check_metric_names(const Recipe& recipe, std::span<const std::string> count
                         std::span<const std::unique_ptr<train::Callback>> callbacks);
 
 /// What `train` would refuse of a recipe as it was written before it opens data, beyond what its
-/// schema says, a message each. Builds each part once; models have no memory meanwhile.
+/// schema says and apart from what hangs on ranks or the device, a message each. Builds each part
+/// once; models have no memory meanwhile.
 std::vector<std::string> problems_without_data(const Recipe& written, const Registries& registries);
 
 }  // namespace paceline::app

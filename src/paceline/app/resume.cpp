@@ -98,6 +98,15 @@ std::string keep_global_batch(const DataSection& former, std::int64_t before, in
       before, *per_rank, world_size, now);
 }
 
+/// Weights are loaded as they were saved.
+void keep_storage_dtype(train::Precision before, train::Precision now) {
+  if (train::storage_dtype(before) == train::storage_dtype(now)) return;
+  throw base::ConfigError(fmt::format(
+      "train.precision: was {}, is {}, which keeps weights of another type: a run cannot go on "
+      "with it. Put it back, or start a new run from its weights by model.pretrained=RUN@best",
+      config::enum_name(before), config::enum_name(now)));
+}
+
 }  // namespace
 
 std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& resume,
@@ -119,6 +128,7 @@ std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& r
       config::check_resume(saved, resolved, config::describe<Recipe>(), registries.catalogs());
   const int saved_world_size = manifest.environment.world_size;
   const Recipe former = config::bind<Recipe>(saved, {registries.catalogs(), saved_world_size});
+  keep_storage_dtype(former.train.precision, recipe.train.precision);
   // An earlier resume may have kept the batch of yet another number of ranks.
   const std::int64_t before = train::samples_per_step(manifest.state)
                                   .value_or(global_batch_size_of(former.data, saved_world_size));

@@ -135,7 +135,7 @@ void Session::resume(checkpoint::CheckpointReader& reader) {
 void Session::attach(const RunDirectory& directory, const config::Node& resolved,
                      const std::optional<std::filesystem::path>& resumed) {
   run_directory_ = directory.path();
-  checkpoint_folder_ = directory.checkpoint_folder();
+  if (directory.owns_checkpoint_folder()) checkpoint_folder_ = directory.checkpoint_folder();
   std::vector<metrics::LocalRank> local_ranks =
       ranks_beside_first(context_.communicator, context_.device.uuid());
   std::optional<double> best;
@@ -216,7 +216,9 @@ train::FitResult Session::fit() {
                           .evaluator = evaluator_.get(),
                           .saver = saver_.get(),
                           .is_forward_collective = batch_norm_group_.is_forward_collective,
-                          .max_skipped = max_skipped(recipe_.data, *train_part_.dataset)},
+                          .max_skipped = max_skipped(recipe_.data, *train_part_.dataset),
+                          .sample_name = [&set = *train_part_.dataset](
+                                             std::int64_t index) { return set.describe(index); }},
                          recipe_.train);
   train::FitResult result = trainer.fit();
   for (metrics::MetricSink* sink : sink_pointers_) sink->flush();
@@ -228,10 +230,14 @@ MemoryQuestion Session::memory_question() const {
           train_set().size()};
 }
 
-std::optional<checkpoint::Listed> Session::best_checkpoint() const {
-  auto best = checkpoint::best_of(checkpoint::list_checkpoints(checkpoint_folder_).complete,
+std::optional<checkpoint::Listed> Session::best_checkpoint() const try {
+  if (!checkpoint_folder_) return std::nullopt;
+  auto best = checkpoint::best_of(checkpoint::list_checkpoints(*checkpoint_folder_).complete,
                                   recipe_.checkpoint.monitor, recipe_.checkpoint.mode, 1);
   return best.empty() ? std::nullopt : std::optional(std::move(best.front()));
+} catch (const base::Error& error) {  // the run has ended well all the same
+  base::log_warning("which checkpoint is the best is not known: {}", error.what());
+  return std::nullopt;
 }
 
 std::map<std::string, std::map<std::string, double>> Session::summaries() const {

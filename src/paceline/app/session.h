@@ -73,7 +73,7 @@ class Session {
   MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
   double base_lr() const { return optimizer_plan_->lr; }
   /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
-  /// an evaluation. Throws as checkpoint::list_checkpoints().
+  /// an evaluation. For rank 0.
   std::optional<checkpoint::Listed> best_checkpoint() const;
   /// Of each logger that measured something itself; ends that. For the end of the run.
   std::map<std::string, std::map<std::string, double>> summaries() const;
@@ -108,7 +108,7 @@ class Session {
   std::vector<metrics::MetricSink*> sink_pointers_;
   std::unique_ptr<train::CheckpointSaver> saver_;  ///< its last save still flushes the sinks
   std::filesystem::path run_directory_;
-  std::filesystem::path checkpoint_folder_;
+  std::optional<std::filesystem::path> checkpoint_folder_;  ///< on rank 0, if it is the run's own
 };
 
 }  // namespace paceline::app

@@ -44,11 +44,19 @@ void EarlyStop::count(const std::map<std::string, double>& evaluation) {
 }
 
 nlohmann::json EarlyStop::state_dict() const {
-  return {{"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+  return {{"monitor", config_.monitor},
+          {"mode", config::enum_name(config_.mode)},
+          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
           {"evaluations_since_best", evaluations_since_best_}};
 }
 
 void EarlyStop::load_state_dict(const nlohmann::json& state) {
+  // Another metric's best says nothing; older checkpoints could not change it.
+  if (state.value("monitor", config_.monitor) != config_.monitor ||
+      state.value("mode", std::string(config::enum_name(config_.mode))) !=
+          config::enum_name(config_.mode)) {
+    return;
+  }
   const auto& best = state.at("best");
   best_ = best.is_null() ? std::nullopt : std::optional(best.get<double>());
   evaluations_since_best_ = state.at("evaluations_since_best").get<std::int64_t>();

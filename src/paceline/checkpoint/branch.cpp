@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
 #include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/links.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/checkpoint/reader.h"
 
@@ -92,7 +93,10 @@ Branch continue_from(base::FileSystem& files, const fs::path& checkpoint, const 
   const bool is_inside = fs::equivalent(checkpoint, branch.continued, absent);
   for (const auto& [other_step, path] : named_checkpoints(folder)) {
     if (is_inside && other_step <= step) continue;
-    if (branch.aside.empty()) branch.aside = make_branch(files, folder, records);
+    if (branch.aside.empty()) {
+      remove_links(files, folder);  // the next save points them anew
+      branch.aside = make_branch(files, folder, records);
+    }
     files.rename(path, branch.aside / path.filename());
     branch.abandoned_steps.push_back(other_step);
   }

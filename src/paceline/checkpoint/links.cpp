@@ -7,13 +7,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void remove(base::FileSystem& files, const fs::path& link) {
+  if (fs::is_symlink(fs::symlink_status(link))) files.remove_all(link);
+}
+
 /// At the first of `targets`, by its name alone, so that the folder can be moved.
 void point(base::FileSystem& files, const fs::path& link, const std::vector<Listed>& targets) {
-  if (!targets.empty()) {
-    files.set_symlink(link, targets.front().path.filename());
-  } else if (fs::is_symlink(fs::symlink_status(link))) {
-    files.remove_all(link);
-  }
+  if (targets.empty()) return remove(files, link);
+  files.set_symlink(link, targets.front().path.filename());
 }
 
 }  // namespace
@@ -25,6 +26,10 @@ void point_links(base::FileSystem& files, const fs::path& folder, const std::str
   if (!complete.empty()) last.push_back(complete.back());
   point(files, folder / kLastLink, last);
   point(files, folder / kBestLink, best_of(complete, monitor, mode, 1));
+}
+
+void remove_links(base::FileSystem& files, const fs::path& folder) {
+  for (const char* link : {kLastLink, kBestLink}) remove(files, folder / link);
 }
 
 }  // namespace paceline::checkpoint

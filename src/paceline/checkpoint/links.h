@@ -18,4 +18,7 @@ inline constexpr const char* kBestLink = "best";
 void point_links(base::FileSystem& files, const std::filesystem::path& folder,
                  const std::string& monitor, MonitorMode mode);
 
+/// For the time in which they would point at what has gone elsewhere. Throws FileError.
+void remove_links(base::FileSystem& files, const std::filesystem::path& folder);
+
 }  // namespace paceline::checkpoint

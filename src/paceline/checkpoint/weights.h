@@ -36,9 +36,9 @@ void export_weights(base::FileSystem& files, const std::filesystem::path& path,
 /// Weights for a model, of which one tensor after the other is copied.
 class WeightImport {
  public:
-  /// `path` is a safetensors file or the directory of a checkpoint, which is verified. Compares the
-  /// names (as translate_weight_names() gives them) and shapes with those of `tensors`, whose
-  /// values are not read; throws as import_weights() does.
+  /// `path` is a safetensors file or the directory of a checkpoint, which whoever names it has
+  /// verified. Compares the names (as translate_weight_names() gives them) and shapes with those of
+  /// `tensors`, whose values are not read; throws as import_weights() does.
   WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                std::string_view head_name);
 

@@ -9,7 +9,10 @@
 #include "paceline/data/verify.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace paceline::cli {
 namespace {
@@ -56,12 +59,21 @@ int run_data_verify(const std::vector<std::string>& arguments) {
   app.add_flag("--no-decode", skips_decoding, "Only read; of a packed set this checks all hashes");
   if (!parse_arguments(app, arguments)) return 0;
   const auto registries = app::make_registries();
-  std::size_t num_damaged = 0;
+  std::vector<std::pair<std::string, std::unique_ptr<data::Dataset>>> parts;
   for (const char* each : {"train", "val"}) {
     if (split != "all" && split != each) continue;
     source.split = each;
-    num_damaged += verify_split(*source.open(*registries), each, !skips_decoding, num_threads);
+    try {
+      parts.emplace_back(each, source.open(*registries));
+    } catch (const base::DataError& error) {
+      if (split != "all" || parts.empty()) throw;
+      throw base::DataError(
+          fmt::format("{}; --split train verifies the training part alone", error.what()));
+    }
   }
+  std::size_t num_damaged = 0;
+  for (const auto& [name, dataset] : parts)
+    num_damaged += verify_split(*dataset, name, !skips_decoding, num_threads);
   if (num_damaged > 0)
     throw base::DataError(fmt::format("{}: {} samples are damaged", source.source, num_damaged));
   return 0;

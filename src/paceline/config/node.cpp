@@ -94,6 +94,7 @@ static bool same_number(const std::string& left, const std::string& right) {
     const auto parsed = std::from_chars(text.data(), end, value);
     return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(value) : std::nullopt;
   };
+  if ((left + right).find_first_of("eE") == std::string::npos) return false;
   const auto value = number(left);
   return value && value == number(right);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -147,28 +148,42 @@ bool holds(const Node* part, const Node& wanted) {
   });
 }
 
-bool is_related(const std::string& left, const std::string& right) {
-  const std::string& shorter = left.size() < right.size() ? left : right;
-  const std::string& longer = left.size() < right.size() ? right : left;
-  return longer.starts_with(shorter) &&
-         (longer.size() == shorter.size() || longer[shorter.size()] == '.');
+// Whether a key is another one or lies below it.
+bool is_within(const std::string& key, const std::string& other) {
+  return key.starts_with(other) && (key.size() == other.size() || key[other.size()] == '.');
 }
 
-// Of changes that were applied in this order.
-void report_lost(std::span<const Override> applied, const Node& recipe, Problems& problems) {
-  for (auto change = applied.begin(); change != applied.end(); ++change) {
-    if (change->kind == OverrideKind::kRemove ||
-        holds(recipe.find_path(change->key), change->value)) {
-      continue;
-    }
-    const auto other = std::find_if(change + 1, applied.end(), [&](const Override& later) {
-      return is_related(change->key, later.key);
-    });
-    if (other == applied.end()) continue;  // none that this command line knows of
-    problems.add({change->value.position, change->key,
+bool is_related(const std::string& left, const std::string& right) {
+  return is_within(left, right) || is_within(right, left);
+}
+
+// Those of the changes applied before `latest` that had their effect until then.
+void report_lost(std::span<const Override> applied, const Override& latest, const Node& before,
+                 const Node& after, Problems& problems) {
+  for (const Override& change : applied) {
+    if (change.kind == OverrideKind::kRemove || !is_related(change.key, latest.key)) continue;
+    if (!holds(before.find_path(change.key), change.value)) continue;
+    if (holds(after.find_path(change.key), change.value)) continue;
+    problems.add({change.value.position, change.key,
                   fmt::format("has no effect beside '{}': leave one of them out",
-                              other->value.position.source.substr(kCommandLine.size()))});
+                              latest.value.position.source.substr(kCommandLine.size()))});
   }
+}
+
+// As Hydra does, those first that pick a component, which drops the keys of the one before it; but
+// none before the removal of what it is part of.
+void pick_first(std::vector<Override>& changes, const StructInfo& info) {
+  std::vector<Override> first;
+  std::vector<Override> rest;
+  for (Override& change : changes) {
+    const bool follows_removal = std::ranges::any_of(rest, [&](const Override& earlier) {
+      return earlier.kind == OverrideKind::kRemove && is_within(change.key, earlier.key);
+    });
+    auto& part = picks_component(change, info) && !follows_removal ? first : rest;
+    part.push_back(std::move(change));
+  }
+  changes = std::move(first);
+  std::ranges::move(rest, std::back_inserter(changes));
 }
 
 }  // namespace
@@ -217,18 +232,18 @@ void apply_overrides(Node& recipe, std::span<const std::string> overrides, const
       problems.add({{}, "", error.what()});
     }
   }
-  // As Hydra does: a component drops the keys of the one before it, wherever it is named.
-  std::stable_partition(changes.begin(), changes.end(),
-                        [&](const Override& change) { return picks_component(change, info); });
+  pick_first(changes, info);
   std::vector<Override> applied;
   for (const Override& change : changes) {
     try {
-      if (apply(recipe, change, info, problems)) applied.push_back(change);
+      const Node before = recipe;
+      if (!apply(recipe, change, info, problems)) continue;
+      report_lost(applied, change, before, recipe, problems);
+      applied.push_back(change);
     } catch (const base::ConfigError& error) {
       problems.add({{}, "", error.what()});
     }
   }
-  report_lost(applied, recipe, problems);
 }
 
 }  // namespace paceline::config

@@ -1,10 +1,12 @@
 #include "paceline/launch/error_file.h"
 
+#include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/json.h"
 #include "paceline/launch/environment.h"
 
+#include <cstdint>
 #include <exception>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +22,9 @@ void write_error_file(std::string_view message) noexcept {
   try {
     const auto path = Environment::of_process().get(kErrorFileVariable);
     if (!path || path->empty()) return;
-    const nlohmann::json json = {{"message", {{"message", message}, {"extraInfo", nullptr}}}};
+    const auto seconds = static_cast<std::int64_t>(base::SystemClock().wall_s());
+    const nlohmann::json extra = {{"py_callstack", ""}, {"timestamp", std::to_string(seconds)}};
+    const nlohmann::json json = {{"message", {{"message", message}, {"extraInfo", extra}}}};
     base::RealFileSystem files;
     // Messages quote paths, which need not be UTF-8.
     files.create(*path)->write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -125,7 +125,7 @@ void Supervisor::prepare_error_files() {
     if (!error_dir_) error_dir_ = scratch_.emplace("paceline-launch").path();
     for (int rank = plan_.first_rank(); rank < plan_.first_rank() + plan_.nproc; ++rank)
       files_.remove_all(error_file(*error_dir_, rank));  // of an earlier start
-  } catch (const base::FileError& error) {
+  } catch (const std::exception& error) {                // no temporary folder, or no room in it
     say(fmt::format("{}; ranks that fail are told by their output alone", error.what()));
     error_dir_.reset();
   }

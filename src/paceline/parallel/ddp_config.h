@@ -95,7 +95,7 @@ struct paceline::config::Schema<paceline::parallel::DdpConfig> {
             "null.",
             MayChangeOnResume{}),
       field(&Config::powersgd_rank, "powersgd_rank", "Rank of powersgd's matrices.", AtLeast{1},
-            AtMost{65536, "no matrix has a higher rank"}, MayChangeOnResume{}),
+            AtMost{65536, "no matrix has a higher rank"}),
       field(&Config::powersgd_start, "powersgd_start",
             "Steps before powersgd begins, in which gradients are sent as they are.", AtLeast{0},
             AtMost{1'000'000'000'000, "no run has more steps"}, MayChangeOnResume{})};

@@ -139,11 +139,10 @@ void CheckpointSaver::remove_old(const std::filesystem::path& saved) {
 }
 
 void CheckpointSaver::point_links() {
-  if (!has_links_) return;
   try {
     checkpoint::point_links(files_, facts_.folder, config_.monitor, config_.mode);
-  } catch (const std::exception& error) {
-    has_links_ = false;  // said once
+  } catch (const std::exception& error) {  // the next save tries again
+    if (std::exchange(lacks_links_, true)) return;
     base::log_warning("{} has no links to the last and the best checkpoint: {}",
                       facts_.folder.string(), error.what());
   }

@@ -74,7 +74,7 @@ class CheckpointSaver {
   base::FileSystem& files_;
   std::optional<double> best_;
   checkpoint::Retention retention_;  ///< used by one save at a time
-  bool has_links_ = true;            ///< the file system may have none
+  bool lacks_links_ = false;         ///< as was said; the file system may have none
   std::optional<checkpoint::AsyncWriter> writer_;
   bool has_memory_ = false;  ///< of the writer
 };

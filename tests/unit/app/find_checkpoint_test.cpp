@@ -87,7 +87,8 @@ TEST_F(NamedCheckpoint, TheLastTheBestAndAStep) {
   EXPECT_EQ(find("/checkpoints@best"), "step-00000020");
   EXPECT_EQ(find("/checkpoints/step-00000030"), "step-00000030");
   fs::create_symlink("step-00000020", run_ / "checkpoints/best");
-  EXPECT_EQ(find("/checkpoints/best"), "step-00000020") << "itself, not its link";
+  for (const char* link : {"/checkpoints/best", "/checkpoints/best/"})
+    EXPECT_EQ(find(link), "step-00000020") << "itself, not its link";
 }
 
 TEST_F(NamedCheckpoint, TheBestIsTheBestThatIsWhole) {
@@ -108,6 +109,9 @@ TEST_F(NamedCheckpoint, WeightsToStartFrom) {
   EXPECT_EQ(find_weights(file), file);
   EXPECT_EQ(find_weights(run_).filename(), "step-00000020");
   EXPECT_EQ(find_weights(run_.string() + "@best").filename(), "step-00000010");
+  const fs::path damaged = run_ / "checkpoints/step-00000020/rank-0.safetensors";
+  std::fstream(damaged, std::ios::in | std::ios::out).seekp(-1, std::ios::end) << '\x7f';
+  EXPECT_THROW(find_weights(run_.string() + "@step-20"), base::CheckpointError) << "it is verified";
   const std::string other = folder_.path() / "x@best";
   for (const std::string& absent : std::vector<std::string>{"true", "", "imagenet", other}) {
     EXPECT_THAT([&] { find_weights(absent); },

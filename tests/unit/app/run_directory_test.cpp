@@ -4,6 +4,8 @@
 #include "support/run_ranks.h"
 #include "support/unsynced_file_system.h"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

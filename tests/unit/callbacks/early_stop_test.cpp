@@ -82,6 +82,21 @@ TEST_F(EarlyStopTest, ARunThatItEndedEndsAtOnceWhenItIsResumedUnlessPatienceGrew
   EXPECT_FALSE(resume(2, 0.6));
 }
 
+TEST_F(EarlyStopTest, BeginsAnewWithAnotherMetric) {
+  EarlyStop first({.patience = 1});
+  evaluate(first, 0.9);
+  evaluate(first, 0.8);
+  for (const EarlyStopConfig& other :
+       {EarlyStopConfig{.monitor = "val/loss", .patience = 1},
+        EarlyStopConfig{.mode = train::MonitorMode::kMin, .patience = 1}}) {
+    EarlyStop second(other);
+    second.load_state_dict(first.state_dict());
+    EXPECT_FALSE(second.on_event(train::Event::kFitStart, state_, run_));
+    state_.last_eval["val/loss"] = 2.3;
+    EXPECT_FALSE(evaluate(second, 2.3));
+  }
+}
+
 TEST_F(EarlyStopTest, NamesTheMetricsThereAre) {
   EarlyStop callback({.monitor = "val/top"});
   try {

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/links.h"
 
 #include "paceline/base/error.h"
+#include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/faulty_file_system.h"
@@ -56,6 +57,17 @@ TEST_F(LinksTest, OfWhatIsGoneGoTooAndAreNoCheckpoints) {
   point();
   EXPECT_FALSE(fs::is_symlink(fs::symlink_status(folder_ / kLastLink)));
   EXPECT_FALSE(fs::is_symlink(fs::symlink_status(folder_ / kBestLink)));
+}
+
+TEST_F(LinksTest, PointNowhereWhileABranchBegins) {
+  save(10, 0.5);
+  save(20, 0.75);
+  point();
+  continue_from(files_, folder_ / checkpoint_name(10), folder_);
+  EXPECT_EQ(target(kLastLink), "");
+  EXPECT_EQ(target(kBestLink), "");
+  point();
+  EXPECT_EQ(target(kLastLink), "step-00000010");
 }
 
 TEST_F(LinksTest, TakeTheNameOfNothingElse) {

@@ -36,6 +36,8 @@ TEST(Node, ComparesValuesInAnyOrderOfKeys) {
   EXPECT_TRUE(same("1e-08", "1.0e-08"));
   EXPECT_FALSE(same("1e-08", "1e-07"));
   EXPECT_FALSE(same("1e-08", "1e-08x"));
+  EXPECT_FALSE(same("12345678901234567890", "12345678901234567891")) << "seeds are no doubles";
+  EXPECT_FALSE(same("1.10", "1.1")) << "it may be a name";
 }
 
 TEST(Node, DescribesItselfBriefly) {

@@ -73,6 +73,19 @@ TEST(Override, NoneIsLostToAnother) {
             lost("train={precision: bf16}", "train", "train.precision=fp32"));
 }
 
+TEST(Override, TheOneThatTookTheEffectIsNamed) {
+  const std::string message =
+      apply("{}", {"optimizer={name: sgd, lr: 1}", "optimizer.momentum=2", "optimizer.lr=3"});
+  EXPECT_NE(message.find("beside 'optimizer.lr=3'"), message.npos) << message;
+}
+
+TEST(Override, AComponentIsPickedAnewAfterItsRemoval) {
+  EXPECT_EQ(apply("{optimizer: {name: adamw, lr: 1}}", {"~optimizer", "optimizer=sgd"}),
+            "{optimizer: sgd}");
+  EXPECT_EQ(apply("{optimizer: {name: sgd, lr: 1}}", {"~optimizer.lr", "optimizer=sgd"}),
+            "{optimizer: {name: sgd}}");
+}
+
 TEST(Override, WhatSaysTheSameOrAddsToAnotherIsNotLost) {
   EXPECT_EQ(apply("{}", {"run.seed=1", "run.seed=1"}), "{run: {seed: 1}}");
   EXPECT_EQ(apply("{}", {"train={precision: bf16}", "train.duration=1ep"}),

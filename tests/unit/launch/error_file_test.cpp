@@ -28,6 +28,8 @@ TEST_F(ErrorFileTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read_error_file(path_), std::nullopt);
   write_error_file("the cause \xff\nand \"the cure\"");
   EXPECT_EQ(read_error_file(path_), "the cause \xef\xbf\xbd\nand \"the cure\"");
+  const std::string json = base::read_file(path_);  // torchrun reads the time, too
+  EXPECT_NE(json.find(R"("timestamp":"1)"), json.npos) << json;
   setenv(kErrorFileVariable.data(), "/absent/file", 1);
   write_error_file("lost");  // without a word
 }

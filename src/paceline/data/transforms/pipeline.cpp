@@ -66,10 +66,10 @@ bool fixes_size(const std::vector<TransformConfig>& transforms) {
 TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms,
                                      std::optional<InputSize> input)
     : transforms_(transforms) {
+  for (const TransformConfig& transform : transforms_) check_values(transform);
   if (!fixes_size(transforms)) input_ = std::move(input);
   std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
-    check_values(transforms_[i]);
     check_place(transforms_, i);
     if (const auto* config = std::get_if<NormalizeConfig>(&transforms_[i])) {
       normalization_ = *config;

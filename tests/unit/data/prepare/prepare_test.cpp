@@ -121,6 +121,7 @@ TEST_F(PrepareTest, DoesNothingWhenAllIsThere) {
 }
 
 TEST_F(PrepareTest, CompletesWhatAnEarlierCallBegan) {
+  options_.pack.samples_per_shard = 1;
   options_.keeps_downloads = true;
   run();
   fs::remove(out("val/manifest.json"));
@@ -134,6 +135,7 @@ TEST_F(PrepareTest, CompletesWhatAnEarlierCallBegan) {
 }
 
 TEST_F(PrepareTest, SharesTheWork) {
+  options_.pack.samples_per_shard = 1;
   options_.pack.num_parts = 2;
   const PrepareResult first = run();
   EXPECT_FALSE(first.is_complete());
