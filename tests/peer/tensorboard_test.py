@@ -38,7 +38,7 @@ class TensorBoard(RunTest):
     def served(self, run, load_fast, wanted):
         """The steps that the web page would draw; asks until they are those wanted, as files are read in the background."""
         server = subprocess.Popen([str(PYTHON), "-m", "tensorboard.main", "--logdir", str(run), "--port", "0",
-                                   f"--load_fast={load_fast}", "--samples_per_plugin", "scalars=0"],
+                                   f"--load_fast={load_fast}", "--samples_per_plugin", "scalars=100000"],
                                   stderr=subprocess.PIPE, text=True)
         try:
             while not (found := re.search(r"http://\S+", line := server.stderr.readline())):
