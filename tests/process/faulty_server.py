@@ -8,6 +8,10 @@ import urllib.parse
 import xml.sax.saxutils
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # two ranks ask for 64 files each at once; whose connection is dropped waits for 30 s
+
+
 class FaultyServer:
     """Serves the files below `folder`: /BUCKET/KEY, and lists of them. `faults` are done in turn to every
     `every`-th request for a file's bytes: throttle, reset, truncate, fail, flip. `refusal` answers whatever has
@@ -20,7 +24,7 @@ class FaultyServer:
         self.bytes_requests = self.requests = self.num_faults = 0
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"state": self})
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.http = _Server(("127.0.0.1", 0), handler)
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_port}"
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
