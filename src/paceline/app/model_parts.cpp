@@ -42,7 +42,16 @@ parallel::ShardedConfig sharded_config(const Recipe& recipe) {
     config.param_dtype =
         precision == train::Precision::kBFloat16 ? ShardDtype::kBFloat16 : ShardDtype::kFloat16;
   }
+  if (config.shard_group_size && recipe.parallel.strategy != ParallelStrategy::kHsdp)
+    throw base::ConfigError("parallel.fsdp.shard_group_size needs parallel.strategy: hsdp");
   return config;
+}
+
+void check_batch_norm_group(const ParallelSection& section) {
+  if (section.sync_batch_norm_group_size && !section.sync_batch_norm) {
+    throw base::ConfigError(
+        "parallel.sync_batch_norm_group_size needs parallel.sync_batch_norm: true");
+  }
 }
 
 parallel::DdpConfig ddp_config(const Recipe& recipe) {
@@ -113,15 +122,9 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
 }
 
 void check_strategy_options(const Recipe& recipe) {
-  const ParallelSection& section = recipe.parallel;
-  const parallel::ShardedConfig sharded = sharded_config(recipe);
-  ddp_config(recipe);
-  if (sharded.shard_group_size && section.strategy != ParallelStrategy::kHsdp)
-    throw base::ConfigError("parallel.fsdp.shard_group_size needs parallel.strategy: hsdp");
-  if (section.sync_batch_norm_group_size && !section.sync_batch_norm) {
-    throw base::ConfigError(
-        "parallel.sync_batch_norm_group_size needs parallel.sync_batch_norm: true");
-  }
+  sharded_config(recipe);
+  if (recipe.parallel.strategy == ParallelStrategy::kDdp) ddp_config(recipe);
+  check_batch_norm_group(recipe.parallel);
 }
 
 std::string no_batch_norm(const Recipe& recipe, std::string_view key) {
@@ -133,7 +136,7 @@ BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network
                                       std::vector<std::string>& notes) {
   const std::optional<int> group_size = recipe.parallel.sync_batch_norm_group_size;
   const int world_size = communicator.world_size();
-  check_strategy_options(recipe);
+  check_batch_norm_group(recipe.parallel);
   if (!recipe.parallel.sync_batch_norm) return {};
   BatchNormGroup group{world_size > 1, nullptr};
   if (world_size == 1) {
@@ -170,7 +173,6 @@ std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,
                                                   comm::Communicator& communicator,
                                                   int ranks_per_node) {
   const ParallelSection& section = recipe.parallel;
-  check_strategy_options(recipe);
   const parallel::ShardedConfig sharded = sharded_config(recipe);
   switch (section.strategy) {
     case ParallelStrategy::kZero1:

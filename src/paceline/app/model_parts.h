@@ -28,7 +28,8 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
                                     std::vector<std::string>& notes);
 
-/// Throws ConfigError where the options of parallel.* do not go with each other or train.precision.
+/// Throws ConfigError where the options of the strategy that the recipe names, and of BatchNorm's
+/// groups, do not go with each other or train.precision.
 void check_strategy_options(const Recipe& recipe);
 
 /// That a key needs what the model has not got, for an error.

@@ -11,10 +11,10 @@ void remove(base::FileSystem& files, const fs::path& link) {
   if (fs::is_symlink(fs::symlink_status(link))) files.remove_all(link);
 }
 
-/// At the first of `targets`, by its name alone, so that the folder can be moved.
-void point(base::FileSystem& files, const fs::path& link, const std::vector<Listed>& targets) {
-  if (targets.empty()) return remove(files, link);
-  files.set_symlink(link, targets.front().path.filename());
+/// At `target`, if there is one, by its name alone, so that the folder can be moved.
+void point(base::FileSystem& files, const fs::path& link, const Listed* target) {
+  if (target == nullptr) return remove(files, link);
+  files.set_symlink(link, target->path.filename());
 }
 
 }  // namespace
@@ -22,10 +22,9 @@ void point(base::FileSystem& files, const fs::path& link, const std::vector<List
 void point_links(base::FileSystem& files, const fs::path& folder, const std::string& monitor,
                  MonitorMode mode) {
   const std::vector<Listed> complete = list_checkpoints(folder).complete;
-  std::vector<Listed> last;
-  if (!complete.empty()) last.push_back(complete.back());
-  point(files, folder / kLastLink, last);
-  point(files, folder / kBestLink, best_of(complete, monitor, mode, 1));
+  const std::vector<Listed> best = best_of(complete, monitor, mode, 1);
+  point(files, folder / kLastLink, complete.empty() ? nullptr : &complete.back());
+  point(files, folder / kBestLink, best.empty() ? nullptr : &best.front());
 }
 
 void remove_links(base::FileSystem& files, const fs::path& folder) {

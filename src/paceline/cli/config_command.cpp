@@ -24,6 +24,8 @@ struct RecipeArguments {
   std::vector<std::string> overrides;
 };
 
+void print(std::string_view text) { fmt::print("{}", text); }
+
 CLI::Option* add_recipe_options(CLI::App& app, RecipeArguments& arguments) {
   CLI::Option* const recipe = app.add_option("recipe", arguments.recipe, "The recipe");
   app.add_option("overrides", arguments.overrides, "section.key=value changes");
@@ -48,7 +50,7 @@ void show(const RecipeArguments& arguments, const config::BindContext& context,
           : config::to_node(config::describe<app::Recipe>(), &loaded.value);
   app::comment_derived(app::derived_values(loaded.value, loaded.written, registries), opens_data,
                        resolved);
-  fmt::print("{}", config::to_yaml(resolved));
+  print(config::to_yaml(resolved));
 }
 
 /// Builds all of a run on one rank, without a step.
@@ -76,18 +78,15 @@ void check_recipe(const RecipeArguments& arguments, const config::BindContext& c
 void explain(const std::string& key, const RecipeArguments& arguments,
              const config::BindContext& context, const app::Registries& registries) {
   const auto loaded = load(arguments, context);
-  fmt::print("{}", config::explain(key, config::describe<app::Recipe>(), &loaded.value,
-                                   loaded.written, context.catalogs,
-                                   app::derived_values(loaded.value, loaded.written, registries)));
+  print(config::explain(key, config::describe<app::Recipe>(), &loaded.value, loaded.written,
+                        context.catalogs,
+                        app::derived_values(loaded.value, loaded.written, registries)));
 }
 
 void print_template(const config::BindContext& context) {
   const auto defaults = config::bind<app::Recipe>(config::Node::map(), context);
-  fmt::print("{}",
-             config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs));
+  print(config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs));
 }
-
-void print(std::string_view text) { fmt::print("{}", text); }
 
 }  // namespace
 

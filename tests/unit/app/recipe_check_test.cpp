@@ -41,6 +41,14 @@ TEST(RecipeCheck, TellsAllThatTrainWouldRefuse) {
                           HasSubstr("parallel.fsdp.param_dtype"), HasSubstr("BatchNorm")));
 }
 
+TEST(RecipeCheck, OptionsOfAnotherStrategyAreNotInUse) {
+  const std::string powersgd =
+      "data: {path: /data}\ntrain: {precision: fp16}\n"
+      "parallel: {ddp: {compression: powersgd}, strategy: ";
+  EXPECT_THAT(problems_of(powersgd + "ddp}"), ElementsAre(HasSubstr("parallel.ddp.compression")));
+  EXPECT_THAT(problems_of(powersgd + "fsdp}"), IsEmpty());
+}
+
 TEST(RecipeCheck, NamesOfMetrics) {
   const auto problems = problems_of(
       "data: {path: /data}\ntrain: {stop_when: val/acc > 0.5}\ncheckpoint: {monitor: val_loss}\n"
