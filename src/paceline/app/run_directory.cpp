@@ -75,7 +75,11 @@ std::optional<fs::path> folder_of_run(const fs::path& directory) {
   if (base::file_exists(config_file)) {
     const config::Node written = config::parse_file(config_file);
     const config::Node* dir = written.find_path("checkpoint.dir");
-    if (dir != nullptr && dir->is_scalar() && !dir->is_null()) return fs::absolute(dir->text);
+    if (dir != nullptr && dir->is_scalar() && !dir->is_null()) {
+      fs::path folder = fs::absolute(dir->text);
+      const fs::path moved = directory / folder.filename();  // with the run, if it lay in there
+      return !base::file_exists(folder) && base::file_exists(moved) ? moved : folder;
+    }
   }
   const fs::path inner = directory / kCheckpoints;
   return base::file_exists(inner) ? std::optional(inner) : std::nullopt;

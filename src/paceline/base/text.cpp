@@ -34,6 +34,11 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
+std::string join_first(std::span<const std::string> parts, std::size_t most) {
+  if (parts.size() <= most) return join(parts, ", ");
+  return fmt::format("{} and {} more", join(parts.first(most), ", "), parts.size() - most);
+}
+
 std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(kSpace);
   if (begin == text.npos) return {};

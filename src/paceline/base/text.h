@@ -15,6 +15,9 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
+/// At most the first `most` parts, after commas, and how many more there are: "a, b and 12 more".
+std::string join_first(std::span<const std::string> parts, std::size_t most);
+
 /// Without white space at both ends.
 std::string_view trim(std::string_view text);
 

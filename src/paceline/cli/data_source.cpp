@@ -1,10 +1,12 @@
 #include "paceline/cli/data_source.h"
 
 #include "paceline/app/data_parts.h"
+#include "paceline/app/local_path.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
+#include "paceline/config/variables.h"
 #include "paceline/data/dataset_name.h"
 #include "paceline/data/remote_storage.h"
 
@@ -18,12 +20,6 @@ namespace {
 bool is_recipe(const std::string& source) {
   const std::string extension = std::filesystem::path(source).extension().string();
   return extension == ".yaml" || extension == ".yml";
-}
-
-/// A path of this machine is made absolute, since recipes may be used elsewhere.
-std::string place_of(const std::string& source) {
-  if (data::is_remote(source)) return source;
-  return std::filesystem::absolute(data::without_file_scheme(source)).lexically_normal().string();
 }
 
 }  // namespace
@@ -44,15 +40,16 @@ void DataSource::add_options(CLI::App& app, bool has_split) {
 }
 
 app::Recipe DataSource::recipe(const app::Registries& registries) const {
-  const config::BindContext context{registries.catalogs(), 0};
+  const config::BindContext context = registries.context(0);
   if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
   const std::string name =
       format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
-  const nlohmann::json path = place_of(source);
+  const nlohmann::json path = app::absolute_path(source);
   config::Node node =
       config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
   config::Problems problems;
   config::apply_overrides(node, overrides, config::describe<app::Recipe>(), problems);
+  config::expand_variables(node, problems);
   problems.throw_if_any();
   return config::bind<app::Recipe>(node, context);
 }

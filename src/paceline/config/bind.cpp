@@ -84,6 +84,25 @@ class Binder {
       if (auto complaint = rule.violation(to_node(*field.type, value)))
         complain(*node, key, *complaint);
     }
+    if (!field.has_rule(RuleKind::kPath) || !context_.resolve_path) return;
+    try {
+      resolve_path(*field.type, value);
+    } catch (const base::ConfigError& error) {
+      complain(*node, key, error.what());
+    }
+  }
+
+  // A path may be a null optional.
+  void resolve_path(const TypeInfo& type, void* value) const {
+    if (type.kind == TypeKind::kOptional) {
+      type.visit(value, [&](const std::string&, const void* text) {
+        resolve_path(*type.element, const_cast<void*>(text));
+      });
+      return;
+    }
+    PACELINE_CHECK(type.kind == TypeKind::kString, "a Path must be text, not {}", type.name);
+    auto& text = *static_cast<std::string*>(value);
+    if (!text.empty()) text = context_.resolve_path(text);
   }
 
   // Defaults need no reading, except that components must be resolved wherever they are.

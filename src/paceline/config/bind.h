@@ -5,6 +5,7 @@
 #include "paceline/config/problems.h"
 #include "paceline/config/schema.h"
 
+#include <functional>
 #include <string>
 
 namespace paceline::config {
@@ -13,6 +14,8 @@ namespace paceline::config {
 struct BindContext {
   Catalogs catalogs;   ///< by kind, for sections that pick a component
   int world_size = 0;  ///< 0: unknown; only for the numbers in messages
+  /// What a written text stands for in a field that is a Path; null: for itself.
+  std::function<std::string(const std::string& text)> resolve_path = {};
 };
 
 /// Reads a parsed configuration into `object`, a struct with its defaults. Keys that are absent

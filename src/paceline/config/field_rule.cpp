@@ -89,6 +89,7 @@ std::string FieldRule::text() const {
       return "not empty";
     case RuleKind::kPlainName:
       return fmt::format("a plain name without '/', of at most {} bytes", kLongestName);
+    case RuleKind::kPath:
     case RuleKind::kRequired:
     case RuleKind::kMayChangeOnResume:
       break;

@@ -19,6 +19,7 @@ enum class RuleKind {
   kOneOf,
   kNotEmpty,
   kPlainName,
+  kPath,
   kRequired,
   kMayChangeOnResume,
 };
@@ -76,6 +77,10 @@ struct NotEmpty : FieldRule {
 /// A string that names a file or folder in another one: not empty, without '/', not "." or "..".
 struct PlainName : FieldRule {
   constexpr PlainName() : FieldRule{RuleKind::kPlainName} {}
+};
+/// A string that names a file or folder: BindContext::resolve_path makes of it what is meant.
+struct Path : FieldRule {
+  constexpr Path() : FieldRule{RuleKind::kPath} {}
 };
 /// The key must be written: there is no default.
 struct Required : FieldRule {

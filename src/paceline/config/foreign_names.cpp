@@ -106,6 +106,14 @@ constexpr ForeignName kNames[] = {
     {"check_val_every_n_epoch", "train.eval_every", "{}ep", ""},
     {"val_check_interval", "train.eval_every", "1ep", ""},
     {"eval_interval", "train.eval_every", "1ep", ""},
+    {"limit_val_batches", "train.eval_batches", "", "train.eval_every=null: no evaluation at all"},
+    {"val_dir", "data.val_path", "", ""},
+    {"valid_dir", "data.val_path", "", ""},
+    {"val_data_dir", "data.val_path", "", ""},
+    {"validation_split", "data.val_share", "", ""},
+    {"val_size", "data.val_share", "", ""},
+    {"train_split", "data.train_folder", "", ""},
+    {"val_split", "data.val_folder", "", "data.val_share=0.1 holds out a tenth of the training images"},
     {"target_accuracy", "train.stop_when", "'val/top1 >= {}'", kWithoutPercent},
     {"early_stopping_patience", "callbacks.early_stop.patience", "", ""},
     {"patience", "callbacks.early_stop.patience", "", ""},
@@ -119,6 +127,9 @@ constexpr ForeignName kNames[] = {
     {"model_name", "model.name", "", ""},
     {"model_type", "model.name", "", ""},
     {"num_classes", "model.num_classes", "", ""},
+    {"freeze_layers", "model.freeze", "", ""},
+    {"freeze_backbone", "model.freeze", "[stem, ...]", "parts by name; head is the rest"},
+    {"layer_decay", "optimizer.lr_scale", "", "a factor for each part: {blocks.0: 0.5}"},
     {"pretrained", "model.pretrained", "FILE.safetensors", ""},
     // Ranks.
     {"sync_bn", "parallel.sync_batch_norm", "true", ""},
@@ -345,8 +356,14 @@ std::optional<std::string> translate_value(std::string_view key, std::string_vie
   return std::nullopt;
 }
 
+bool is_secret(std::string_view name, std::string_view value) {
+  return is_secret_name(name) || looks_like_secret(value);
+}
+
+std::string_view secret_advice() { return kSecretAdvice; }
+
 void refuse_secret(std::string_view name, std::string_view value) {
-  if (!is_secret_name(name) && !looks_like_secret(value)) return;
+  if (!is_secret(name, value)) return;
   throw base::ConfigError(fmt::format(
       "'{}' seems to hold a secret, which other users of this machine can read in the list of "
       "processes: {}",

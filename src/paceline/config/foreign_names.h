@@ -38,6 +38,13 @@ std::optional<std::string> foreign_option_advice(std::string_view option, std::s
 /// ddp_spawn. The key's last part decides. Nothing if the value is not known.
 std::optional<std::string> translate_value(std::string_view key, std::string_view value);
 
+/// Whether the name of a key, option or variable says that it holds a secret (token, password,
+/// ...), or the value looks like one.
+bool is_secret(std::string_view name, std::string_view value);
+
+/// Where a secret belongs instead, for a message.
+std::string_view secret_advice();
+
 /// Throws ConfigError if a key or an option names a secret (token, password, ...) or the value
 /// looks like one. The message does not repeat the value.
 void refuse_secret(std::string_view name, std::string_view value);

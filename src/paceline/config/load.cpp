@@ -5,6 +5,7 @@
 #include "paceline/config/merge.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
+#include "paceline/config/variables.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -93,6 +94,7 @@ Node load_recipe(const fs::path& path, const Overrides& overrides, const StructI
   Node recipe = Loader(info).load(path);
   apply_overrides(recipe, overrides.of_user, info, problems);
   apply_overrides(recipe, overrides.on_top, info, problems);
+  expand_variables(recipe, problems);
   return recipe;
 }
 

@@ -23,9 +23,10 @@ struct Overrides {
 };
 
 /// Reads a recipe file and what it `extends` (a file or a list of files, relative to its own
-/// folder; later ones win, the file itself wins over all), then applies the overrides. The result
-/// holds what was written, each value with the place where it was; defaults are not in it. Throws
-/// ConfigError for files that cannot be parsed; problems with overrides go to `problems`.
+/// folder; later ones win, the file itself wins over all), applies the overrides and puts in the
+/// environment's variables. The result holds what was written, each value with the place where it
+/// was; defaults are not in it. Throws ConfigError for files that cannot be parsed; problems with
+/// overrides and variables go to `problems`.
 Node load_recipe(const std::filesystem::path& path, const Overrides& overrides,
                  const StructInfo& info, Problems& problems);
 

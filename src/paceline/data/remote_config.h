@@ -35,7 +35,7 @@ struct paceline::config::Schema<paceline::data::RemoteConfig> {
       field(&Config::cache, "cache",
             "A folder of this machine that keeps what was read, shared by its ranks and runs; "
             "empty: nothing is kept.",
-            MayChangeOnResume{}),
+            Path{}, MayChangeOnResume{}),
       field(&Config::cache_gb, "cache_gb",
             "Size of the cache in GB; what was not used for longest goes first.", AtLeast{0.001},
             AtMost{1'000'000, "no disk is larger"}, MayChangeOnResume{})};

@@ -130,5 +130,6 @@ struct paceline::config::Schema<paceline::data::WeightedConfig> {
   static constexpr auto fields =
       std::tuple{field(&Config::file, "file",
                        "Text file of weights, one a line: of every class, by label, or of every "
-                       "sample, in the data set's order.")};
+                       "sample, in the data set's order.",
+                       Path{})};
 };

@@ -62,6 +62,6 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
           "null: never.",
           MayChangeOnResume{}),
       field(&Config::dir, "dir",
-            "Folder of the checkpoints; null: checkpoints/ in the run directory.",
+            "Folder of the checkpoints; null: checkpoints/ in the run directory.", Path{},
             MayChangeOnResume{})};
 };

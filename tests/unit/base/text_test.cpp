@@ -45,6 +45,9 @@ TEST(Text, SplitsAndJoins) {
   EXPECT_THAT(split(".a.", '.'), ElementsAre("", "a", ""));
   EXPECT_EQ(join(std::vector<std::string>{"a", "b"}, ", "), "a, b");
   EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join_first(std::vector<std::string>{"a", "b"}, 2), "a, b");
+  EXPECT_EQ(join_first(std::vector<std::string>{"a", "b", "c", "d"}, 2), "a, b and 2 more");
+  EXPECT_EQ(join_first({}, 3), "");
 }
 
 TEST(Text, TrimsAndLowers) {
