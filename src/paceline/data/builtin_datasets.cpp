@@ -29,6 +29,12 @@ fs::path place_of(const std::string& path, std::string_view dataset) {
   return without_file_scheme(path);
 }
 
+/// "." is the data set's folder itself.
+std::string folder_of(const std::string& train_folder, const std::string& val_folder, Split split) {
+  const std::string& folder = split == Split::kTrain ? train_folder : val_folder;
+  return folder == "." ? "" : folder;
+}
+
 /// The same on this machine.
 fs::path local_place_of(const std::string& path, std::string_view dataset,
                         const StoragePointer& storage, const std::vector<std::string>& files) {
@@ -42,8 +48,9 @@ fs::path local_place_of(const std::string& path, std::string_view dataset,
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
                               const StoragePointer& storage) {
   const fs::path place = place_of(config.path, "image_folder");
-  const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
-  return std::make_unique<ImageFolder>(place, folder, config.train_folder, storage);
+  const std::string folder = folder_of(config.train_folder, config.val_folder, split);
+  const std::string labels = folder_of(config.train_folder, config.val_folder, Split::kTrain);
+  return std::make_unique<ImageFolder>(place, folder, labels, storage);
 }
 
 std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split,
@@ -78,7 +85,12 @@ std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
 std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
                               const StoragePointer& storage) {
   const fs::path place = place_of(config.path, "packed");
-  const std::string& folder = split == Split::kTrain ? config.train_folder : config.val_folder;
+  const std::string folder = folder_of(config.train_folder, config.val_folder, split);
+  if (!is_folder(*storage, place / folder) && is_folder(*storage, place)) {
+    throw AbsentPartError(fmt::format(
+        "{}: no such folder; expected what `paceline data pack` writes, with its manifest.json",
+        (place / folder).string()));
+  }
   return std::make_unique<PackedDataset>(place / folder, storage);
 }
 
@@ -107,6 +119,9 @@ std::unique_ptr<Dataset> open(const NpyConfig& config, Split split, const Storag
   const std::string& images = is_training ? config.train_images : config.val_images;
   const std::string& labels = is_training ? config.train_labels : config.val_labels;
   const fs::path folder = local_place_of(config.path, "npy", storage, {images, labels});
+  if (is_folder(*storage, folder) && !is_file(*storage, folder / images) &&
+      !is_file(*storage, folder / labels))
+    throw AbsentPartError(fmt::format("{}: no such file", (folder / images).string()));
   return open_npy_dataset(folder / images, folder / labels, config.classes);
 }
 

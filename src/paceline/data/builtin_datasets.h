@@ -118,8 +118,9 @@ struct paceline::config::Schema<paceline::data::ImageFolderConfig> {
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path", "The folder that holds the training and validation folders.",
-            MayChangeOnResume{}),
-      field(&Config::train_folder, "train_folder", "Name of the training folder."),
+            Path{}, MayChangeOnResume{}),
+      field(&Config::train_folder, "train_folder",
+            "Name of the training folder; '.': classes lie in path itself."),
       field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
 };
 
@@ -136,12 +137,12 @@ struct paceline::config::Schema<paceline::data::Ilsvrc2012Config> {
       field(&Config::path, "path",
             "The folder of ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar, of a folder train/ "
             "of class tars, or of Kaggle's ILSVRC/.",
-            MayChangeOnResume{}),
+            Path{}, MayChangeOnResume{}),
       field(&Config::val_labels, "val_labels",
             "Where the classes of the validation images stand: the development kit (folder or "
             ".tar.gz), LOC_val_solution.csv or a text file of names and classes; empty: what of "
             "these is in path.",
-            MayChangeOnResume{})};
+            Path{}, MayChangeOnResume{})};
 };
 
 template <>
@@ -153,7 +154,7 @@ struct paceline::config::Schema<paceline::data::WebDatasetConfig> {
   static constexpr std::string_view paper =
       "Aizman et al., High Performance I/O For Large Scale Deep Learning, 2019";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the shards.", MayChangeOnResume{}),
+      field(&Config::path, "path", "The folder of the shards.", Path{}, MayChangeOnResume{}),
       field(
           &Config::train_shards, "train_shards",
           "The training shards: braces as in 'train-{000000..000063}.tar', wildcards, or a folder "
@@ -176,7 +177,7 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       "Parquet files of images and labels, as Hugging Face keeps them, read at random places.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
-      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name.",
+      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name.", Path{},
             MayChangeOnResume{}),
       field(&Config::train_files, "train_files",
             "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
@@ -204,7 +205,7 @@ struct paceline::config::Schema<paceline::data::PackedConfig> {
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path", "The folder that holds the training and validation folders.",
-            MayChangeOnResume{}),
+            Path{}, MayChangeOnResume{}),
       field(&Config::train_folder, "train_folder", "Name of the training folder."),
       field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
 };
@@ -219,7 +220,7 @@ struct paceline::config::Schema<paceline::data::Cifar10Config> {
       "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
-            MayChangeOnResume{})};
+            Path{}, MayChangeOnResume{})};
 };
 
 template <>
@@ -232,7 +233,7 @@ struct paceline::config::Schema<paceline::data::Cifar100Config> {
       "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
-            MayChangeOnResume{})};
+            Path{}, MayChangeOnResume{})};
 };
 
 template <>
@@ -245,7 +246,7 @@ struct paceline::config::Schema<paceline::data::MnistConfig> {
       "LeCun et al., Gradient-Based Learning Applied to Document Recognition, 1998";
   static constexpr auto fields = std::tuple{
       field(&Config::path, "path",
-            "The folder of train-images-idx3-ubyte and the three other files, or of raw/.",
+            "The folder of train-images-idx3-ubyte and the three other files, or of raw/.", Path{},
             MayChangeOnResume{})};
 };
 
@@ -256,16 +257,16 @@ struct paceline::config::Schema<paceline::data::NpyConfig> {
   static constexpr std::string_view summary =
       "NumPy's arrays of uint8 images and integer labels, mapped into memory.";
   static constexpr std::string_view paper = "";
-  static constexpr auto fields =
-      std::tuple{field(&Config::path, "path", "The folder of the .npy files.", MayChangeOnResume{}),
-                 field(&Config::train_images, "train_images",
-                       "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
-                 field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),
-                 field(&Config::val_images, "val_images", "Validation images.", NotEmpty{}),
-                 field(&Config::val_labels, "val_labels", "Validation labels.", NotEmpty{}),
-                 field(&Config::classes, "classes",
-                       "Number of classes; null: one more than the split's largest label.",
-                       AtLeast{1}, AtMost{10'000'000, "no classifier has more outputs"})};
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder of the .npy files.", Path{}, MayChangeOnResume{}),
+      field(&Config::train_images, "train_images",
+            "Training images: (N, H, W, 3), (N, 3, H, W) or (N, H, W).", NotEmpty{}),
+      field(&Config::train_labels, "train_labels", "Training labels: (N).", NotEmpty{}),
+      field(&Config::val_images, "val_images", "Validation images.", NotEmpty{}),
+      field(&Config::val_labels, "val_labels", "Validation labels.", NotEmpty{}),
+      field(&Config::classes, "classes",
+            "Number of classes; null: one more than the split's largest label.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"})};
 };
 
 template <>

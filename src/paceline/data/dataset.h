@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/base/error.h"
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,6 +32,11 @@ struct LeftOut {
   std::string first;  ///< the first of them, relative to the folder, in words
 
   static constexpr std::int64_t kMostNamed = 10;
+};
+
+/// The data set is there, but this part of it is not: it has training images and no others.
+struct AbsentPartError : base::DataError {
+  using DataError::DataError;
 };
 
 /// A finite, indexed collection of labelled images. get() is pure and may be called from any

@@ -20,11 +20,11 @@ void check_folder(const fs::path& path, const std::string& split, const Storage&
         fmt::format("{}: no such folder; set data.path to the folder that holds {}/<class>/*.jpg",
                     path.string(), split));
   }
-  throw base::DataError(
-      fmt::format("{}: no such folder; expected images in {}/<class>/. Move them there, or name "
-                  "the folder in "
-                  "data.train_folder or data.val_folder",
-                  (path / split).string(), (path / split).string()));
+  throw AbsentPartError(
+      fmt::format("{0}: no such folder; expected images in {0}/<class>/. Move them there, or name "
+                  "the folder in data.train_folder or data.val_folder (data.train_folder=. for "
+                  "classes that lie in {1} itself)",
+                  (path / split).string(), path.string()));
 }
 
 ImageIndex open_index(const fs::path& path, const std::string& split,

@@ -24,7 +24,9 @@ std::vector<fs::path> index_files(const fs::path& folder, const std::string& nam
   std::string plain_name = name;
   std::replace(plain_name.begin(), plain_name.end(), '/', '-');
   std::vector<fs::path> files;
-  if (!is_remote(folder)) files.push_back(folder / fmt::format(".paceline-{}.index", plain_name));
+  // In the folder that it lists it would change that folder's time.
+  if (!is_remote(folder) && !name.empty())
+    files.push_back(folder / fmt::format(".paceline-{}.index", plain_name));
   const fs::path cache = user_cache();
   if (!cache.empty()) {
     const fs::path place = folder / name;

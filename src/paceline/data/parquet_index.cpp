@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/json.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/dataset.h"
 #include "paceline/data/index_cache.h"
 #include "paceline/data/listing_progress.h"
 #include "paceline/data/remote_plugin.h"
@@ -78,7 +79,7 @@ SplitFiles list_split(const ParquetSource& source, const Storage& storage) {
                           ? split.files
                           : list_files(source.folder, source.class_files, storage);
   if (split.files.empty()) {
-    throw base::DataError(
+    throw AbsentPartError(
         fmt::format("{}: no files are named so; set data.train_files and data.val_files",
                     (source.folder / source.files).string()));
   }

@@ -1,6 +1,7 @@
 #include "paceline/data/shard_list.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/dataset.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -163,7 +164,7 @@ std::vector<fs::path> list_shards(const fs::path& root, const std::string& patte
         fmt::format("{}: cannot list: {}", error.path1().string(), error.code().message()));
   }
   if (shards.empty()) {
-    throw base::DataError(fmt::format("{}: no shards are named so", (root / pattern).string()));
+    throw AbsentPartError(fmt::format("{}: no shards are named so", (root / pattern).string()));
   }
   return shards;
 }

@@ -1,6 +1,7 @@
 #include "paceline/data/shuffled_dataset.h"
 
 #include "paceline/base/hash.h"
+#include "paceline/data/dataset_view.h"
 #include "paceline/data/sample_order.h"
 
 #include <utility>
@@ -10,38 +11,18 @@
 namespace paceline::data {
 namespace {
 
-class ShuffledDataset final : public Dataset {
+class ShuffledDataset final : public DatasetView {
  public:
-  ShuffledDataset(std::unique_ptr<Dataset> dataset, std::uint64_t seed)
-      : dataset_(std::move(dataset)), seed_(seed), order_(seed, 0, dataset_->size()) {}
+  ShuffledDataset(std::unique_ptr<Dataset> whole, std::uint64_t seed)
+      : DatasetView(std::move(whole)), seed_(seed), order_(seed, 0, size()) {}
 
-  std::int64_t size() const override { return dataset_->size(); }
-  int num_classes() const override { return dataset_->num_classes(); }
-  std::vector<std::string> class_names() const override { return dataset_->class_names(); }
-  std::int64_t label(std::int64_t index) const override {
-    return dataset_->label(order_.at(index));
-  }
-  void get(std::int64_t index, StoredSample& sample) const override {
-    dataset_->get(order_.at(index), sample);
-  }
-  bool reads_ahead() const override { return dataset_->reads_ahead(); }
-  void will_read(std::span<const std::int64_t> indices) const override {
-    std::vector<std::int64_t> unshuffled;
-    for (const std::int64_t index : indices) unshuffled.push_back(order_.at(index));
-    dataset_->will_read(unshuffled);
-  }
-  void will_read_no_more() const override { dataset_->will_read_no_more(); }
-  std::string name(std::int64_t index) const override { return dataset_->name(order_.at(index)); }
-  std::string describe(std::int64_t index) const override {
-    return dataset_->describe(order_.at(index));
-  }
-  LeftOut left_out() const override { return dataset_->left_out(); }
   std::string fingerprint() const override {
-    return base::xxh3_128_hex(fmt::format("shuffled by {}: {}", seed_, dataset_->fingerprint()));
+    return base::xxh3_128_hex(fmt::format("shuffled by {}: {}", seed_, whole().fingerprint()));
   }
 
  private:
-  std::unique_ptr<Dataset> dataset_;
+  std::int64_t at(std::int64_t index) const override { return order_.at(index); }
+
   std::uint64_t seed_;
   SampleOrder order_;
 };

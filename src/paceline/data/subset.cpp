@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/base/philox.h"
+#include "paceline/data/dataset_view.h"
 
 #include <algorithm>
 #include <cctype>
@@ -15,39 +16,21 @@
 namespace paceline::data {
 namespace {
 
-class Subset final : public Dataset {
+class Subset final : public DatasetView {
  public:
   Subset(std::unique_ptr<Dataset> whole, std::vector<std::int64_t> indices, std::uint64_t seed)
-      : whole_(std::move(whole)), indices_(std::move(indices)), seed_(seed) {}
+      : DatasetView(std::move(whole)), indices_(std::move(indices)), seed_(seed) {}
 
   std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
-  int num_classes() const override { return whole_->num_classes(); }
-  std::vector<std::string> class_names() const override { return whole_->class_names(); }
-  std::int64_t label(std::int64_t index) const override { return whole_->label(at(index)); }
-  void get(std::int64_t index, StoredSample& sample) const override {
-    whole_->get(at(index), sample);
-  }
-  std::span<const std::uint8_t> memory_of(std::int64_t index) const override {
-    return whole_->memory_of(at(index));
-  }
-  bool reads_ahead() const override { return whole_->reads_ahead(); }
-  void will_read(std::span<const std::int64_t> indices) const override {
-    std::vector<std::int64_t> of_whole;
-    for (const std::int64_t index : indices) of_whole.push_back(at(index));
-    whole_->will_read(of_whole);
-  }
-  void will_read_no_more() const override { whole_->will_read_no_more(); }
-  std::string name(std::int64_t index) const override { return whole_->name(at(index)); }
-  std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
-  LeftOut left_out() const override { return whole_->left_out(); }
   std::string fingerprint() const override {
-    return fmt::format("subset:{}:{}:{}", size(), seed_, whole_->fingerprint());
+    return fmt::format("subset:{}:{}:{}", size(), seed_, whole().fingerprint());
   }
 
  private:
-  std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(index)]; }
+  std::int64_t at(std::int64_t index) const override {
+    return indices_[static_cast<std::size_t>(index)];
+  }
 
-  std::unique_ptr<Dataset> whole_;
   std::vector<std::int64_t> indices_;
   std::uint64_t seed_;
 };

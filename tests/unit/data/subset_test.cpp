@@ -1,6 +1,7 @@
 #include "paceline/data/subset.h"
 
 #include "paceline/base/error.h"
+#include "unit/data/named_dataset.h"
 
 #include <algorithm>
 #include <map>
@@ -17,37 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-struct NamedSample {
-  std::int64_t label = 0;
-  std::string name;
-};
-
-/// Samples with labels and names alone.
-class NamedDataset final : public Dataset {
- public:
-  NamedDataset(std::vector<NamedSample> samples, int num_classes)
-      : samples_(std::move(samples)), num_classes_(num_classes) {}
-  std::int64_t size() const override { return static_cast<std::int64_t>(samples_.size()); }
-  int num_classes() const override { return num_classes_; }
-  std::vector<std::string> class_names() const override { return {"of the whole"}; }
-  std::int64_t label(std::int64_t index) const override { return at(index).label; }
-  void get(std::int64_t index, StoredSample& sample) const override {
-    sample.label = label(index);
-    sample.width = static_cast<int>(index);
-  }
-  std::string name(std::int64_t index) const override { return at(index).name; }
-  std::string describe(std::int64_t index) const override {
-    return fmt::format("file of {}", at(index).name);
-  }
-  std::string fingerprint() const override { return "whole"; }
-
- private:
-  const NamedSample& at(std::int64_t index) const {
-    return samples_.at(static_cast<std::size_t>(index));
-  }
-  std::vector<NamedSample> samples_;
-  int num_classes_;
-};
+using test::NamedDataset;
+using test::NamedSample;
 
 /// Classes of these sizes, one after the other, with names as ImageNet's.
 std::vector<NamedSample> samples_of(const std::vector<int>& class_sizes,

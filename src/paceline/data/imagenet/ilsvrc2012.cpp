@@ -331,11 +331,14 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
   const std::optional<ImagePlace> place = find_val(root, !labels.empty(), *storage);
   const std::optional<ImagePlace> train = find_train(root, *storage);
   if (!place) {
-    throw base::DataError(fmt::format(
+    const bool has_images = find_val(root, /*with_labels=*/true, *storage).has_value();
+    const std::string problem = fmt::format(
         "{}: no ImageNet validation data with labels here; expected {} or ILSVRC/Data/CLS-LOC/val/ "
         "beside ILSVRC2012_devkit_t12.tar.gz, LOC_val_solution.csv or a list of names and classes "
         "in data.val_labels, or a folder val/ that is sorted into folders n01440764/",
-        root.string(), kValTar));
+        root.string(), kValTar);
+    if (has_images) throw base::DataError(problem);
+    throw AbsentPartError(problem);
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
     return std::make_unique<ImageFolder>(
