@@ -9,9 +9,14 @@
 #include "paceline/config/bind.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
+#include "paceline/config/variables.h"
+#include "paceline/data/class_alignment.h"
 #include "paceline/nn/module_tree.h"
 
 #include <array>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace paceline::app {
 namespace {
@@ -23,9 +28,10 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader,
   config::Node node = config::parse_yaml(reader.manifest().config, source);
   config::Problems problems;
   config::apply_overrides(node, overrides, config::describe<Recipe>(), problems);
+  config::expand_variables(node, problems);
   problems.throw_if_any();
-  Recipe recipe = config::bind<Recipe>(
-      node, {context.registries.catalogs(), context.communicator.world_size()});
+  Recipe recipe =
+      config::bind<Recipe>(node, context.registries.context(context.communicator.world_size()));
   recipe.model.pretrained.reset();  // the checkpoint's weights take its place
   recipe.train.precision =
       train::choose_precision(recipe.train.precision, context.device.place().type()).precision;
@@ -44,7 +50,9 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   communicator.set_timeout(collective_timeout(recipe.parallel));
 
   choose_kernels(recipe, context.device);
-  DataPart part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption);
+  auto opened = open_dataset(recipe, context.registries, data::Split::kVal, &context.interruption);
+  DataPart part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
+                            data::align_classes(std::move(opened), reader->manifest().class_names));
   make_loader(part, recipe, context.registries,
               global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));
@@ -67,7 +75,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                              max_skipped(recipe.data, *part.dataset));
   const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);
   if (!result) return std::nullopt;
-  return EvalReport{path, reader->manifest().step, *result};
+  return EvalReport{path, reader->manifest().step, part.dataset->class_names(), *result};
 }
 
 ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
@@ -75,8 +83,12 @@ ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
   checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
   reader.verify();
   const auto tensors = checkpoint::model_tensors(reader);
-  checkpoint::export_weights(files, output, tensors);
-  return {reader.directory(), reader.manifest().step, reader.manifest().monitored};
+  const checkpoint::Manifest& manifest = reader.manifest();
+  checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
+  if (!manifest.class_names.empty())
+    metadata["class_names"] = nlohmann::json(manifest.class_names).dump();
+  checkpoint::export_weights(files, output, tensors, metadata);
+  return {reader.directory(), manifest.step, manifest.monitored};
 }
 
 }  // namespace paceline::app

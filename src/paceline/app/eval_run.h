@@ -19,11 +19,13 @@ struct EvalRequest {
 struct EvalReport {
   std::filesystem::path checkpoint;
   std::int64_t step = 0;
+  std::vector<std::string> class_names;  ///< by label; empty if neither checkpoint nor data know
   train::EvalResult result;
 };
 
-/// Evaluates the weights of a checkpoint on the validation data of its own recipe (with overrides).
-/// Every rank must call it. Throws base::Error; returns nothing if a signal interrupted it.
+/// Evaluates the weights of a checkpoint on the validation data of its own recipe (with overrides),
+/// whose classes go by the names that the checkpoint gives them. Every rank must call it. Throws
+/// base::Error; returns nothing if a signal interrupted it.
 std::optional<EvalReport> run_evaluation(const EvalRequest& request, const SessionContext& context);
 
 /// Which weights were exported.
@@ -34,7 +36,8 @@ struct ExportReport {
 };
 
 /// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one
-/// safetensors file. For one process. Throws CheckpointError.
+/// safetensors file, with the step and the classes' names (a JSON list) in its metadata. For one
+/// process. Throws CheckpointError.
 ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
                                const std::filesystem::path& output, base::FileSystem& files);
 

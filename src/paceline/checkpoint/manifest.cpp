@@ -118,6 +118,7 @@ Manifest manifest_from_json(const OrderedJson& json) {
   for (const OrderedJson& tensor : json.at("tensors"))
     manifest.tensors.push_back(tensor_from_json(tensor));
   json.at("inputs").get_to(manifest.inputs);
+  json.at("class_names").get_to(manifest.class_names);
   manifest.state = with_plain_numbers(json.at("state"));
   json.at("config").get_to(manifest.config);
   return manifest;
@@ -133,6 +134,9 @@ void migrate_to_2(OrderedJson& json) {
 /// Version 3 tells what the run was given.
 void migrate_to_3(OrderedJson& json) { json["inputs"] = OrderedJson::object(); }
 
+/// Version 4 names the classes.
+void migrate_to_4(OrderedJson& json) { json["class_names"] = OrderedJson::array(); }
+
 /// Brings the JSON of an older version to the present one, a version at a time.
 OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
   if (version > kFormatVersion) {
@@ -147,6 +151,7 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
   }
   if (version < 2) migrate_to_2(json);
   if (version < 3) migrate_to_3(json);
+  if (version < 4) migrate_to_4(json);
   return json;
 }
 
@@ -199,6 +204,7 @@ std::string encode(const Manifest& manifest) {
                          {"value", number_to_json(manifest.monitored->value)}};
   }
   json["inputs"] = manifest.inputs;
+  json["class_names"] = manifest.class_names;
   json["state"] = with_named_numbers(manifest.state);
   json["config"] = manifest.config;
   json["files"] = OrderedJson::array();

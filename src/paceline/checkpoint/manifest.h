@@ -16,7 +16,7 @@ namespace paceline::checkpoint {
 
 /// The version that this program writes. Older ones are migrated when they are read; a change of
 /// the format raises it, adds a step to migrate() and a fixture to the tests.
-inline constexpr int kFormatVersion = 3;
+inline constexpr int kFormatVersion = 4;
 
 inline constexpr std::string_view kManifestFile = "manifest.json";
 
@@ -60,6 +60,8 @@ struct Manifest {
   /// What the run was given besides its recipe, such as the fingerprint of its data, for people; a
   /// run can only be resumed with the same. Empty in versions before 3.
   std::map<std::string, std::string> inputs;
+  /// Of the training data, by label. Empty if they have no names, and in versions before 4.
+  std::vector<std::string> class_names;
   std::vector<FileRecord> files;
   std::vector<TensorRecord> tensors;
   /// Of clock, schedule, scaler, algorithms, generator, loader: their owners' own. NaN and

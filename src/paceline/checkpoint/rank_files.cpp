@@ -126,6 +126,7 @@ Manifest make_manifest(const SaveRequest& request, const std::vector<std::string
                     .environment = request.environment,
                     .monitored = request.monitored,
                     .inputs = request.inputs,
+                    .class_names = request.class_names,
                     .files = {},
                     .tensors = {},
                     .state = request.state,

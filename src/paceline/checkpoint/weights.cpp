@@ -155,10 +155,12 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader) {
 }
 
 void export_weights(base::FileSystem& files, const fs::path& path,
-                    std::span<const TensorSource> tensors) {
+                    std::span<const TensorSource> tensors, const Metadata& metadata) {
+  Metadata with_format = metadata;
+  with_format.emplace("format", "pt");
   const fs::path temporary = base::unfinished_path(path);
   try {
-    write_safetensors(files, temporary, tensors, {{"format", "pt"}});
+    write_safetensors(files, temporary, tensors, with_format);
     files.rename(temporary, path);
   } catch (const base::FileError&) {
     std::error_code ignored;  // the first error is the one to report

@@ -26,10 +26,11 @@ std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
 /// of the ranks when it is loaded. The reader must outlive them.
 std::vector<TensorSource> model_tensors(CheckpointReader& reader);
 
+/// `metadata` goes into the file's header, beside {"format": "pt"}, which transformers asks for.
 /// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.
 /// Throws CheckpointError.
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
-                    std::span<const TensorSource> tensors);
+                    std::span<const TensorSource> tensors, const Metadata& metadata = {});
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 

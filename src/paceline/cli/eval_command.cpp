@@ -18,7 +18,8 @@ void print_report(const app::EvalReport& report, bool as_json) {
     const nlohmann::json json = {
         {"checkpoint", report.checkpoint.string()}, {"step", report.step},
         {"samples", report.result.samples},         {"skipped", report.result.skipped},
-        {"seconds", report.result.seconds},         {"metrics", report.result.values}};
+        {"seconds", report.result.seconds},         {"metrics", report.result.values},
+        {"class_names", report.class_names}};
     // A path may have bytes that are not UTF-8.
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;

@@ -118,6 +118,7 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
   request.config = facts_.config;
   request.environment = facts_.environment;
   request.inputs = facts_.inputs;
+  request.class_names = facts_.class_names;
   request.before_publication = [sinks = run.sinks] { flush_all(sinks); };
   if (const auto value = monitored_value(state))
     request.monitored = checkpoint::Monitored{config_.monitor, *value};

@@ -23,6 +23,7 @@ struct CheckpointFacts {
   std::string config;            ///< the resolved recipe, YAML
   checkpoint::Environment environment;
   std::map<std::string, std::string> inputs = {};  ///< as in checkpoint::Manifest
+  std::vector<std::string> class_names = {};       ///< likewise
   std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
   std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
 };

@@ -1,10 +1,10 @@
-"""Writes version-1 to version-3, each as that version of the format was: checkpoints of one small model.
+"""Writes version-1 to version-4, each as that version of the format was: checkpoints of one small model.
 
     python tests/golden/checkpoint/make_checkpoints.py        # numpy, xxhash
 
 Two ranks hold it, cut as saved_runs.h cuts it. The bytes come from the description of the format, not
 from paceline; version 2 counts channels-last tensors in their memory order, says so, and has the checksum
-of a file's header in the place of that of the whole file; version 3 tells what the run was given. Before
+of a file's header in the place of that of the whole file; version 3 tells what the run was given, version 4 the names of the classes. Before
 version 3 a run that had diverged was saved, too: version-2-diverged is such a checkpoint.
 """
 
@@ -89,7 +89,8 @@ def write(folder, version, has_diverged=False):
         "environment": {"world_size": RANKS, "threads_per_rank": 1, "libtorch": "", "instruction_set": "",
                         "device": ""},
         "monitored": {"name": "val/top1", "value": float(OFFSET)},
-        **({"inputs": {}} if version >= 3 else {}), "state": {"clock": {"step": 1}},
+        **({"inputs": {}} if version >= 3 else {}),
+        **({"class_names": ["cat", "dog"]} if version >= 4 else {}), "state": {"clock": {"step": 1}},
         "config": "run: {}\n", "files": file_records, "tensors": records,
     }
     rest = json.dumps(manifest, indent=1)[1:] + "\n"  # without the bracket, which the first line has
@@ -97,6 +98,6 @@ def write(folder, version, has_diverged=False):
 
 
 if __name__ == "__main__":
-    for number in (1, 2, 3):
+    for number in (1, 2, 3, 4):
         write(pathlib.Path(__file__).with_name(f"version-{number}"), number)
     write(pathlib.Path(__file__).with_name("version-2-diverged"), 2, has_diverged=True)

@@ -201,5 +201,13 @@ TEST_F(ReaderTest, LoadsVersionThree) {
   expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-3", 5, Layout::kShardedChannelsLast, 2);
 }
 
+TEST_F(ReaderTest, LoadsVersionFour) {
+  const fs::path golden = fs::path(PACELINE_GOLDEN_DIR) / "version-4";
+  expect_loads(golden, 5, Layout::kShardedChannelsLast, 2);
+  EXPECT_THAT(CheckpointReader(golden).manifest().class_names, testing::ElementsAre("cat", "dog"));
+  EXPECT_TRUE(
+      CheckpointReader(fs::path(PACELINE_GOLDEN_DIR) / "version-3").manifest().class_names.empty());
+}
+
 }  // namespace
 }  // namespace paceline::checkpoint

@@ -79,7 +79,8 @@ inline std::filesystem::path save_model(const std::filesystem::path& folder, std
                               .state = {{"clock", {{"step", step}}}},
                               .config = "run: {}\n",
                               .monitored = Monitored{"val/top1", monitored},
-                              .environment = {.world_size = world_size}};
+                              .environment = {.world_size = world_size},
+                              .class_names = {"cat", "dog"}};
     const auto saved = save_checkpoint(request, communicator, files);
     if (communicator.rank() == 0) path = saved;
   });

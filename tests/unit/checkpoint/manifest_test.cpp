@@ -21,6 +21,7 @@ Manifest example() {
       .environment = {2, 1, "2.11.0", "AVX2", "cpu"},
       .monitored = Monitored{"val/top1", 0.78125},
       .inputs = {{"training data", "60 samples, image_folder:60:00ff"}},
+      .class_names = {"cat", "\"ü\""},
       .files = {{"rank-0.safetensors", 100, 0xfedcba9876543210u}, {"rank-1.safetensors", 60, 7}},
       .tensors = {{"fc.weight",
                    "F32",

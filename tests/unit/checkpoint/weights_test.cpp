@@ -51,6 +51,13 @@ TEST_F(WeightsTest, ExportThenImport) {
   EXPECT_TRUE(target[0].tensor.is_contiguous(at::MemoryFormat::ChannelsLast));
 }
 
+TEST_F(WeightsTest, MetadataGoesIntoTheHeader) {
+  const auto tensors = model(10, 3);
+  export_weights(files_, path_, sources_of(tensors), {{"class_names", "[\"cat\"]"}});
+  EXPECT_EQ(SafetensorsFile(path_).metadata(),
+            (Metadata{{"class_names", "[\"cat\"]"}, {"format", "pt"}}));
+}
+
 TEST_F(WeightsTest, AHeadOfOtherClassesIsKeptAsInitialised) {
   export_weights(files_, path_, model(1000, 3));
   const auto target = model(10, 0);
