@@ -40,7 +40,8 @@ Prepared prepare(const Recipe& recipe, const Registries& registries, int world_s
   const auto plan = registries.optimizers.build(recipe.optimizer);
   made.state.strategy = make_strategy(recipe, *made.communicator, ranks_per_node);
   const auto zeros = [](const nn::NamedTensor& parameter) { nn::constant(parameter.tensor, 0.0); };
-  made.state.strategy->prepare(made.state.model->network(), plan->rules, zeros);
+  made.state.strategy->prepare(made.state.model->network(),
+                               group_rules(*plan, made.state.model->network()), zeros);
   made.state.optimizer = plan->make(made.state.strategy->param_groups());
   return made;
 }

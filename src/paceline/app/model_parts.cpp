@@ -5,12 +5,15 @@
 #include "paceline/nn/activation_checkpoint.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/nn/network_parts.h"
 #include "paceline/parallel/replicated_strategy.h"
 #include "paceline/parallel/sharded_strategy.h"
 #include "paceline/parallel/sync_batch_norm.h"
 #include "paceline/train/classification.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <unordered_map>
 
 namespace paceline::app {
@@ -65,6 +68,26 @@ parallel::DdpConfig ddp_config(const Recipe& recipe) {
   return config;
 }
 
+nn::NetworkPart part_of(const nn::Network& network, const std::string& pattern,
+                        std::string_view key) {
+  try {
+    return {network, pattern};
+  } catch (const base::ConfigError& error) {
+    throw base::ConfigError(fmt::format("{}: {}", key, error.what()));
+  }
+}
+
+void freeze_parts(nn::Network& network, const std::vector<std::string>& patterns) {
+  std::vector<nn::NetworkPart> parts;
+  for (const std::string& pattern : patterns)
+    parts.push_back(part_of(network, pattern, "model.freeze"));
+  try {
+    nn::freeze(network, parts);
+  } catch (const base::ConfigError& error) {
+    throw base::ConfigError(fmt::format("model.freeze: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
@@ -77,6 +100,18 @@ void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
   torch.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
 }
 
+std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network) {
+  std::vector<optim::LrScale> scales;
+  for (const auto& [pattern, factor] : plan.lr_scale) {
+    const auto part = part_of(network, pattern, "optimizer.lr_scale");
+    scales.push_back(
+        {pattern, factor, [part](const std::string& name) { return part.holds(name); }});
+  }
+  std::ranges::stable_sort(scales, std::greater<>(),
+                           [](const optim::LrScale& scale) { return scale.name.size(); });
+  return optim::scale_learning_rates(plan.rules, scales);
+}
+
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries) {
   std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
   nn::defer_values(*network);
@@ -84,6 +119,7 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
     throw base::ConfigError(no_batch_norm(recipe, "model.freeze_batch_norm"));
   }
+  if (!recipe.model.freeze.empty()) freeze_parts(*network, recipe.model.freeze);
   if (recipe.train.channels_last) nn::set_channels_last(*network);
   if (recipe.train.activation_checkpointing) {
     nn::set_activation_checkpointing(*network, recipe.train.activation_checkpointing->every,

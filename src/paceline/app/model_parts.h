@@ -22,6 +22,10 @@ void choose_kernels(const Recipe& recipe, const tensor::Device& device);
 /// strategy is prepared with their initial_values().
 std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries);
 
+/// How an optimizer divides this network's parameters. Throws ConfigError for a part in
+/// optimizer.lr_scale that the network has not got.
+std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network);
+
 /// What gives each parameter of the network its first values: those of model.pretrained, or drawn
 /// from run.seed. Copies pretrained buffers at once. `notes` receives what a user should know of
 /// the pretrained weights. The network must outlive the function.

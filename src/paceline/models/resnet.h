@@ -79,6 +79,7 @@ class ResNet : public nn::Network {
                             const tensor::DrawKey& key) const override;
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
   std::string head_name() const override { return "fc"; }
+  std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 
  private:
   void add_layer(int number, std::int64_t width, std::int64_t blocks, bool bottleneck);

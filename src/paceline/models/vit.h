@@ -41,6 +41,9 @@ class Vit : public nn::Network {
   /// The position embedding fixes the size: throws ConfigError for another than img_size.
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
   std::string head_name() const override { return "head"; }
+  std::vector<std::string> stem_names() const override {
+    return {"patch_embed", "cls_token", "pos_embed"};
+  }
 
  private:
   void check_size(std::int64_t height, std::int64_t width) const;

@@ -5,7 +5,9 @@
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 namespace paceline::nn {
 
@@ -48,6 +50,9 @@ class Network : public torch::nn::Module {
 
   /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ.
   virtual std::string head_name() const = 0;
+
+  /// The state_dict prefixes of what comes before the first block.
+  virtual std::vector<std::string> stem_names() const { return {}; }
 };
 
 }  // namespace paceline::nn

@@ -3,6 +3,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/optim/optimizer.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@ struct AdamWConfig {
   double weight_decay = 0.01;
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::map<std::string, double> lr_scale = {};
 };
 
 /// torch.optim.AdamW's update (weight decay is decoupled), by LibTorch's fused kernel. The groups'
@@ -48,5 +50,9 @@ struct paceline::config::Schema<paceline::optim::AdamWConfig> {
             AtLeast{0.0}, AtMost{1000, "no weights survive a step"}, MayChangeOnResume{}),
       field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
             "Decay norms and biases too, as torch.optim does."),
-      field(&Config::no_decay, "no_decay", "Last names of further parameters without decay.")};
+      field(&Config::no_decay, "no_decay", "Last names of further parameters without decay."),
+      field(&Config::lr_scale, "lr_scale",
+            "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
+            "in model.freeze, and of several that hold a parameter the longest name counts.",
+            AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{})};
 };

@@ -26,6 +26,24 @@ std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_a
   return rules;
 }
 
+std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
+                                            std::span<const LrScale> scales) {
+  std::vector<GroupRule> scaled;
+  for (const LrScale& scale : scales) {
+    for (const GroupRule& rule : rules) {
+      scaled.push_back(
+          {.name = fmt::format("{} of {}", rule.name, scale.name),
+           .weight_decay = rule.weight_decay,
+           .lr_scale = rule.lr_scale * scale.factor,
+           .matches = [rule, scale](const std::string& name, const at::Tensor& tensor) {
+             return scale.matches(name) && rule.matches(name, tensor);
+           }});
+    }
+  }
+  scaled.insert(scaled.end(), rules.begin(), rules.end());
+  return scaled;
+}
+
 std::size_t match_rule(std::span<const GroupRule> rules, const std::string& name,
                        const at::Tensor& parameter) {
   for (std::size_t i = 0; i < rules.size(); ++i) {

@@ -26,6 +26,18 @@ struct GroupRule {
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names);
 
+/// Part of the parameters, with a factor on the learning rate.
+struct LrScale {
+  std::string name;  ///< of the part
+  double factor = 1.0;
+  std::function<bool(const std::string& name)> matches;
+};
+
+/// The same rules, but with parameters of a part in groups of their own, whose learning rate is
+/// multiplied by the part's factor. Of several parts that hold a parameter the first wins.
+std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
+                                            std::span<const LrScale> scales);
+
 /// The number of the first rule that matches. Throws ConfigError that names the parameter if none
 /// does.
 std::size_t match_rule(std::span<const GroupRule> rules, const std::string& name,

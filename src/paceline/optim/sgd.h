@@ -3,6 +3,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/optim/optimizer.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@ struct SgdConfig {
   double weight_decay = 1e-4;
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = {};
+  std::map<std::string, double> lr_scale = {};
 };
 
 /// torch.optim.SGD's update, by LibTorch's fused kernel. The groups' own weight_decay is what
@@ -46,5 +48,9 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
       field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
             "Decay norms and biases too, as torch.optim does."),
       field(&Config::no_decay, "no_decay",
-            "Last names of further parameters without decay, such as pos_embed.")};
+            "Last names of further parameters without decay, such as pos_embed."),
+      field(&Config::lr_scale, "lr_scale",
+            "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
+            "in model.freeze, and of several that hold a parameter the longest name counts.",
+            AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{})};
 };

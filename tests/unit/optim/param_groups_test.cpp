@@ -36,5 +36,24 @@ TEST(ParamGroups, AParameterThatNoRuleTakesIsNamed) {
               testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr("'fc.bias'")));
 }
 
+TEST(ParamGroups, PartsHaveLearningRatesOfTheirOwn) {
+  const auto rules = weight_decay_rules(0.05, false, {});
+  const auto starts_with = [](std::string start) {
+    return [start = std::move(start)](const std::string& name) { return name.starts_with(start); };
+  };
+  const std::vector<LrScale> scales{{"fc.bias", 3, starts_with("fc.bias")},
+                                    {"fc", 10, starts_with("fc.")}};
+  const auto scaled = scale_learning_rates(rules, scales);
+  const auto group_of = [&](const std::string& name, const at::Tensor& parameter) {
+    return scaled[match_rule(scaled, name, parameter)];
+  };
+  EXPECT_EQ(group_of("fc.weight", at::zeros({2, 2})).lr_scale, 10);
+  EXPECT_EQ(group_of("fc.weight", at::zeros({2, 2})).weight_decay, 0.05);
+  EXPECT_EQ(group_of("fc.bias", at::zeros({2})).lr_scale, 3);  // the first that holds it
+  EXPECT_EQ(group_of("fc.bias", at::zeros({2})).weight_decay, 0);
+  EXPECT_EQ(group_of("conv1.weight", at::zeros({2, 2})).lr_scale, 1);
+  EXPECT_EQ(scale_learning_rates(rules, {}).size(), rules.size());
+}
+
 }  // namespace
 }  // namespace paceline::optim

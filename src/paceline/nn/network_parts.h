@@ -1,0 +1,33 @@
+#pragma once
+
+#include "paceline/nn/network.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::nn {
+
+/// The parameters of a network that a user means by one word: those whose name, or the name of a
+/// module above them, it is, with *, ? and [...] as in a shell ("layer[12]", "blocks.0.*",
+/// "*.bias"); "head" and "stem" are those of every network.
+class NetworkPart {
+ public:
+  /// Throws ConfigError, which names what there is, if no parameter is meant.
+  NetworkPart(const Network& network, std::string pattern);
+
+  bool holds(const std::string& parameter) const;
+  const std::string& pattern() const { return pattern_; }
+
+ private:
+  std::string pattern_;
+  std::vector<std::string> patterns_;  ///< what it stands for
+};
+
+/// Leaves these parts out of training: their parameters get no gradients, and BatchNorms in them
+/// normalise by their running statistics and leave them as they are, as timm's freeze() does.
+/// Throws ConfigError if nothing is left to train.
+void freeze(Network& network, std::span<const NetworkPart> parts);
+
+}  // namespace paceline::nn
