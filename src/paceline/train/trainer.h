@@ -10,6 +10,7 @@
 #include "paceline/train/evaluator.h"
 #include "paceline/train/non_finite_loss.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/run_speed.h"
 #include "paceline/train/skip_limit.h"
 #include "paceline/train/step_log.h"
 #include "paceline/train/step_recording.h"
@@ -30,6 +31,7 @@ struct FitResult {
   Reason reason = Reason::kDuration;
   std::string text;  ///< for people: "val/top1 >= 0.78 holds"
   int signal = 0;    ///< for kSignal
+  SpeedReport speed = {};
 };
 
 /// The parts a trainer works with; all outlive it.
@@ -122,6 +124,7 @@ class Trainer {
   StepReduction reduction_;
   StepLog log_;
   DataWatch data_watch_;
+  RunSpeed speed_;
   SkipLimit skips_;
   std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand
 };

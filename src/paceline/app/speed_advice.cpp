@@ -1,0 +1,73 @@
+#include "paceline/app/speed_advice.h"
+
+#include "paceline/base/text.h"
+#include "paceline/data/loader_rate.h"
+#include "paceline/parallel/named_tensors.h"
+#include "paceline/train/data_watch.h"
+
+#include <cmath>
+
+namespace paceline::app {
+namespace {
+
+constexpr double kTolerableShare = train::DataWatch::kTolerableShare;
+
+std::string advice_on_data(const train::SpeedReport& speed) {
+  return fmt::format("{} limits the loader: {}", data::name_of(speed.loader_limit),
+                     data::cure_of(speed.loader_limit));
+}
+
+std::string advice_on_communication(const Recipe& recipe, const parallel::Strategy& strategy) {
+  if (const auto late = strategy.late_parameters(); !late.empty()) {
+    return fmt::format("put {}, whose gradients come late, into parallel.ddp.bucket_order",
+                       parallel::list_names(late));
+  }
+  if (gathers_blocks(recipe.parallel.strategy))
+    return "parallel.strategy=zero1 or ddp sends less, where the memory allows it (`paceline info "
+           "memory`)";
+  if (strategy.name() == "ddp" && !recipe.parallel.ddp.compression)
+    return "parallel.ddp.compression=bf16 sends half as much, and a larger data.global_batch_size "
+           "with train.grad_accum_steps sends less often; both change the numbers";
+  return "a larger data.global_batch_size with train.grad_accum_steps sends less often, which "
+         "changes the numbers";
+}
+
+std::string advice_on_computing(const Recipe& recipe, const tensor::Device& device) {
+  const auto fastest = train::choose_precision(train::Precision::kAuto, device.place().type());
+  const bool is_full = recipe.train.precision == train::Precision::kFloat32 ||
+                       recipe.train.precision == train::Precision::kFloat64;
+  if (is_full && fastest.precision != train::Precision::kFloat32)
+    return fmt::format("train.precision={} is faster here: {}",
+                       config::enum_name(fastest.precision), fastest.reason);
+  if (!recipe.train.channels_last) return "train.channels_last=true is faster for convolutions";
+  if (recipe.train.activation_checkpointing)
+    return "train.activation_checkpointing=null computes nothing twice, where the memory allows it";
+  return {};
+}
+
+std::string advice_on(const train::SpeedReport& speed, const Recipe& recipe,
+                      const parallel::Strategy& strategy, const tensor::Device& device) {
+  const bool waits_more_for_data = speed.data_wait_share >= speed.communication_share;
+  if (waits_more_for_data && speed.data_wait_share > kTolerableShare) return advice_on_data(speed);
+  if (!waits_more_for_data && speed.communication_share > kTolerableShare)
+    return advice_on_communication(recipe, strategy);
+  return advice_on_computing(recipe, device);
+}
+
+}  // namespace
+
+std::vector<std::string> describe_speed(const train::SpeedReport& speed, const Recipe& recipe,
+                                        const parallel::Strategy& strategy,
+                                        const tensor::Device& device) {
+  if (speed.num_steps == 0) return {};
+  std::vector<std::string> lines{fmt::format(
+      "speed: {} images/s in training, {:.0f} % of the time waiting for data, {:.0f} % for "
+      "communication",
+      base::format_count(std::llround(speed.images_per_s)), 100 * speed.data_wait_share,
+      100 * speed.communication_share)};
+  if (std::string advice = advice_on(speed, recipe, strategy, device); !advice.empty())
+    lines.push_back("to go faster: " + std::move(advice));
+  return lines;
+}
+
+}  // namespace paceline::app
