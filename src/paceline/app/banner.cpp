@@ -16,6 +16,13 @@ std::int64_t num_parameters(const Session& session, bool trained_only) {
   return count;
 }
 
+std::string frozen_text(const Recipe& recipe, const Session& session) {
+  if (recipe.model.freeze.empty()) return "";
+  return fmt::format(", {} of them trained", base::format_count(num_parameters(session, true)));
+}
+
+std::string num_images(const data::Dataset& dataset) { return base::format_count(dataset.size()); }
+
 std::string precision_text(const train::TrainerConfig& config) {
   std::string text(config::enum_name(config.precision));
   if (autocast_dtype(config.precision)) text += " by autocast, weights and optimizer state fp32";
@@ -26,6 +33,13 @@ std::string precision_text(const train::TrainerConfig& config) {
 
 }  // namespace
 
+std::string describe_data(const Session& session) {
+  const std::string train = num_images(session.train_set());
+  return session.val_set() != nullptr ? fmt::format("{} training and {} validation images", train,
+                                                    num_images(*session.val_set()))
+                                      : fmt::format("{} training images and no validation", train);
+}
+
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,
                                 const SessionContext& context) {
   const data::ImageSize size = session.image_size();
@@ -34,12 +48,11 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
   if (context.device.is_queued()) {
     lines.push_back("device of rank 0: " + context.device.describe());
   }
-  lines.push_back(fmt::format(
-      "data: {} training and {} validation images, {} classes, {} x {} pixels",
-      base::format_count(session.train_set().size()), base::format_count(session.val_set().size()),
-      session.train_set().num_classes(), size.height, size.width));
-  lines.push_back(fmt::format("model: {}, {} parameters{}", recipe.model.network.name,
+  lines.push_back(fmt::format("data: {}, {} classes, {} x {} pixels", describe_data(session),
+                              session.train_set().num_classes(), size.height, size.width));
+  lines.push_back(fmt::format("model: {}, {} parameters{}{}", recipe.model.network.name,
                               base::format_count(num_parameters(session, false)),
+                              frozen_text(recipe, session),
                               recipe.train.channels_last ? ", channels-last" : ""));
   lines.push_back("precision: " + precision_text(recipe.train));
   lines.push_back("batches: " + session.batches().text());

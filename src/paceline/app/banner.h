@@ -7,6 +7,9 @@
 
 namespace paceline::app {
 
+/// "1,000 training and 100 validation images".
+std::string describe_data(const Session& session);
+
 /// What a run is about to do, a fact per line: data, model, batches, learning rate, ranks, and how
 /// each was derived.
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,

@@ -1,5 +1,7 @@
 #include "paceline/app/builtin.h"
 
+#include "paceline/app/local_path.h"
+#include "paceline/base/error.h"
 #include "paceline/callbacks/early_stop.h"
 #include "paceline/callbacks/memory_snapshot.h"
 #include "paceline/data/transforms/presets.h"
@@ -12,6 +14,10 @@
 #include "paceline/optim/adamw.h"
 #include "paceline/optim/schedules.h"
 #include "paceline/optim/sgd.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
 
 namespace paceline::app {
 namespace {
@@ -39,9 +45,29 @@ std::vector<data::TransformConfig> scaled_cifar(int image_size, bool is_training
   return usual;
 }
 
+/// The same data set with its validation part elsewhere.
+template <typename Config>
+Config with_val_path(Config config, const std::string& val_path, const data::Storage& storage) {
+  if constexpr (requires { config.path; }) {
+    config.path = val_path;
+  } else {
+    throw base::ConfigError(fmt::format("data.val_path: {} lies in no folder: leave it out",
+                                        config::Schema<Config>::name));
+  }
+  if constexpr (requires { config.val_folder; }) {
+    const auto folder = std::filesystem::path(val_path) / config.val_folder;
+    if (!data::is_folder(storage, folder)) config.val_folder = ".";  // it is that folder itself
+    config.train_folder = config.val_folder;  // whose classes count: others go by their names
+  }
+  return config;
+}
+
 template <typename Config>
 auto opener(const Config& config) {
-  return [config](data::Split split, const std::shared_ptr<const data::Storage>& storage) {
+  return [config](data::Split split, const std::shared_ptr<const data::Storage>& storage,
+                  const std::optional<std::string>& val_path) {
+    if (split == data::Split::kVal && val_path)
+      return data::open(with_val_path(config, *val_path, *storage), split, storage);
     return data::open(config, split, storage);
   };
 }
@@ -76,7 +102,7 @@ std::unique_ptr<OptimizerPlan> optimizer_plan(const Config& config) {
   return std::make_unique<OptimizerPlan>(OptimizerPlan{
       config.lr,
       optim::weight_decay_rules(config.weight_decay, config.decay_norm_and_bias, config.no_decay),
-      [config](std::vector<optim::ParamGroup> groups) {
+      config.lr_scale, [config](std::vector<optim::ParamGroup> groups) {
         return optim::make_optimizer(config, std::move(groups));
       }});
 }
@@ -163,6 +189,10 @@ config::Catalogs Registries::catalogs() const {
     catalogs.emplace(catalog->kind(), catalog);
   }
   return catalogs;
+}
+
+config::BindContext Registries::context(int world_size) const {
+  return {catalogs(), world_size, absolute_path};
 }
 
 std::unique_ptr<Registries> make_registries() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/config/bind.h"
 #include "paceline/config/registry.h"
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset.h"
@@ -15,23 +16,29 @@
 #include "paceline/train/algorithm.h"
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace paceline::app {
 
 /// An optimizer before the strategy has laid out the parameters.
 struct OptimizerPlan {
-  double lr = 0;                        ///< base learning rate, which the schedule scales
-  std::vector<optim::GroupRule> rules;  ///< how parameters are divided
+  double lr = 0;                           ///< base learning rate, which the schedule scales
+  std::vector<optim::GroupRule> rules;     ///< how parameters are divided; see group_rules()
+  std::map<std::string, double> lr_scale;  ///< factors by nn::NetworkPart
   std::function<std::unique_ptr<optim::Optimizer>(std::vector<optim::ParamGroup>)> make;
 };
 
 /// A data set before it is opened: its splits and the usual transforms of its images.
 struct DatasetPlan {
-  /// Throws DataError.
+  /// `val_path`: where the validation part lies, if not where the recipe's path says. Throws
+  /// DataError.
   std::function<std::unique_ptr<data::Dataset>(data::Split split,
-                                               const std::shared_ptr<const data::Storage>& storage)>
+                                               const std::shared_ptr<const data::Storage>& storage,
+                                               const std::optional<std::string>& val_path)>
       open;
   int default_image_size = 224;
   std::function<std::vector<data::TransformConfig>(int image_size)> train_transforms;
@@ -55,6 +62,8 @@ struct Registries {
 
   /// By the kinds that Schema<Recipe> names.
   config::Catalogs catalogs() const;
+  /// For reading recipes: with paths as absolute_path() has them. `world_size` as in BindContext.
+  config::BindContext context(int world_size) const;
 };
 
 /// The components that come with paceline. A new one is its folder and one line in builtin.cpp.

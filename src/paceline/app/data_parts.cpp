@@ -4,9 +4,11 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/data/class_alignment.h"
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/remote_storage.h"
 #include "paceline/data/subset.h"
+#include "paceline/data/val_share.h"
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
@@ -65,11 +67,39 @@ DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
                                             data::Split split,
                                             const base::Interruption* interruption) {
-  auto dataset = registries.datasets.build(recipe.data.source)
-                     ->open(split, data::make_storage(recipe.data.remote, interruption));
-  const auto subset_size = data::parse_subset_size(recipe.data.subset);
-  if (split != data::Split::kTrain || !subset_size) return dataset;
-  return data::make_subset(std::move(dataset), *subset_size, recipe.data.subset_seed);
+  const DataSection& section = recipe.data;
+  const bool is_training = split == data::Split::kTrain;
+  auto dataset = registries.datasets.build(section.source)
+                     ->open(section.val_share ? data::Split::kTrain : split,
+                            data::make_storage(section.remote, interruption), section.val_path);
+  if (section.val_share) {
+    const auto part = is_training ? data::SharePart::kKept : data::SharePart::kHeldOut;
+    dataset = data::take_share(std::move(dataset), *section.val_share, section.subset_seed, part);
+  }
+  const auto subset_size = data::parse_subset_size(section.subset);
+  if (!is_training || !subset_size) return dataset;
+  return data::make_subset(std::move(dataset), *subset_size, section.subset_seed);
+}
+
+std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& registries,
+                                        std::span<const std::string> class_names, int rank,
+                                        const base::Interruption* interruption) {
+  if (!recipe.train.eval_every) return std::nullopt;
+  try {
+    auto dataset = open_dataset(recipe, registries, data::Split::kVal, interruption);
+    return open_data(recipe, registries, data::Split::kVal, interruption,
+                     data::align_classes(std::move(dataset), class_names));
+  } catch (const data::AbsentPartError& error) {
+    if (recipe.data.val_path) throw;
+    if (rank == 0) {
+      base::log_warning(
+          "no validation: {}. The run trains without; data.val_share=0.1 holds out a tenth of the "
+          "training images, data.val_path names others, and train.eval_every=null says that none "
+          "are wanted",
+          error.what());
+    }
+    return std::nullopt;
+  }
 }
 
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,

@@ -11,6 +11,8 @@
 #include "paceline/tensor/device.h"
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,9 +41,10 @@ struct DataPlace {
 DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
                      tensor::Device& device);
 
-/// Opens one split; of the training split, data.subset. `interruption` ends waits for other
-/// machines; it outlives the data set, and a null one never comes. Throws DataError, ConfigError,
-/// Interrupted.
+/// Opens one split, by data.val_path or data.val_share if they are given; of the training split,
+/// data.subset. `interruption` ends waits for other machines; it outlives the data set, and a null
+/// one never comes. Throws DataError (AbsentPartError where only the split is missing),
+/// ConfigError, Interrupted.
 std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
                                             data::Split split,
                                             const base::Interruption* interruption);
@@ -51,6 +54,13 @@ std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registri
 DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
                    const base::Interruption* interruption,
                    std::unique_ptr<data::Dataset> opened = nullptr);
+
+/// Opens the validation part, with labels by the names that `class_names` gives them. Nothing if
+/// the run evaluates nothing: by train.eval_every, or because the data have no such part, of which
+/// rank 0 warns. Throws as open_data().
+std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& registries,
+                                        std::span<const std::string> class_names, int rank,
+                                        const base::Interruption* interruption);
 
 /// The transforms of a split, by the recipe or as usual for its data set. Throws ConfigError.
 std::vector<data::TransformConfig> transforms_of(const DataSection& section,

@@ -11,6 +11,8 @@ void paceline::config::Schema<paceline::app::DataSection>::validate(const Sectio
                              "data.batch_size_per_rank ({}: times the number of ranks), not both",
                              *value.global_batch_size, *value.batch_size_per_rank));
   }
+  if (value.val_path && value.val_share)
+    problems.add("val_share", "give either data.val_path or data.val_share, not both");
   try {
     data::parse_subset_size(value.subset);
   } catch (const base::ConfigError& error) {

@@ -27,6 +27,7 @@ struct RunSection {
 struct ModelSection {
   config::Component network{"resnet50"};
   std::optional<std::string> pretrained;
+  std::vector<std::string> freeze;
   bool freeze_batch_norm = false;
 };
 
@@ -35,6 +36,8 @@ enum class LoaderPool { kRank, kNode };
 
 struct DataSection {
   config::Component source{"image_folder"};
+  std::optional<std::string> val_path;
+  std::optional<double> val_share;
   std::string subset = "full";
   std::uint64_t subset_seed = 0;
   std::optional<std::int64_t> global_batch_size;
@@ -111,7 +114,7 @@ struct paceline::config::Schema<paceline::app::RunSection> {
   static constexpr auto fields = std::tuple{
       field(&Section::name, "name", "Name of the run; its directory is DIR/NAME-TIME.", PlainName{},
             MayChangeOnResume{}),
-      field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{},
+      field(&Section::dir, "dir", "Where run directories are made.", NotEmpty{}, Path{},
             MayChangeOnResume{}),
       field(&Section::seed, "seed",
             "Every random draw (weights, order, augmentation, dropout) is a function of it."),
@@ -131,7 +134,11 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
             "Weights to start from: a safetensors file with torchvision's or timm's names, a "
             "checkpoint, or RUN@best or RUN@last of another run; the head is drawn anew when the "
             "number of classes differs.",
-            MayChangeOnResume{}),
+            Path{}, MayChangeOnResume{}),
+      field(&Section::freeze, "freeze",
+            "Parts that are not trained, by the names of their parameters or of the modules above "
+            "them, with * and ?: [stem, 'layer[12]', 'blocks.0.*']; stem and head are known in "
+            "every model. The BatchNorms in them keep their statistics, as timm's do."),
       field(&Section::freeze_batch_norm, "freeze_batch_norm",
             "Normalise by BatchNorm's running statistics, also in training, and leave them as they "
             "are; for small batches on pretrained weights.",
@@ -145,12 +152,22 @@ struct paceline::config::Schema<paceline::app::DataSection> {
   static constexpr std::string_view summary = "The images, how they are augmented and batched.";
   static constexpr auto fields = std::tuple{
       inline_component(&Section::source, "dataset", "The data set."),
+      field(&Section::val_path, "val_path",
+            "Where the validation images lie, if not below path: a data set of the same kind, or "
+            "its validation folder itself; classes go by their names.",
+            Path{}, MayChangeOnResume{}),
+      field(&Section::val_share, "val_share",
+            "Hold out this share of the training images for validation; which ones is a function "
+            "of subset_seed and each image's name.",
+            MoreThan{0}, LessThan{1}),
       field(
           &Section::subset, "subset",
           "Training samples: full, tiny (1,000), small (10,000), medium (100,000), large (500,000) "
           "or a number; drawn evenly over the classes, the same in every format."),
       field(&Section::subset_seed, "subset_seed",
-            "Which samples a subset has; apart from run.seed, so that runs can share it."),
+            "Which samples a subset has, and which are held out by val_share; apart from run.seed, "
+            "so "
+            "that runs can share them."),
       field(&Section::global_batch_size, "global_batch_size",
             "Samples per optimizer step over all ranks; 256 if neither batch size is given. A "
             "resumed run keeps its own.",

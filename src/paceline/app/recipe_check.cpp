@@ -19,9 +19,10 @@ namespace {
 
 /// What the recipe and its callbacks look at, by key.
 std::map<std::string, std::string> metrics_in_use(
-    const Recipe& recipe, std::span<const std::unique_ptr<train::Callback>> callbacks) {
+    const Recipe& recipe, bool evaluates,
+    std::span<const std::unique_ptr<train::Callback>> callbacks) {
   std::map<std::string, std::string> used;
-  if (recipe.checkpoint.every && recipe.checkpoint.keep_best > 0)
+  if (recipe.checkpoint.every && recipe.checkpoint.keep_best > 0 && evaluates)
     used["checkpoint.monitor"] = recipe.checkpoint.monitor;
   if (recipe.train.stop_when)
     used["train.stop_when"] = train::Condition::parse(*recipe.train.stop_when).metric();
@@ -34,12 +35,20 @@ std::map<std::string, std::string> metrics_in_use(
 
 }  // namespace
 
-void check_metric_names(const Recipe& recipe, std::span<const std::string> count_names,
+void check_metric_names(const Recipe& recipe, bool evaluates,
+                        std::span<const std::string> count_names,
                         std::span<const std::unique_ptr<train::Callback>> callbacks) {
   std::vector<std::string> names{"val/loss"};
   for (const std::string& name : count_names) names.push_back("val/" + name);
   std::vector<std::string> problems;
-  for (const auto& [key, metric] : metrics_in_use(recipe, callbacks)) {
+  for (const auto& [key, metric] : metrics_in_use(recipe, evaluates, callbacks)) {
+    if (!evaluates) {
+      problems.push_back(fmt::format(
+          "{}: '{}' is a metric of the evaluation, and this run has none: give it validation data "
+          "(data.val_share, data.val_path) and train.eval_every, or take the key out",
+          key, metric));
+      continue;
+    }
     if (std::ranges::find(names, metric) != names.end()) continue;
     problems.push_back(fmt::format("{}: '{}' is no metric of the evaluation; expected one of {}",
                                    key, metric, base::join(names, ", ")));
@@ -62,6 +71,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   };
   attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
+    if (split == data::Split::kVal && !recipe.train.eval_every) continue;
     attempt([&] {
       const auto transforms = transforms_of(recipe.data, registries, split);
       if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
@@ -70,7 +80,8 @@ std::vector<std::string> problems_without_data(const Recipe& written,
       const data::TransformPipeline pipeline(transforms);
     });
   }
-  attempt([&] { registries.optimizers.build(recipe.optimizer); });
+  std::unique_ptr<OptimizerPlan> plan;
+  attempt([&] { plan = registries.optimizers.build(recipe.optimizer); });
   if (written.train.precision != train::Precision::kAuto)  // else by the device
     attempt([&] { check_strategy_options(recipe); });
   std::vector<std::unique_ptr<train::Algorithm>> algorithms;
@@ -81,9 +92,13 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   std::vector<std::unique_ptr<train::Callback>> callbacks;
   for (const auto& [name, component] : recipe.callbacks)
     attempt([&] { callbacks.push_back(registries.callbacks.build(component)); });
+  if (!recipe.model.freeze.empty()) attempt([&] { make_model(recipe, registries); });
+  recipe.model.freeze.clear();  // told, if it is wrong
   attempt([&] {
     const auto model = make_model(recipe, registries);
-    check_metric_names(recipe, model->count_names(), callbacks);
+    if (plan) group_rules(*plan, model->network());
+    check_metric_names(recipe, recipe.train.eval_every.has_value(), model->count_names(),
+                       callbacks);
     const int num_norms =
         nn::set_batch_norm_frozen(model->network(), recipe.model.freeze_batch_norm);
     if (recipe.parallel.sync_batch_norm && num_norms == 0)

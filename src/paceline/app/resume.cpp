@@ -123,11 +123,12 @@ std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& r
                                            const config::Node& resolved, Recipe& recipe) {
   const checkpoint::Manifest& manifest = reader.manifest();
   const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
-  const config::Node saved = config::parse_yaml(manifest.config, source);
+  const int saved_world_size = manifest.environment.world_size;
+  const Recipe former = config::bind<Recipe>(config::parse_yaml(manifest.config, source),
+                                             registries.context(saved_world_size));
+  const config::Node saved = config::to_node(config::describe<Recipe>(), &former);
   std::vector<std::string> notes =
       config::check_resume(saved, resolved, config::describe<Recipe>(), registries.catalogs());
-  const int saved_world_size = manifest.environment.world_size;
-  const Recipe former = config::bind<Recipe>(saved, {registries.catalogs(), saved_world_size});
   keep_storage_dtype(former.train.precision, recipe.train.precision);
   // An earlier resume may have kept the batch of yet another number of ranks.
   const std::int64_t before = train::samples_per_step(manifest.state)

@@ -44,7 +44,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
       context_(context),
       train_part_(open_data(recipe, context.registries, data::Split::kTrain, &context.interruption,
                             std::move(train_set))),
-      val_part_(open_data(recipe, context.registries, data::Split::kVal, &context.interruption)),
+      val_part_(open_validation(recipe, context.registries, train_part_.dataset->class_names(),
+                                context.communicator.rank(), &context.interruption)),
       batches_(
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
@@ -66,8 +67,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
                                  change.first_batch, change.pipeline->output_size().height));
   make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
               data::Split::kTrain, place);
-  make_loader(val_part_, recipe_, context_.registries, batches_.global_batch_size,
-              data::Split::kVal, place);
+  if (val_part_)
+    make_loader(*val_part_, recipe_, context_.registries, batches_.global_batch_size,
+                data::Split::kVal, place);
   train_part_.loader->start();  // reads the first batches while the model is built
 
   state_.clock.lengths = batches_.lengths;
@@ -78,7 +80,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const auto values = initial_values(recipe_, state_.model->network(), notes_);
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
-  data::check_num_classes(*val_part_.dataset, num_classes);
+  if (val_part_) data::check_num_classes(*val_part_->dataset, num_classes);
   batch_norm_group_ =
       synchronise_batch_norm(recipe_, state_.model->network(), context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
@@ -87,12 +89,14 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
   engine_->fire(train::Event::kInit, state_, run);
-  state_.strategy->prepare(state_.model->network(), optimizer_plan_->rules, values);
+  state_.strategy->prepare(state_.model->network(),
+                           group_rules(*optimizer_plan_, state_.model->network()), values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
-  evaluator_ =
-      std::make_unique<train::Evaluator>(*val_part_.loader, "val", recipe_.train.eval_batches,
-                                         max_skipped(recipe_.data, *val_part_.dataset));
+  if (val_part_)
+    evaluator_ =
+        std::make_unique<train::Evaluator>(*val_part_->loader, "val", recipe_.train.eval_batches,
+                                           max_skipped(recipe_.data, *val_part_->dataset));
 }
 
 Session::~Session() = default;
@@ -114,7 +118,7 @@ void Session::build_engine() {
   for (const auto& [name, component] : recipe_.callbacks) {
     callbacks.push_back(context_.registries.callbacks.build(component));
   }
-  check_metric_names(recipe_, state_.model->count_names(), callbacks);
+  check_metric_names(recipe_, val_part_.has_value(), state_.model->count_names(), callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 
@@ -147,6 +151,7 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
                                config::to_yaml(resolved),
                                checkpoint::current_environment(context_.communicator.world_size()),
                                inputs(),
+                               train_set().class_names(),
                                std::nullopt,
                                best};
   if (resumed) facts.resumed_step = state_.clock.step;
@@ -200,7 +205,9 @@ void Session::make_sinks(const std::filesystem::path& run_directory,
 }
 
 std::map<std::string, std::string> Session::inputs() const {
-  return {{"training data", describe(train_set())}, {"validation data", describe(val_set())}};
+  std::map<std::string, std::string> inputs{{"training data", describe(train_set())}};
+  if (val_set() != nullptr) inputs["validation data"] = describe(*val_set());
+  return inputs;
 }
 
 train::FitResult Session::fit() {

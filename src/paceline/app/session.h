@@ -65,7 +65,8 @@ class Session {
   /// resume.
   std::map<std::string, std::string> inputs() const;
   const data::Dataset& train_set() const { return *train_part_.dataset; }
-  const data::Dataset& val_set() const { return *val_part_.dataset; }
+  /// nullptr if the run evaluates nothing.
+  const data::Dataset* val_set() const { return val_part_ ? val_part_->dataset.get() : nullptr; }
   data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
   const std::vector<std::string>& notes() const { return notes_; }
   MemoryQuestion memory_question() const;
@@ -95,7 +96,7 @@ class Session {
   Recipe recipe_;
   SessionContext context_;
   DataPart train_part_;
-  DataPart val_part_;
+  std::optional<DataPart> val_part_;  ///< nothing if the run evaluates nothing
   BatchArithmetic batches_;
   std::vector<std::string> notes_;
   BatchNormGroup batch_norm_group_;

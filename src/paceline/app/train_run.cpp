@@ -3,6 +3,7 @@
 #include "paceline/app/banner.h"
 #include "paceline/app/out_of_memory.h"
 #include "paceline/app/resume.h"
+#include "paceline/app/speed_advice.h"
 #include "paceline/app/summary.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -23,17 +24,16 @@ namespace {
 
 /// The overrides that make a run short: every kind of work once, on the real data.
 std::vector<std::string> fast_dev_overrides(int steps) {
-  return {fmt::format("++train.eval_every={}ba", steps),
-          fmt::format("++checkpoint.every={}ba", steps), "++train.min_duration=null",
+  return {fmt::format("++checkpoint.every={}ba", steps), "++train.min_duration=null",
           "++train.eval_batches=" + std::to_string(steps), "++checkpoint.dir=null"};
 }
 
 /// Every rank's program and recipe must be the same, or they would train different models, and
 /// before that ask for different collectives.
-void agree_on_recipe(const config::Node& resolved, comm::Communicator& communicator) {
+void agree_on_recipe(const config::Node& recipe, comm::Communicator& communicator) {
   std::map<std::string, std::string> facts;
   facts["paceline version"] = base::kVersion;
-  for (const config::MapEntry& section : resolved.entries) {
+  for (const config::MapEntry& section : recipe.entries) {
     facts[section.key] = config::to_flow_yaml(section.value);
   }
   comm::agree(communicator, facts);
@@ -106,6 +106,8 @@ void finish_run(std::unique_ptr<Session> session, const train::FitResult& result
                 std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
   directory.require();
   report_end(result, *session);
+  const auto speed = describe_speed(result.speed, job.loaded.recipe, *session->state().strategy,
+                                    job.context.device);
   const auto best = session->best_checkpoint();
   nlohmann::json summary = summary_of(*session, result, best);
   const MemoryEstimate memory = session->memory();
@@ -117,6 +119,7 @@ void finish_run(std::unique_ptr<Session> session, const train::FitResult& result
   write_file_atomically(job.context.files, directory.summary_file(), summary.dump(2) + "\n");
   base::log_info("peak memory of a rank's tensors: {} measured{}", base::format_bytes(peak_bytes),
                  predicted ? ", " + base::format_bytes(*predicted) + " predicted" : "");
+  for (const std::string& line : speed) base::log_info(line);
   if (job.request.is_fast_dev_run) return;  // its directory goes away
   base::log_info("the run is in {}", directory.path().string());
   if (best) {
@@ -126,7 +129,7 @@ void finish_run(std::unique_ptr<Session> session, const train::FitResult& result
 }
 
 std::unique_ptr<Session> make_session(const Job& job) {
-  agree_on_recipe(job.loaded.resolved, job.context.communicator);
+  agree_on_recipe(job.loaded.without_paths, job.context.communicator);
   auto session = std::make_unique<Session>(
       job.loaded.recipe, job.context,
       job.request.is_fast_dev_run ? std::optional<std::int64_t>(job.request.fast_dev_steps)
@@ -205,7 +208,7 @@ int train_recipe(const Job& job) {
 LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
                          const Registries& registries, int world_size, at::DeviceType device,
                          const base::Interruption* interruption) {
-  const config::BindContext context{registries.catalogs(), world_size};
+  const config::BindContext context = registries.context(world_size);
   config::Loaded<Recipe> loaded = config::load<Recipe>(path, overrides, context);
   std::unique_ptr<data::Dataset> train_set;
   std::vector<std::string> notes;
@@ -225,9 +228,11 @@ LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overri
     loaded.written = config::merge(loaded.written, learnt, config::describe<Recipe>());
     loaded.value = config::bind<Recipe>(loaded.written, context);
   }
-  if (auto& dir = loaded.value.checkpoint.dir)  // whoever reads config.yaml may be elsewhere
-    dir = std::filesystem::absolute(*dir).lexically_normal().string();
-  return {loaded.value, config::to_node(config::describe<Recipe>(), &loaded.value),
+  config::BindContext without_paths = context;
+  without_paths.resolve_path = [](const std::string&) { return std::string(); };
+  const auto shared = config::bind<Recipe>(loaded.written, without_paths);
+  const config::StructInfo& info = config::describe<Recipe>();
+  return {loaded.value, config::to_node(info, &loaded.value), config::to_node(info, &shared),
           std::move(train_set), std::move(notes)};
 }
 

@@ -32,6 +32,7 @@ int run_training(const TrainRequest& request, const SessionContext& context);
 struct LoadedRecipe {
   Recipe recipe;
   config::Node resolved;
+  config::Node without_paths;  ///< the same, but for paths, which may differ from node to node
   std::unique_ptr<data::Dataset> train_set;  ///< where the classes were counted, else null
   std::vector<std::string> notes;            ///< what was chosen for the user, and why
 };

@@ -1,3 +1,4 @@
+#include "paceline/app/banner.h"
 #include "paceline/app/builtin.h"
 #include "paceline/app/derived_values.h"
 #include "paceline/app/recipe.h"
@@ -62,8 +63,7 @@ void check_with_data(const RecipeArguments& arguments, const app::Registries& re
   const base::Interruption no_signal;
   const app::Session session(loaded.recipe, {registries, *communicator, files, no_signal},
                              /*max_steps=*/std::nullopt, std::move(loaded.train_set));
-  fmt::print("{}: sound, with {} training and {} validation images\n", arguments.recipe.string(),
-             session.train_set().size(), session.val_set().size());
+  fmt::print("{}: sound, with {}\n", arguments.recipe.string(), app::describe_data(session));
 }
 
 void check_recipe(const RecipeArguments& arguments, const config::BindContext& context,
@@ -115,7 +115,7 @@ int run_config(const std::vector<std::string>& arguments) {
   if (!parse_arguments(app, arguments)) return 0;
 
   const auto registries = app::make_registries();
-  const config::BindContext context{registries->catalogs(), 0};
+  const config::BindContext context = registries->context(0);
   const config::StructInfo& info = config::describe<app::Recipe>();
   if (*schema) print(config::json_schema(info, context.catalogs));
   if (*reference) print(config::reference_markdown(info, context.catalogs));

@@ -23,6 +23,11 @@ FitResult out_of_time() {
   return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
 }
 
+/// 1 for a run that does not evaluate.
+std::int64_t eval_interval_of(const TrainerConfig& config, const config::StepLengths& lengths) {
+  return config.eval_every ? std::max<std::int64_t>(1, to_steps(*config.eval_every, lengths)) : 1;
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
@@ -32,14 +37,14 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       feed_(parts.loader, run_.device),
       schedule_(parts.schedule),
       base_lr_(parts.base_lr),
-      evaluator_(parts.evaluator),
+      evaluator_(config.eval_every ? parts.evaluator : nullptr),
       saver_(parts.saver),
       is_forward_collective_(parts.is_forward_collective),
       sample_name_(parts.sample_name),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
       min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
-      eval_interval_(std::max<std::int64_t>(1, to_steps(config.eval_every, state_.clock.lengths))),
+      eval_interval_(eval_interval_of(config, state_.clock.lengths)),
       wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
       storage_dtype_(storage_dtype(config.precision)),
       autocast_dtype_(autocast_dtype(config.precision)),
@@ -48,6 +53,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
            config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
            run_.device),
       data_watch_(parts.loader),
+      speed_(parts.loader),
       skips_(parts.max_skipped) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
@@ -64,7 +70,8 @@ FitResult Trainer::fit() try {
   engine_.fire(Event::kFitStart, state_, run_);
 
   std::optional<FitResult> result;
-  if (state_.is_eval_pending) {  // go on where the run was interrupted
+  if (!evaluator_) state_.is_eval_pending = false;  // the run evaluated before it was interrupted
+  if (state_.is_eval_pending) {                     // go on where the run was interrupted
     evaluate();
     result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   } else if (state_.clock.step >= last_step_) {
@@ -84,6 +91,7 @@ FitResult Trainer::fit() try {
       result = agree_on_interruption();  // there is nothing new to save
   }
   engine_.fire(Event::kFitEnd, state_, run_);
+  result->speed = speed_.report(run_.communicator);
   return *result;
 } catch (const base::DivergedError&) {
   // All ranks come here, and what the run is worth may be on its way to the disk.
@@ -313,7 +321,9 @@ std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
   log_.log_step(state_, base::SystemClock().monotonic_s());
   data_watch_.add_step(state_.phases);
+  speed_.add_step(state_.phases, state_.step_totals.samples);
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
+  if (state_.clock.is_epoch_start() && !evaluator_) data_watch_.report(run_.communicator);
 
   const bool is_last = state_.clock.step >= last_step_;
   if (evaluator_ && (is_last || state_.clock.step % eval_interval_ == 0)) evaluate();

@@ -34,7 +34,7 @@ struct TrainerConfig {
   std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
   std::optional<double> grad_clip_value;
-  config::Duration eval_every{1, config::TimeUnit::kEpoch};
+  std::optional<config::Duration> eval_every{{1, config::TimeUnit::kEpoch}};
   std::optional<std::int64_t> eval_batches;
   std::optional<std::string> stop_when;
   std::int64_t log_grad_norm = 0;
@@ -110,8 +110,10 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_clip_value, "grad_clip_value",
             "Largest magnitude of each element of the gradients.", MoreThan{0},
             AtMost{1e30, "float32 ends at 3e38"}, MayChangeOnResume{}),
-      field(&Config::eval_every, "eval_every", "How often to evaluate; also at the end.",
-            MayChangeOnResume{}),
+      field(
+          &Config::eval_every, "eval_every",
+          "How often to evaluate; also at the end. null: never, and no validation data are needed.",
+          MayChangeOnResume{}),
       field(&Config::eval_batches, "eval_batches",
             "Evaluate on at most so many global batches; null: on all samples.", AtLeast{1},
             AtMost{1'000'000'000'000, "no evaluation has more"}, MayChangeOnResume{}),

@@ -63,5 +63,30 @@ TEST(RecipeCheck, NamesOfMetrics) {
               IsEmpty());
 }
 
+TEST(RecipeCheck, WhatIsNotEvaluatedCannotBeLookedAt) {
+  const std::string quiet = "data: {path: /data, eval_transforms: [center_crop, normalize]}\n";
+  EXPECT_THAT(problems_of(quiet + "train: {eval_every: null}"), IsEmpty());
+  EXPECT_THAT(problems_of(quiet + "train: {eval_every: null, stop_when: val/top1 > 0.5}\n"
+                                  "callbacks: {early_stop: {}}"),
+              ElementsAre(AllOf(HasSubstr("train.stop_when: 'val/top1' is a metric of the "
+                                          "evaluation, and this run has none"),
+                                HasSubstr("callbacks.early_stop.monitor"))));
+}
+
+TEST(RecipeCheck, PartsOfTheNetwork) {
+  EXPECT_THAT(problems_of("data: {path: /data}\n"
+                          "model: {name: resnet18, freeze: [stem, 'layer[12]']}\n"
+                          "optimizer: {lr_scale: {head: 10, '*.bias': 2}}"),
+              IsEmpty());
+  EXPECT_THAT(problems_of("data: {path: /data}\nmodel: {name: resnet18, freeze: [layr1]}"),
+              ElementsAre(AllOf(HasSubstr("model.freeze: no parameter"),
+                                HasSubstr("did you mean layer1?"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\noptimizer: {lr_scale: {haed: 10}}"),
+              ElementsAre(AllOf(HasSubstr("optimizer.lr_scale: no parameter"),
+                                HasSubstr("did you mean head?"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\nmodel: {freeze: ['*']}"),
+              ElementsAre(HasSubstr("model.freeze: nothing of the network is left to train")));
+}
+
 }  // namespace
 }  // namespace paceline::app

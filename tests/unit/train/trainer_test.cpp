@@ -328,6 +328,21 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
   EXPECT_EQ(rarely.sink.events[0].first.step, 3);
 }
 
+TEST_F(TrainerTest, NeverEvaluatesWhenAskedNotTo) {
+  run_.config.eval_every = std::nullopt;
+  run_.state.is_eval_pending = true;  // of a start that still evaluated
+  EXPECT_EQ(run_.fit().reason, Reason::kDuration);
+  EXPECT_TRUE(run_.sink.events.empty());
+  EXPECT_FALSE(run_.state.is_eval_pending);
+  EXPECT_EQ(run_.state.clock.step, 3);
+}
+
+TEST_F(TrainerTest, ReportsHowFastItWas) {
+  const FitResult result = run_.fit();
+  EXPECT_EQ(result.speed.num_steps, 2);
+  EXPECT_GT(result.speed.images_per_s, 0);
+}
+
 TEST_F(TrainerTest, LogsEachStepUnderItsOwnNumber) {
   run_.model().train_loss = [&](const Batch& batch) {
     return static_cast<double>(batch.size) * (10.0 + static_cast<double>(run_.state.clock.step));
