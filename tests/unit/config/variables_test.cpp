@@ -36,7 +36,7 @@ class Variables : public ::testing::Test {
     return expanded("a: " + value).find("a")->text;
   }
   static std::string problem_of(const std::string& value) {
-    Node node = parse_yaml("data: {path: [x, " + value + "]}", "r.yaml");
+    Node node = parse_yaml("data:\n  path:\n  - x\n  - " + value, "r.yaml");
     Problems problems;
     expand_variables(node, problems);
     return problems.message();
@@ -46,7 +46,7 @@ class Variables : public ::testing::Test {
 TEST_F(Variables, StandAnywhereInAScalar) {
   EXPECT_EQ(text_of("${PACELINE_TEST_PLACE}/imagenet"), "/scratch/7/imagenet");
   EXPECT_EQ(text_of("'a-${PACELINE_TEST_LR}-${oc.env:PACELINE_TEST_LR}'"), "a-1e-3-1e-3");
-  const Node number = expanded("[{lr: \"${PACELINE_TEST_LR}\"}, ${PACELINE_TEST_LR}]");
+  const Node number = expanded("- {lr: \"${PACELINE_TEST_LR}\"}\n- ${PACELINE_TEST_LR}");
   EXPECT_TRUE(number.items[0].find("lr")->is_quoted);
   EXPECT_FALSE(number.items[1].is_quoted);
   EXPECT_EQ(text_of("$PACELINE_TEST_LR {}"), "$PACELINE_TEST_LR {}");
@@ -67,7 +67,7 @@ TEST_F(Variables, HaveDefaults) {
 TEST_F(Variables, WhatCannotBePutInIsToldWithItsPlace) {
   EXPECT_THAT(
       problem_of("${PACELINE_TEST_UNSET}"),
-      AllOf(HasSubstr("r.yaml:1: data.path[1]"), HasSubstr("no variable PACELINE_TEST_UNSET"),
+      AllOf(HasSubstr("r.yaml:4: data.path[1]"), HasSubstr("no variable PACELINE_TEST_UNSET"),
             HasSubstr("${oc.env:PACELINE_TEST_UNSET,default}")));
   EXPECT_THAT(problem_of("'${data.path}'"), HasSubstr("other keys cannot be referred to"));
   EXPECT_THAT(problem_of("'${now:%Y}'"), HasSubstr("'${now:%Y}' is no variable"));
