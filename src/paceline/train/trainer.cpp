@@ -35,6 +35,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       evaluator_(parts.evaluator),
       saver_(parts.saver),
       is_forward_collective_(parts.is_forward_collective),
+      first_step_done_(parts.first_step_done),
       sample_name_(parts.sample_name),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
@@ -58,8 +59,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
 FitResult Trainer::fit() try {
   elapsed_before_s_ = state_.clock.elapsed_s;
   fit_start_s_ = base::SystemClock().monotonic_s();
-  const std::int64_t first_step = state_.clock.step;
-  feed_.seek(first_step);
+  first_step_ = state_.clock.step;
+  feed_.seek(first_step_);
   state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
 
@@ -69,7 +70,7 @@ FitResult Trainer::fit() try {
     result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   } else if (state_.clock.step >= last_step_) {
     result = FitResult{.text = "the run was complete already"};
-  } else if (first_step > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
+  } else if (first_step_ > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
     result = out_of_time();
   } else {
     result = reason_to_stop();  // of an earlier start, if it still holds
@@ -78,7 +79,7 @@ FitResult Trainer::fit() try {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
     if (train_step())
       result = finish_step();
-    else if (state_.clock.step > first_step)
+    else if (state_.clock.step > first_step_)
       result = reach_safe_point();
     else
       result = agree_on_interruption();  // there is nothing new to save
@@ -312,6 +313,7 @@ void Trainer::limit_gradients() {
 std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
   log_.log_step(state_, base::SystemClock().monotonic_s());
+  if (state_.clock.step == first_step_ + 1) first_step_done_(state_.clock.step);
   data_watch_.add_step(state_.phases);
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
 
