@@ -1,4 +1,4 @@
-"""What `paceline train --detach` waits for and tells; with a stand-in for paceline-rank."""
+"""What `paceline train --detach` waits for and tells, and which directory it takes; with a stand-in for paceline-rank."""
 
 import json
 import os
@@ -39,6 +39,12 @@ class DetachCase(launch_test.InstalledCase):
             tell('ready')
             while True:
                 time.sleep(600)
+        if '--print-run-dir' in sys.argv:
+            if 'wrong' in sys.argv:
+                end(2, 'tiny.yaml:1: unknown key')
+            names = [word.partition('=')[2] for word in sys.argv if word.startswith('name=')]
+            print(*names or ['runs/tiny-20260131-174500'])
+            sys.exit()
         print('argv', *sys.argv[1:], flush=True)
         if 'wait' in sys.argv:
             work()
@@ -261,6 +267,31 @@ class Detach(DetachCase):
 
     # Which directory.
 
+    def test_the_rank_program_names_the_directory(self):
+        stdout, _ = self.detach("name=/proc/../" + str(self.folder)[1:] + "/else where/big-20260131-174500", "wait")
+        run = self.folder / "else where/big-20260131-174500"
+        self.assertTrue((run / "launcher.json").exists())
+        self.assertIn("else where/big-20260131-174500 began", stdout)
+        self.call("stop", run)
+        self.assertIn(f"--run-dir", (run / "launcher.log").read_text())
+
+    def test_a_recipe_that_is_refused_is_told_once_and_makes_nothing(self):
+        before = set(self.folder.iterdir())
+        result = self.call("train", "r.yaml", "--detach", "wrong")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (2, "", "paceline: error: tiny.yaml:1: unknown key\n"))
+        self.assertEqual(set(self.folder.iterdir()), before)
+
+    def test_runs_that_start_in_one_second_get_their_own_directories(self):
+        started = [self.begin("wait") for _ in range(4)]
+        for process in started:
+            _, stderr = process.communicate(timeout=WAIT_SECONDS)
+            self.assertEqual(process.returncode, 0, stderr)
+        runs = sorted(path.name for path in (self.folder / "runs").iterdir())
+        name = "tiny-20260131-174500"
+        self.assertEqual(runs, [name, f"{name}-2", f"{name}-3", f"{name}-4"])
+        for run in runs:
+            self.assertEqual(self.call("stop", self.folder / "runs" / run).returncode, 0)
+
     def test_a_directory_takes_one_run_at_a_time(self):
         started = [self.begin("--run-dir", "mine", "wait") for _ in range(4)]
         words = [process.communicate(timeout=WAIT_SECONDS)[1] for process in started]
@@ -273,6 +304,9 @@ class Detach(DetachCase):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         machines = ["--nnodes", 2, "--rdzv", f"127.0.0.1:{port}"]
+        refused = self.call("train", "r.yaml", "--detach", *machines, "--node-rank", 0)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--detach on several machines needs --run-dir, the same on each", refused.stderr)
         started = [self.begin("--run-dir", "mine", *machines, "--node-rank", node, "slow") for node in range(2)]
         self.wait_for_files("started0", "started1")
         (self.folder / "go1").touch()

@@ -1,8 +1,9 @@
-"""Runs in the background that train: how their start is told."""
+"""Runs in the background that train: what they are called, and how their start is told."""
 
+import shutil
 import unittest
 
-from paceline_process import RunTest, checkpoints, paceline
+from paceline_process import RunTest, checkpoints, paceline, wait_until
 
 
 class DetachedTraining(RunTest):
@@ -14,6 +15,21 @@ class DetachedTraining(RunTest):
     def stop(self, run):
         stopped = paceline("stop", run, cwd=self.root)
         self.assertEqual(stopped.code, 0, str(stopped))
+
+    def test_a_run_is_called_what_it_is_called_in_the_foreground(self):
+        recipe = self.write_recipe()
+        for arguments, pattern in (((recipe,), r"runs/test-\d{8}-\d{6}"),
+                                   ((recipe, "run.name=other", "run.dir=else/where"), r"else/where/other-\d{8}-\d{6}")):
+            result = self.detach(*arguments)
+            self.assertRegex(result.out, f"\npaceline: ({pattern} began training|{pattern} has trained)")
+            (made,) = (self.root / pattern.partition("/" + pattern.split("/")[-1])[0]).iterdir()
+            self.assertRegex(str(made.relative_to(self.root)), f"^{pattern}$")
+            wait_until(lambda: (made / "summary.json").exists(), "the run has ended")
+            shutil.rmtree(made)
+            self.train(*arguments)
+            (same,) = made.parent.iterdir()
+            self.assertRegex(str(same.relative_to(self.root)), f"^{pattern}$")
+            shutil.rmtree(same)
 
     def test_a_run_that_logs_nothing_begins_all_the_same(self):
         run = self.run_directory("silent")
@@ -43,6 +59,8 @@ class DetachedTraining(RunTest):
             result = self.detach(self.write_recipe(), "--run-dir", run, "--nproc", nproc, "data.path=/absent", code=3)
             self.assertIn("ended before its first step", result.err)
             self.assertIn("/absent", result.err.splitlines()[-1])
+        result = self.detach(self.write_recipe(), "optimizer.lrr=1", code=2)
+        self.assertEqual(result.err.count("there is no such key"), 1, result.err)
 
 
 if __name__ == "__main__":

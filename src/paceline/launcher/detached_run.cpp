@@ -99,14 +99,6 @@ void require_unused(const DetachedRun& run, int log) {
 
 }  // namespace
 
-fs::path unused_run_dir(const fs::path& parent, const std::string& name) {
-  const fs::path base = parent / (name + "-" + local_time("%Y%m%d-%H%M%S"));
-  fs::path candidate = base;
-  for (int number = 2; fs::exists(candidate); ++number)
-    candidate = fmt::format("{}-{}", base.string(), number);
-  return candidate;
-}
-
 int run_detached(const DetachedRun& run, const RunRanks& run_ranks) {
   make_run_dir(run.run_dir);
   const fs::path log_path = launcher_file(run.run_dir, run.node_rank, ".log");

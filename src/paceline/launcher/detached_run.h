@@ -16,10 +16,6 @@ struct DetachedRun {
   int num_ranks = 1;  ///< of this machine
 };
 
-/// A folder name under `parent` that does not exist yet: NAME-YYYYmmdd-HHMMSS, with a number if
-/// taken.
-std::filesystem::path unused_run_dir(const std::filesystem::path& parent, const std::string& name);
-
 /// Runs the ranks, each of which tells its first step to this descriptor (launch/first_step.h);
 /// returns the exit code.
 using RunRanks = std::function<int(int first_step_descriptor)>;

@@ -11,6 +11,7 @@
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervisor.h"
 #include "paceline/launcher/detached_run.h"
+#include "paceline/launcher/new_run_dir.h"
 #include "paceline/launcher/rank_program.h"
 #include "paceline/launcher/verbs.h"
 
@@ -104,11 +105,22 @@ std::vector<std::string> public_command(const std::vector<std::string>& command)
 
 /// Puts the ranks of one machine into the background.
 int start_detached(const launch::LaunchPlan& plan, launch::SupervisorSettings settings,
-                   const fs::path& run_dir, const std::string& host_name,
+                   std::optional<fs::path> run_dir, const std::string& host_name,
                    launch::Environment environment) {
+  const std::vector<std::string> told = public_command(settings.command);
+  if (!run_dir) {
+    if (plan.num_nodes > 1)
+      throw base::ConfigError(
+          "--detach on several machines needs --run-dir, the same on each: the launchers keep "
+          "their logs there, and would name it by clocks that differ");
+    NewRunDir made = make_new_run_dir(settings.command);
+    if (made.exit_code != 0) return made.exit_code;
+    run_dir = std::move(made.path);
+    settings.command.insert(settings.command.end(), {"--run-dir", run_dir->string()});
+  }
   choose_log_dir(plan, run_dir, settings);
-  return run_detached({.run_dir = run_dir,
-                       .command = public_command(settings.command),
+  return run_detached({.run_dir = *run_dir,
+                       .command = told,
                        .host = host_name,
                        .node_rank = plan.node_rank,
                        .num_ranks = plan.nproc},
@@ -143,18 +155,12 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
   settings.rank_zero_prints_result = is_own_verb;
   settings.rank_zero_keeps_terminal = !options.log_dir;
   if (options.detach)
-    return start_detached(plan, std::move(settings), *run_dir, machine.host_name, environment);
+    return start_detached(plan, std::move(settings), run_dir, machine.host_name, environment);
   if (plan.nproc == 1 && !settings.log_dir)
     launch::exec_program(command,
                          launch::rank_environment(plan, 0, port, std::nullopt, environment));
   choose_log_dir(plan, run_dir, settings);
   return launch::supervise(plan, settings, environment);
-}
-
-/// runs/resnet50-20260131-174500, after the recipe's file name.
-fs::path new_run_dir(const std::vector<std::string>& arguments) {
-  const std::string recipe = find_recipe(arguments);
-  return unused_run_dir("runs", recipe.empty() ? "run" : fs::path(recipe).stem().string());
 }
 
 }  // namespace
@@ -165,14 +171,10 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
     command.emplace_back("--help");
     launch::exec_program(command, launch::Environment::of_process());
   }
-  auto [options, rest] = launch::extract_launch_options(arguments);
+  const auto [options, rest] = launch::extract_launch_options(arguments);
   std::optional<fs::path> run_dir = launch::find_option_value(rest, "--run-dir");
   if (options.detach && name != "train")
     throw base::ConfigError(fmt::format("paceline {} cannot be detached; only train can", name));
-  if (options.detach && !run_dir) {
-    run_dir = new_run_dir(rest);
-    rest.insert(rest.end(), {"--run-dir", run_dir->string()});
-  }
   command.insert(command.end(), rest.begin(), rest.end());
   // A dry run writes nothing, so its ranks have no log files either.
   if (!options.detach && std::find(rest.begin(), rest.end(), "--dry-run") != rest.end())
