@@ -1,4 +1,4 @@
-"""The launcher `paceline` with real processes: what ranks are given, how they end, how runs are detached.
+"""The launcher `paceline` with real processes: what ranks are given, how they end.
 
 paceline-rank is replaced by small Python programs, so that each case takes a fraction of a second.
 """
@@ -509,17 +509,12 @@ class LaunchTest(LauncherCase):
             self.assertEqual(result.returncode, 0, f"{verb}: {result.stderr}")
 
 
-class VerbTest(LauncherCase):
+class InstalledCase(LauncherCase):
     """An installed tree with a stand-in for paceline-rank."""
 
     RANK_PROGRAM = """\
         import os, pathlib, signal, sys, time
         print('argv', *sys.argv[1:], flush=True)
-        if 'wait' in sys.argv:
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(print('saved', flush=True) or 143))
-            pathlib.Path('ready' + os.environ['RANK']).touch()
-            while True:
-                time.sleep(600)
         if 'deaf' in sys.argv:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             pathlib.Path('making' + os.environ['RANK']).write_text(str(os.getpid()))
@@ -540,13 +535,8 @@ class VerbTest(LauncherCase):
     def call(self, *arguments, **variables):
         return self.run_paceline(*arguments, program=self.program, **variables)
 
-    def detach(self, *arguments):
-        result = self.call("train", "recipes/tiny.yaml", "--detach", *arguments)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        pid = int(re.search(r"pid (\d+)", result.stdout)[1])
-        self.addCleanup(lambda: is_running(pid) and os.kill(pid, signal.SIGKILL))
-        return result.stdout, pid
 
+class VerbTest(InstalledCase):
     def test_train_takes_launch_options_and_passes_the_rest(self):
         result = self.call("train", "r.yaml", "--nproc", 2, "a.b=1", "--resume", "auto", "--run-dir", "run", "--master_addr",
                            "127.0.0.1", "--dry-run")
@@ -583,39 +573,6 @@ class VerbTest(LauncherCase):
                 self.assertIn(reason, result.stderr)
                 self.assertNotIn("internal", result.stderr)
 
-    def test_a_record_holds_no_secret(self):
-        _, pid = self.detach("--run-dir", "secret", "wait", "--wandb-key", "sesame", "data.path=https://me:sesame@host/x")
-        record = (self.folder / "secret/launcher.json").read_text()
-        self.assertEqual(json.loads(record)["command"], ["paceline", "train", "recipes/tiny.yaml"])
-        self.assertNotIn("sesame", record)
-        self.call("stop", "secret")
-
-    def test_a_detached_run_writes_through_nothing_planted(self):
-        victim = self.folder / "victim"
-        victim.write_text("mine")
-        plants = {"soft": lambda path: path.symlink_to(victim), "hard": lambda path: path.hardlink_to(victim),
-                  "pipe": os.mkfifo}
-        for kind, plant in plants.items():
-            for name in ("launcher.json", "launcher.log"):
-                run = self.folder / f"{kind}-{name}"
-                run.mkdir()
-                plant(run / name)
-                result = self.call("train", "r.yaml", "--detach", "--run-dir", run)
-                self.assertEqual((result.returncode, victim.read_text()), (5, "mine"), result.stderr)
-                self.assertIn(str(run / name), result.stderr)
-
-    def test_logs_shows_regular_files_alone(self):
-        _, pid = self.detach("--run-dir", "mine", "wait")
-        self.call("stop", "mine")
-        log = self.folder / "mine/launcher.log"
-        (self.folder / "theirs").write_text("theirs\n")
-        for plant in (lambda: log.symlink_to(self.folder / "theirs"), lambda: os.mkfifo(log)):
-            log.unlink()
-            plant()
-            result = self.call("logs", "mine")
-            self.assertEqual((result.returncode, result.stdout), (5, ""), result.stderr)
-            self.assertIn("launcher.log", result.stderr)
-
     def test_bench_scaling_kills_what_does_not_stop(self):
         for grace, num_interrupts in ((600, 2), (0, 1)):
             ready = self.folder / "ready0"
@@ -635,56 +592,6 @@ class VerbTest(LauncherCase):
             self.assertEqual(process.returncode, 130, stderr)
             self.assertFalse(is_running(rank))
             self.assertEqual(list(self.folder.glob("paceline-scaling*")), [])
-
-    def test_detach_follow_and_stop(self):
-        stdout, pid = self.detach("--nproc", 2, "wait")
-        run = re.search(r"runs/tiny-\d{8}-\d{6}", stdout)[0]
-        wait_until(lambda: (self.folder / "ready0").exists() and (self.folder / "ready1").exists(), "the ranks are ready")
-        record = json.loads((self.folder / run / "launcher.json").read_text())
-        self.assertEqual((record["pid"], record["host"], record["exit_code"]), (pid, socket.gethostname(), None))
-        self.assertNotEqual(os.getsid(pid), os.getsid(0))
-
-        busy = self.call("train", "r.yaml", "--detach", "--run-dir", run)
-        self.assertEqual(busy.returncode, 2)
-        self.assertIn("in use by a live run", busy.stderr)
-
-        follower = subprocess.Popen([self.program, "logs", "-f", run], cwd=self.folder, env=clean_environment(),
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.end, follower)
-        stopped = self.call("stop", run)
-        self.assertEqual(stopped.returncode, 0, stopped.stderr)
-        self.assertIn("exit code 143", stopped.stdout)
-        followed, ending = follower.communicate(timeout=WAIT_SECONDS)
-        self.assertEqual(follower.returncode, 0)
-        for line in (f"[rank 1] argv train recipes/tiny.yaml wait --run-dir {run}", "saved", "[rank 1] saved"):
-            self.assertIn(line + "\n", followed)
-        self.assertIn("exit code 143", ending)
-        self.assertEqual(self.call("logs", run).stdout, followed)
-        self.assertIn("is not running", self.call("stop", run).stdout)
-        self.assertFalse(is_running(pid))
-
-    def test_stop_says_what_to_do_when_time_is_over(self):
-        _, pid = self.detach("--run-dir", "mine", "deaf")
-        wait_until(lambda: (self.folder / "ready0").exists(), "the rank is ready")
-        result = self.call("stop", "mine", "--timeout", "0")
-        self.assertEqual(result.returncode, 4)
-        self.assertIn(f"kill -KILL {pid}", result.stderr)
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not is_running(pid), "the launcher is gone")
-        self.assertIn("was killed", self.call("stop", "mine").stdout)
-
-    def test_errors_of_a_detached_start_are_told_at_once(self):
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            port = server.getsockname()[1]
-            result = self.call("train", "r.yaml", "--nproc", 2, "--detach", "--master-port", port)
-        self.assertEqual((result.returncode, result.stdout), (4, ""))
-
-    def test_logs_and_stop_of_what_is_no_run(self):
-        for verb in ("logs", "stop"):
-            result = self.call(verb, "nowhere")
-            self.assertEqual(result.returncode, 2)
-            self.assertIn("nowhere holds no detached run", result.stderr)
-            self.assertEqual(self.call(verb).returncode, 2)
 
 
 if __name__ == "__main__":

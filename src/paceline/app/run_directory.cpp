@@ -16,7 +16,13 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCheckpoints = "checkpoints";
 
-fs::path default_path(const std::string& parent, const std::string& name) {
+fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
+  return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / kCheckpoints;
+}
+
+}  // namespace
+
+fs::path new_run_path(const std::string& parent, const std::string& name) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
@@ -30,16 +36,10 @@ fs::path default_path(const std::string& parent, const std::string& name) {
   return path;
 }
 
-fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
-  return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / kCheckpoints;
-}
-
-}  // namespace
-
 RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
                            comm::Communicator& communicator, base::FileSystem& files) {
   path_ = comm::first_rank_decides(communicator, [&] {
-    path_ = fs::absolute(place.wanted ? *place.wanted : default_path(place.parent, place.name))
+    path_ = fs::absolute(place.wanted ? *place.wanted : new_run_path(place.parent, place.name))
                 .lexically_normal();
     checkpoint_folder_ = folder_of_checkpoints(place, path_);
     lock(place.saves || is_resuming, is_resuming, files);

@@ -16,6 +16,9 @@ namespace paceline::app {
 /// The resolved recipe in a run directory.
 inline constexpr std::string_view kConfigFile = "config.yaml";
 
+/// PARENT/NAME-TIME, with a number behind if that is there already; nothing is made.
+std::filesystem::path new_run_path(const std::string& parent, const std::string& name);
+
 /// What names a run's folders.
 struct RunPlace {
   std::optional<std::filesystem::path> wanted = {};  ///< --run-dir

@@ -224,6 +224,7 @@ train::FitResult Session::fit() {
                           .saver = saver_.get(),
                           .is_forward_collective = batch_norm_group_.is_forward_collective,
                           .max_skipped = max_skipped(recipe_.data, *train_part_.dataset),
+                          .first_step_done = context_.first_step_done,
                           .sample_name = [&set = *train_part_.dataset](
                                              std::int64_t index) { return set.describe(index); }},
                          recipe_.train);

@@ -14,7 +14,9 @@
 #include "paceline/config/node.h"
 #include "paceline/train/trainer.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +35,7 @@ struct SessionContext {
   int ranks_per_node = 1;                         ///< on this rank's node
   int cores_per_node = 1;                         ///< that the ranks of this node share
   tensor::Device& device = tensor::cpu_device();  ///< of this rank
+  std::function<void(std::int64_t step)> first_step_done = [](std::int64_t) {};
 };
 
 /// All objects of one training run, built from a recipe and wired together.

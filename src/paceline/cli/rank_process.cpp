@@ -6,6 +6,7 @@
 #include "paceline/cli/signal_watcher.h"
 #include "paceline/comm/bootstrap.h"
 #include "paceline/launch/environment.h"
+#include "paceline/launch/first_step.h"
 #include "paceline/launch/machine.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/cuda_plugin.h"
@@ -82,9 +83,10 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   const auto registries = app::make_registries();
   const std::unique_ptr<comm::Communicator> communicator = comm::connect(group);
   base::RealFileSystem files;
-  const int exit_code =
-      work({*registries, *communicator, files, signals.interruption(), num_threads,
-            info.local_world_size, launch::available_cores(), device});
+  launch::FirstStepNotice first_step(environment);
+  const int exit_code = work({*registries, *communicator, files, signals.interruption(),
+                              num_threads, info.local_world_size, launch::available_cores(), device,
+                              [&](std::int64_t step) { first_step.tell(step); }});
   communicator->shutdown();
   return exit_code;
 }

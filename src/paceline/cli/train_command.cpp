@@ -1,18 +1,35 @@
+#include "paceline/app/builtin.h"
+#include "paceline/app/recipe.h"
+#include "paceline/app/run_directory.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/rank_process.h"
+#include "paceline/config/load.h"
 #include "paceline/launch/options.h"
 
 #include <algorithm>
 
 namespace paceline::cli {
+namespace {
+
+/// Where a run without --run-dir would write.
+std::filesystem::path new_run_directory(const app::TrainRequest& request) {
+  const auto registries = app::make_registries();
+  const auto loaded =
+      config::load<app::Recipe>(request.recipe, {request.overrides, request.overrides_on_top},
+                                {registries->catalogs(), /*world_size=*/0});
+  return app::new_run_path(loaded.value.run.dir, loaded.value.run.name);
+}
+
+}  // namespace
 
 int run_train(const std::vector<std::string>& arguments) {
   app::TrainRequest request;
   std::string run_directory;
   std::string resume;
+  bool prints_run_directory = false;
   CLI::App app("Train a recipe.", "train");
   app.add_option("recipe", request.recipe, "The recipe, a YAML file or JSON with comments")
       ->required();
@@ -23,6 +40,8 @@ int run_train(const std::vector<std::string>& arguments) {
       ->allow_extra_args(false);
   app.add_option("--run-dir", run_directory,
                  "Directory of the run; default: run.dir/run.name-TIME");
+  app.add_flag("--print-run-dir", prints_run_directory,
+               "Print the directory that the run would get, and end; for programs that start runs");
   app.add_option(
       "--resume", resume,
       "auto: from the newest checkpoint of the run directory, if there is one; or RUN, RUN@best, "
@@ -41,6 +60,10 @@ int run_train(const std::vector<std::string>& arguments) {
   if (request.resume == "auto" && !request.run_directory) {
     throw base::ConfigError(
         "--resume auto needs --run-dir: it goes on with the run in that directory");
+  }
+  if (prints_run_directory) {
+    fmt::print("{}\n", request.run_directory ? run_directory : new_run_directory(request).string());
+    return 0;
   }
   return run_as_rank(
       [&](const app::SessionContext& context) { return app::run_training(request, context); });

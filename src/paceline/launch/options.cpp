@@ -143,7 +143,8 @@ std::vector<LaunchOption> make_table() {
        }},
       {{"--detach"},
        "",
-       "Train in the background; follow with `paceline logs -f`, end with `paceline stop`.",
+       "Train in the background. Returns when the first step is done or the run has failed; Ctrl-C "
+       "ends that wait alone. Follow with `paceline logs -f`, end with `paceline stop`.",
        [](Options& options, Text, Text) { options.detach = true; }},
   };
 }

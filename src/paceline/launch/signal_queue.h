@@ -3,22 +3,25 @@
 #include "paceline/launch/supervised_rank.h"
 
 #include <csignal>
+#include <initializer_list>
 
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 namespace paceline::launch {
 
-/// Blocks the signals that a launcher passes on to its ranks and lets a descriptor report them;
-/// undone at the end. Meanwhile children that have ended wait to be reaped, also where whoever
-/// started the launcher ignores SIGCHLD: the kernel would throw their exit codes away. To be made
-/// and used by the main thread.
+/// Blocks signals, by default those that a launcher passes on to its ranks, and lets a descriptor
+/// report them; undone at the end. Meanwhile children that have ended wait to be reaped, also where
+/// whoever started the launcher ignores SIGCHLD: the kernel would throw their exit codes away. To
+/// be made and used by the main thread.
 class SignalQueue {
  public:
-  SignalQueue() {
+  SignalQueue() : SignalQueue({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP}) {}
+  explicit SignalQueue(std::initializer_list<int> signals)
+      : old_sigpipe_(std::signal(SIGPIPE, SIG_IGN)), old_sigchld_(std::signal(SIGCHLD, SIG_DFL)) {
     sigset_t wanted;
     sigemptyset(&wanted);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP}) {
+    for (const int signal : signals) {
       struct sigaction action {};
       sigaction(signal, nullptr, &action);
       // nohup and `&` in scripts ask that a signal be ignored; the ranks inherit that.
@@ -26,8 +29,6 @@ class SignalQueue {
     }
     sigprocmask(SIG_BLOCK, &wanted, &previous_mask_);
     descriptor_.reset(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-    old_sigpipe_ = std::signal(SIGPIPE, SIG_IGN);
-    old_sigchld_ = std::signal(SIGCHLD, SIG_DFL);
   }
   ~SignalQueue() {
     std::signal(SIGCHLD, old_sigchld_);
@@ -50,8 +51,8 @@ class SignalQueue {
  private:
   Descriptor descriptor_;
   sigset_t previous_mask_{};
-  void (*old_sigpipe_)(int) = nullptr;
-  void (*old_sigchld_)(int) = nullptr;
+  void (*old_sigpipe_)(int);
+  void (*old_sigchld_)(int);
 };
 
 }  // namespace paceline::launch

@@ -2,8 +2,9 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
-#include "paceline/base/file_status.h"
+#include "paceline/launcher/await_first_step.h"
 #include "paceline/launcher/run_record.h"
+#include "paceline/launcher/told_errors.h"
 
 #include <array>
 #include <cerrno>
@@ -11,8 +12,10 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace paceline::launcher {
@@ -41,96 +44,88 @@ void make_run_dir(const fs::path& path) try {
   refuse(error);
 }
 
-int open_log(const fs::path& path) try {
-  return base::open_regular_file(path, O_WRONLY | O_APPEND);
+launch::Descriptor open_log(const fs::path& path, int flags) try {
+  return launch::Descriptor(base::open_regular_file(path, flags));
 } catch (const base::FileError& error) {
   refuse(error);
 }
 
-/// The background process: cut off from the terminal, recorded, then the ranks.
-[[noreturn]] void run_in_background(const DetachedRun& run, int log, int ready,
-                                    const std::function<int()>& run_ranks) {
-  int code = static_cast<int>(base::ExitCode::kInternal);
-  try {
+/// By the record, which a killed launcher leaves behind, and by a lock on the log, which the
+/// background process holds to its end: of two that start at once one would miss the other's
+/// record.
+void require_unused(const DetachedRun& run, int log) {
+  const auto record = read_record(launcher_file(run.run_dir, run.node_rank, ".json"));
+  const bool is_alive = record && record->is_alive();
+  const bool is_locked = flock(log, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!is_alive && !is_locked) return;
+  throw base::ConfigError(fmt::format(
+      "the run directory {} is in use by a live run{}: stop it with `paceline stop {}`, or give "
+      "another --run-dir",
+      run.run_dir.string(),
+      is_alive ? fmt::format(" (pid {}, since {})", record->launcher.pid, record->started_at) : "",
+      run.run_dir.string()));
+}
+
+/// The background process: cut off from the terminal once it is recorded, then the ranks.
+[[noreturn]] void run_in_background(const DetachedRun& run, const launch::SignalQueue& signals,
+                                    int log, int words, const RunRanks& run_ranks) {
+  const fs::path record_path = launcher_file(run.run_dir, run.node_rank, ".json");
+  std::optional<RunRecord> record;
+  const int code = exit_code_of([&] {
     setsid();
+    while (signals.next() != 0) continue;  // of before: they were for who waits
+    sigprocmask(SIG_SETMASK, &signals.previous_mask(), nullptr);
+    RunRecord started{.launcher = identity_of(getpid()).value(),
+                      .host = run.host,
+                      .command = run.command,
+                      .started_at = local_time("%Y-%m-%dT%H:%M:%S%z"),
+                      .exit_code = std::nullopt};
+    write_record(record_path, started);  // while what is wrong with it can be told on the terminal
+    record = std::move(started);
     dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    RunRecord record{.launcher = identity_of(getpid()).value(),
-                     .host = run.host,
-                     .command = run.command,
-                     .started_at = local_time("%Y-%m-%dT%H:%M:%S%z"),
-                     .exit_code = std::nullopt};
-    const fs::path path = launcher_file(run.run_dir, run.node_rank, ".json");
-    write_record(path, record);
-    if (write(ready, "1", 1) == 1) close(ready);
-    code = run_ranks();
-    record.exit_code = code;
-    write_record(path, record);
-  } catch (const base::Error& error) {
-    std::fprintf(stderr, "paceline: error: %s\n", error.what());
-    code = static_cast<int>(error.exit_code());
-  } catch (const fs::filesystem_error& error) {
-    const base::FileError told = base::file_error_of(error);
-    std::fprintf(stderr, "paceline: error: %s\n", told.what());
-    code = static_cast<int>(told.exit_code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "paceline: internal error: %s\n", error.what());
+    if (write(words, "\n", 1) != 1) return static_cast<int>(base::ExitCode::kInternal);
+    fcntl(words, F_SETFD, 0);  // the ranks get it
+    return run_ranks(words);
+  });
+  if (record) {
+    record->exit_code = code;
+    exit_code_of([&] { return write_record(record_path, *record), 0; });
   }
   std::fflush(nullptr);
   _exit(code);
 }
 
-void require_unused(const fs::path& record_path, const fs::path& run_dir) {
-  const auto record = read_record(record_path);
-  if (record && record->is_alive())
-    throw base::ConfigError(
-        fmt::format("the run directory {} is in use by a live run (pid {}, since {}): stop it with "
-                    "`paceline stop "
-                    "{}`, or give another --run-dir",
-                    run_dir.string(), record->launcher.pid, record->started_at, run_dir.string()));
-}
-
 }  // namespace
 
-fs::path unused_run_dir(const fs::path& parent, const std::string& name) {
-  const fs::path base = parent / (name + "-" + local_time("%Y%m%d-%H%M%S"));
-  fs::path candidate = base;
-  for (int number = 2; fs::exists(candidate); ++number)
-    candidate = fmt::format("{}-{}", base.string(), number);
-  return candidate;
-}
-
-int run_detached(const DetachedRun& run, const std::function<int()>& run_ranks) {
+int run_detached(const DetachedRun& run, const RunRanks& run_ranks) {
   make_run_dir(run.run_dir);
   const fs::path log_path = launcher_file(run.run_dir, run.node_rank, ".log");
-  require_unused(launcher_file(run.run_dir, run.node_rank, ".json"), run.run_dir);
-  const int log = open_log(log_path);
-  std::array<int, 2> ready{};
-  if (pipe2(ready.data(), O_CLOEXEC) != 0)
+  launch::Descriptor log = open_log(log_path, O_WRONLY | O_APPEND);
+  require_unused(run, log.get());
+  launch::Descriptor log_to_read = open_log(log_path, O_RDONLY);
+  lseek(log_to_read.get(), 0, SEEK_END);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
     throw base::InternalError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  launch::Descriptor words(ends[0]);
+  launch::Descriptor words_to_write(ends[1]);
   std::fflush(nullptr);
+  // From here on a Ctrl-C is for the wait: a background process that begins would die of it.
+  const launch::SignalQueue signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD});
   const pid_t pid = fork();
   if (pid < 0) throw base::InternalError(fmt::format("cannot fork: {}", std::strerror(errno)));
-  if (pid == 0) {
-    close(ready[0]);
-    run_in_background(run, log, ready[1], run_ranks);
-  }
-  close(ready[1]);
-  char answer = 0;
-  const bool is_started = read(ready[0], &answer, 1) == 1;
-  close(ready[0]);
-  close(log);
-  if (!is_started)
-    throw base::CheckpointError(
-        fmt::format("the background process could not start; {} says why", log_path.string()));
-  std::fputs(fmt::format("paceline: started {} in the background, pid {}\n"
-                         "  follow it:  paceline logs -f {}\n"
-                         "  end it:     paceline stop {}\n",
-                         run.run_dir.string(), pid, run.run_dir.string(), run.run_dir.string())
-                 .c_str(),
-             stdout);
-  return 0;
+  if (pid == 0) run_in_background(run, signals, log.get(), words_to_write.get(), run_ranks);
+  words_to_write.reset();
+  log.reset();
+  return await_first_step({.run_dir = run.run_dir,
+                           .log_path = log_path,
+                           .log = std::move(log_to_read),
+                           .words = std::move(words),
+                           .num_ranks = run.num_ranks,
+                           .launcher = pid},
+                          signals);
 }
 
 }  // namespace paceline::launcher

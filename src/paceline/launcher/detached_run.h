@@ -13,16 +13,17 @@ struct DetachedRun {
   std::vector<std::string> command;  ///< as the record shows it, to whoever may read that
   std::string host;
   int node_rank = 0;
+  int num_ranks = 1;  ///< of this machine
 };
 
-/// A folder name under `parent` that does not exist yet: NAME-YYYYmmdd-HHMMSS, with a number if
-/// taken.
-std::filesystem::path unused_run_dir(const std::filesystem::path& parent, const std::string& name);
+/// Runs the ranks, each of which tells its first step to this descriptor (launch/first_step.h);
+/// returns the exit code.
+using RunRanks = std::function<int(int first_step_descriptor)>;
 
 /// Calls `run_ranks` in a background process without a terminal, whose output goes to launcher.log
-/// in the run directory and whose identity and exit code to launcher.json; prints how to follow and
-/// stop it, and returns 0. Throws ConfigError if a live run uses the directory, CheckpointError if
-/// it cannot be written.
-int run_detached(const DetachedRun& run, const std::function<int()>& run_ranks);
+/// in the run directory and whose identity and exit code to launcher.json, and waits as
+/// await_first_step() has it, whose exit code it returns. Throws ConfigError if a live run uses the
+/// directory, CheckpointError if it cannot be written.
+int run_detached(const DetachedRun& run, const RunRanks& run_ranks);
 
 }  // namespace paceline::launcher

@@ -1,14 +1,13 @@
 #include "paceline/launcher/launcher.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file_status.h"
 #include "paceline/base/version.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launcher/rank_program.h"
+#include "paceline/launcher/told_errors.h"
 #include "paceline/launcher/verbs.h"
 
 #include <cstdio>
-#include <filesystem>
 
 namespace paceline::launcher {
 namespace {
@@ -37,19 +36,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments) {
-  try {
-    return dispatch(arguments);
-  } catch (const base::Error& error) {
-    std::fprintf(stderr, "paceline: error: %s\n", error.what());
-    return static_cast<int>(error.exit_code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    const base::FileError told = base::file_error_of(error);
-    std::fprintf(stderr, "paceline: error: %s\n", told.what());
-    return static_cast<int>(told.exit_code());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "paceline: internal error: %s\n", error.what());
-    return static_cast<int>(base::ExitCode::kInternal);
-  }
+  return exit_code_of([&] { return dispatch(arguments); });
 }
 
 }  // namespace paceline::launcher

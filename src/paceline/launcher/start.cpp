@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/text.h"
+#include "paceline/launch/first_step.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/options.h"
 #include "paceline/launch/plan.h"
@@ -10,6 +11,7 @@
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervisor.h"
 #include "paceline/launcher/detached_run.h"
+#include "paceline/launcher/new_run_dir.h"
 #include "paceline/launcher/rank_program.h"
 #include "paceline/launcher/verbs.h"
 
@@ -18,6 +20,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace paceline::launcher {
 namespace {
@@ -46,6 +49,14 @@ void make_folder(const fs::path& folder) try {
   base::create_durable_directories(files, folder);
 } catch (const base::FileError& error) {
   throw base::CheckpointError(fmt::format("{}; give another --run-dir or --log-dir", error.what()));
+}
+
+/// Several ranks have log files in the run directory, if there is one, unless the user named
+/// another place.
+void choose_log_dir(const launch::LaunchPlan& plan, const std::optional<fs::path>& run_dir,
+                    launch::SupervisorSettings& settings) {
+  if (!settings.log_dir && run_dir && plan.nproc > 1) settings.log_dir = *run_dir / "logs";
+  if (settings.log_dir) make_folder(*settings.log_dir);
 }
 
 /// Under torchrun, srun or mpirun: the program itself, in this process.
@@ -92,11 +103,39 @@ std::vector<std::string> public_command(const std::vector<std::string>& command)
   return told;
 }
 
+/// Puts the ranks of one machine into the background.
+int start_detached(const launch::LaunchPlan& plan, launch::SupervisorSettings settings,
+                   std::optional<fs::path> run_dir, const std::string& host_name,
+                   launch::Environment environment) {
+  const std::vector<std::string> told = public_command(settings.command);
+  if (!run_dir) {
+    if (plan.num_nodes > 1)
+      throw base::ConfigError(
+          "--detach on several machines needs --run-dir, the same on each: the launchers keep "
+          "their logs there, and would name it by clocks that differ");
+    NewRunDir made = make_new_run_dir(settings.command);
+    if (made.exit_code != 0) return made.exit_code;
+    run_dir = std::move(made.path);
+    settings.command.insert(settings.command.end(), {"--run-dir", run_dir->string()});
+  }
+  choose_log_dir(plan, run_dir, settings);
+  return run_detached({.run_dir = *run_dir,
+                       .command = told,
+                       .host = host_name,
+                       .node_rank = plan.node_rank,
+                       .num_ranks = plan.nproc},
+                      [&](int first_step_descriptor) {
+                        environment.set(launch::kFirstStepVariable,
+                                        std::to_string(first_step_descriptor));
+                        return launch::supervise(plan, settings, environment);
+                      });
+}
+
 /// Starts the ranks of one machine. `run_dir` is where the run's files lie, if the user said so;
 /// `is_own_verb`: the command is one of paceline's, whose rank 0 prints the result.
 int start(const launch::LaunchOptions& options, const std::vector<std::string>& command,
           const std::optional<fs::path>& run_dir, bool is_own_verb) {
-  launch::Environment environment = launch::Environment::of_process();
+  const launch::Environment environment = launch::Environment::of_process();
   if (launch::is_one_rank(options, environment)) become_one_rank(options, command, environment);
   const launch::Machine machine = launch::this_machine(environment);
   const launch::LaunchPlan plan = launch::plan_launch(options, environment, machine);
@@ -115,24 +154,13 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
       options.grace_seconds.value_or(settings.grace_after_failure_seconds);
   settings.rank_zero_prints_result = is_own_verb;
   settings.rank_zero_keeps_terminal = !options.log_dir;
-  if (!settings.log_dir && run_dir && plan.nproc > 1) settings.log_dir = *run_dir / "logs";
-  if (plan.nproc == 1 && !settings.log_dir && !options.detach)
+  if (options.detach)
+    return start_detached(plan, std::move(settings), run_dir, machine.host_name, environment);
+  if (plan.nproc == 1 && !settings.log_dir)
     launch::exec_program(command,
                          launch::rank_environment(plan, 0, port, std::nullopt, environment));
-  if (settings.log_dir) make_folder(*settings.log_dir);
-  const auto run_ranks = [&] { return launch::supervise(plan, settings, environment); };
-  if (!options.detach) return run_ranks();
-  return run_detached({.run_dir = *run_dir,
-                       .command = public_command(command),
-                       .host = machine.host_name,
-                       .node_rank = plan.node_rank},
-                      run_ranks);
-}
-
-/// runs/resnet50-20260131-174500, after the recipe's file name.
-fs::path new_run_dir(const std::vector<std::string>& arguments) {
-  const std::string recipe = find_recipe(arguments);
-  return unused_run_dir("runs", recipe.empty() ? "run" : fs::path(recipe).stem().string());
+  choose_log_dir(plan, run_dir, settings);
+  return launch::supervise(plan, settings, environment);
 }
 
 }  // namespace
@@ -143,14 +171,10 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
     command.emplace_back("--help");
     launch::exec_program(command, launch::Environment::of_process());
   }
-  auto [options, rest] = launch::extract_launch_options(arguments);
+  const auto [options, rest] = launch::extract_launch_options(arguments);
   std::optional<fs::path> run_dir = launch::find_option_value(rest, "--run-dir");
   if (options.detach && name != "train")
     throw base::ConfigError(fmt::format("paceline {} cannot be detached; only train can", name));
-  if (options.detach && !run_dir) {
-    run_dir = new_run_dir(rest);
-    rest.insert(rest.end(), {"--run-dir", run_dir->string()});
-  }
   command.insert(command.end(), rest.begin(), rest.end());
   // A dry run writes nothing, so its ranks have no log files either.
   if (!options.detach && std::find(rest.begin(), rest.end(), "--dry-run") != rest.end())

@@ -40,6 +40,7 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       evaluator_(config.eval_every ? parts.evaluator : nullptr),
       saver_(parts.saver),
       is_forward_collective_(parts.is_forward_collective),
+      first_step_done_(parts.first_step_done),
       sample_name_(parts.sample_name),
       config_(config),
       last_step_(last_step_of(config.duration, state_.clock.lengths)),
@@ -64,8 +65,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
 FitResult Trainer::fit() try {
   elapsed_before_s_ = state_.clock.elapsed_s;
   fit_start_s_ = base::SystemClock().monotonic_s();
-  const std::int64_t first_step = state_.clock.step;
-  feed_.seek(first_step);
+  first_step_ = state_.clock.step;
+  feed_.seek(first_step_);
   state_.model->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
 
@@ -76,7 +77,7 @@ FitResult Trainer::fit() try {
     result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   } else if (state_.clock.step >= last_step_) {
     result = FitResult{.text = "the run was complete already"};
-  } else if (first_step > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
+  } else if (first_step_ > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
     result = out_of_time();
   } else {
     result = reason_to_stop();  // of an earlier start, if it still holds
@@ -85,7 +86,7 @@ FitResult Trainer::fit() try {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
     if (train_step())
       result = finish_step();
-    else if (state_.clock.step > first_step)
+    else if (state_.clock.step > first_step_)
       result = reach_safe_point();
     else
       result = agree_on_interruption();  // there is nothing new to save
@@ -320,6 +321,7 @@ void Trainer::limit_gradients() {
 std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
   log_.log_step(state_, base::SystemClock().monotonic_s());
+  if (state_.clock.step == first_step_ + 1) first_step_done_(state_.clock.step);
   data_watch_.add_step(state_.phases);
   speed_.add_step(state_.phases, state_.step_totals.samples);
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);

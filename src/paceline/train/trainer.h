@@ -47,6 +47,8 @@ struct TrainerParts {
   /// Forward passes wait for other ranks, so a rank without samples runs them on an empty batch.
   bool is_forward_collective = false;
   std::int64_t max_skipped = SkipLimit::kNone;  ///< samples of an epoch
+  /// Called with the number of the first step that is done after the start or the resume.
+  std::function<void(std::int64_t step)> first_step_done = [](std::int64_t) {};
   SampleName sample_name = [](std::int64_t index) { return std::to_string(index); };
 };
 
@@ -108,11 +110,13 @@ class Trainer {
   Evaluator* evaluator_;
   CheckpointSaver* saver_;
   bool is_forward_collective_;
+  std::function<void(std::int64_t step)> first_step_done_;
   SampleName sample_name_;
   TrainerConfig config_;
   std::optional<Condition> stop_when_;
-  bool lacks_batch_ = false;  ///< a rank does, and the run ends
-  std::int64_t last_step_;    ///< the run ends after so many steps at the latest
+  bool lacks_batch_ = false;     ///< a rank does, and the run ends
+  std::int64_t first_step_ = 0;  ///< as the clock counts, before it
+  std::int64_t last_step_;       ///< the run ends after so many steps at the latest
   std::int64_t min_steps_;
   std::int64_t eval_interval_;   ///< in steps
   double wall_clock_limit_s_;    ///< infinite if there is none

@@ -359,17 +359,19 @@ struct ScriptedRun {
     metrics::MetricSink* const sinks[] = {&sink};
     const train::RunContext run{communicator, {}, 1, sinks, signal, *device};
     train::Evaluator evaluator(*val_loader, "val");
-    return train::Trainer({.state = state,
-                           .run = run,
-                           .engine = engine,
-                           .loader = *train_loader,
-                           .schedule = schedule,
-                           .base_lr = 0.1,
-                           .evaluator = &evaluator,
-                           .saver = saver,
-                           .is_forward_collective = is_forward_collective,
-                           .max_skipped = max_skipped},
-                          config)
+    return train::Trainer(
+               {.state = state,
+                .run = run,
+                .engine = engine,
+                .loader = *train_loader,
+                .schedule = schedule,
+                .base_lr = 0.1,
+                .evaluator = &evaluator,
+                .saver = saver,
+                .is_forward_collective = is_forward_collective,
+                .max_skipped = max_skipped,
+                .first_step_done = [&](std::int64_t step) { first_steps.push_back(step); }},
+               config)
         .fit();
   }
 
@@ -384,7 +386,8 @@ struct ScriptedRun {
   std::int64_t max_skipped = train::SkipLimit::kNone;
   HalfFromStepTwo schedule;
   RecordingSink sink;
-  Calls calls;  ///< of strategy and optimizer
+  Calls calls;                            ///< of strategy and optimizer
+  std::vector<std::int64_t> first_steps;  ///< of every start, as the trainer tells them
   std::function<bool()> overflows = [] { return false; };
   Watcher::Function watch = [](train::Event, const train::TrainState&) { return std::nullopt; };
 };

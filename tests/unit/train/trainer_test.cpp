@@ -29,6 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 using Reason = FitResult::Reason;
 
@@ -529,11 +530,13 @@ TEST_F(TrainerTest, ContinuesAtTheClocksStep) {
   run_.state.clock.step = 3;
   run_.fit();
   EXPECT_EQ(whole, fourth);
+  EXPECT_THAT(run_.first_steps, ElementsAre(1, 4));
   ASSERT_EQ(fourth.size(), 4u);
 
   run_.calls.clear();
   EXPECT_THAT(run_.fit().text, HasSubstr("complete already"));
   EXPECT_THAT(run_.calls, IsEmpty());
+  EXPECT_THAT(run_.first_steps, SizeIs(2));
 }
 
 TEST_F(TrainerTest, NamesStepRankAndSamplesOfALossThatIsNotFinite) {
