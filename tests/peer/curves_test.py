@@ -16,6 +16,7 @@ PYTHON = pathlib.Path(os.environ.get("PACELINE_PEERS", "")) / "bin" / "python"
 PEER = pathlib.Path(__file__).with_name("torch_training.py")
 SEEDS = (1, 2, 3)
 TIMEOUT_S = 900
+ENVIRONMENT = environment(OMP_WAIT_POLICY="passive")
 
 # What both do. Of 0, 1 and 2 workers the peer takes the least time, wall and CPU, with WORKERS on two cores.
 SETTINGS = {"side": 32, "padding": 2, "batch": 50, "epochs": 10, "lr": 0.05, "momentum": 0.9, "weight_decay": 5e-4}
@@ -67,7 +68,7 @@ class Curves(RunTest):
         for name, value in (SETTINGS | {"seed": seed, "data": self.digits}).items():
             text = text.replace(name.upper(), str(value))
         recipe, run = self.write_recipe(text=text, name=f"{seed}.yaml"), self.run_directory(str(seed))
-        training = Training(lambda: self.train(recipe, "--run-dir", run, timeout=TIMEOUT_S))
+        training = Training(lambda: self.train(recipe, "--run-dir", run, timeout=TIMEOUT_S, env=ENVIRONMENT))
         training.curve = [line["val/top1"] for line in read_metrics(run) if line.get("event") == "eval"]
         return training
 
@@ -76,7 +77,7 @@ class Curves(RunTest):
         told = []
         training = Training(lambda: told.append(subprocess.run(
             [str(PYTHON), str(PEER), str(self.digits), str(self.root / f"{seed}.pt"), settings], capture_output=True,
-            text=True, timeout=TIMEOUT_S, env=environment(OMP_WAIT_POLICY="passive"))))
+            text=True, timeout=TIMEOUT_S, env=ENVIRONMENT)))
         self.assertEqual(told[0].returncode, 0, told[0].stderr)
         training.curve = json.loads(told[0].stdout)
         return training
