@@ -211,6 +211,13 @@ class Data(RunTest):
         result = self.run_data("synth", self.root / "x", "--like", "imagenet", "--quality", 80, code=2)
         self.assertIn("excludes", result.err)
 
+    def test_synth_writes_digits(self):
+        folder = self.root / "digits"
+        self.run_data("synth", folder, "--like", "digits", "--train-per-class", 2, "--val-per-class", 1)
+        told = json.loads(self.run_data("info", folder, "--json").out)
+        self.assertEqual(told["formats"], {"JPEG baseline 4:4:4": 20})
+        self.run_data("synth", folder, "--like", "letters", code=2)
+
     def test_bench_names_what_limits(self):
         told = json.loads(self.run_data("bench", self.images, "--samples", 64, "--threads", 2, "--json", "--feeds",
                                         "1").out)

@@ -115,6 +115,25 @@ class ResumeRules(RunTest):
         self.refused(run, CONFIG, "optimizer.momentum", "0.9", "0.5", "model.pretrained=RUN@best",
                      overrides=("optimizer.momentum=0.5",))
 
+    def test_another_rank_of_powersgd_is_refused_and_named(self):
+        run = self.run_directory("powersgd")
+        powersgd = ("parallel.ddp.compression=powersgd", "parallel.ddp.powersgd_start=2", "schedule=constant")
+        self.trains(run, "train.duration=10ba", *powersgd, "parallel.ddp.powersgd_rank=2")
+        self.refused(run, CONFIG, "parallel.ddp.powersgd_rank: was 2, is 3", "Put these back", "model.pretrained=RUN@best",
+                     overrides=(*powersgd, "parallel.ddp.powersgd_rank=3"))
+        self.resumes(run, *powersgd, "parallel.ddp.powersgd_rank=2")
+        self.assertEqual(self.steps(run), list(range(1, 41)))
+
+    def test_weights_of_another_type_are_refused_and_named(self):
+        for before, after in (("fp32", "fp64"), ("fp64", "fp32")):
+            run = self.run_directory(f"from-{before}")
+            precision = (f"train.precision={before}", "schedule=constant")
+            self.trains(run, "train.duration=10ba", *precision, ranks=1)
+            self.refused(run, CONFIG, f"train.precision: was {before}, is {after}", "Put it back", "model.pretrained=RUN@best",
+                         overrides=(f"train.precision={after}", "schedule=constant"), ranks=1)
+            self.resumes(run, *precision, "train.duration=20ba", ranks=1)
+            self.assertEqual(self.steps(run), list(range(1, 21)))
+
     def test_data_that_grew_are_refused_and_moved_ones_taken(self):
         grown, moved = self.root / "grown", self.root / "moved"
         shutil.copytree(self.data, grown)

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::array kDataCommands{
     DataCommand{"prepare", "download, check and pack a public data set", run_data_prepare},
-    DataCommand{"synth", "write a JPEG image folder of textured shapes, to try things with",
+    DataCommand{"synth",
+                "write a JPEG image folder of textured shapes or drawn digits, to try things with",
                 run_data_synth},
     DataCommand{"info", "count, measure and describe a data set", run_data_info},
     DataCommand{"show", "print and draw samples of a data set", run_data_show},
@@ -58,8 +59,10 @@ int run_data_synth(const std::vector<std::string>& arguments) {
   data::SynthOptions options;
   int num_threads = 0;
   std::string like;
-  CLI::App app("Write a JPEG image folder of textured shapes, the same for the same options.",
-               "data synth");
+  CLI::App app(
+      "Write a JPEG image folder of textured shapes or drawn digits, the same for the same "
+      "options.",
+      "data synth");
   app.add_option("path", options.path, "The folder to write; must be absent or empty")->required();
   app.add_option("--classes", options.classes, "Number of classes")->capture_default_str();
   app.add_option("--train-per-class", options.train_per_class, "Training images per class")
@@ -69,8 +72,9 @@ int run_data_synth(const std::vector<std::string>& arguments) {
   auto* const likeness = app.add_option("--like", like,
                                         "imagenet: under noise that makes files with the sizes, "
                                         "bytes and coefficients of ImageNet's, "
-                                        "110 kB on average, for measuring");
-  likeness->check(CLI::IsMember({"imagenet"}));
+                                        "110 kB on average, for measuring; digits: 0 to 9 as if "
+                                        "drawn by hand, of 32 pixels, for curves of learning");
+  likeness->check(CLI::IsMember({"imagenet", "digits"}));
   app.add_option("--min-size", options.min_size, "Shortest side in pixels")
       ->capture_default_str()
       ->excludes(likeness);
@@ -83,7 +87,8 @@ int run_data_synth(const std::vector<std::string>& arguments) {
   app.add_option("--seed", options.seed, "The images are a function of it")->capture_default_str();
   add_threads(app, num_threads);
   if (!parse_arguments(app, arguments)) return 0;
-  if (!like.empty()) options.kind = data::SynthKind::kImagenet;
+  if (!like.empty())
+    options.kind = like == "digits" ? data::SynthKind::kDigits : data::SynthKind::kImagenet;
   bool is_new = false;
   {
     WorkProgress progress("images");

@@ -3,7 +3,9 @@
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/base/sync_all.h"
+#include "paceline/data/synth_digit.h"
 #include "paceline/data/synth_photo.h"
+#include "paceline/data/synth_scene.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -24,12 +26,12 @@ constexpr const char* kMarkerName = "paceline-synth.txt";
 constexpr int kPictureVersion = 1;
 
 std::string marker_text(const SynthOptions& options) {
-  if (options.kind == SynthKind::kImagenet) {
+  if (options.kind != SynthKind::kShapes) {
     return fmt::format(
-        "paceline data synth --like imagenet, pictures version {}\nclasses={} train_per_class={} "
+        "paceline data synth --like {}, pictures version {}\nclasses={} train_per_class={} "
         "val_per_class={} seed={}\n",
-        kPictureVersion, options.classes, options.train_per_class, options.val_per_class,
-        options.seed);
+        options.kind == SynthKind::kDigits ? "digits" : "imagenet", kPictureVersion,
+        options.classes, options.train_per_class, options.val_per_class, options.seed);
   }
   return fmt::format(
       "paceline data synth, pictures version {}\nclasses={} train_per_class={} val_per_class={} "
@@ -43,8 +45,9 @@ void check_options(const SynthOptions& options) {
     if (!holds) throw base::ConfigError("data synth: " + message);
   };
   require(!options.path.empty(), "no path: give the folder to write");
-  require(options.classes >= 1 && options.classes <= kMaxSynthClasses,
-          fmt::format("classes is {}, expected 1 to {}", options.classes, kMaxSynthClasses));
+  const int most = options.kind == SynthKind::kDigits ? kNumDigits : kMaxSynthClasses;
+  require(options.classes >= 1 && options.classes <= most,
+          fmt::format("classes is {}, expected 1 to {}", options.classes, most));
   for (const int count : {options.train_per_class, options.val_per_class})
     require(count >= 1 && count <= kMaxSynthImagesPerClass,
             fmt::format("train_per_class and val_per_class are from 1 to {}, but one is {}",
@@ -88,6 +91,8 @@ struct SynthFile {
 SynthFile make_file(const SynthOptions& options, int class_index, std::int64_t index) {
   if (options.kind == SynthKind::kShapes)
     return {synthesize_image(options, class_index, index), JpegSampling::k420, options.quality};
+  if (options.kind == SynthKind::kDigits)
+    return {synthesize_digit(class_index, options.seed, index), JpegSampling::k444, kDigitQuality};
   const std::int64_t number = index * options.classes + class_index;
   const PhotoPlan plan = plan_photo(options.seed, number);
   return {synthesize_photo(plan, class_index, options.seed, number), plan.sampling, plan.quality};
@@ -144,7 +149,7 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
                   base::FileSystem& files, const SynthProgress& progress) {
   for (const char* split : {"train", "val"})
     for (int c = 0; c < options.classes; ++c)
-      files.create_directories(root / split / synth_class_name(c));
+      files.create_directories(root / split / synth_class_name(options.kind, c));
   const std::int64_t per_class = options.train_per_class + options.val_per_class;
   const std::int64_t total = options.classes * per_class;
   std::mutex mutex;
@@ -159,7 +164,8 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
       const std::int64_t index = i % per_class;
       const char* split = index < options.train_per_class ? "train" : "val";
       writer.write(make_file(options, class_index, index),
-                   root / split / synth_class_name(class_index) / fmt::format("{:06}.jpg", index),
+                   root / split / synth_class_name(options.kind, class_index) /
+                       fmt::format("{:06}.jpg", index),
                    files);
       if (!progress) continue;
       const std::lock_guard lock(mutex);
@@ -172,6 +178,10 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
 }
 
 }  // namespace
+
+std::string synth_class_name(SynthKind kind, int class_index) {
+  return kind == SynthKind::kDigits ? std::to_string(class_index) : scene_name(class_index);
+}
 
 bool synthesize_image_folder(const SynthOptions& options, int num_threads,
                              const SynthProgress& progress,

@@ -14,13 +14,14 @@ namespace paceline::data {
 enum class SynthKind {
   kShapes,    ///< small, of the sizes and the quality that the options say
   kImagenet,  ///< as ImageNet's: sizes, bytes and coefficients of its files (see PhotoPlan)
+  kDigits,    ///< digits as if drawn by hand (see synthesize_digit)
 };
 
 /// What synthesize_image_folder writes.
 struct SynthOptions {
   std::string path;
   SynthKind kind = SynthKind::kShapes;
-  int classes = 10;  ///< at most kMaxSynthClasses
+  int classes = 10;  ///< at most kMaxSynthClasses, of digits kNumDigits
   int train_per_class = 200;
   int val_per_class = 50;
   std::uint64_t seed = 1;
@@ -43,15 +44,16 @@ using SynthProgress = std::function<void(std::int64_t done, std::int64_t total)>
 /// Writes an image folder of textured shapes on cluttered backgrounds: train/<class>/*.jpg and
 /// val/<class>/*.jpg. A class is a pair of shape and texture; colours, sizes, places, turns and
 /// aspect ratios are drawn anew for each image, so that mean colours tell nothing about the class.
-/// The files are a function of the options alone. The folder appears at `path` when it is complete.
-/// Returns false when `path` holds this very set already. Throws ConfigError for options that make
-/// no sense or a folder that holds anything else, DataError when a file cannot be written.
+/// Of kDigits a class is a digit. The files are a function of the options alone. The folder appears
+/// at `path` when it is complete. Returns false when `path` holds this very set already. Throws
+/// ConfigError for options that make no sense or a folder that holds anything else, DataError when
+/// a file cannot be written.
 bool synthesize_image_folder(
     const SynthOptions& options, int num_threads = 0, const SynthProgress& progress = {},
     const std::shared_ptr<base::FileSystem>& files = std::make_shared<base::RealFileSystem>());
 
-/// "<texture>_<shape>" of class `class_index`.
-std::string synth_class_name(int class_index);
+/// "<texture>_<shape>" of class `class_index`, of kDigits the digit.
+std::string synth_class_name(SynthKind kind, int class_index);
 
 /// Image number `index` of a class of kShapes, before it is compressed; `index` counts training
 /// images first, then those of val.

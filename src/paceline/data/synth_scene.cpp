@@ -1,7 +1,5 @@
 #include "paceline/data/synth_scene.h"
 
-#include "paceline/data/synth.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -21,11 +19,6 @@ constexpr double kTurn = 2 * std::numbers::pi;
 // by one gives the other 24.
 int shape_of(int class_index) { return class_index % 8; }
 int texture_of(int class_index) { return (class_index + class_index / 24) % 6; }
-
-Color mix(const Color& a, const Color& b, double share_of_b) {
-  return {a[0] + (b[0] - a[0]) * share_of_b, a[1] + (b[1] - a[1]) * share_of_b,
-          a[2] + (b[2] - a[2]) * share_of_b};
-}
 
 Color draw_color(base::Philox& draws, double low, double high) {
   return {draws.uniform(low, high), draws.uniform(low, high), draws.uniform(low, high)};
@@ -158,7 +151,7 @@ void paint_clutter(Canvas& canvas, base::Philox& draws, int width, int height) {
 
 }  // namespace
 
-std::string synth_class_name(int class_index) {
+std::string scene_name(int class_index) {
   return std::string(kTextures[static_cast<std::size_t>(texture_of(class_index))]) + "_" +
          std::string(kShapes[static_cast<std::size_t>(shape_of(class_index))]);
 }
@@ -181,6 +174,25 @@ Scene paint_scene(int class_index, int width, int height, base::Philox& draws) {
   canvas.paint(shape_of(class_index), texture_of(class_index), frame, first, second,
                draws.uniform(0.85, 1.15));
   return std::move(canvas).scene();
+}
+
+Color mix(const Color& a, const Color& b, double share_of_b) {
+  return {a[0] + (b[0] - a[0]) * share_of_b, a[1] + (b[1] - a[1]) * share_of_b,
+          a[2] + (b[2] - a[2]) * share_of_b};
+}
+
+Image with_noise(const Scene& scene, base::Philox& draws, double strength) {
+  Image image{scene.width, scene.height, {}};
+  image.pixels.reserve(scene.pixels.size() * 3);
+  for (const Color& color : scene.pixels) {
+    const std::uint32_t word = draws.next();
+    for (unsigned channel = 0; channel < 3; ++channel) {
+      const double noise = ((word >> (8 * channel)) & 255u) / 127.5 - 1.0;
+      const double value = color[channel] + strength * noise;
+      image.pixels.push_back(static_cast<std::uint8_t>(std::clamp(value + 0.5, 0.0, 255.0)));
+    }
+  }
+  return image;
 }
 
 }  // namespace paceline::data

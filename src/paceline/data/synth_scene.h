@@ -1,8 +1,10 @@
 #pragma once
 
 #include "paceline/base/philox.h"
+#include "paceline/data/dataset.h"
 
 #include <array>
+#include <string>
 #include <vector>
 
 namespace paceline::data {
@@ -17,7 +19,15 @@ struct Scene {
   std::vector<Color> pixels;  ///< by rows
 };
 
+/// "<texture>_<shape>" of a class.
+std::string scene_name(int class_index);
+
 /// The shape and texture of a class, large and in drawn colours, before a gradient with clutter.
 Scene paint_scene(int class_index, int width, int height, base::Philox& draws);
+
+Color mix(const Color& a, const Color& b, double share_of_b);
+
+/// Adds white noise of the given strength and rounds to bytes.
+Image with_noise(const Scene& scene, base::Philox& draws, double strength);
 
 }  // namespace paceline::data

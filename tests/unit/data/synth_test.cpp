@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/image_folder.h"
+#include "paceline/data/synth_digit.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using paceline::test::TempFolder;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 SynthOptions small_set(const fs::path& path) {
@@ -147,10 +149,23 @@ TEST(Synth, LikeImagenetHasItsBytesAndCoefficients) {
   EXPECT_NEAR(work.bytes / 300, 110e3, 5e3);
 }
 
+TEST(Synth, DigitsAreAFolderOfTenClasses) {
+  const TempFolder folder;
+  SynthOptions options = small_set(folder.path() / "set");
+  options.kind = SynthKind::kDigits;
+  options.classes = kNumDigits;
+  synthesize_image_folder(options);
+  const ImageFolder train(options.path, "train", "train");
+  EXPECT_THAT(train.class_names(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"));
+  EXPECT_EQ(train.size(), 40);
+  EXPECT_EQ(ImageFolder(options.path, "val", "train").size(), 20);
+}
+
 TEST(Synth, EveryClassHasANameOfItsOwn) {
   std::set<std::string> names;
-  for (int i = 0; i < kMaxSynthClasses; ++i) names.insert(synth_class_name(i));
+  for (int i = 0; i < kMaxSynthClasses; ++i) names.insert(synth_class_name(SynthKind::kShapes, i));
   EXPECT_EQ(names.size(), static_cast<std::size_t>(kMaxSynthClasses));
+  EXPECT_EQ(synth_class_name(SynthKind::kDigits, 7), "7");
 }
 
 TEST(Synth, LeavesItsOwnCompleteSetAlone) {
@@ -188,6 +203,8 @@ TEST(Synth, TellsKindsApart) {
   EXPECT_TRUE(synthesize_image_folder(options));
   options.kind = SynthKind::kImagenet;
   EXPECT_THAT(refusal(options), HasSubstr("--like imagenet"));
+  options.kind = SynthKind::kDigits;
+  EXPECT_THAT(refusal(options), HasSubstr("--like digits"));
 }
 
 TEST(Synth, WritesIntoAnEmptyFolder) {
@@ -209,6 +226,9 @@ TEST(Synth, RefusesOptionsThatMakeNoSense) {
   options = small_set("x");
   options.classes = 49;
   EXPECT_THAT(refusal(options), HasSubstr("1 to 48"));
+  options.kind = SynthKind::kDigits;
+  options.classes = 11;
+  EXPECT_THAT(refusal(options), HasSubstr("1 to 10"));
   options = small_set("x");
   options.min_size = 50;
   EXPECT_THAT(refusal(options), HasSubstr("min_size is 50"));
