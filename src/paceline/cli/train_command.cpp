@@ -19,7 +19,7 @@ std::filesystem::path new_run_directory(const app::TrainRequest& request) {
   const auto registries = app::make_registries();
   const auto loaded =
       config::load<app::Recipe>(request.recipe, {request.overrides, request.overrides_on_top},
-                                {registries->catalogs(), /*world_size=*/0});
+                                registries->context(/*world_size=*/0));
   return app::new_run_path(loaded.value.run.dir, loaded.value.run.name);
 }
 
