@@ -1,6 +1,8 @@
 """Train, evaluate, export: the main job through the real programs."""
 
 import json
+import pathlib
+import re
 import unittest
 
 from paceline_process import (RunTest, checkpoint_tensors, checkpoints, paceline, read_metrics, read_safetensors)
@@ -81,6 +83,16 @@ class MainJob(RunTest):
         result = self.train(self.write_recipe(), "--fast-dev-run=3", "--nproc", 2)
         self.assertIn("done after step 3", result.err)
         self.assertEqual(set(self.root.iterdir()) - before - {self.root / "recipe.yaml"}, set())
+
+    def test_fast_dev_run_leaves_no_false_trail(self):
+        """It names no file or folder that is gone when it ends, and calls none damaged."""
+        for ranks in (1, 2):
+            result = self.train(self.write_recipe(), "--fast-dev-run", "--nproc", ranks)
+            told = result.out + result.err
+            self.assertNotIn("not whole", told)
+            self.assertNotIn("@best", told)
+            for path in re.findall(r"(?<!\w)/[\w./-]+", told):
+                self.assertTrue(pathlib.Path(path.rstrip(".:")).exists(), f"{path} is gone: {told}")
 
     def test_stop_conditions(self):
         recipe = self.write_recipe()
