@@ -86,8 +86,8 @@ class MainJob(RunTest):
 
     def test_fast_dev_run_leaves_no_false_trail(self):
         """It names no file or folder that is gone when it ends, and calls none damaged."""
-        for ranks in (1, 2):
-            result = self.train(self.write_recipe(), "--fast-dev-run", "--nproc", ranks)
+        for arguments in (["--nproc", 1], ["--nproc", 2], ["--run-dir", self.root, "--resume", "auto"]):
+            result = self.train(self.write_recipe(), "--fast-dev-run", *arguments)
             told = result.out + result.err
             self.assertNotIn("not whole", told)
             self.assertNotIn("@best", told)

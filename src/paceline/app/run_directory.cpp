@@ -37,7 +37,8 @@ fs::path new_run_path(const std::string& parent, const std::string& name) {
 }
 
 RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
-                           comm::Communicator& communicator, base::FileSystem& files) {
+                           comm::Communicator& communicator, base::FileSystem& files)
+    : is_scratch_(place.is_scratch) {
   path_ = comm::first_rank_decides(communicator, [&] {
     path_ = fs::absolute(place.wanted ? *place.wanted : new_run_path(place.parent, place.name))
                 .lexically_normal();

@@ -26,6 +26,7 @@ struct RunPlace {
   std::string name = {};                             ///< run.name
   std::optional<std::string> checkpoint_dir = {};    ///< checkpoint.dir
   bool saves = true;                                 ///< whether there will be checkpoints
+  bool is_scratch = false;                           ///< `wanted` goes away with the run
 };
 
 /// Where a run writes. Rank 0 makes and locks the folders; the other ranks learn their paths.
@@ -41,6 +42,7 @@ class RunDirectory {
   void require() const;
 
   const std::filesystem::path& path() const { return path_; }
+  bool is_scratch() const { return is_scratch_; }
   std::filesystem::path config_file() const { return path_ / kConfigFile; }
   std::filesystem::path summary_file() const { return path_ / "summary.json"; }
   std::filesystem::path log_file() const { return path_ / "log.txt"; }
@@ -54,6 +56,7 @@ class RunDirectory {
   void lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files);
 
   std::filesystem::path path_;
+  bool is_scratch_;
   std::filesystem::path checkpoint_folder_;
   std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0: its own, its folder's
 };

@@ -153,7 +153,8 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
                                inputs(),
                                train_set().class_names(),
                                std::nullopt,
-                               best};
+                               best,
+                               directory.is_scratch()};
   if (resumed) facts.resumed_step = state_.clock.step;
   saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),
                                                     batches_.lengths, context_.files);

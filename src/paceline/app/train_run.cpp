@@ -194,9 +194,12 @@ int train_recipe(const Job& job) {
   if (job.request.is_dry_run) return dry_run(job);
   std::optional<base::TempDir> scratch;
   if (job.request.is_fast_dev_run && job.is_main_rank()) scratch.emplace("paceline-dev-run");
-  const RunPlace place = place_of(
-      job.loaded.recipe, scratch ? std::optional(scratch->path()) : job.request.run_directory);
-  if (job.request.resume) return resume_recipe(place, job);
+  RunPlace place = place_of(job.loaded.recipe,
+                            scratch ? std::optional(scratch->path()) : job.request.run_directory);
+  place.is_scratch = job.request.is_fast_dev_run;
+  // A scratch directory holds nothing to go on with.
+  const bool resumes = job.request.resume && !(place.is_scratch && *job.request.resume == "auto");
+  if (resumes) return resume_recipe(place, job);
   auto session = make_session(job);
   const RunDirectory directory(place, /*is_resuming=*/false, job.context.communicator,
                                job.context.files);

@@ -126,7 +126,7 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
 }
 
 void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
-  base::log_info("saved {}", saved.string());
+  base::log_info("saved {}", facts_.is_scratch ? saved.filename().string() : saved.string());
   remove_old(saved);
   point_links();
 }

@@ -26,6 +26,7 @@ struct CheckpointFacts {
   std::vector<std::string> class_names = {};       ///< likewise
   std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
   std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
+  bool is_scratch = false;          ///< the folder goes away with the run, so nobody is sent there
 };
 
 /// Saves the run at safe points when it is due, when it stops, and when an evaluation was the best
