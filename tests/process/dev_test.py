@@ -62,10 +62,10 @@ class Dev(unittest.TestCase):
         write_program(self.root / "bin" / "cmake", CMAKE)
         write_program(self.clone / "build" / "bin" / "paceline", PACELINE)
 
-    def dev(self, *arguments, **changes):
+    def dev(self, *arguments, cwd=None, user=None, **changes):
         env = os.environ | {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "CALLS": str(self.calls),
                             "PACELINE_TORCH_DIR": "/none", "PACELINE_ARROW_DIR": "/none"} | changes
-        return subprocess.run([self.clone / "dev", *arguments], cwd=self.root, env=env,
+        return subprocess.run([self.clone / "dev", *arguments], cwd=cwd or self.root, env=env, user=user,
                               capture_output=True, text=True, timeout=60)
 
     def called(self, program):
@@ -96,6 +96,49 @@ class Dev(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("FAILED: 3.o\na.cpp:1: error: wrong\n", result.stdout)
         self.assertIn("dev: the build failed\n", result.stderr)
+
+    def test_install_builds_what_it_installs(self):
+        self.dev("install", self.root / "prefix")
+        self.assertEqual([call[-1] for call in self.called("ninja")], ["installation"])
+        self.assertEqual(self.called("cmake")[-1],
+                         ["--install", str(self.clone / "build"), "--prefix", str(self.root / "prefix")])
+
+    def test_install_takes_the_build_of_a_preset(self):
+        self.dev("install", self.root / "prefix", "--preset", "asan")
+        self.assertEqual(self.called("cmake")[-1][1], str(self.clone / "build" / "asan"))
+
+    def test_a_relative_prefix_is_one_of_the_caller(self):
+        elsewhere = self.root / "elsewhere"
+        elsewhere.mkdir()
+        self.dev("install", "a/prefix", cwd=elsewhere)
+        self.assertEqual(self.called("cmake")[-1][-1], str(elsewhere / "a" / "prefix"))
+
+    def assert_refused(self, result, pattern):
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertRegex(result.stderr, rf"\Adev: install: {pattern}\n\Z")
+        self.assertFalse(self.calls.exists(), "refused before anything is built")
+
+    def test_a_prefix_that_cannot_be_written_is_one_error_at_once(self):
+        (self.root / "file").touch()
+        self.assert_refused(self.dev("install", self.root / "file" / "prefix"), ".*file.*")
+        self.assert_refused(self.dev("install", self.root / "file"), ".*file.*")
+        self.assert_refused(self.dev("install", ""), "wants one PREFIX")
+        self.assert_refused(self.dev("install"), "wants one PREFIX")
+        self.assert_refused(self.dev("install", "a", "b"), "wants one PREFIX.*")
+        self.assert_refused(self.dev("install", "--prefix", "a"), "unknown option --prefix")
+
+    def test_a_prefix_of_another_user_is_one_error_at_once(self):
+        """Also one whose folders are: an installation that root made."""
+        prefix = self.root / "prefix"
+        (prefix / "lib").mkdir(parents=True)
+        nobody = 65534 if os.getuid() == 0 else None
+        (prefix / "lib").chmod(0o555)
+        prefix.chmod(0o777)
+        self.assert_refused(self.dev("install", prefix, user=nobody), rf"no permission to write into {prefix}/lib.*")
+        prefix.chmod(0o555)
+        self.assert_refused(self.dev("install", prefix, user=nobody), rf"no permission to write into {prefix}[;,:].*")
+        self.assert_refused(self.dev("install", prefix / "deeper", user=nobody), ".*deeper.*")
+        prefix.chmod(0o755)
 
 
 if __name__ == "__main__":
