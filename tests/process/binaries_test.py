@@ -70,6 +70,11 @@ class Binaries(unittest.TestCase):
                 for tree in (SOURCE, BUILD.resolve()):
                     self.assertFalse(entry.startswith(f"{tree}/"), f"{path}: {entry} lies in {tree}")
 
+    def test_what_is_installed_does_not_tell_where_it_was_built(self):
+        """So ccache takes a unit that one clone has compiled for the same unit of another."""
+        for path in self.installed:
+            self.assertFalse(f"{SOURCE}/".encode() in path.read_bytes(), path)
+
     def test_a_planted_library_is_not_loaded(self):
         """Nothing that a program needs is taken from the working directory."""
         planted = self.root / "planted"
