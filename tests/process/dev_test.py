@@ -1,11 +1,13 @@
 """./dev and tools/demo.sh, with stand-ins for what they start: what is built, what is said, where it goes."""
 
+import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
 import unittest
+import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -79,6 +81,18 @@ class Dev(unittest.TestCase):
 
     def test_demo_waits_for_the_first_metrics_without_a_word(self):
         self.assertEqual(self.dev("demo").stderr, "")
+
+    def test_wheels_are_unpacked_without_a_word_of_unzip(self):
+        """Also one that has nothing of what is left out."""
+        wheels = self.root / "cache" / "paceline" / "wheels"
+        wheels.mkdir(parents=True)
+        with zipfile.ZipFile(wheels / "arrow-1.0-any.whl", "w") as wheel:
+            wheel.writestr("arrow/libarrow.so", "library")
+        digest = hashlib.sha256((wheels / "arrow-1.0-any.whl").read_bytes()).hexdigest()
+        (self.clone / "deps" / "arrow_wheel.txt").write_text(f"arrow==1.0 --hash=sha256:{digest}\n")
+        result = self.dev("build", PACELINE_ARROW_DIR="", XDG_CACHE_HOME=str(self.root / "cache"))
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual((self.clone / ".deps" / "arrow" / "libarrow.so").read_text(), "library")
 
     def test_a_build_in_a_pipe_tells_its_progress_once_a_minute(self):
         often = self.dev("build", PACELINE_PROGRESS_EVERY_S="0").stdout
