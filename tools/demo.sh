@@ -9,6 +9,9 @@ run=$work/run
 
 say() { printf '\n== %s\n' "$*"; }
 
+# A number also while the run has no metrics.jsonl.
+count_evaluations() { cat run/metrics.jsonl 2>/dev/null | grep -c '"event":"eval"' || true; }
+
 mkdir -p "$work"
 cd "$work"
 rm -rf run
@@ -22,7 +25,7 @@ say "training resnet18 over two ranks with DDP; it will be stopped after two of 
 launcher=$!
 trap 'kill "$launcher" 2>/dev/null || true' EXIT
 while kill -0 "$launcher" 2>/dev/null; do
-  if [ "$(grep -c '"event":"eval"' run/metrics.jsonl 2>/dev/null || true)" -ge 2 ]; then break; fi
+  if [ "$(count_evaluations)" -ge 2 ]; then break; fi
   sleep 0.2
 done
 say "sending SIGTERM: all ranks finish the same step and save"

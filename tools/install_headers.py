@@ -5,15 +5,17 @@ Usage: install_headers.py [--write]. The roots are the headers that users are me
 import re
 import sys
 
-from source_tree import ROOT, SOURCE, finish
+from source_tree import ROOT, SOURCE, finish, read_layers
 
 MANIFEST = ROOT / "cmake" / "install_manifest.txt"
 HEADER = """# The public headers of paceline, with what they include: sources that compile against one minor version
 # compile against its patch releases. A root is added here by hand in tools/install_headers.py; `python3
 # tools/install_headers.py --write` finds the rest.
 """
+PROGRAMS = {"app", "cli", "launcher"}  # modules that are not installed as libraries
 ROOTS = [
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
+    "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
     "comm/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
     "comm/fake/fake_communicator.h",
@@ -46,12 +48,19 @@ def closure(roots):
     return sorted(found)
 
 
+def modules_without_roots():
+    modules = {module for module in read_layers().edges if (SOURCE / module).is_dir()} - PROGRAMS
+    return sorted(modules - {root.split("/")[0] for root in ROOTS})
+
+
 def main():
     text = HEADER + "\n" + "\n".join(closure(ROOTS)) + "\n"
     if "--write" in sys.argv:
         MANIFEST.write_text(text)
     problems = [] if MANIFEST.exists() and MANIFEST.read_text() == text else [
         f"{MANIFEST.relative_to(ROOT)} is out of date: run python3 tools/install_headers.py --write"]
+    problems += [f"paceline::{module} is installed without a header: name one in ROOTS of tools/install_headers.py"
+                 for module in modules_without_roots()]
     finish("install manifest", problems, f"{len(closure(ROOTS))} headers")
 
 

@@ -1,0 +1,21 @@
+# The last step of an installation: removes what an older one has left in the same prefix and this one has not,
+# such as a header that is no longer public. Each leaves the list of its files for the next.
+set(prefix "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+set(list_file "${prefix}/lib/paceline/installed_files.txt")
+set(files "")
+foreach(file IN LISTS CMAKE_INSTALL_MANIFEST_FILES)
+  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+  list(APPEND files "${file}")
+endforeach()
+set(stale "")
+if(EXISTS "${list_file}")
+  file(STRINGS "${list_file}" stale)
+  list(FILTER stale EXCLUDE REGEX "^/|(^|/)\\.\\.(/|$)")  # nothing outside the prefix, whatever the list says
+  list(REMOVE_ITEM stale ${files})
+endif()
+foreach(file IN LISTS stale)
+  message(STATUS "Removing: ${prefix}/${file}")
+  file(REMOVE "${prefix}/${file}")
+endforeach()
+list(JOIN files "\n" text)
+file(WRITE "${list_file}" "${text}\n")
