@@ -74,6 +74,7 @@ class Binder {
                  fmt::format("is missing: write it ({}; {})", field.type->name, field.help));
       } else {
         read_absent(*field.type, value, key);
+        resolve_paths(field, section, value, key);
       }
       return;
     }
@@ -84,11 +85,16 @@ class Binder {
       if (auto complaint = rule.violation(to_node(*field.type, value)))
         complain(*node, key, *complaint);
     }
+    resolve_paths(field, *node, value, key);
+  }
+
+  void resolve_paths(const FieldInfo& field, const Node& node, void* value,
+                     const std::string& key) {
     if (!field.has_rule(RuleKind::kPath) || !context_.resolve_path) return;
     try {
       resolve_path(*field.type, value);
     } catch (const base::ConfigError& error) {
-      complain(*node, key, error.what());
+      complain(node, key, error.what());
     }
   }
 
