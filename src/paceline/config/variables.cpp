@@ -65,8 +65,8 @@ std::size_t closing_brace(std::string_view text) {
 class Expansion {
  public:
   std::string expand(std::string_view text) {
-    constexpr int kDeepest = 8;  // a default may hold variables, too
-    if (++depth_ > kDeepest) throw base::ConfigError("defaults of variables are nested too deep");
+    constexpr int kMostNested = 8;  // a default may hold variables, too
+    if (++depth_ > kMostNested) throw base::ConfigError("defaults of variables are nested too deep");
     std::string result;
     while (!text.empty()) {
       const std::size_t open = text.find(kOpen);
