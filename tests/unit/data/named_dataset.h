@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace paceline::data::test {
+namespace paceline::test {
 
 struct NamedSample {
   std::int64_t label = 0;
@@ -17,7 +17,7 @@ struct NamedSample {
 };
 
 /// Samples with labels and names alone.
-class NamedDataset final : public Dataset {
+class NamedDataset final : public data::Dataset {
  public:
   NamedDataset(std::vector<NamedSample> samples, int num_classes,
                std::vector<std::string> class_names = {"of the whole"})
@@ -28,7 +28,7 @@ class NamedDataset final : public Dataset {
   int num_classes() const override { return num_classes_; }
   std::vector<std::string> class_names() const override { return class_names_; }
   std::int64_t label(std::int64_t index) const override { return at(index).label; }
-  void get(std::int64_t index, StoredSample& sample) const override {
+  void get(std::int64_t index, data::StoredSample& sample) const override {
     sample.label = label(index);
     sample.width = static_cast<int>(index);
   }
@@ -47,4 +47,4 @@ class NamedDataset final : public Dataset {
   std::vector<std::string> class_names_;
 };
 
-}  // namespace paceline::data::test
+}  // namespace paceline::test
