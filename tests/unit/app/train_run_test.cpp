@@ -166,9 +166,10 @@ TEST_F(TrainRunTest, TheTrainingSetIsOpenedOnce) {
     images.num_classes = config.num_classes;
     images.size = 16;
     auto plan = registries_->datasets.build(config::Component::of("synthetic", images));
-    plan->open = [&opened, open = plan->open](data::Split split, const auto& storage) {
+    plan->open = [&opened, open = plan->open](data::Split split, const auto& storage,
+                                              const auto& val_path) {
       opened.push_back(split);
-      return open(split, storage);
+      return open(split, storage, val_path);
     };
     return plan;
   });
