@@ -1,8 +1,8 @@
 #include "paceline/app/speed_advice.h"
 
+#include "paceline/app/model_parts.h"
 #include "paceline/base/text.h"
 #include "paceline/data/loader_rate.h"
-#include "paceline/parallel/named_tensors.h"
 #include "paceline/train/data_watch.h"
 
 #include <cmath>
@@ -17,15 +17,18 @@ std::string advice_on_data(const train::SpeedReport& speed) {
                      data::cure_of(speed.loader_limit));
 }
 
-std::string advice_on_communication(const Recipe& recipe, const parallel::Strategy& strategy) {
-  if (const auto late = strategy.late_parameters(); !late.empty()) {
+std::string advice_on_communication(const Recipe& recipe,
+                                    std::span<const std::string> late_parameters) {
+  if (!late_parameters.empty()) {
     return fmt::format("put {}, whose gradients come late, into parallel.ddp.bucket_order",
-                       parallel::list_names(late));
+                       base::join_first(late_parameters, 3));
   }
   if (gathers_blocks(recipe.parallel.strategy))
     return "parallel.strategy=zero1 or ddp sends less, where the memory allows it (`paceline info "
            "memory`)";
-  if (strategy.name() == "ddp" && !recipe.parallel.ddp.compression)
+  const bool is_ddp = recipe.parallel.strategy == ParallelStrategy::kAuto ||
+                      recipe.parallel.strategy == ParallelStrategy::kDdp;
+  if (is_ddp && !recipe.parallel.ddp.compression)
     return "parallel.ddp.compression=bf16 sends half as much, and a larger data.global_batch_size "
            "with train.grad_accum_steps sends less often; both change the numbers";
   return "a larger data.global_batch_size with train.grad_accum_steps sends less often, which "
@@ -46,18 +49,18 @@ std::string advice_on_computing(const Recipe& recipe, const tensor::Device& devi
 }
 
 std::string advice_on(const train::SpeedReport& speed, const Recipe& recipe,
-                      const parallel::Strategy& strategy, const tensor::Device& device) {
+                      std::span<const std::string> late_parameters, const tensor::Device& device) {
   const bool waits_more_for_data = speed.data_wait_share >= speed.communication_share;
   if (waits_more_for_data && speed.data_wait_share > kTolerableShare) return advice_on_data(speed);
   if (!waits_more_for_data && speed.communication_share > kTolerableShare)
-    return advice_on_communication(recipe, strategy);
+    return advice_on_communication(recipe, late_parameters);
   return advice_on_computing(recipe, device);
 }
 
 }  // namespace
 
 std::vector<std::string> describe_speed(const train::SpeedReport& speed, const Recipe& recipe,
-                                        const parallel::Strategy& strategy,
+                                        std::span<const std::string> late_parameters,
                                         const tensor::Device& device) {
   if (speed.num_steps == 0) return {};
   std::vector<std::string> lines{fmt::format(
@@ -65,7 +68,7 @@ std::vector<std::string> describe_speed(const train::SpeedReport& speed, const R
       "communication",
       base::format_count(std::llround(speed.images_per_s)), 100 * speed.data_wait_share,
       100 * speed.communication_share)};
-  if (std::string advice = advice_on(speed, recipe, strategy, device); !advice.empty())
+  if (std::string advice = advice_on(speed, recipe, late_parameters, device); !advice.empty())
     lines.push_back("to go faster: " + std::move(advice));
   return lines;
 }

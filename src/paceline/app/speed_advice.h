@@ -1,8 +1,10 @@
 #pragma once
 
-#include "paceline/app/session.h"
+#include "paceline/app/recipe.h"
+#include "paceline/tensor/device.h"
 #include "paceline/train/run_speed.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,9 @@ namespace paceline::app {
 
 /// What a run's speed was, for people: how many images a second, what share of the time went into
 /// waiting, and the one change of the recipe that would help most, if one is known.
+/// `late_parameters` as parallel::Strategy tells them.
 std::vector<std::string> describe_speed(const train::SpeedReport& speed, const Recipe& recipe,
-                                        const parallel::Strategy& strategy,
+                                        std::span<const std::string> late_parameters,
                                         const tensor::Device& device);
 
 }  // namespace paceline::app

@@ -26,7 +26,7 @@ class ResumeTest : public ::testing::Test {
  protected:
   Recipe bound(const std::string& yaml, int world_size) const {
     return config::bind<Recipe>(config::parse_yaml(yaml, "recipe"),
-                                {registries_->catalogs(), world_size});
+                                registries_->context(world_size));
   }
   static config::Node resolved(const Recipe& recipe) {
     return config::to_node(config::describe<Recipe>(), &recipe);

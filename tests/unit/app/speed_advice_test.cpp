@@ -1,7 +1,5 @@
 #include "paceline/app/speed_advice.h"
 
-#include "paceline/comm/fake/fake_communicator.h"
-#include "paceline/parallel/replicated_strategy.h"
 #include "paceline/train/precision.h"
 
 #include <gmock/gmock.h>
@@ -17,13 +15,12 @@ using ::testing::IsEmpty;
 
 class SpeedAdvice : public ::testing::Test {
  protected:
-  std::vector<std::string> lines(const train::SpeedReport& speed) {
-    const auto strategy = parallel::make_ddp(recipe_.parallel.ddp, *communicator_);
-    return describe_speed(speed, recipe_, *strategy, tensor::cpu_device());
+  std::vector<std::string> lines(const train::SpeedReport& speed) const {
+    return describe_speed(speed, recipe_, late_, tensor::cpu_device());
   }
 
   Recipe recipe_;
-  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 2);
+  std::vector<std::string> late_;
 };
 
 TEST_F(SpeedAdvice, NothingIsKnownOfARunWithoutSteps) { EXPECT_THAT(lines({}), IsEmpty()); }
@@ -38,6 +35,10 @@ TEST_F(SpeedAdvice, TellsTheSharesAndCuresTheLargerOne) {
   EXPECT_THAT(lines({10, 1e3, 0.2, 0.31})[1], HasSubstr("parallel.ddp.compression=bf16"));
   recipe_.parallel.ddp.compression = parallel::Compression::kBFloat16;
   EXPECT_THAT(lines({10, 1e3, 0.2, 0.31})[1], HasSubstr("train.grad_accum_steps"));
+  late_ = {"fc.weight"};
+  EXPECT_THAT(lines({10, 1e3, 0.2, 0.31})[1],
+              HasSubstr("put fc.weight, whose gradients come late"));
+  late_.clear();
   recipe_.parallel.strategy = ParallelStrategy::kFsdp;
   EXPECT_THAT(lines({10, 1e3, 0.2, 0.31})[1], HasSubstr("parallel.strategy=zero1"));
 }

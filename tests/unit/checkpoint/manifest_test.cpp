@@ -96,7 +96,7 @@ TEST(Manifest, NumbersThatJsonLacksSurviveInTheState) {
 
 TEST(Manifest, AnOlderVersionHasNoInputs) {
   Manifest manifest = example();
-  const std::string text = forge(encode(manifest), "\"version\": 3", "\"version\": 2");
+  const std::string text = forge(encode(manifest), "\"version\": 4", "\"version\": 2");
   EXPECT_TRUE(decode(text, "m").inputs.empty());
 }
 
@@ -120,9 +120,9 @@ TEST(Manifest, EveryTruncationIsSeen) {
 
 TEST(Manifest, OtherVersionsAreRefusedByName) {
   const std::string text = encode(example());
-  EXPECT_THAT(error_of(forge(text, "\"version\": 3", "\"version\": 9")),
+  EXPECT_THAT(error_of(forge(text, "\"version\": 4", "\"version\": 9")),
               HasSubstr("it has format version 9 and this program reads up to 3"));
-  EXPECT_THAT(error_of(forge(text, "\"version\": 3", "\"version\": 0")),
+  EXPECT_THAT(error_of(forge(text, "\"version\": 4", "\"version\": 0")),
               HasSubstr("no format version 0"));
   EXPECT_THAT(error_of(forge(text, "paceline-checkpoint", "other")), HasSubstr("not a checkpoint"));
 }
