@@ -72,7 +72,9 @@ void expect_summary(const at::Tensor& tensor, std::uint32_t number, const json& 
   const auto expected = wanted.get<std::array<double, 4>>();
   const auto got = reference_summary(tensor, number);
   const double norm = std::max(tolerance * expected[0], floor);
-  const double element = norm / std::sqrt(static_cast<double>(tensor.numel()));
+  // `norm` bounds the errors of all elements together; that of one may be a few times their mean,
+  // and which kernels oneDNN takes for the processor decides how many.
+  const double element = 4 * norm / std::sqrt(static_cast<double>(tensor.numel()));
   EXPECT_NEAR(got[0], expected[0], norm) << "norm";
   EXPECT_NEAR(got[1], expected[1], norm) << "weighted sum";
   for (const std::size_t i : {2U, 3U}) {
