@@ -21,7 +21,7 @@ class DetachedTraining(RunTest):
         for arguments, pattern in (((recipe,), r"runs/test-\d{8}-\d{6}"),
                                    ((recipe, "run.name=other", "run.dir=else/where"), r"else/where/other-\d{8}-\d{6}")):
             result = self.detach(*arguments)
-            self.assertRegex(result.out, f"\npaceline: ({pattern} began training|{pattern} has trained)")
+            self.assertRegex(result.out, f"\npaceline: {self.root}/({pattern} began training|{pattern} has trained)")
             (made,) = (self.root / pattern.partition("/" + pattern.split("/")[-1])[0]).iterdir()
             self.assertRegex(str(made.relative_to(self.root)), f"^{pattern}$")
             wait_until(lambda: (made / "summary.json").exists(), "the run has ended")

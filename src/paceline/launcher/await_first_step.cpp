@@ -81,10 +81,10 @@ int FirstStepWait::wait() {
     const std::optional<int> signal = take_signal();
     const std::optional<int> status = launch::reap_child(run_.launcher, WNOHANG);
     read_words();
+    if (is_on_record()) show_progress();
     if (status) return tell_end(*status);
     if (trains()) return tell_training();
     if (signal) return tell_left(*signal);
-    if (is_on_record()) show_progress();
     wait_for_events();
   }
 }
