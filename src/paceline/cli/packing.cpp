@@ -62,8 +62,8 @@ void Packing::add_options(CLI::App& app) {
 data::PackOptions Packing::options() const {
   data::PackOptions options = options_;
   take_part(part_, options);
-  options.mode = *std::ranges::find(
-      data::kPackModes, mode_, [](data::PackMode mode) { return data::name_of(mode); });
+  options.mode = *std::ranges::find(data::kPackModes, mode_,
+                                    [](data::PackMode mode) { return data::name_of(mode); });
   return options;
 }
 
