@@ -127,6 +127,15 @@ class FirstDays(RunTest):
         self.ok("train", recipe, "--run-dir", "runs/quiet", "--resume", "auto", "train.eval_every=null",
                 "train.duration=4ep")
 
+    def test_a_run_that_saved_nothing_is_not_repeated(self):
+        recipe = self.write_recipe()
+        start = [recipe, "--run-dir", "runs/unsaved", "train.duration=4ba", "schedule.warmup=0ba", "checkpoint.every=null"]
+        self.train(*start)
+        before = read_metrics(self.run_directory("unsaved"), timed=True)
+        said = self.fails(4, "train", *start, "--resume", "auto")
+        self.assertIn("has ended and saved no checkpoint", said)
+        self.assertEqual(read_metrics(self.run_directory("unsaved"), timed=True), before)
+
     def test_validation_images_elsewhere(self):
         folder = self.flat_folder("train_only")
         few = self.root / "few"  # lacks a class, and lies in no folder val/

@@ -102,7 +102,7 @@ class MainJob(RunTest):
                             "train.min_duration=2ep")
         self.assertIn("done after step 10", result.err)
         result = self.train(recipe, "--run-dir", self.run_directory("early"), "train.duration=9ep",
-                            "+callbacks.early_stop={monitor: val/loss, mode: max, patience: 1}")
+                            "+callbacks.early_stop={monitor: val/loss, mode: min, min_delta: 1e9, patience: 1}")
         self.assertIn("has not improved", result.err)
         result = self.train(recipe, "--run-dir", self.run_directory("clock"), "train.duration=[900ep, 1s]")
         self.assertIn("wall-clock", result.err)

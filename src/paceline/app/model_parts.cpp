@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 namespace paceline::app {
 namespace {
@@ -107,8 +108,12 @@ std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::N
     scales.push_back(
         {pattern, factor, [part](const std::string& name) { return part.holds(name); }});
   }
-  std::ranges::stable_sort(scales, std::greater<>(),
-                           [](const optim::LrScale& scale) { return scale.name.size(); });
+  std::ranges::stable_sort(scales, std::greater<>(), [](const optim::LrScale& scale) {
+    // How much of it is written out; of equals the name before the pattern.
+    const std::string& name = scale.name;
+    return std::pair(std::ranges::count_if(name, [](char c) { return c != '*' && c != '?'; }),
+                     name.find_first_of("*?[") == std::string::npos);
+  });
   return optim::scale_learning_rates(plan.rules, scales);
 }
 

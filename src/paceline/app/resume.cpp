@@ -4,6 +4,7 @@
 #include "paceline/app/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/json.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/branch.h"
 #include "paceline/checkpoint/directory.h"
@@ -17,8 +18,22 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace paceline::app {
 namespace {
+
+/// A run that trained to its end and saved nothing has left only its records: to train it once more
+/// would replace them.
+void refuse_to_repeat(const RunDirectory& directory) {
+  if (!std::filesystem::exists(directory.summary_file())) return;
+  const auto summary = base::parse_json(base::read_file(directory.summary_file()));
+  if (summary.value("steps", 0) == 0) return;
+  throw base::CheckpointError(fmt::format(
+      "{} holds a run of {} steps that has ended and saved no checkpoint, so it cannot go on: name "
+      "another --run-dir, or move its files away",
+      directory.path().string(), summary.value("steps", 0)));
+}
 
 /// The newest checkpoint of the run in this directory; nothing for one that has not saved yet.
 std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory) {
@@ -33,6 +48,7 @@ std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory
         "{} holds no checkpoint but those in its branches: go on from one of them by --resume PATH",
         folder.string()));
   }
+  refuse_to_repeat(directory);
   base::log_info("{} holds no checkpoint yet: starting anew", folder.string());
   return std::nullopt;
 }

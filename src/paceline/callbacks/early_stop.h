@@ -59,4 +59,9 @@ struct paceline::config::Schema<paceline::callbacks::EarlyStopConfig> {
             AtLeast{1}, AtMost{1'000'000'000, "no run has more evaluations"}),
       field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0},
             AtMost{1e12, "no metric is as large"})};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (const auto wrong = train::wrong_mode(value.monitor, value.mode))
+      problems.add("mode", *wrong);
+  }
 };

@@ -199,8 +199,8 @@ void Supervisor::handle(const epoll_event& event) {
     case Source::kSignal:
       while (const int signal = signals_.next()) handle_signal(signal);
       return;
-    case Source::kProcess:
-      handle_end(*ranks_[index]);
+    case Source::kProcess:  // comes again while a rank that starts holds a copy of the descriptor
+      if (ranks_[index]->is_alive()) handle_end(*ranks_[index]);
       return;
     case Source::kPipe:
       ranks_[index / 2]->read(static_cast<Stream>(index % 2), kReadPerTurn, line_handler_);

@@ -53,6 +53,7 @@ struct paceline::config::Schema<paceline::optim::AdamWConfig> {
       field(&Config::no_decay, "no_decay", "Last names of further parameters without decay."),
       field(&Config::lr_scale, "lr_scale",
             "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
-            "in model.freeze, and of several that hold a parameter the longest name counts.",
+            "in model.freeze, and of several that hold a parameter the most exact one "
+            "counts.",
             AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{})};
 };

@@ -51,6 +51,7 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
             "Last names of further parameters without decay, such as pos_embed."),
       field(&Config::lr_scale, "lr_scale",
             "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
-            "in model.freeze, and of several that hold a parameter the longest name counts.",
+            "in model.freeze, and of several that hold a parameter the most exact one "
+            "counts.",
             AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{})};
 };

@@ -23,6 +23,12 @@ struct CheckpointConfig {
   std::optional<std::string> dir;
 };
 
+/// What is wrong with a mode for a metric, or nothing: nobody wants the largest loss.
+inline std::optional<std::string> wrong_mode(const std::string& monitor, MonitorMode mode) {
+  if (mode != MonitorMode::kMax || !monitor.ends_with("/loss")) return std::nullopt;
+  return "max would call the largest " + monitor + " the best: write min";
+}
+
 }  // namespace paceline::train
 
 template <>
@@ -64,4 +70,9 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
       field(&Config::dir, "dir",
             "Folder of the checkpoints; null: checkpoints/ in the run directory.", Path{},
             MayChangeOnResume{})};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (const auto wrong = paceline::train::wrong_mode(value.monitor, value.mode))
+      problems.add("mode", *wrong);
+  }
 };

@@ -143,5 +143,28 @@ TEST(ModelParts, GroupsOfNeighboursShareBatchNormStatistics) {
   });
 }
 
+TEST(ModelParts, TheMostExactNameScalesTheLearningRate) {
+  const auto registries = make_registries();
+  const auto recipe = config::bind<Recipe>(
+      config::parse_yaml("model: {name: vit, img_size: 8, patch_size: 4, embed_dim: 8, depth: 2, "
+                         "num_heads: 2}\n"
+                         "optimizer: {lr_scale: {'blocks.*': 2, blocks.0: 3, '*.bias': 5, head: 7, "
+                         "head.bias: 11}}",
+                         "test.yaml"),
+      registries->context(1));
+  const auto model = make_model(recipe, *registries);
+  const auto plan = registries->optimizers.build(recipe.optimizer);
+  const auto rules = group_rules(*plan, model->network());
+  const auto scale_of = [&](const std::string& name) {
+    return rules[optim::match_rule(rules, name, at::zeros({2, 2}))].lr_scale;
+  };
+  EXPECT_EQ(scale_of("blocks.0.norm1.weight"), 3);
+  EXPECT_EQ(scale_of("blocks.1.norm1.weight"), 2);
+  EXPECT_EQ(scale_of("norm.bias"), 5);
+  EXPECT_EQ(scale_of("head.weight"), 7);
+  EXPECT_EQ(scale_of("head.bias"), 11);
+  EXPECT_EQ(scale_of("norm.weight"), 1);
+}
+
 }  // namespace
 }  // namespace paceline::app

@@ -88,5 +88,16 @@ TEST(RecipeCheck, PartsOfTheNetwork) {
               ElementsAre(HasSubstr("model.freeze: nothing of the network is left to train")));
 }
 
+TEST(RecipeCheck, TheLargestLossIsNotTheBest) {
+  for (const char* section :
+       {"checkpoint: {monitor: val/loss}", "callbacks: {early_stop: {monitor: val/loss}}"}) {
+    EXPECT_THAT([&] { problems_of(std::string("data: {path: /data}\n") + section); },
+                testing::ThrowsMessage<base::ConfigError>(HasSubstr("write min")))
+        << section;
+  }
+  EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val/loss, mode: min}"),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace paceline::app
