@@ -345,6 +345,10 @@ TEST_F(TrainRunTest, ResumeWithoutACheckpointStartsAnew) {
   train();
   const std::vector<std::string> metrics = logged(run_);
   fs::remove_all(run_ / "checkpoints");
+  EXPECT_THAT([&] { resume(); },
+              ThrowsMessage<base::CheckpointError>(HasSubstr("has ended and saved no checkpoint")));
+  EXPECT_EQ(logged(run_), metrics);
+  fs::remove(run_ / "summary.json");  // as if killed before it had saved
   log_.clear();
   EXPECT_EQ(resume(), 0);
   EXPECT_THAT(log_, HasSubstr("holds no checkpoint yet: starting anew"));

@@ -121,7 +121,7 @@ TEST(Manifest, EveryTruncationIsSeen) {
 TEST(Manifest, OtherVersionsAreRefusedByName) {
   const std::string text = encode(example());
   EXPECT_THAT(error_of(forge(text, "\"version\": 4", "\"version\": 9")),
-              HasSubstr("it has format version 9 and this program reads up to 3"));
+              HasSubstr("it has format version 9 and this program reads up to 4"));
   EXPECT_THAT(error_of(forge(text, "\"version\": 4", "\"version\": 0")),
               HasSubstr("no format version 0"));
   EXPECT_THAT(error_of(forge(text, "paceline-checkpoint", "other")), HasSubstr("not a checkpoint"));
