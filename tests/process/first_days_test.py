@@ -132,7 +132,7 @@ class FirstDays(RunTest):
         start = [recipe, "--run-dir", "runs/unsaved", "train.duration=4ba", "schedule.warmup=0ba", "checkpoint.every=null"]
         self.train(*start)
         before = read_metrics(self.run_directory("unsaved"), timed=True)
-        said = self.fails(4, "train", *start, "--resume", "auto")
+        said = self.fails(5, "train", *start, "--resume", "auto")
         self.assertIn("has ended and saved no checkpoint", said)
         self.assertEqual(read_metrics(self.run_directory("unsaved"), timed=True), before)
 
