@@ -126,7 +126,7 @@ class LaunchTest(LauncherCase):
         """A rank that starts holds copies of the launcher's descriptors for a moment: 1 in 20 was reaped twice."""
         for _ in range(40):
             result = subprocess.run([PACELINE, "launch", "--nproc", "2", "--", "/bin/sh", "-c", "exit $((3 + RANK))"],
-                                    capture_output=True, text=True, env=environment())
+                                    capture_output=True, text=True, env=clean_environment())
             self.assertIn(result.returncode, (3, 4), result.stderr)
             self.assertIn("failed first: exit code", result.stderr)
 
