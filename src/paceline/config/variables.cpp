@@ -66,7 +66,8 @@ class Expansion {
  public:
   std::string expand(std::string_view text) {
     constexpr int kMostNested = 8;  // a default may hold variables, too
-    if (++depth_ > kMostNested) throw base::ConfigError("defaults of variables are nested too deep");
+    if (++depth_ > kMostNested)
+      throw base::ConfigError("defaults of variables are nested too deep");
     std::string result;
     while (!text.empty()) {
       const std::size_t open = text.find(kOpen);
