@@ -19,6 +19,14 @@ bool file_exists(const fs::path& path) { return fs::exists(status_of(path)); }
 
 bool folder_exists(const fs::path& path) { return fs::is_directory(status_of(path)); }
 
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  const auto whole = [](const fs::path& named) {
+    return fs::weakly_canonical(fs::absolute(named));
+  };
+  const fs::path way = whole(path).lexically_relative(whole(folder));
+  return !way.empty() && *way.begin() != "..";
+}
+
 FileError file_error_of(const fs::filesystem_error& error) {
   return {"use", error.path1(), error.code().value()};
 }

@@ -13,6 +13,9 @@ bool file_exists(const std::filesystem::path& path);
 /// The same for a folder.
 bool folder_exists(const std::filesystem::path& path);
 
+/// Whether a path is a folder's own or lies below it, links followed; neither need exist.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// What the standard library throws where nobody asked it for the error number, as our own error.
 FileError file_error_of(const std::filesystem::filesystem_error& error);
 

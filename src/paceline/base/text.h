@@ -30,6 +30,9 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 /// For a message: in one line, without control characters, and cut with "..." after so many bytes.
 std::string excerpt(std::string_view text, std::size_t longest = 60);
 
+/// For a command to be copied: quoted where a POSIX shell would see more than a word.
+std::string shell_word(const std::string& text);
+
 /// The text with the http and https URLs in it bare: without user, password, query and fragment,
 /// which may be secrets.
 std::string with_bare_urls(std::string_view text);

@@ -1,32 +1,62 @@
 #include "paceline/tensor/draws.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/parallel_for.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/normal_blocks.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <span>
 
 namespace paceline::tensor {
 namespace {
 
 base::Philox stream_of(const DrawKey& key) { return {key.seed, key.purpose, key.group, key.index}; }
 
-/// Fills `tensor` chunk by chunk: `draw(chunk, values)` makes kDrawChunk float values.
-template <typename Draw>
-void fill(const at::Tensor& tensor, Draw draw) {
-  PACELINE_CHECK(tensor.is_floating_point(), "random fill wants a floating dtype");
-  const at::Tensor values = at::empty(tensor.sizes(), at::kFloat);
-  float* out = values.mutable_data_ptr<float>();
-  std::array<float, kDrawChunk> chunk;
-  const auto count = static_cast<std::size_t>(values.numel());
-  for (std::size_t begin = 0; begin < count; begin += kDrawChunk) {
-    draw(static_cast<std::uint32_t>(begin / kDrawChunk), chunk.data());
-    std::copy_n(chunk.data(), std::min(kDrawChunk, count - begin), out + begin);
+/// A tensor's elements in the order of their draws, to be filled as float.
+class FloatValues {
+ public:
+  explicit FloatValues(const at::Tensor& tensor) : tensor_(tensor) {
+    PACELINE_CHECK(tensor.is_floating_point(), "random fill wants a floating dtype");
+    const bool lies_so =
+        tensor.is_cpu() && tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+    values_ = lies_so ? tensor.detach() : at::empty(tensor.sizes(), at::kFloat);
   }
-  const at::NoGradGuard no_grad;
-  tensor.copy_(values);
+
+  float* data() { return values_.mutable_data_ptr<float>(); }
+  std::size_t size() const { return static_cast<std::size_t>(values_.numel()); }
+
+  /// To be called when all are filled.
+  void finish() {
+    if (values_.is_alias_of(tensor_)) return tensor_.unsafeGetTensorImpl()->bump_version();
+    const at::NoGradGuard no_grad;
+    tensor_.copy_(values_);
+  }
+
+ private:
+  const at::Tensor& tensor_;
+  at::Tensor values_;
+};
+
+/// Fills the values chunk by chunk, on this rank's threads: `draw(chunk, values)` makes kDrawChunk
+/// of them.
+template <typename Draw>
+void fill(FloatValues& values, const Draw& draw) {
+  float* const out = values.data();
+  const std::size_t count = values.size();
+  constexpr std::size_t kPiece = 64 * kDrawChunk;  // what is worth a thread
+  const std::size_t pieces = (count + kPiece - 1) / kPiece;
+  base::parallel_for(static_cast<std::int64_t>(pieces), at::get_num_threads(), [&](std::int64_t i) {
+    std::array<float, kDrawChunk> chunk;
+    const std::size_t first = static_cast<std::size_t>(i) * kPiece;
+    for (std::size_t begin = first; begin < std::min(count, first + kPiece); begin += kDrawChunk) {
+      draw(static_cast<std::uint32_t>(begin / kDrawChunk), chunk.data());
+      std::copy_n(chunk.data(), std::min(kDrawChunk, count - begin), out + begin);
+    }
+  });
 }
 
 }  // namespace
@@ -35,10 +65,12 @@ void fill_uniform(const at::Tensor& tensor, double low, double high, const DrawK
   const base::Philox stream = stream_of(key);
   const auto offset = static_cast<float>(low);
   const auto width = static_cast<float>(high - low);
-  fill(tensor, [&](std::uint32_t index, float* values) {
-    uniform_chunk(stream, index, values);
-    for (std::size_t i = 0; i < kDrawChunk; ++i) values[i] = offset + width * values[i];
+  FloatValues values(tensor);
+  fill(values, [&](std::uint32_t index, float* chunk) {
+    uniform_chunk(stream, index, chunk);
+    for (std::size_t i = 0; i < kDrawChunk; ++i) chunk[i] = offset + width * chunk[i];
   });
+  values.finish();
 }
 
 void fill_normal(const at::Tensor& tensor, double mean, double stddev, const DrawKey& key) {
@@ -49,16 +81,27 @@ void fill_normal(const at::Tensor& tensor, double mean, double stddev, const Dra
 void fill_truncated_normal(const at::Tensor& tensor, double mean, double stddev, double low,
                            double high, const DrawKey& key) {
   const base::Philox stream = stream_of(key);
-  // What falls outside draws again from another stream, so that no other element moves.
-  base::Philox again(key.seed ^ 0x7275636174656421ull, key.purpose, key.group, key.index);
-  fill(tensor, [&](std::uint32_t index, float* values) {
-    normal_chunk(stream, index, values);
+  constexpr float kOutside = std::numeric_limits<float>::quiet_NaN();
+  FloatValues values(tensor);
+  fill(values, [&](std::uint32_t index, float* chunk) {
+    normal_chunk(stream, index, chunk);
     for (std::size_t i = 0; i < kDrawChunk; ++i) {
-      double value = mean + stddev * static_cast<double>(values[i]);
-      while (value < low || value > high) value = mean + stddev * again.normal();
-      values[i] = static_cast<float>(value);
+      const double value = mean + stddev * static_cast<double>(chunk[i]);
+      chunk[i] = value < low || value > high ? kOutside : static_cast<float>(value);
     }
   });
+  // What fell outside draws again from another stream, in order, so that no other element moves.
+  if (std::isfinite(low) || std::isfinite(high)) {
+    base::Philox again(key.seed ^ 0x7275636174656421ull, key.purpose, key.group, key.index);
+    for (float& value : std::span(values.data(), values.size())) {
+      if (!std::isnan(value)) continue;
+      double drawn = 0;
+      do drawn = mean + stddev * again.normal();
+      while (drawn < low || drawn > high);
+      value = static_cast<float>(drawn);
+    }
+  }
+  values.finish();
 }
 
 at::Tensor keep_mask(const at::Tensor& like, double keep, const DrawKey& key,

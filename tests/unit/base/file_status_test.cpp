@@ -14,6 +14,17 @@ namespace fs = std::filesystem;
 
 using ::testing::HasSubstr;
 
+TEST(LiesIn, FollowsLinksAndRelativePaths) {
+  const TempDir dir;
+  std::filesystem::create_directories(dir.path() / "a/b");
+  std::filesystem::create_directory_symlink(dir.path() / "a", dir.path() / "link");
+  EXPECT_TRUE(lies_in(dir.path() / "a", dir.path() / "a"));
+  EXPECT_TRUE(lies_in(dir.path() / "a/b/new", dir.path() / "link"));
+  EXPECT_TRUE(lies_in("new", "."));
+  EXPECT_FALSE(lies_in(dir.path() / "ab", dir.path() / "a"));
+  EXPECT_FALSE(lies_in(dir.path(), dir.path() / "a"));
+}
+
 TEST(FileStatus, TellsWhatIsThereFromWhatNobodyKnows) {
   const TempDir folder;
   RealFileSystem files;

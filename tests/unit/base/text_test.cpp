@@ -10,6 +10,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
+TEST(ShellWord, IsQuotedWhereItMust) {
+  EXPECT_EQ(shell_word("train.duration=3ep"), "train.duration=3ep");
+  EXPECT_EQ(shell_word("~loggers.jsonl"), "'~loggers.jsonl'");
+  EXPECT_EQ(shell_word("+callbacks={a: b}"), "'+callbacks={a: b}'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Text, ShowsUrlsBare) {
   EXPECT_EQ(with_bare_urls("https://me:pass@host:1/a@b?sig=1#t: HTTP 403"),
             "https://host:1/a@b: HTTP 403");

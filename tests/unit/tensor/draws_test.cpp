@@ -2,6 +2,9 @@
 
 #include "paceline/tensor/aten.h"
 
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace paceline::tensor {
@@ -23,6 +26,28 @@ TEST(Draws, TruncatedNormalStaysInside) {
   fill_truncated_normal(values, 0, 1, -0.5, 0.5, {.seed = 1});
   EXPECT_LE(values.abs().max().item<double>(), 0.5);
   EXPECT_GT(values.std().item<double>(), 0.2);
+}
+
+TEST(Draws, AnyNumberOfThreadsDrawsTheSame) {
+  const int before = at::get_num_threads();
+  const auto draw = [](int num_threads) {
+    at::set_num_threads(num_threads);
+    std::vector<at::Tensor> drawn;
+    for (const std::int64_t count : {10, 70'000, 300'001}) {
+      drawn.push_back(at::empty({count}));
+      fill_uniform(drawn.back(), -1, 2, {.seed = 3, .index = 1});
+      drawn.push_back(at::empty({count}));
+      fill_normal(drawn.back(), 1, 2, {.seed = 3, .index = 2});
+      drawn.push_back(at::empty({count}, at::kDouble));
+      fill_truncated_normal(drawn.back(), 0, 1, -0.5, 0.5, {.seed = 3, .index = 3});
+    }
+    return at::cat(drawn);
+  };
+  const at::Tensor alone = draw(1);
+  const at::Tensor together = draw(3);
+  at::set_num_threads(before);
+  EXPECT_TRUE(at::equal(alone, together));
+  EXPECT_FALSE(alone.isnan().any().item<bool>());
 }
 
 TEST(Draws, KeepMaskFollowsTheGlobalPosition) {
