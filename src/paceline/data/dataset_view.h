@@ -48,4 +48,25 @@ class DatasetView : public Dataset {
   std::unique_ptr<Dataset> whole_;
 };
 
+/// Some samples of another data set.
+class SelectedSamples : public DatasetView {
+ public:
+  /// The view's samples are the other's `indices`; `name` says what was selected, and how, and
+  /// stands in the fingerprint.
+  SelectedSamples(std::unique_ptr<Dataset> whole, std::vector<std::int64_t> indices,
+                  std::string name)
+      : DatasetView(std::move(whole)), indices_(std::move(indices)), name_(std::move(name)) {}
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
+  std::string fingerprint() const override { return name_ + ":" + whole().fingerprint(); }
+
+ private:
+  std::int64_t at(std::int64_t index) const override {
+    return indices_[static_cast<std::size_t>(index)];
+  }
+
+  std::vector<std::int64_t> indices_;
+  std::string name_;
+};
+
 }  // namespace paceline::data

@@ -1,9 +1,14 @@
 #include "paceline/data/image_folder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/dataset_name.h"
 #include "paceline/data/index_cache.h"
 #include "paceline/data/timed_read.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,18 +18,55 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_folder(const fs::path& path, const std::string& split, const Storage& storage) {
-  if (is_folder(storage, path / split)) return;
-  if (!is_folder(storage, path)) {
+/// A folder of this data set that may be the part that is missing: ", which validation/ may be".
+std::string other_name(const fs::path& path, std::string_view key,
+                       std::span<const std::string_view> names, const Storage& storage) {
+  for (const std::string_view name : names) {
+    if (is_folder(storage, path / name)) return fmt::format(": {}={} is there", key, name);
+  }
+  return "";
+}
+
+/// For a folder that another format's files lie in.
+std::string what_it_is(const fs::path& path, const std::shared_ptr<const Storage>& storage) {
+  try {
+    const std::string name = dataset_name(path, storage);
+    if (name != "image_folder")
+      return fmt::format(". It looks like {0}: data.name={0} reads it", name);
+  } catch (const base::DataError&) {  // nothing is known of it
+  }
+  return "";
+}
+
+[[noreturn]] void refuse_absent_part(const fs::path& path, const std::string& split,
+                                     bool is_validation, const Storage& storage) {
+  constexpr std::array<std::string_view, 4> kValNames{"val", "validation", "valid", "test"};
+  constexpr std::array<std::string_view, 2> kTrainNames{"train", "training"};
+  const std::string what =
+      fmt::format("{0}: no such folder; expected images in {0}/<class>/", (path / split).string());
+  if (is_validation)
+    throw AbsentPartError(fmt::format("{}. Name the folder in data.val_folder{}", what,
+                                      other_name(path, "data.val_folder", kValNames, storage)));
+  throw AbsentPartError(fmt::format(
+      "{}. Move them there, or name the folder in data.train_folder{} (data.train_folder=. for "
+      "classes that lie in {} itself)",
+      what, other_name(path, "data.train_folder", kTrainNames, storage), path.string()));
+}
+
+void check_folder(const fs::path& path, const std::string& split, const std::string& label_split,
+                  const std::shared_ptr<const Storage>& storage) {
+  if (is_folder(*storage, path / split)) return;
+  if (!is_folder(*storage, path)) {
     throw base::DataError(
         fmt::format("{}: no such folder; set data.path to the folder that holds {}/<class>/*.jpg",
                     path.string(), split));
   }
-  throw AbsentPartError(
-      fmt::format("{0}: no such folder; expected images in {0}/<class>/. Move them there, or name "
-                  "the folder in data.train_folder or data.val_folder (data.train_folder=. for "
-                  "classes that lie in {1} itself)",
-                  (path / split).string(), path.string()));
+  const bool has_a_part = std::ranges::any_of(
+      std::array<std::string, 3>{label_split, "train", "val"},
+      [&](const std::string& part) { return is_folder(*storage, path / part); });
+  if (const std::string other = has_a_part ? "" : what_it_is(path, storage); !other.empty())
+    throw base::DataError(fmt::format("{}: no such folder{}", (path / split).string(), other));
+  refuse_absent_part(path, split, /*is_validation=*/split != label_split, *storage);
 }
 
 ImageIndex open_index(const fs::path& path, const std::string& split,
@@ -46,9 +88,13 @@ ImageIndex open_index(const fs::path& path, const std::string& split,
 std::vector<std::string> open_classes(const fs::path& path, const std::string& split,
                                       const std::string& label_split,
                                       const std::shared_ptr<const Storage>& storage) {
-  check_folder(path, split, *storage);
+  check_folder(path, split, label_split, storage);
   const bool has_labels = is_folder(*storage, path / label_split);
-  return list_classes(path / (has_labels ? label_split : split), storage);
+  try {
+    return list_classes(path / (has_labels ? label_split : split), storage);
+  } catch (const base::DataError& error) {
+    throw base::DataError(error.what() + what_it_is(path, storage));
+  }
 }
 
 }  // namespace

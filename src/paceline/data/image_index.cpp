@@ -218,6 +218,7 @@ ImageIndex ImageIndex::list(const fs::path& root, const std::vector<std::string>
     const auto which = static_cast<std::size_t>(i);
     listed[which] = list_class(root, present[which], *storage, *progress);
   });
+  require_images(root, present, listed);
   for (std::size_t i = 0; i < present.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), present[i]);
     if (found == classes.end() || *found != present[i]) {
@@ -313,9 +314,9 @@ std::vector<std::string> list_classes(const fs::path& root,
     }
   }
   if (classes.empty()) {
-    throw base::DataError(
-        fmt::format("{}: no class folders{}; expected {}/<class>/*.jpg", root.string(),
-                    has_images ? ", but images beside each other" : "", root.string()));
+    throw base::DataError(fmt::format("{}: no class folders{}; expected {}/*.jpg", root.string(),
+                                      has_images ? ", but images beside each other" : "",
+                                      (root / "<class>").string()));
   }
   return classes;
 }

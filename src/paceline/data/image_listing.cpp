@@ -1,6 +1,7 @@
 #include "paceline/data/image_listing.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/data/image_index.h"
 
 #include <algorithm>
@@ -78,16 +79,21 @@ std::vector<ListedFolder> list_class(const fs::path& root, const std::string& na
   list_folder(root, entry, 0, storage, progress, folders);
   std::sort(folders.begin(), folders.end(),
             [](const ListedFolder& a, const ListedFolder& b) { return a.path < b.path; });
-  const bool is_empty = std::all_of(folders.begin(), folders.end(), [](const ListedFolder& folder) {
-    return folder.files.empty();
-  });
-  if (is_empty) {
-    throw base::DataError(fmt::format(
-        "{}: the class has no images (.jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff, .ppm or .pgm); "
-        "add some or remove the folder",
-        (root / name).string()));
-  }
   return folders;
+}
+
+void require_images(const fs::path& root, std::span<const std::string> classes,
+                    std::span<const std::vector<ListedFolder>> listed) {
+  std::vector<std::string> empty;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (std::ranges::all_of(listed[i], [](const auto& folder) { return folder.files.empty(); }))
+      empty.push_back(classes[i]);
+  }
+  if (empty.empty()) return;
+  throw base::DataError(fmt::format(
+      "{}: no images (.jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff, .ppm or .pgm) lie in the "
+      "folders of these classes: {}; add some or remove the folders",
+      root.string(), base::join_first(empty, 10)));
 }
 
 }  // namespace paceline::data

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ struct ListedFolder {
 /// When a folder changed last. Throws DataError if it is not there.
 std::int64_t time_of_change(const std::filesystem::path& folder, const Storage& storage);
 
-/// The folder of a class in `root` and all below it, sorted by path. Throws DataError if it holds
-/// no image, or folders are nested too deep, and Interrupted.
+/// The folder of a class in `root` and all below it, sorted by path. Throws DataError if folders
+/// are nested too deep, and Interrupted.
 std::vector<ListedFolder> list_class(const std::filesystem::path& root, const std::string& name,
                                      const Storage& storage, ListingProgress& progress);
+
+/// Throws DataError that names the classes whose folders hold no image.
+void require_images(const std::filesystem::path& root, std::span<const std::string> classes,
+                    std::span<const std::vector<ListedFolder>> listed);
 
 }  // namespace paceline::data

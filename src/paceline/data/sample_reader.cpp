@@ -98,6 +98,8 @@ ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
       result.erased = make(result.index, place, pipeline, scratch, sink);
       result.label = scratch.sample.label;
       return result;
+    } catch (const base::ConfigError& error) {  // what the recipe does to a good image
+      throw base::ConfigError(describe_problem(dataset_, result.index, error.what()));
     } catch (const base::Error& error) {
       if (!is_of_sample(error)) throw;
       result.skipped.push_back(describe_problem(dataset_, result.index, error.what()));

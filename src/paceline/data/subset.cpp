@@ -16,25 +16,6 @@
 namespace paceline::data {
 namespace {
 
-class Subset final : public DatasetView {
- public:
-  Subset(std::unique_ptr<Dataset> whole, std::vector<std::int64_t> indices, std::uint64_t seed)
-      : DatasetView(std::move(whole)), indices_(std::move(indices)), seed_(seed) {}
-
-  std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
-  std::string fingerprint() const override {
-    return fmt::format("subset:{}:{}:{}", size(), seed_, whole().fingerprint());
-  }
-
- private:
-  std::int64_t at(std::int64_t index) const override {
-    return indices_[static_cast<std::size_t>(index)];
-  }
-
-  std::vector<std::int64_t> indices_;
-  std::uint64_t seed_;
-};
-
 using ClassMembers = std::vector<std::vector<std::int64_t>>;
 
 ClassMembers members_of_classes(const Dataset& dataset) {
@@ -141,7 +122,8 @@ std::unique_ptr<Dataset> make_subset(std::unique_ptr<Dataset> dataset, std::int6
   indices.reserve(static_cast<std::size_t>(size));
   for (const auto& kept : members) indices.insert(indices.end(), kept.begin(), kept.end());
   std::sort(indices.begin(), indices.end());
-  return std::make_unique<Subset>(std::move(dataset), std::move(indices), seed);
+  return std::make_unique<SelectedSamples>(std::move(dataset), std::move(indices),
+                                           fmt::format("subset:{}:{}", size, seed));
 }
 
 }  // namespace paceline::data

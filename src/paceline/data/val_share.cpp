@@ -12,32 +12,12 @@
 namespace paceline::data {
 namespace {
 
-class ShareView final : public DatasetView {
+/// What data.val_share takes from the training samples.
+class HeldOutSamples final : public SelectedSamples {
  public:
-  ShareView(std::unique_ptr<Dataset> whole, std::vector<std::int64_t> indices, SharePart part,
-            std::string name)
-      : DatasetView(std::move(whole)),
-        indices_(std::move(indices)),
-        part_(part),
-        name_(std::move(name)) {}
-
-  std::int64_t size() const override { return static_cast<std::int64_t>(indices_.size()); }
-  std::string fingerprint() const override {
-    return fmt::format("{}:{}", name_, whole().fingerprint());
-  }
-  /// Told of one part, not twice.
-  LeftOut left_out() const override {
-    return part_ == SharePart::kKept ? whole().left_out() : LeftOut{};
-  }
-
- private:
-  std::int64_t at(std::int64_t index) const override {
-    return indices_[static_cast<std::size_t>(index)];
-  }
-
-  std::vector<std::int64_t> indices_;
-  SharePart part_;
-  std::string name_;  ///< of the part
+  using SelectedSamples::SelectedSamples;
+  /// The samples that were kept tell of these.
+  LeftOut left_out() const override { return {}; }
 };
 
 /// Uniform over all numbers of 64 bits.
@@ -66,9 +46,11 @@ std::unique_ptr<Dataset> take_share(std::unique_ptr<Dataset> dataset, double sha
         "name validation images by data.val_path",
         share, dataset->size(), part == SharePart::kHeldOut ? "validation" : "training"));
   }
-  return std::make_unique<ShareView>(
-      std::move(dataset), std::move(indices), part,
-      fmt::format("{}:{}:{}", part == SharePart::kHeldOut ? "held-out" : "kept", share, seed));
+  if (part == SharePart::kHeldOut)
+    return std::make_unique<HeldOutSamples>(std::move(dataset), std::move(indices),
+                                            fmt::format("held-out:{}:{}", share, seed));
+  return std::make_unique<SelectedSamples>(std::move(dataset), std::move(indices),
+                                           fmt::format("kept:{}:{}", share, seed));
 }
 
 }  // namespace paceline::data

@@ -41,12 +41,16 @@ TEST(ListClass, GivesFoldersByPathWithTheirImages) {
   EXPECT_EQ(folders.front().files[0].name, "10.jpg");
 }
 
-TEST(ListClass, NamesAnEmptyClass) {
+TEST(ListClass, AllEmptyClassesAreNamedAtOnce) {
   const TempFolder folder;
-  folder.write("b/deep/readme.txt", "x");
-  EXPECT_THAT([&] { list(folder.path(), "b"); },
+  for (const char* const name : {"a/1.jpg", "b/deep/readme.txt", "c/readme.txt"})
+    folder.write(name, "x");
+  const std::vector<std::string> classes{"a", "b", "c"};
+  std::vector<std::vector<ListedFolder>> listed;
+  for (const std::string& name : classes) listed.push_back(list(folder.path(), name));
+  EXPECT_THAT([&] { require_images(folder.path(), classes, listed); },
               ThrowsMessage<base::DataError>(
-                  AllOf(HasSubstr((folder.path() / "b").string()), HasSubstr("no images"))));
+                  AllOf(HasSubstr(folder.path().string()), HasSubstr("these classes: b, c;"))));
 }
 
 TEST(ListClass, LinksThatLeadNowhereAreLeftOut) {

@@ -96,6 +96,23 @@ TEST_F(SampleReaderTest, ABadOneFailsWithItsPlaceAndTheCure) {
           ::testing::AllOf(HasSubstr("no. 8: "), HasSubstr("data.on_error to skip"))));
 }
 
+TEST_F(SampleReaderTest, AnImageThatTheRecipeLeavesInAnotherSizeIsNotABadOne) {
+  const InputSize other{{4, 4}, "first.png", "data.eval_transforms"};
+  pipeline_ = TransformPipeline({NormalizeConfig{}}, other);
+  LoaderOptions options;
+  options.is_training = false;
+  for (const OnError on_error : {OnError::kFail, OnError::kSkip}) {
+    options.on_error = on_error;
+    EXPECT_THAT(
+        [&] {
+          read(options, {0, 3});
+        },
+        ThrowsMessage<base::ConfigError>(::testing::AllOf(HasSubstr(dataset_.describe(3)),
+                                                          HasSubstr("add center_crop"),
+                                                          ::testing::Not(HasSubstr("on_error")))));
+  }
+}
+
 TEST_F(SampleReaderTest, WhateverGoesWrongIsNamed) {
   LoaderOptions options;
   options.is_training = false;

@@ -103,7 +103,7 @@ void TransformPipeline::require_size(ImageSize size) const {
   if (size == output_size_) return;
   PACELINE_CHECK(input_, "the plan ends in {} x {} pixels instead of {} x {}", size.width,
                  size.height, output_size_.width, output_size_.height);
-  throw base::DataError(fmt::format(
+  throw base::ConfigError(fmt::format(
       "{} leaves {} x {} pixels of this image and {} x {} of {}, and the images of a batch must be "
       "of one size: add center_crop or random_resized_crop",
       input_->key, size.width, size.height, output_size_.width, output_size_.height,

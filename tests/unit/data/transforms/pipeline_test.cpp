@@ -65,7 +65,7 @@ TEST(TransformPipeline, ImagesThatAreAllOfOneSizeNeedNoCrop) {
   EXPECT_EQ(run(pipeline, sample, {}, scratch).size(), 3u * 4 * 8);
   sample = {std::vector<std::uint8_t>(2 * 5 * 3, 100), 5, 2, 0};
   EXPECT_THAT([&] { run(pipeline, sample, {}, scratch); },
-              ThrowsMessage<base::DataError>(
+              ThrowsMessage<base::ConfigError>(
                   HasSubstr("data.eval_transforms leaves 10 x 4 pixels of this image and 8 x 4 of "
                             "first.png, and the images of a batch must be of one size: add "
                             "center_crop")));
