@@ -146,12 +146,13 @@ class Binder {
     }
   }
 
-  // "; write fp16" for another trainer's spelling of one of the choices.
+  // "; here it is called fp16" for another trainer's spelling of one of the choices, or of null.
   static std::string translation(const TypeInfo& type, const Node& node, const std::string& path) {
     const std::optional<std::string> ours = translate_value(path, node.text);
+    if (!ours || base::nearest_name(node.text, type.choices) == *ours) return "";
     const bool is_choice =
-        ours && std::find(type.choices.begin(), type.choices.end(), *ours) != type.choices.end();
-    return is_choice ? fmt::format("; here it is called {}", *ours) : "";
+        std::find(type.choices.begin(), type.choices.end(), *ours) != type.choices.end();
+    return is_choice || *ours == "null" ? fmt::format("; here it is called {}", *ours) : "";
   }
 
   void read_list(const TypeInfo& type, const Node& node, void* value, const std::string& path) {
@@ -210,6 +211,11 @@ class Binder {
       return complain(node, path,
                       fmt::format("must be a section with a name, got {}", node.describe()));
     }
+    if (node.is_null() && !node.text.empty()) {
+      return complain(node, path,
+                      fmt::format("must be one of {}, got null; left out it is {}",
+                                  base::join(catalog_of(type).names(), ", "), component.name));
+    }
     if (component.name.empty()) return missing_name(type, node, path);
     const Position position = name != nullptr ? name->position : node.position;
     const ComponentEntry* entry =
@@ -255,7 +261,12 @@ class Binder {
     const std::vector<std::string> names = catalog.names();
     const std::string nearest = base::nearest_name(name, names);
     std::string text = fmt::format("there is no '{}'", base::excerpt(name));
+    if (const auto ours = translate_value(path, name); ours && nearest != *ours)
+      text += fmt::format("; here it is called {}", *ours);
     if (!nearest.empty()) text += fmt::format("; did you mean {}?", nearest);
+    if (const auto advice = foreign_key_advice(path, name, {}, nullptr, 0);
+        advice && nearest.empty())
+      text += fmt::format("; {}", *advice);
     text += fmt::format("{} Known: {}", nearest.empty() ? "." : "",
                         names.empty() ? "none" : base::join(names, ", "));
     problems_.add({position, path, text});
@@ -263,6 +274,12 @@ class Binder {
   }
 
   void missing_name(const TypeInfo& type, const Node& node, const std::string& path) {
+    if (node.is_map() && node.entries.size() == 1 &&
+        catalog_of(type).find(node.entries[0].key) != nullptr) {
+      return complain(node, path,
+                      fmt::format("a component with options is written {{name: {}, ...}}",
+                                  node.entries[0].key));
+    }
     complain(
         node, join_path(path, "name"),
         fmt::format("is missing: write one of {}", base::join(catalog_of(type).names(), ", ")));
@@ -273,11 +290,17 @@ class Binder {
     const std::string key = join_path(path, entry.key);
     std::string text = "there is no such key";
     const std::string nearest = base::nearest_name(entry.key, names);
+    const bool is_ours = base::to_lower(entry.key) == nearest;
     const auto algorithms = context_.catalogs.find("algorithms");
-    if (auto advice =
-            foreign_key_advice(path, entry.key, entry.value,
-                               algorithms == context_.catalogs.end() ? nullptr : algorithms->second,
-                               context_.world_size)) {
+    const auto advice =
+        is_ours ? std::nullopt
+                : foreign_key_advice(
+                      path, entry.key, entry.value,
+                      algorithms == context_.catalogs.end() ? nullptr : algorithms->second,
+                      context_.world_size);
+    if (path.empty() && entry.key.find('.') != std::string::npos) {
+      text += fmt::format("; in a file it is written {}", as_sections(entry));
+    } else if (advice) {
       text += "; " + *advice;
     } else if (!nearest.empty()) {
       text += fmt::format("; did you mean {}?", join_path(path, nearest));
@@ -285,6 +308,17 @@ class Binder {
       text += names.empty() ? "; nothing can be set here" : "; known: " + base::join(names, ", ");
     }
     problems_.add({entry.position, key, text});
+  }
+
+  // "{optimizer: {lr: 0.1}}" for the key optimizer.lr.
+  static std::string as_sections(const MapEntry& entry) {
+    const std::vector<std::string> parts = base::split(entry.key, '.');
+    const bool is_scalar = entry.value.is_scalar();
+    std::string text =
+        fmt::format("{}: {}", parts.back(), is_scalar ? base::excerpt(entry.value.text) : "...");
+    for (std::size_t i = parts.size() - 1; i > 0; --i)
+      text = fmt::format("{}: {{{}}}", parts[i - 1], text);
+    return text;
   }
 
   static std::string first_names(const StructInfo& info) {

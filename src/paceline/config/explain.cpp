@@ -5,6 +5,8 @@
 #include "paceline/config/foreign_names.h"
 #include "paceline/config/keys.h"
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -65,6 +67,50 @@ std::string advice(std::string_view key, const std::vector<std::string>& names,
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
+/// The same key of components that the recipe does not name.
+class OptionFinder {
+ public:
+  explicit OptionFinder(const Catalogs& catalogs) : catalogs_(catalogs) {}
+
+  void find(const StructInfo& info, std::span<const std::string> parts) {
+    const FieldInfo* const field = info.find(parts[0]);
+    if (field == nullptr) {
+      const FieldInfo* const inline_field = info.inline_field();
+      if (inline_field != nullptr && parts.size() == 1) add_all(*inline_field->type, parts[0]);
+    } else if (field->type->kind == TypeKind::kStruct && parts.size() > 1) {
+      find(*field->type->structure, parts.subspan(1));
+    } else if (field->type->kind == TypeKind::kComponent && parts.size() == 2) {
+      add_all(*field->type, parts[1]);
+    } else if (field->type->kind == TypeKind::kMap && parts.size() == 3 &&
+               field->type->element->kind == TypeKind::kComponent) {
+      const ComponentEntry* const entry = catalog_of(*field->type->element).find(parts[1]);
+      if (entry != nullptr) add(*entry, parts[2]);
+    }
+  }
+
+  std::string text;
+
+ private:
+  const ComponentCatalog& catalog_of(const TypeInfo& type) const {
+    return *catalogs_.at(type.component_kind);
+  }
+
+  void add_all(const TypeInfo& type, const std::string& name) {
+    for (const auto& [component, entry] : catalog_of(type).entries()) add(entry, name);
+  }
+
+  void add(const ComponentEntry& entry, const std::string& name) {
+    const FieldInfo* const field = entry.info->find(name);
+    if (field == nullptr) return;
+    const std::shared_ptr<void> defaults = entry.make();
+    text += fmt::format("of {}: default {} ({})\n  {}\n", entry.name,
+                        to_flow_yaml(to_node(*field->type, field->member_of(defaults.get()))),
+                        describe_type(*field, catalogs_), field->help);
+  }
+
+  const Catalogs& catalogs_;
+};
+
 }  // namespace
 
 std::string explain(std::string_view key, const StructInfo& info, const void* object,
@@ -77,6 +123,10 @@ std::string explain(std::string_view key, const StructInfo& info, const void* ob
   }
   std::string section = explain_section(key, keys, written, derived);
   if (!section.empty()) return section;
+  OptionFinder others(catalogs);
+  others.find(info, base::split(key, '.'));
+  if (!others.text.empty())
+    return fmt::format("{}, which the recipe has not\n{}", key, others.text);
   throw base::ConfigError(fmt::format("there is no key '{}'{}", key, advice(key, names, catalogs)));
 }
 

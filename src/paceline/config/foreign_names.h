@@ -4,23 +4,10 @@
 #include "paceline/config/node.h"
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace paceline::config {
-
-/// A name that another trainer or launcher uses, and what to write here.
-struct ForeignName {
-  std::string_view name;  ///< lower case, with '_'
-  std::string_view
-      key;  ///< ours, such as "train.duration", or an option such as "--nproc"; may be empty
-  std::string_view value;   ///< what to write, where {} is the user's value; empty: {}
-  std::string_view remark;  ///< where it differs; may be empty
-};
-
-/// The one table of foreign names.
-std::span<const ForeignName> foreign_names();
 
 /// What to write instead of a key that is not ours but another trainer's, with the user's value put
 /// in: "write train.duration=90ep". Nothing if the name is not known. `algorithms`: those that a
@@ -37,16 +24,5 @@ std::optional<std::string> foreign_option_advice(std::string_view option, std::s
 /// Our value of a key for another trainer's: "fp16" for precision 16-mixed, "ddp" for strategy
 /// ddp_spawn. The key's last part decides. Nothing if the value is not known.
 std::optional<std::string> translate_value(std::string_view key, std::string_view value);
-
-/// Whether the name of a key, option or variable says that it holds a secret (token, password,
-/// ...), or the value looks like one.
-bool is_secret(std::string_view name, std::string_view value);
-
-/// Where a secret belongs instead, for a message.
-std::string_view secret_advice();
-
-/// Throws ConfigError if a key or an option names a secret (token, password, ...) or the value
-/// looks like one. The message does not repeat the value.
-void refuse_secret(std::string_view name, std::string_view value);
 
 }  // namespace paceline::config

@@ -92,10 +92,15 @@ class Loader {
 Node load_recipe(const fs::path& path, const Overrides& overrides, const StructInfo& info,
                  Problems& problems) {
   Node recipe = Loader(info).load(path);
+  override_recipe(recipe, overrides, info, problems);
+  return recipe;
+}
+
+void override_recipe(Node& recipe, const Overrides& overrides, const StructInfo& info,
+                     Problems& problems) {
   apply_overrides(recipe, overrides.of_user, info, problems);
   apply_overrides(recipe, overrides.on_top, info, problems);
   expand_variables(recipe, problems);
-  return recipe;
 }
 
 }  // namespace paceline::config

@@ -23,12 +23,16 @@ struct Overrides {
 };
 
 /// Reads a recipe file and what it `extends` (a file or a list of files, relative to its own
-/// folder; later ones win, the file itself wins over all), applies the overrides and puts in the
-/// environment's variables. The result holds what was written, each value with the place where it
-/// was; defaults are not in it. Throws ConfigError for files that cannot be parsed; problems with
-/// overrides and variables go to `problems`.
+/// folder; later ones win, the file itself wins over all) and overrides it. The result holds what
+/// was written, each value with the place where it was; defaults are not in it. Throws ConfigError
+/// for files that cannot be parsed; problems with overrides and variables go to `problems`.
 Node load_recipe(const std::filesystem::path& path, const Overrides& overrides,
                  const StructInfo& info, Problems& problems);
+
+/// Applies the overrides to a recipe, the program's last, and puts in the environment's variables.
+/// Problems go to `problems`.
+void override_recipe(Node& recipe, const Overrides& overrides, const StructInfo& info,
+                     Problems& problems);
 
 /// A recipe as a struct, and what was written.
 template <class T>

@@ -22,7 +22,7 @@ struct MapEntry;
 /// file. Each node knows where it was written.
 struct Node {
   NodeKind kind = NodeKind::kNull;
-  std::string text;               ///< of a scalar
+  std::string text;               ///< of a scalar; of null the word for it, if one is written
   bool is_quoted = false;         ///< the scalar is text even if it looks like a number or null
   std::vector<Node> items;        ///< of a list
   std::vector<MapEntry> entries;  ///< of a map; keys are unique

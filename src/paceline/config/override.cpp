@@ -2,9 +2,9 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_names.h"
 #include "paceline/config/merge.h"
 #include "paceline/config/parse.h"
+#include "paceline/config/secret.h"
 
 #include <algorithm>
 #include <cctype>

@@ -59,7 +59,9 @@ class NodeBuilder final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    add({}, mark, anchor, /*is_key=*/false);
+    Node node;
+    node.text = null_word_at(mark);
+    add(std::move(node), mark, anchor, /*is_key=*/false);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -96,6 +98,16 @@ class NodeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { end(); }
 
  private:
+  /// "null" or "~" if that is written, and not nothing, which stands for the defaults.
+  std::string null_word_at(const YAML::Mark& mark) const {
+    if (mark.is_null()) return "";
+    std::string_view word = text_;
+    word.remove_prefix(std::min(word.size(), static_cast<std::size_t>(mark.pos)));
+    word = word.substr(0, word.find_first_of(" \t\r\n,]}#"));
+    const bool is_null = word == "~" || base::to_lower(word) == "null";
+    return is_null ? std::string(word) : "";
+  }
+
   struct Open {
     Node node;
     YAML::Mark mark;
@@ -228,6 +240,20 @@ void check_bytes(std::string_view text, const std::string& source) {
                   static_cast<unsigned char>(text[bad]), bad));
 }
 
+// What yaml-cpp does not say of the commonest mistakes.
+std::string_view hint_of(const std::string& text, const YAML::Mark& mark) {
+  if (mark.is_null()) return "";
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 0; number <= mark.line; ++number) std::getline(lines, line);
+  const std::string_view indent = std::string_view(line).substr(0, line.find_first_not_of(" \t"));
+  if (indent.find('\t') != indent.npos)
+    return " (a tab indents this line; YAML wants spaces there)";
+  return line.find("${") == line.npos
+             ? ""
+             : " (within {} and [] quote what holds a variable: \"${VAR}\")";
+}
+
 Node parse(std::string_view text, std::string source, bool has_lines) {
   check_bytes(text, source);
   const std::string copy(text);
@@ -239,7 +265,8 @@ Node parse(std::string_view text, std::string source, bool has_lines) {
     }
     return builder.take();
   } catch (const YAML::Exception& error) {
-    builder.fail(error.mark, fmt::format("not valid YAML: {}", base::excerpt(error.msg)));
+    builder.fail(error.mark, fmt::format("not valid YAML: {}{}", base::excerpt(error.msg),
+                                         hint_of(copy, error.mark)));
   }
 }
 
@@ -304,8 +331,10 @@ Node parse_file(const std::filesystem::path& path) {
   }
   if (!node.is_map()) {
     // What stands in a file that is no recipe is nobody's business.
-    throw base::ConfigError(fmt::format("{}: not a recipe, which is a map of sections: this is {}",
-                                        path.string(), node.is_list() ? "a list" : "plain text"));
+    throw base::ConfigError(
+        fmt::format("{}: not a recipe, which is a map of sections, such as train: {{duration: "
+                    "3ep}}: this is {}",
+                    path.string(), node.is_list() ? "a list" : "plain text"));
   }
   return node;
 }

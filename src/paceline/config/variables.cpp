@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_names.h"
+#include "paceline/config/secret.h"
 
 #include <cctype>
 #include <cstdlib>
@@ -21,6 +21,7 @@ constexpr std::string_view kOpen = "${";
 struct Reference {
   std::string name;
   std::optional<std::string> fallback;
+  bool replaces_empty = false;  ///< ${VAR:-default}, as shells have it
 };
 
 bool is_name_character(char c) {
@@ -37,7 +38,7 @@ Reference parse_reference(std::string_view text) {
   }
   std::size_t length = 0;
   while (length < rest.size() && is_name_character(rest[length])) ++length;
-  Reference reference{std::string(rest.substr(0, length)), std::nullopt};
+  Reference reference{std::string(rest.substr(0, length)), std::nullopt, false};
   rest.remove_prefix(length);
   const std::size_t mark = rest.starts_with(',') ? 1 : rest.starts_with(":-") ? 2 : 0;
   const bool is_number = !reference.name.empty() && std::isdigit(reference.name[0]) != 0;
@@ -49,6 +50,7 @@ Reference parse_reference(std::string_view text) {
                     base::excerpt(text)));
   }
   if (mark > 0) reference.fallback = base::trim(rest.substr(mark));
+  reference.replaces_empty = mark == 2;
   return reference;
 }
 
@@ -84,7 +86,8 @@ class Expansion {
 
  private:
   std::string value_of(const Reference& reference) {
-    const char* const value = std::getenv(reference.name.c_str());
+    const char* value = std::getenv(reference.name.c_str());
+    if (value != nullptr && *value == '\0' && reference.replaces_empty) value = nullptr;
     if (is_secret(base::to_lower(reference.name), value != nullptr ? value : "")) {
       throw base::ConfigError(
           fmt::format("the variable {} seems to hold a secret, and recipes are saved with every "
@@ -110,9 +113,10 @@ void expand_scalar(Node& node, const std::string& path, Problems& problems) {
         closing_brace(std::string_view(node.text).substr(kOpen.size())) + kOpen.size() + 1 ==
             node.text.size();
     node.text = Expansion().expand(node.text);
-    if (is_one && !node.is_quoted && node.text == "null") {
+    if (!is_one) return;
+    node.is_quoted = false;  // the quotes were for the braces, which end a value within {}
+    if (node.text == "null") {
       node.kind = NodeKind::kNull;
-      node.text.clear();
     }
   } catch (const base::ConfigError& error) {
     problems.add({node.position, path, error.what()});

@@ -37,6 +37,18 @@ TEST(ParseYaml, TellsTextFromOtherScalars) {
   EXPECT_EQ(node.items[6].text, "a b");
 }
 
+TEST(ParseYaml, TellsAWrittenNullFromNothing) {
+  const Node node = parse_yaml("a: null\nb:\nc: ~\nd: {e: null, f: }\nnull_value: 1\ng:", "r.yaml");
+  EXPECT_EQ(node.find("a")->text, "null");
+  EXPECT_EQ(node.find("b")->text, "");
+  EXPECT_EQ(node.find("c")->text, "~");
+  EXPECT_EQ(node.find_path("d.e")->text, "null");
+  EXPECT_EQ(node.find_path("d.f")->text, "");
+  EXPECT_EQ(node.find("g")->text, "");
+  for (const char* const key : {"a", "b", "c", "d.e", "d.f", "g"})
+    EXPECT_TRUE(node.find_path(key)->is_null()) << key;
+}
+
 TEST(ParseYaml, NamesTheLineOfAMistake) {
   EXPECT_EQ(error_of([] { parse_yaml("a: 1\nb: 2\na: 3\n", "r.yaml"); }),
             "r.yaml:3: the key 'a' stands here twice (first in line 1); remove one");
@@ -199,7 +211,8 @@ TEST(ParseFile, ChoosesByTheExtension) {
   EXPECT_TRUE(parse_file(folder.path() / "a.yaml").is_map());
   EXPECT_EQ(error_of([&] { parse_file(folder.path() / "b.yaml"); }),
             (folder.path() / "b.yaml").string() +
-                ": not a recipe, which is a map of sections: this is a list");
+                ": not a recipe, which is a map of sections, such as train: {duration: 3ep}: this "
+                "is a list");
   EXPECT_EQ(error_of([&] { parse_file(folder.path() / "none.yaml"); }),
             "cannot read " + (folder.path() / "none.yaml").string() +
                 ": No such file or directory; check the spelling of the path");

@@ -22,6 +22,7 @@ class Variables : public ::testing::Test {
     setenv("PACELINE_TEST_BRACES", "${PACELINE_TEST_LR}", 1);
     setenv("PACELINE_TEST_TOKEN", "abc", 1);
     setenv("PACELINE_TEST_KEY", "hf_abcdefghijklmnopqrst", 1);
+    setenv("PACELINE_TEST_EMPTY", "", 1);
     unsetenv("PACELINE_TEST_UNSET");
   }
 
@@ -47,8 +48,9 @@ TEST_F(Variables, StandAnywhereInAScalar) {
   EXPECT_EQ(text_of("${PACELINE_TEST_PLACE}/imagenet"), "/scratch/7/imagenet");
   EXPECT_EQ(text_of("'a-${PACELINE_TEST_LR}-${oc.env:PACELINE_TEST_LR}'"), "a-1e-3-1e-3");
   const Node number = expanded("- {lr: \"${PACELINE_TEST_LR}\"}\n- ${PACELINE_TEST_LR}");
-  EXPECT_TRUE(number.items[0].find("lr")->is_quoted);
+  EXPECT_FALSE(number.items[0].find("lr")->is_quoted);  // a number, although braces need quotes
   EXPECT_FALSE(number.items[1].is_quoted);
+  EXPECT_TRUE(expanded("a: 'x${PACELINE_TEST_LR}'").find("a")->is_quoted);
   EXPECT_EQ(text_of("$PACELINE_TEST_LR {}"), "$PACELINE_TEST_LR {}");
   EXPECT_EQ(text_of("${PACELINE_TEST_BRACES}"), "${PACELINE_TEST_LR}");  // not read again
 }
@@ -61,7 +63,10 @@ TEST_F(Variables, HaveDefaults) {
   EXPECT_EQ(text_of("'${PACELINE_TEST_UNSET,${PACELINE_TEST_PLACE}/y}'"), "/scratch/7/y");
   EXPECT_EQ(text_of("'${PACELINE_TEST_UNSET,}'"), "");
   EXPECT_TRUE(expanded("a: ${PACELINE_TEST_UNSET:-null}").find("a")->is_null());
-  EXPECT_FALSE(expanded("a: '${PACELINE_TEST_UNSET:-null}'").find("a")->is_null());
+  EXPECT_TRUE(expanded("a: '${PACELINE_TEST_UNSET:-null}'").find("a")->is_null());
+  EXPECT_FALSE(expanded("a: 'null'").find("a")->is_null());
+  EXPECT_EQ(text_of("${PACELINE_TEST_EMPTY:-2}"), "2");  // as in a shell
+  EXPECT_EQ(text_of("'${oc.env:PACELINE_TEST_EMPTY,2}'"), "");
 }
 
 TEST_F(Variables, WhatCannotBePutInIsToldWithItsPlace) {
