@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/agreement.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/agreement.h"
 
 #include <algorithm>
 #include <exception>
@@ -40,9 +41,9 @@ void on_all_ranks(comm::Communicator& communicator, std::string_view what,
   } catch (const std::exception& error) {
     problem = *error.what() == '\0' ? "unknown error" : error.what();
   }
-  std::vector<std::string> problems = communicator.all_gather_text(problem);
+  std::vector<std::string> problems = comm::texts_if_any(communicator, problem);
+  if (problems.empty()) return;
   const auto num_failed = std::ranges::count_if(problems, std::not_fn(&std::string::empty));
-  if (num_failed == 0) return;
   const auto num_diverged = std::ranges::count_if(problems, [](std::string& text) {
     const bool is_mark = text.starts_with(kDiverged);
     if (is_mark) text.erase(0, kDiverged.size());

@@ -6,6 +6,7 @@
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/rank_files.h"
+#include "paceline/comm/agreement.h"
 
 #include <algorithm>
 #include <exception>
@@ -65,9 +66,11 @@ void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communic
   request_->shards = shards_;
   has_failed_ = false;
   deadline_ = steady_clock::time_point::max();
+  other_writers_ = ranks_that_write(shards_, communicator);
+  std::erase(other_writers_, 0);
   own_part_ = {};
   own_part_done_ = own_part_.get_future();
-  done_ = std::async(std::launch::async, &AsyncWriter::run, this, rank, communicator.world_size());
+  done_ = std::async(std::launch::async, &AsyncWriter::run, this, rank);
 }
 
 void AsyncWriter::finish(comm::Communicator& communicator) {
@@ -91,8 +94,7 @@ void AsyncWriter::fail(const base::Error& problem, int rank) {
 }
 
 void AsyncWriter::throw_if_failed(comm::Communicator& communicator) {
-  const auto marks = communicator.all_gather_text(has_failed_ ? "failed" : "");
-  if (std::find(marks.begin(), marks.end(), "failed") != marks.end()) finish(communicator);
+  if (comm::any_rank(communicator, has_failed_)) finish(communicator);
 }
 
 void AsyncWriter::wait_until(steady_clock::time_point deadline) {
@@ -103,7 +105,7 @@ void AsyncWriter::wait_until(steady_clock::time_point deadline) {
 
 // The thread.
 
-void AsyncWriter::run(int rank, int world_size) {
+void AsyncWriter::run(int rank) {
   try {
     write_own_part(rank);
     own_part_.set_value();
@@ -114,7 +116,7 @@ void AsyncWriter::run(int rank, int world_size) {
   }
   if (rank != 0) return;
   try {
-    commit(world_size);
+    commit();
   } catch (...) {
     has_failed_ = true;
     throw;
@@ -124,7 +126,7 @@ void AsyncWriter::run(int rank, int world_size) {
 void AsyncWriter::write_own_part(int rank) {
   const fs::path done = done_file(*request_, rank);
   own_report_ = write_rank_file(shards_, done.parent_path(), rank, files_);
-  if (rank == 0) return;
+  if (std::ranges::find(other_writers_, rank) == other_writers_.end()) return;
   const fs::path unfinished = base::unfinished_path(done);
   const auto file = files_.create(unfinished);
   file->write(own_report_);
@@ -132,10 +134,10 @@ void AsyncWriter::write_own_part(int rank) {
   files_.rename(unfinished, done);
 }
 
-void AsyncWriter::commit(int world_size) {
+void AsyncWriter::commit() {
   std::vector<std::string> reports{own_report_};
-  for (int rank = 1; rank < world_size; ++rank) reports.push_back(report_of(rank));
-  for (int rank = 1; rank < world_size; ++rank) files_.remove_all(done_file(*request_, rank));
+  for (const int rank : other_writers_) reports.push_back(report_of(rank));
+  for (const int rank : other_writers_) files_.remove_all(done_file(*request_, rank));
   commit_checkpoint(*request_, reports, files_);
   after_commit_(target_of(*request_));
 }

@@ -56,9 +56,9 @@ class AsyncWriter {
   void throw_if_failed(comm::Communicator& communicator);
 
  private:
-  void run(int rank, int world_size);
+  void run(int rank);
   void write_own_part(int rank);
-  void commit(int world_size);
+  void commit();
   std::string report_of(int rank);
   /// Ends the save in flight and throws, as fail_save() does.
   [[noreturn]] void fail(const base::Error& problem, int rank);
@@ -72,6 +72,7 @@ class AsyncWriter {
   // Of the save in flight; its thread reads them.
   std::optional<SaveRequest> request_;
   std::vector<tensor::StateShard> shards_;
+  std::vector<int> other_writers_;  ///< ranks beside 0 that have something to write
   std::string own_report_;
   std::promise<void> own_part_;
   std::future<void> own_part_done_;

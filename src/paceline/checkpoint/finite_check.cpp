@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/finite_check.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/agreement.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -92,7 +93,7 @@ void refuse_non_finite(std::span<const StateShard> shards) {
 std::string find_non_finite(std::span<const StateShard> shards, comm::Communicator& communicator) {
   std::set<std::string> names;
   const std::string own = fmt::format("{}", fmt::join(names_of_bad(shards), "\n"));
-  for (const std::string& text : communicator.all_gather_text(own)) {
+  for (const std::string& text : comm::texts_if_any(communicator, own)) {
     std::istringstream lines(text);
     for (std::string name; std::getline(lines, name);) names.insert(name);
   }

@@ -55,6 +55,11 @@ at::Tensor stored_form(const StateShard& shard) {
   return is_whole(shard) && !has_shape ? tensor::whole_of(data, shard.shape, shard.order) : data;
 }
 
+/// Whether a shard is this rank's to write, and not empty.
+bool is_written(const StateShard& shard) {
+  return shard.is_writer && (shard.begin != shard.end || is_whole(shard));
+}
+
 RankReport write_shards(std::span<const StateShard> shards, const fs::path& directory, int rank,
                         base::FileSystem& files) {
   RankReport report;
@@ -62,7 +67,7 @@ RankReport write_shards(std::span<const StateShard> shards, const fs::path& dire
   const std::string file_name = fmt::format("rank-{}.safetensors", rank);
   for (const StateShard& shard : shards) {
     check_shard(shard);
-    if (!shard.is_writer || (shard.begin == shard.end && !is_whole(shard))) continue;
+    if (!is_written(shard)) continue;
     tensors.push_back({name_in_file(shard), stored_form(shard)});
     report.tensors.push_back(
         {.name = shard.name,
@@ -160,6 +165,19 @@ fs::path target_of(const SaveRequest& request) {
   return request.folder / checkpoint_name(request.step);
 }
 
+std::vector<int> ranks_that_write(std::span<const StateShard> shards,
+                                  comm::Communicator& communicator) {
+  const at::Tensor own = at::full({1}, std::ranges::any_of(shards, is_written) ? 1 : 0, at::kByte);
+  const at::Tensor all = at::empty({communicator.world_size()}, at::kByte);
+  communicator.all_gather(all, own, "who writes")->wait();
+  const auto* const writes = all.const_data_ptr<std::uint8_t>();
+  std::vector<int> ranks;
+  for (int rank = 0; rank < communicator.world_size(); ++rank) {
+    if (writes[rank] != 0) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 std::string write_rank_file(std::span<const StateShard> shards, const fs::path& directory, int rank,
                             base::FileSystem& files) {
   std::vector<StateShard> written(shards.begin(), shards.end());
@@ -188,7 +206,9 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
 void fail_save(const SaveRequest& request, int rank, const base::Error& problem,
                base::FileSystem& files) {
   if (rank == 0) remove_quietly(files, temporary_of(target_of(request)));
-  const std::string text = fmt::format("{}. {}", problem.what(), describe_newest(request.folder));
+  std::string text = problem.what();
+  if (const std::string newest = describe_newest(request.folder); !text.ends_with(newest))
+    text += ". " + newest;
   if (problem.exit_code() == base::ExitCode::kDiverged) throw base::DivergedError(text);
   throw CheckpointError(text);
 }

@@ -12,10 +12,15 @@
 
 namespace paceline::checkpoint {
 
-/// The parts of a save that call no collectives; how the ranks agree is their caller's business.
+/// The parts of a save. All but one call no collectives; how the ranks agree is their caller's
+/// business.
 
 /// The name that the checkpoint will have.
 std::filesystem::path target_of(const SaveRequest& request);
+
+/// The ranks that have something to write. Every rank must call it.
+std::vector<int> ranks_that_write(std::span<const tensor::StateShard> shards,
+                                  comm::Communicator& communicator);
 
 /// Writes and fsyncs a rank's file of a checkpoint, if it has anything to write, and returns what
 /// the manifest must say of it, as JSON. Throws CheckpointError, and DivergedError for what is not

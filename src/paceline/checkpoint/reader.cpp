@@ -8,12 +8,13 @@
 #include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/dtypes.h"
 #include "paceline/checkpoint/finite_check.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/tensor/element_order.h"
 
 #include <algorithm>
 #include <mutex>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include <ATen/Parallel.h>
 
@@ -28,17 +29,18 @@ std::string describe(std::string_view dtype, std::span<const std::int64_t> shape
   return fmt::format("{} {}", dtype, shape_text(shape));
 }
 
-/// What any rank wants: one that shards may hold nothing of a small tensor.
-std::set<std::string> names_on_all_ranks(std::span<const StateShard> shards,
-                                         comm::Communicator& communicator) {
-  std::string own;
-  for (const StateShard& shard : shards) own += shard.name + '\n';
-  std::set<std::string> names;
-  for (const std::string& text : communicator.all_gather_text(own)) {
-    std::istringstream lines(text);
-    for (std::string name; std::getline(lines, name);) names.insert(name);
-  }
-  return names;
+/// Which of the saved tensors any rank wants: one that shards may hold nothing of a small tensor.
+std::vector<bool> wanted_on_any_rank(const Manifest& manifest, std::span<const StateShard> shards,
+                                     comm::Communicator& communicator) {
+  std::set<std::string_view> own;
+  for (const StateShard& shard : shards) own.insert(shard.name);
+  const at::Tensor marks = at::zeros({std::ssize(manifest.tensors)}, at::kLong);
+  auto* const mark = marks.mutable_data_ptr<std::int64_t>();
+  for (std::size_t i = 0; i < manifest.tensors.size(); ++i)
+    mark[i] = own.contains(manifest.tensors[i].name) ? 1 : 0;
+  if (communicator.world_size() > 1)
+    communicator.all_reduce(marks, comm::ReduceOp::kMax, "tensors to load")->wait();
+  return std::vector<bool>(mark, mark + marks.numel());
 }
 
 /// What another strategy or number of ranks may lack.
@@ -57,7 +59,7 @@ bool is_lacking(const CheckpointReader& reader, const StateShard& shard) {
 /// Every difference between what is saved and what is wanted, a line each.
 std::vector<std::string> all_mismatches(const CheckpointReader& reader,
                                         std::span<const StateShard> shards,
-                                        const std::set<std::string>& wanted, ExtraTensors extra) {
+                                        const std::vector<bool>& wanted, ExtraTensors extra) {
   std::vector<std::string> lines;
   for (const StateShard& shard : shards) {
     if (const std::string problem = reader.mismatch(shard); !problem.empty()) {
@@ -65,8 +67,10 @@ std::vector<std::string> all_mismatches(const CheckpointReader& reader,
     }
   }
   if (extra == ExtraTensors::kIgnore) return lines;
-  for (const TensorRecord& record : reader.manifest().tensors) {
-    if (!wanted.contains(record.name) && !is_dispensable(record.name)) {
+  const std::vector<TensorRecord>& saved = reader.manifest().tensors;
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const TensorRecord& record = saved[i];
+    if (!wanted[i] && !is_dispensable(record.name)) {
       lines.push_back(fmt::format("{}: saved as {}, not in this run", record.name,
                                   describe(record.dtype, record.shape)));
     }
@@ -105,9 +109,34 @@ void refuse_diverged(const CheckpointReader& reader, std::span<const StateShard>
       fmt::format("{}: {}; choose an earlier checkpoint", reader.directory().string(), problem));
 }
 
+[[noreturn]] void refuse_other_tensors(const CheckpointReader& reader,
+                                       std::span<const std::string> lines) {
+  constexpr std::size_t kMost = 10;
+  const auto shown = lines.first(std::min(kMost, lines.size()));
+  const std::size_t num_more = lines.size() - shown.size();
+  throw CheckpointError(fmt::format(
+      "{} is of another model or optimizer; {} of its tensors differ:\n  {}{}\nLeave model and "
+      "optimizer as the run has them; other shapes are another run",
+      reader.directory().string(), lines.size(), fmt::join(shown, "\n  "),
+      num_more > 0 ? fmt::format("\n  and {} more", num_more) : ""));
+}
+
 }  // namespace
 
-CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(directory) {
+bool ReadShare::has_file(std::size_t file, std::size_t num_files) const {
+  return has_slice(file, num_files, 0);
+}
+
+bool ReadShare::has_slice(std::size_t file, std::size_t num_files, std::size_t slice) const {
+  const auto own = static_cast<std::size_t>(rank);
+  const auto ranks = static_cast<std::size_t>(world_size);
+  if (num_files >= ranks) return file % ranks == own;
+  const std::size_t num_readers = (ranks - file + num_files - 1) / num_files;
+  return own % num_files == file && slice % num_readers == own / num_files;
+}
+
+CheckpointReader::CheckpointReader(const fs::path& directory, ReadShare share)
+    : directory_(directory), share_(share) {
   const fs::path manifest_path = directory / kManifestFile;
   if (!base::folder_exists(directory)) {
     throw CheckpointError(fmt::format("{}: there is no such checkpoint", directory.string()));
@@ -117,13 +146,22 @@ CheckpointReader::CheckpointReader(const fs::path& directory) : directory_(direc
                                       directory.string(), kManifestFile));
   }
   manifest_ = decode(base::MappedFile(manifest_path).bytes(), manifest_path);
-  for (std::size_t i = 0; i < manifest_.tensors.size(); ++i) index_[manifest_.tensors[i].name] = i;
-  for (const FileRecord& file : manifest_.files) {
+  for (std::size_t i = 0; i < manifest_.tensors.size(); ++i) {
+    const TensorRecord& record = manifest_.tensors[i];
+    index_[record.name] = i;
+    for (const SliceRecord& slice : record.slices)
+      files_[slice.file].slices.push_back({&record, &slice});
+  }
+  for (const FileRecord& file : manifest_.files) files_[file.name].record = &file;
+  for (std::size_t i = 0; i < manifest_.files.size(); ++i) {
+    if (!share_.has_file(i, manifest_.files.size())) continue;
+    const FileRecord& file = manifest_.files[i];
     std::error_code error;
     const auto size = fs::file_size(directory / file.name, error);
     if (error) throw base::FileError("read", directory / file.name, error.value());
     if (size == file.size) continue;
-    open(file.name);  // knows which tensor is cut off, and throws
+    const SafetensorsFile opened(directory /
+                                 file.name);  // knows which tensor is cut off, and throws
     throw CheckpointError(fmt::format("{}: it has {} bytes, {} were saved",
                                       (directory / file.name).string(), size, file.size));
   }
@@ -134,22 +172,15 @@ const TensorRecord* CheckpointReader::find(const std::string& name) const {
   return found == index_.end() ? nullptr : &manifest_.tensors[found->second];
 }
 
-SafetensorsFile& CheckpointReader::open(const std::string& file) {
-  std::unique_ptr<SafetensorsFile>& opened = open_files_[file];
-  if (!opened) opened = std::make_unique<SafetensorsFile>(directory_ / file);
-  return *opened;
-}
-
-void CheckpointReader::verify(int share, int num_shares) {
-  check_headers();
+void CheckpointReader::verify() {
   std::vector<Stored> own;
-  std::size_t number = 0;
-  for (const TensorRecord& record : manifest_.tensors) {
-    for (const SliceRecord& slice : record.slices) {
-      if (number++ % static_cast<std::size_t>(num_shares) != static_cast<std::size_t>(share))
-        continue;
-      const SafetensorsFile& file = open(slice.file);
-      own.push_back({&record, &slice, file.bytes(*file.find(slice.tensor))});
+  for (std::size_t file = 0; file < manifest_.files.size(); ++file) {
+    StoredFile& stored = files_.at(manifest_.files[file].name);
+    for (std::size_t i = 0; i < stored.slices.size(); ++i) {
+      if (!share_.has_slice(file, manifest_.files.size(), i)) continue;
+      const SafetensorsFile& opened = open(stored);
+      const auto& [record, slice] = stored.slices[i];
+      own.push_back({record, slice, opened.bytes(*opened.find(slice->tensor))});
     }
   }
   std::map<std::string, std::vector<std::string>> damaged;  // tensors by file
@@ -165,26 +196,38 @@ void CheckpointReader::verify(int share, int num_shares) {
   throw CheckpointError(fmt::format("{}", fmt::join(lines, "; ")));
 }
 
-void CheckpointReader::check_headers() {
-  if (has_checked_headers_) return;
-  for (const FileRecord& file : manifest_.files) {
-    if (file.header_checksum && base::xxh3(open(file.name).header()) != *file.header_checksum) {
-      throw CheckpointError(
-          fmt::format("{}: damaged: its header was changed", (directory_ / file.name).string()));
+const SafetensorsFile& CheckpointReader::open(StoredFile& file) {
+  if (file.opened) return *file.opened;
+  const FileRecord& record = *file.record;
+  const fs::path path = directory_ / record.name;
+  auto opened = std::make_unique<SafetensorsFile>(path);
+  if (record.header_checksum && base::xxh3(opened->header()) != *record.header_checksum)
+    throw CheckpointError(fmt::format("{}: damaged: its header was changed", path.string()));
+  for (const auto& [tensor, slice] : file.slices) {
+    const auto* entry = opened->find(slice->tensor);
+    if (entry == nullptr || dtype_name(entry->dtype) != tensor->dtype ||
+        checked_numel(entry->shape) != slice->end - slice->begin) {
+      throw CheckpointError(fmt::format("{}: tensor '{}' is not what {} says", path.string(),
+                                        slice->tensor, kManifestFile));
     }
   }
-  for (const TensorRecord& record : manifest_.tensors) {
+  file.opened = std::move(opened);
+  return *file.opened;
+}
+
+std::size_t CheckpointReader::num_open_files() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      files_, [](const auto& file) { return file.second.opened != nullptr; }));
+}
+
+void CheckpointReader::open_for(std::span<const StateShard> shards) {
+  for (const StateShard& shard : shards) {
+    const TensorRecord& record = *find(shard.name);
+    const bool reads_all = tensor::canonical_order(shard.order, shard.shape) != record.order;
     for (const SliceRecord& slice : record.slices) {
-      const auto* entry = open(slice.file).find(slice.tensor);
-      if (entry == nullptr || dtype_name(entry->dtype) != record.dtype ||
-          checked_numel(entry->shape) != slice.end - slice.begin) {
-        throw CheckpointError(fmt::format("{}: tensor '{}' is not what {} says",
-                                          (directory_ / slice.file).string(), slice.tensor,
-                                          kManifestFile));
-      }
+      if (reads_all || (slice.begin < shard.end && shard.begin < slice.end)) file_of(slice);
     }
   }
-  has_checked_headers_ = true;
 }
 
 void CheckpointReader::copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
@@ -193,7 +236,7 @@ void CheckpointReader::copy_range(const TensorRecord& record, std::int64_t begin
     const std::int64_t first = std::max(begin, slice.begin);
     const std::int64_t last = std::min(end, slice.end);
     if (first >= last) continue;
-    const SafetensorsFile& file = open(slice.file);
+    const SafetensorsFile& file = file_of(slice);
     const auto& entry = *file.find(slice.tensor);
     const auto element = static_cast<std::int64_t>(flat.element_size());
     if (flat.is_cpu()) {
@@ -214,7 +257,6 @@ at::Tensor CheckpointReader::tensor(const std::string& name) {
   if (record == nullptr) {
     throw CheckpointError(fmt::format("{}: there is no tensor '{}'", directory_.string(), name));
   }
-  check_headers();
   at::Tensor whole = at::empty(record->shape, at::TensorOptions(*dtype_from_name(record->dtype)));
   if (record->order.empty()) {
     BulkCopy copies;
@@ -229,7 +271,7 @@ at::Tensor CheckpointReader::tensor(const std::string& name) {
 at::Tensor CheckpointReader::all_elements(const TensorRecord& record) {
   if (record.slices.size() == 1) {
     const SliceRecord& slice = record.slices[0];
-    const SafetensorsFile& file = open(slice.file);
+    const SafetensorsFile& file = file_of(slice);
     return file.tensor(*file.find(slice.tensor)).view(-1);
   }
   const std::int64_t numel = *checked_numel(record.shape);
@@ -242,7 +284,6 @@ at::Tensor CheckpointReader::all_elements(const TensorRecord& record) {
 
 void CheckpointReader::fill(std::span<const StateShard> shards) {
   const at::NoGradGuard no_grad;
-  check_headers();
   for (const bool is_per_rank : {false, true}) {  // a rank's own values take the place of rank 0's
     BulkCopy copies;
     for (const StateShard& shard : shards) {
@@ -285,25 +326,26 @@ std::string CheckpointReader::mismatch(const StateShard& shard) const {
 std::unique_ptr<CheckpointReader> open_checkpoint(const fs::path& directory,
                                                   comm::Communicator& communicator) {
   std::unique_ptr<CheckpointReader> reader;
-  on_all_ranks(communicator, "cannot open the checkpoint",
-               [&] { reader = std::make_unique<CheckpointReader>(directory); });
+  on_all_ranks(communicator, "cannot open the checkpoint", [&] {
+    reader = std::make_unique<CheckpointReader>(
+        directory, ReadShare{communicator.rank(), communicator.world_size()});
+  });
+  comm::agree(communicator, {{"the checkpoint's manifest",
+                              fmt::format("{:016x}", base::xxh3(encode(reader->manifest())))}});
   return reader;
 }
 
 void load_checkpoint(CheckpointReader& reader, std::span<const StateShard> all_shards,
                      ExtraTensors extra, comm::Communicator& communicator) {
-  const std::set<std::string> wanted = names_on_all_ranks(all_shards, communicator);
+  const std::vector<bool> wanted = wanted_on_any_rank(reader.manifest(), all_shards, communicator);
   std::vector<StateShard> shards(all_shards.begin(), all_shards.end());
   const std::size_t num_left_out =
       std::erase_if(shards, [&](const StateShard& shard) { return is_lacking(reader, shard); });
   on_all_ranks(communicator, "cannot load the checkpoint", [&] {
     const std::vector<std::string> lines = all_mismatches(reader, shards, wanted, extra);
-    if (!lines.empty()) {
-      throw CheckpointError(
-          fmt::format("{} is of another model or optimizer; {} of its tensors differ:\n  {}",
-                      reader.directory().string(), lines.size(), fmt::join(lines, "\n  ")));
-    }
-    reader.verify(communicator.rank(), communicator.world_size());
+    if (!lines.empty()) refuse_other_tensors(reader, lines);
+    reader.verify();
+    reader.open_for(shards);
   });
   on_all_ranks(communicator, "the checkpoint was loaded in part only, do not go on",
                [&] { reader.fill(shards); });

@@ -15,22 +15,39 @@
 
 namespace paceline::checkpoint {
 
-/// A checkpoint's directory, open for reading. Any number of ranks may have written it.
+/// What one of the ranks that read a checkpoint together checks of it: of as many files as ranks
+/// one, the one that it has written.
+struct ReadShare {
+  int rank = 0;
+  int world_size = 1;
+
+  bool has_file(std::size_t file, std::size_t num_files) const;
+  /// `slice` counts those of the file.
+  bool has_slice(std::size_t file, std::size_t num_files, std::size_t slice) const;
+};
+
+/// A checkpoint's directory, open for reading. Any number of ranks may have written it. Opens the
+/// files that hold what it is asked for, and those of its share.
 class CheckpointReader {
  public:
-  /// Reads the manifest and checks the sizes of the files; reads no tensor. Throws CheckpointError
-  /// that names the file and, if it is cut off, the first tensor that is not whole.
-  explicit CheckpointReader(const std::filesystem::path& directory);
+  /// Reads the manifest and checks the sizes of its share of the files; reads no tensor. Throws
+  /// CheckpointError that names the file and, if it is cut off, the first tensor that is not whole.
+  explicit CheckpointReader(const std::filesystem::path& directory, ReadShare share = {});
+  CheckpointReader(const CheckpointReader&) = delete;
+  CheckpointReader& operator=(const CheckpointReader&) = delete;
 
   const std::filesystem::path& directory() const { return directory_; }
   const Manifest& manifest() const { return manifest_; }
   /// nullptr when there is none.
   const TensorRecord* find(const std::string& name) const;
 
-  /// Reads slices number share, share + num_shares, ... of all and compares them with their
-  /// checksums, and the headers of all files. Uses as many threads as LibTorch has. Throws
-  /// CheckpointError that names the files and the tensors that are damaged.
-  void verify(int share = 0, int num_shares = 1);
+  /// Reads its share of the slices and compares them with their checksums, and their files' headers
+  /// with the manifest. Uses as many threads as LibTorch has. Throws CheckpointError that names the
+  /// files and the tensors that are damaged.
+  void verify();
+  /// Opens and checks the files that fill() will read, which must not fail half way.
+  void open_for(std::span<const tensor::StateShard> shards);
+  std::size_t num_open_files() const;
 
   /// A copy of a whole tensor, on the CPU, row-major.
   at::Tensor tensor(const std::string& name);
@@ -41,9 +58,19 @@ class CheckpointReader {
   std::string mismatch(const tensor::StateShard& shard) const;
 
  private:
-  SafetensorsFile& open(const std::string& file);
-  /// Opens all files and compares their headers with the manifest, once.
-  void check_headers();
+  struct StoredSlice {
+    const TensorRecord* record;
+    const SliceRecord* slice;
+  };
+  struct StoredFile {
+    const FileRecord* record = nullptr;
+    std::vector<StoredSlice> slices;
+    std::unique_ptr<SafetensorsFile> opened;  ///< and compared with the manifest
+  };
+
+  /// Opens the file if need be, and compares its header with the manifest then.
+  const SafetensorsFile& open(StoredFile& file);
+  const SafetensorsFile& file_of(const SliceRecord& slice) { return open(files_.at(slice.file)); }
   /// Copies elements [begin, end) of a tensor, in its saved order, into a flat tensor of that
   /// length; into one on the CPU when `copies` are run.
   void copy_range(const TensorRecord& record, std::int64_t begin, std::int64_t end,
@@ -54,9 +81,9 @@ class CheckpointReader {
 
   std::filesystem::path directory_;
   Manifest manifest_;
+  ReadShare share_;
   std::map<std::string, std::size_t> index_;  ///< of manifest_.tensors by name
-  std::map<std::string, std::unique_ptr<SafetensorsFile>> open_files_;
-  bool has_checked_headers_ = false;
+  std::map<std::string, StoredFile> files_;   ///< by name
 };
 
 /// Opens a checkpoint on every rank. Every rank must call it; throws the same CheckpointError on

@@ -26,6 +26,15 @@ constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
   throw CheckpointError(fmt::format("{}: {}", path.string(), what));
 }
 
+/// What people take for a safetensors file, and what to do with it.
+std::string_view other_format(std::string_view file) {
+  if (file.starts_with("PK\x03\x04") || file.starts_with("\x80"))
+    return ". PyTorch's own files (.pth, .pt) may hold programs and are not read; write the "
+           "weights anew in Python: safetensors.torch.save_file(torch.load(FILE, "
+           "weights_only=True), 'weights.safetensors')";
+  return "; weights are read from .safetensors files and from runs (RUN@best)";
+}
+
 /// Reads one header and holds what the messages need.
 class HeaderParser {
  public:
@@ -59,7 +68,8 @@ class HeaderParser {
     std::uint64_t length = 0;
     std::memcpy(&length, file_.data(), kLengthBytes);
     if (length > kMaxHeaderBytes) {
-      fail(path_, fmt::format("not a safetensors file: its header would have {} bytes", length));
+      fail(path_, fmt::format("not a safetensors file: its header would have {} bytes{}", length,
+                              other_format(file_)));
     }
     if (length > file_.size() - kLengthBytes) {
       fail(path_,

@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/weights.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
 #include "paceline/checkpoint/dtypes.h"
 #include "paceline/checkpoint/weight_names.h"
 #include "paceline/tensor/torch.h"
@@ -10,6 +11,8 @@
 #include <optional>
 #include <set>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace paceline::checkpoint {
 namespace {
@@ -35,11 +38,24 @@ bool differs_in_classes(std::span<const std::int64_t> a, std::span<const std::in
 struct Found {
   std::shared_ptr<const void> owner;  ///< of what the sources read
   std::vector<TensorSource> tensors;
+  std::vector<std::string> class_names;
 };
+
+/// None if the file is another program's and means something else by the key.
+std::vector<std::string> class_names_in(const Metadata& metadata) {
+  const auto found = metadata.find(std::string(kClassNamesKey));
+  if (found == metadata.end()) return {};
+  try {
+    return base::parse_json(found->second).get<std::vector<std::string>>();
+  } catch (const base::JsonError&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+  return {};
+}
 
 Found open_file(const fs::path& path) {
   const auto file = std::make_shared<const SafetensorsFile>(path);
-  Found found{file, {}};
+  Found found{file, {}, class_names_in(file->metadata())};
   for (const auto& entry : file->entries()) {
     found.tensors.push_back({entry.name, entry.dtype, entry.shape,
                              [&file = *file, &entry] { return file.tensor(entry); }});
@@ -50,7 +66,7 @@ Found open_file(const fs::path& path) {
 Found open_weights(const fs::path& path) {
   if (!fs::is_directory(path)) return open_file(path);
   const auto reader = std::make_shared<CheckpointReader>(path);
-  return {reader, model_tensors(*reader)};
+  return {reader, model_tensors(*reader), reader->manifest().class_names};
 }
 
 /// Compares what there is with what is wanted.
@@ -83,10 +99,14 @@ class Comparison {
                                    fmt::join(shown, "\n  "));
     if (problems_.size() > kMost)
       text += fmt::format("\n  and {} more tensors", problems_.size() - kMost);
+    text +=
+        "\nSet model.name and the model's options to what the weights were trained as, or "
+        "choose other weights";
     throw base::CheckpointError(text);
   }
 
   std::map<std::string, TensorSource> take_copied() { return std::move(copied_); }
+  bool lacks_head() const { return lacks_head_ || other_classes_; }
 
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
@@ -188,6 +208,8 @@ WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> te
   Comparison comparison(std::move(found.tensors), tensors, head_name);
   comparison.throw_if_different(path);
   sources_ = comparison.take_copied();
+  lacks_head_ = comparison.lacks_head();
+  class_names_ = std::move(found.class_names);
   std::ranges::move(comparison.notes(), std::back_inserter(notes_));
 }
 

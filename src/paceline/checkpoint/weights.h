@@ -15,6 +15,9 @@
 
 namespace paceline::checkpoint {
 
+/// The key of the exported metadata under which the classes' names stand, a JSON list by label.
+inline constexpr std::string_view kClassNamesKey = "class_names";
+
 /// Model weights as plain safetensors files with the names of torchvision or timm, which Python
 /// reads with safetensors.torch.load_file and load_state_dict(strict=True).
 
@@ -45,12 +48,20 @@ class WeightImport {
 
   /// Copies one tensor's values; returns false if there are none that fit ("kept as initialised").
   bool copy(const std::string& name, const at::Tensor& tensor) const;
+  /// How many tensors it has values for.
+  std::size_t num_tensors() const { return sources_.size(); }
+  /// Whether no values for the classifier are there, or none for as many classes.
+  bool lacks_head() const { return lacks_head_; }
+  /// Of the classifier, by label; empty if the file does not tell.
+  const std::vector<std::string>& class_names() const { return class_names_; }
   /// What a user should know, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   std::shared_ptr<const void> owner_;            ///< of what the sources read
   std::map<std::string, TensorSource> sources_;  ///< that are copied
+  bool lacks_head_ = false;
+  std::vector<std::string> class_names_;
   std::vector<std::string> notes_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
+#include "paceline/base/hash.h"
 #include "paceline/base/json.h"
 #include "paceline/tensor/aten.h"
 
@@ -63,17 +64,39 @@ std::string outcome_of(const std::function<std::string()>& decide) {
   }
 }
 
+/// By a hash of 64 bits: the largest of it and of its complement are those of each rank.
+bool is_same_on_all_ranks(Communicator& communicator, const std::string& text) {
+  if (communicator.world_size() == 1) return true;
+  const auto hash = static_cast<std::int64_t>(base::xxh3(text));
+  const at::Tensor both = at::tensor({hash, ~hash}, at::kLong);
+  communicator.all_reduce(both, ReduceOp::kMax, "a hash of what ranks must agree on")->wait();
+  const auto* largest = both.const_data_ptr<std::int64_t>();
+  return largest[0] == ~largest[1];
+}
+
+/// Rank 0's text on every rank.
+std::string broadcast_text(Communicator& communicator, const std::string& text) {
+  const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
+  communicator.broadcast(length, 0, "length of a text")->wait();
+  const at::Tensor bytes = at::empty({*length.const_data_ptr<std::int64_t>()}, at::kByte);
+  if (bytes.numel() == 0) return {};
+  auto* const data = static_cast<char*>(bytes.mutable_data_ptr());
+  if (communicator.rank() == 0) std::ranges::copy(text, data);
+  communicator.broadcast(bytes, 0, "a text")->wait();
+  return {data, static_cast<std::size_t>(bytes.numel())};
+}
+
 }  // namespace
 
 void agree(Communicator& communicator, const Facts& facts) {
+  const std::string own = nlohmann::json(facts).dump();
+  if (is_same_on_all_ranks(communicator, own)) return;
   std::vector<Facts> facts_of_ranks;
-  for (const std::string& text : communicator.all_gather_text(nlohmann::json(facts).dump())) {
+  for (const std::string& text : communicator.all_gather_text(own)) {
     facts_of_ranks.push_back(base::parse_json(text).get<Facts>());
   }
   const std::vector<std::string> lines = differences(facts_of_ranks);
-  if (lines.empty()) {
-    return;
-  }
+  PACELINE_CHECK(!lines.empty(), "the ranks' facts have other hashes, and do not differ");
   constexpr std::size_t kMaxShown = 10;
   std::string message =
       "the ranks do not run the same thing; start all of them with the same program, recipe and "
@@ -96,7 +119,7 @@ std::string first_rank_decides(Communicator& communicator,
   while (answer.empty()) {  // the others learn now and then that rank 0 is still at it
     if (decision.valid() && decision.wait_for(kSignOfLife) == std::future_status::ready)
       answer = decision.get();
-    answer = communicator.all_gather_text(answer).front();
+    answer = broadcast_text(communicator, answer);
   }
   const std::size_t space = answer.find(' ');
   const auto code = static_cast<base::ExitCode>(std::stoi(answer.substr(0, space)));
@@ -113,10 +136,15 @@ bool any_rank(Communicator& communicator, bool own) {
 }
 
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value) {
-  std::int64_t largest = value;
-  for (const std::string& text : communicator.all_gather_text(std::to_string(value)))
-    largest = std::max<std::int64_t>(largest, std::stoll(text));
-  return largest;
+  if (communicator.world_size() == 1) return value;
+  const at::Tensor largest = at::full({1}, value, at::kLong);
+  communicator.all_reduce(largest, ReduceOp::kMax, "a largest number")->wait();
+  return *largest.const_data_ptr<std::int64_t>();
+}
+
+std::vector<std::string> texts_if_any(Communicator& communicator, const std::string& text) {
+  if (!any_rank(communicator, !text.empty())) return {};
+  return communicator.all_gather_text(text);
 }
 
 }  // namespace paceline::comm

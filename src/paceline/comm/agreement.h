@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace paceline::comm {
 
@@ -26,5 +27,9 @@ bool any_rank(Communicator& communicator, bool own);
 
 /// The largest that any rank brings. Every rank must call it.
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value);
+
+/// What all ranks tell, by rank; nothing if none has anything to tell, which is known by one
+/// reduction. Every rank must call it.
+std::vector<std::string> texts_if_any(Communicator& communicator, const std::string& text);
 
 }  // namespace paceline::comm

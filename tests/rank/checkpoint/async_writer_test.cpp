@@ -194,6 +194,22 @@ TEST_F(AsyncWriterTest, ARankThatHasToldItsPartTouchesNothingMore) {
   });
 }
 
+TEST_F(AsyncWriterTest, ARankThatHasNothingToWriteTouchesNothing) {
+  layout_ = Layout::kReplicated;
+  test::run_ranks(3, [&](comm::Communicator& communicator) {
+    std::atomic<int> num_operations = 0;
+    test::FaultyFileSystem files([&](std::string_view, const fs::path&) {
+      ++num_operations;
+      return 0;
+    });
+    AsyncWriter writer(files, [](const fs::path&) {});
+    start(writer, 2, communicator);
+    writer.finish(communicator);
+    EXPECT_EQ(num_operations > 0, communicator.rank() == 0);
+  });
+  expect_loads(folder_ / "step-00000002", 2, Layout::kReplicated, 1);
+}
+
 TEST_F(AsyncWriterTest, ItsEndWaitsForTheSaveInFlight) {
   test::run_ranks(2, [&](comm::Communicator& communicator) {
     AsyncWriter writer(files_, [](const fs::path&) {});

@@ -151,7 +151,7 @@ TEST_F(ReaderTest, AFlippedBitIsNamedWithFileAndTensorOnAllRanks) {
   bytes[entry->begin + 9] ^= 4;
   files_.create(file)->write(bytes);
   EXPECT_THAT(load_error(path, whole_model(0), 2),
-              AllOf(HasSubstr("cannot load the checkpoint: rank 0: "),
+              AllOf(HasSubstr("cannot load the checkpoint: rank 1: "),
                     HasSubstr("rank-1.safetensors: damaged"),
                     HasSubstr("tensor 'fc.weight' was changed"), Not(HasSubstr("conv"))));
 }
@@ -170,6 +170,46 @@ TEST_F(ReaderTest, EveryTruncationIsSeenAndNamesTheTensor) {
                     HasSubstr("truncated")));
   fs::remove(file);
   EXPECT_THAT(load_error(path, whole_model(0)), HasSubstr("rank-0.safetensors: No such file"));
+}
+
+TEST(ReadShare, EverySliceIsCheckedOnceAndFilesAreOpenedByFew) {
+  for (const std::size_t num_ranks : {1u, 2u, 3u, 8u, 1000u}) {
+    for (const std::size_t num_files : {1u, 2u, 3u, 7u, 8u, 1000u}) {
+      constexpr std::size_t kSlices = 5;
+      std::vector<int> num_checks(num_files * kSlices);
+      for (std::size_t rank = 0; rank < num_ranks; ++rank) {
+        const ReadShare share{static_cast<int>(rank), static_cast<int>(num_ranks)};
+        std::size_t num_opened = 0;
+        for (std::size_t file = 0; file < num_files; ++file) {
+          bool is_opened = false;
+          for (std::size_t slice = 0; slice < kSlices; ++slice) {
+            if (!share.has_slice(file, num_files, slice)) continue;
+            ++num_checks[file * kSlices + slice];
+            is_opened = true;
+          }
+          num_opened += is_opened ? 1 : 0;
+          if (num_files == num_ranks) {
+            EXPECT_EQ(is_opened, file == rank);
+          }
+        }
+        EXPECT_LE(num_opened, (num_files + num_ranks - 1) / num_ranks);
+      }
+      EXPECT_THAT(num_checks, ::testing::Each(1)) << num_ranks << " ranks, " << num_files;
+    }
+  }
+}
+
+TEST_F(ReaderTest, ARankOpensWhatHoldsItsSlicesAndNoMore) {
+  constexpr int kRanks = 8;
+  const fs::path path = save(Layout::kSharded, kRanks);
+  test::run_ranks(kRanks, [&](comm::Communicator& communicator) {
+    const auto reader = open_checkpoint(path, communicator);
+    EXPECT_EQ(reader->num_open_files(), 0u);
+    const auto model = whole_model(0);
+    const auto shards = shards_of(model, Layout::kSharded, communicator.rank(), kRanks);
+    load_checkpoint(*reader, shards, ExtraTensors::kRefuse, communicator);
+    EXPECT_LE(reader->num_open_files(), 1u);
+  });
 }
 
 TEST_F(ReaderTest, WhatIsNoCheckpointSaysSo) {

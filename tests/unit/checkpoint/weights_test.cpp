@@ -58,6 +58,20 @@ TEST_F(WeightsTest, MetadataGoesIntoTheHeader) {
             (Metadata{{"class_names", "[\"cat\"]"}, {"format", "pt"}}));
 }
 
+TEST_F(WeightsTest, TellOfTheirHead) {
+  const auto written = model(2, 3);
+  const auto head_of = [&](const std::string& class_names, int num_classes) {
+    export_weights(files_, path_, sources_of(written), {{"class_names", class_names}});
+    const WeightImport import(path_, model(num_classes, 0), "fc");
+    return std::pair(import.lacks_head(), import.class_names());
+  };
+  const std::vector<std::string> names{"cat", "dog"};
+  EXPECT_EQ(head_of("[\"cat\", \"dog\"]", 2), std::pair(false, names));
+  EXPECT_EQ(head_of("[\"cat\", \"dog\"]", 3), std::pair(true, names));
+  for (const char* other : {"cat, dog", "[1, 2]", "{\"cat\": 0}", ""})  // another program's
+    EXPECT_TRUE(head_of(other, 2).second.empty()) << other;
+}
+
 TEST_F(WeightsTest, AHeadOfOtherClassesIsKeptAsInitialised) {
   export_weights(files_, path_, model(1000, 3));
   const auto target = model(10, 0);
