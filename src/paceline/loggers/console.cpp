@@ -96,12 +96,6 @@ void ConsoleWriter::print_above_bar(std::string_view line) {
   print_line(line);
 }
 
-void ConsoleWriter::resume_at(std::int64_t step) {
-  if (step < 0) return;  // it starts anew
-  const std::lock_guard lock(mutex_);
-  print_line(fmt::format("resumed at step {}", step));
-}
-
 void ConsoleWriter::write(const Record& record) {
   const std::lock_guard lock(mutex_);
   switch (record.kind) {

@@ -41,7 +41,7 @@ class ConsoleWriter final : public RecordWriter {
   void write(const Record& record) override;
   void drained() override;
   void sync() override {}
-  void resume_at(std::int64_t step) override;
+  void resume_at(std::int64_t /*step*/) override {}  // what is printed stays
   /// A line of somebody else's, from any thread.
   void print_above_bar(std::string_view line);
 

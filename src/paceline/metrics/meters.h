@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,8 @@ class PhaseTimer {
     seconds_[static_cast<std::size_t>(to)] += seconds;
   }
   double seconds(Phase phase) const { return seconds_[static_cast<std::size_t>(phase)]; }
+  /// Of all phases.
+  double total_seconds() const { return std::accumulate(seconds_.begin(), seconds_.end(), 0.0); }
   void reset() { seconds_ = {}; }
 
  private:

@@ -46,6 +46,7 @@ class Network : public torch::nn::Module {
   }
 
   /// Multiply-accumulate operations of one forward pass of one image of this size, times two.
+  /// Throws ConfigError for a size that the network does not take.
   virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
 
   /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ.

@@ -45,9 +45,10 @@ std::int64_t part_steps(std::string_view key, const config::Duration& duration,
                         const RunLength& length) {
   const std::int64_t steps = config::to_steps(duration, length);
   if (length.total_steps > 0 && steps > length.total_steps) {
-    throw base::ConfigError(
-        fmt::format("schedule.{}: {} are {} optimizer steps, but the run has {}", key,
-                    duration.to_string(), steps, length.total_steps));
+    throw base::ConfigError(fmt::format(
+        "schedule.{}: {} are {} optimizer steps, but the run has {}: shorten it, or write it as a "
+        "share of the run, such as 0.05dur",
+        key, duration.to_string(), steps, length.total_steps));
   }
   return steps;
 }
@@ -60,7 +61,10 @@ LinearWarmup make_warmup(const Config& config, const RunLength& length) {
 std::int64_t known_total(std::string_view name, const RunLength& length) {
   if (length.total_steps <= 0) {
     throw base::ConfigError(fmt::format(
-        "schedule.name: '{}' needs the length of the run in epochs, batches or samples", name));
+        "schedule.name: '{}' needs the length of the run in epochs, batches or samples, too: write "
+        "train.duration as a list such as [90ep, 12h], whose first to come ends the run, or "
+        "schedule=constant",
+        name));
   }
   return length.total_steps;
 }

@@ -119,7 +119,10 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
   request.environment = facts_.environment;
   request.inputs = facts_.inputs;
   request.class_names = facts_.class_names;
-  request.before_publication = [sinks = run.sinks] { flush_all(sinks); };
+  request.before_publication = [sinks = run.sinks, require_place = facts_.require_place] {
+    require_place();
+    flush_all(sinks);
+  };
   if (const auto value = monitored_value(state))
     request.monitored = checkpoint::Monitored{config_.monitor, *value};
   return request;

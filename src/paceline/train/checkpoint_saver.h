@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,7 +27,9 @@ struct CheckpointFacts {
   std::vector<std::string> class_names = {};       ///< likewise
   std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
   std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
-  bool is_scratch = false;          ///< the folder goes away with the run, so nobody is sent there
+  /// Throws if the run's folder is no longer the one that the run was given; rank 0 calls it.
+  std::function<void()> require_place = [] {};
+  bool is_scratch = false;  ///< the folder goes away with the run, so nobody is sent there
 };
 
 /// Saves the run at safe points when it is due, when it stops, and when an evaluation was the best

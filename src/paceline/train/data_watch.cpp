@@ -14,8 +14,7 @@ namespace paceline::train {
 
 void DataWatch::add_step(const metrics::PhaseTimer& phases) {
   wait_s_ += phases.seconds(metrics::Phase::kDataWait);
-  for (std::size_t phase = 0; phase < metrics::kNumPhases; ++phase)
-    total_s_ += phases.seconds(static_cast<metrics::Phase>(phase));
+  total_s_ += phases.total_seconds();
   ++num_steps_;
 }
 

@@ -25,21 +25,54 @@ class EvaluationScope {
   TrainModel& model_;
 };
 
-/// What ranks tell each other before each batch.
+/// How many batches lie between two looks of the ranks at each other, at most, and how long that
+/// may take. One that was stopped goes on with passes over nothing until the next.
+constexpr std::int64_t kMostBetweenLooks = 8;
+constexpr double kMostSecondsBetweenLooks = 1.0;
+
+/// What ranks tell each other now and then.
 struct RankSums {
   double num_stopped = 0;  ///< ranks that were asked to stop
   double num_skipped = 0;  ///< samples so far
+  double seconds = 0;      ///< since the last look
 };
 
-RankSums sum_over_ranks(bool is_stopped, std::size_t num_skipped,
-                        comm::Communicator& communicator) {
-  RankSums sums{is_stopped ? 1.0 : 0.0, static_cast<double>(num_skipped)};
-  if (communicator.world_size() == 1) return sums;
-  const at::Tensor both = at::tensor({sums.num_stopped, sums.num_skipped}, at::kDouble);
-  communicator.all_reduce(both, comm::ReduceOp::kSum)->wait();
-  const double* values = both.const_data_ptr<double>();
-  return {values[0], values[1]};
+RankSums sum_over_ranks(const RankSums& own, comm::Communicator& communicator) {
+  if (communicator.world_size() == 1) return own;
+  const at::Tensor all = at::tensor({own.num_stopped, own.num_skipped, own.seconds}, at::kDouble);
+  communicator.all_reduce(all, comm::ReduceOp::kSum)->wait();
+  const double* values = all.const_data_ptr<double>();
+  return {values[0], values[1], values[2]};
 }
+
+/// When ranks look at each other; the same on all of them, as only sums decide.
+class Looks {
+ public:
+  explicit Looks(comm::Communicator& communicator) : communicator_(communicator) {}
+
+  bool are_due(std::int64_t batch) const { return batch >= next_; }
+
+  RankSums look(std::int64_t batch, bool is_stopped, std::size_t num_skipped) {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    const RankSums sums = sum_over_ranks(
+        {is_stopped ? 1.0 : 0.0, static_cast<double>(num_skipped), seconds}, communicator_);
+    const double mean = sums.seconds / communicator_.world_size();
+    interval_ = mean < kMostSecondsBetweenLooks / 2 && batch > 0
+                    ? std::min(kMostBetweenLooks, 2 * interval_)
+                    : std::max<std::int64_t>(1, interval_ / 2);
+    if (communicator_.world_size() == 1) interval_ = 1;  // nobody is asked
+    next_ = batch + interval_;
+    return sums;
+  }
+
+ private:
+  comm::Communicator& communicator_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::int64_t interval_ = 1;
+  std::int64_t next_ = 0;
+};
 
 void refuse_non_finite(const EvalResult& result) {
   for (const auto& [name, value] : result.values) {
@@ -60,30 +93,37 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
   std::size_t num_skipped = 0;
+  bool lacks_batch = false;
+  Looks looks(run.communicator);
   for (std::int64_t number = 0; number < num_batches; ++number) {
-    std::optional<Batch> taken = feed.next_unless_stopped();
-    const bool is_stopped = !taken || run.received_signal.load(std::memory_order_relaxed) != 0;
-    num_skipped += taken ? taken->skipped.size() : 0;
-    const RankSums ranks = sum_over_ranks(is_stopped, num_skipped, run.communicator);
-    if (ranks.num_stopped > 0) return false;
-    Batch batch = *std::move(taken);
-    sums.add_skipped(batch.skipped.size());
-    skips.add(batch.skipped);
-    if (ranks.num_skipped > static_cast<double>(max_skipped_)) break;  // judge() says so
-    const bool is_last = number + 1 == num_batches;
-    if (batch.size == 0) {
+    if (looks.are_due(number)) {
+      const bool is_stopped =
+          lacks_batch || run.received_signal.load(std::memory_order_relaxed) != 0;
+      const RankSums ranks = looks.look(number, is_stopped, num_skipped);
+      if (ranks.num_stopped > 0) return false;
+      if (ranks.num_skipped > static_cast<double>(max_skipped_)) break;  // judge() says so
+    }
+    std::optional<Batch> taken = lacks_batch ? std::nullopt : feed.next_unless_stopped();
+    lacks_batch = !taken;
+    if (taken) {
+      num_skipped += taken->skipped.size();
+      sums.add_skipped(taken->skipped.size());
+      skips.add(taken->skipped);
+    }
+    if (!taken || taken->size == 0) {
       strategy.forward_nothing();
       continue;
     }
+    Batch batch = *std::move(taken);
     batch.inputs = batch.inputs.to(storage_dtype(precision));
     const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
     const at::Tensor outputs = model.forward(batch, {});
-    if (!is_last) feed.prefetch();
+    if (number + 1 < num_batches) feed.prefetch();
     const auto counts = sums.scratch_counts();
     model.count(outputs, batch, counts);
     sums.add(model.loss(outputs, batch).item<double>(), batch.size, counts);
   }
-  return true;
+  return looks.look(num_batches, lacks_batch, num_skipped).num_stopped == 0;
 }
 
 void Evaluator::judge(const EvalResult& result, const SkipLimit& skips,

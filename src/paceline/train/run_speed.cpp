@@ -15,8 +15,7 @@ void RunSpeed::add_step(const metrics::PhaseTimer& phases, double samples) {
     return;
   }
   samples_ += samples;
-  for (std::size_t phase = 0; phase < metrics::kNumPhases; ++phase)
-    total_s_ += phases.seconds(static_cast<metrics::Phase>(phase));
+  total_s_ += phases.total_seconds();
   data_wait_s_ += phases.seconds(metrics::Phase::kDataWait);
   communication_s_ += phases.seconds(metrics::Phase::kExposedCommunication);
 }
@@ -43,6 +42,7 @@ SpeedReport RunSpeed::report(comm::Communicator& communicator) const {
     report.communication_share =
         std::max(report.communication_share, told.at("communication_s").get<double>() / total_s);
   }
+  report.seconds = longest_s;
   if (longest_s > 0) report.images_per_s = samples_ / longest_s;
   return report;
 }

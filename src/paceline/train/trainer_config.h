@@ -86,7 +86,9 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
             "No condition and no early stop ends the run before this.", MayChangeOnResume{}),
       field(&Config::precision, "precision",
             "What the network computes in: fp32, fp64, bf16 or fp16 (float32 weights, and autocast "
-            "as PyTorch's), or auto: the fastest of fp32, bf16 and fp16 on this machine.",
+            "as PyTorch's), or auto: bf16 where the machine has units for it, else fp16 on a GPU "
+            "and fp32 on "
+            "a CPU; a small model may be faster in fp32.",
             MayChangeOnResume{}),
       field(&Config::grad_scaler, "grad_scaler", "The factor on the loss of precision fp16.",
             MayChangeOnResume{}),

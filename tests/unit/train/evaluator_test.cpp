@@ -30,8 +30,9 @@ using ::testing::ThrowsMessage;
 
 /// Evaluates 7 samples in batches of 4 with a loss of index + 1.
 struct Evaluation {
-  explicit Evaluation(comm::Communicator& communicator, std::set<std::int64_t> damaged = {})
-      : loader(7, 4, false, communicator, std::move(damaged)),
+  explicit Evaluation(comm::Communicator& communicator, std::set<std::int64_t> damaged = {},
+                      std::int64_t num_samples = 7)
+      : loader(num_samples, 4, false, communicator, std::move(damaged)),
         run{communicator, {}, 1, {}, signal} {
     model.eval_loss = [](const Batch& batch) {
       double sum = 0;
@@ -142,6 +143,20 @@ TEST(Evaluator, EndsOnceTooMuchWasSkippedOverAllRanks) {
     evaluation.max_skipped = 1;
     EXPECT_THAT([&] { evaluation.evaluate(); },
                 ThrowsMessage<base::DataError>(HasSubstr("2 samples of the evaluation")));
+  });
+}
+
+TEST(Evaluator, RanksLookAtEachOtherNowAndThen) {
+  constexpr std::int64_t kBatches = 40;
+  run_ranks(2, [](comm::Communicator& communicator) {
+    for (const std::int64_t stop : {std::int64_t{0}, std::int64_t{13}, kBatches - 1}) {
+      Evaluation evaluation(communicator, {}, kBatches * 4);
+      std::int64_t num_batches = 0;
+      evaluation.model.eval_loss = [&](const Batch&) { return static_cast<double>(++num_batches); };
+      if (communicator.rank() == 1) evaluation.loader.stop_at(stop, evaluation.signal);
+      EXPECT_FALSE(evaluation.evaluate().has_value());
+      EXPECT_LE(num_batches, stop + 9);
+    }
   });
 }
 
