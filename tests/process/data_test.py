@@ -62,7 +62,7 @@ class Data(RunTest):
             victim.write_bytes(victim.read_bytes()[:-100])
         result = self.run_data("verify", folder, code=3)
         self.assertEqual(result.err.count("error: "), 1)
-        self.assertIn(f"{len(victims)} samples are damaged", result.err)
+        self.assertIn(f"{len(victims)} damaged sample", result.err)
         *named, train, val = result.out.splitlines()
         self.assertEqual([str(victim) in line for victim, line in zip(victims, named, strict=True)],
                          [True] * len(victims))
@@ -111,7 +111,7 @@ class Data(RunTest):
         shard.write_bytes(damaged)
         result = self.run_data("verify", packed, "--no-decode", code=3)
         self.assertRegex(result.out, rf"{shard.name}, sample \w+.jpg.*checksum")
-        self.assertIn("1 samples are damaged", result.err)
+        self.assertIn("1 damaged sample", result.err)
 
     def test_parts_of_several_machines_complete_each_other(self):
         packed = self.root / "parts"

@@ -1,9 +1,15 @@
 """Runs in the background that train: what they are called, and how their start is told."""
 
+import json
 import shutil
 import unittest
 
 from paceline_process import RunTest, checkpoints, paceline, wait_until
+
+
+def ended(run):
+    """The exit code of a detached run, or nothing while it runs."""
+    return json.loads((run / "launcher.json").read_text())["exit_code"]
 
 
 class DetachedTraining(RunTest):
@@ -24,7 +30,7 @@ class DetachedTraining(RunTest):
             self.assertRegex(result.out, f"\npaceline: {self.root}/({pattern} began training|{pattern} has trained)")
             (made,) = (self.root / pattern.partition("/" + pattern.split("/")[-1])[0]).iterdir()
             self.assertRegex(str(made.relative_to(self.root)), f"^{pattern}$")
-            wait_until(lambda: (made / "summary.json").exists(), "the run has ended")
+            wait_until(lambda: ended(made) is not None, "the run has ended")
             shutil.rmtree(made)
             self.train(*arguments)
             (same,) = made.parent.iterdir()
@@ -49,9 +55,18 @@ class DetachedTraining(RunTest):
         result = self.detach(self.write_recipe(), "--run-dir", run, "--resume", "auto")
         self.assertIn("has ended well", result.out)
         self.assertIn("the run was complete already", result.out)
-        result = self.detach(self.write_recipe(), "--run-dir", self.run_directory("dry"), "--dry-run")
-        self.assertIn("has ended well", result.out)
-        self.assertIn("dry run: nothing was trained", result.out)
+
+    def test_a_run_whose_directory_moves_fails_at_its_next_save(self):
+        run, moved = self.run_directory("moving"), self.run_directory("moved")
+        self.detach(self.write_recipe(), "--run-dir", run, "train.duration=100000ep", "schedule=constant",
+                    "checkpoint.every=20ep")
+        run.rename(moved)
+        wait_until(lambda: ended(moved) is not None, "the run has ended")
+        self.assertEqual(ended(moved), 5)
+        said = (moved / "launcher.log").read_text().splitlines()[-1]
+        self.assertIn("was not saved", said)
+        self.assertEqual(said.count("is gone"), 1, said)
+        self.assertIn("has ended with exit code 5", paceline("stop", moved).out)
 
     def test_the_cause_of_a_failure_comes_last(self):
         for nproc in (1, 2):

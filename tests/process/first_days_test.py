@@ -3,11 +3,14 @@
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import struct
 import unittest
 
-from paceline_process import TINY_VIT, RunTest, checkpoints, environment, paceline, read_metrics, read_safetensors
+from paceline_process import (TINY_VIT, RunTest, checkpoints, environment, paceline, read_metrics, read_safetensors, send,
+                              start, wait_until)
 
 WRONG = """
 model:     {name: resnet_18, freeze: [layr1]}
@@ -129,12 +132,14 @@ class FirstDays(RunTest):
 
     def test_a_run_that_saved_nothing_is_not_repeated(self):
         recipe = self.write_recipe()
-        start = [recipe, "--run-dir", "runs/unsaved", "train.duration=4ba", "schedule.warmup=0ba", "checkpoint.every=null"]
-        self.train(*start)
+        again = [recipe, "--run-dir", "runs/unsaved", "train.duration=4ba", "schedule.warmup=0ba", "checkpoint.every=null"]
+        self.train(*again)
         before = read_metrics(self.run_directory("unsaved"), timed=True)
-        said = self.fails(5, "train", *start, "--resume", "auto")
-        self.assertIn("has ended and saved no checkpoint", said)
+        said = self.fails(5, "train", *again, "--resume", "auto")
+        self.assertIn("has ended, and no checkpoint of it", said)
         self.assertEqual(read_metrics(self.run_directory("unsaved"), timed=True), before)
+        (self.run_directory("unsaved") / "summary.json").write_text("{")
+        self.assertIn("whose summary.json is damaged", self.fails(5, "train", *again, "--resume", "auto"))
 
     def test_validation_images_elsewhere(self):
         folder = self.flat_folder("train_only")
@@ -181,6 +186,156 @@ class FirstDays(RunTest):
         (home / "runs/inside").rename(self.root / "moved-too")
         self.ok("eval", "moved-too@best")
 
+    def test_home_in_options(self):
+        home = self.root / "hers"
+        home.mkdir()
+        env = environment(HOME=home)
+        recipe = self.write_recipe()
+        recipe.rename(home / "mine.yaml")
+        self.ok("train", "~/mine.yaml", "--run-dir=~/run", "train.duration=1ba", "schedule.warmup=0ba",
+                "checkpoint.every=1ba", env=env)
+        self.assertTrue((home / "run/summary.json").exists())
+        self.ok("export", "~/run@last", "-o", "~/weights.safetensors", env=env)
+        self.assertTrue((home / "weights.safetensors").exists())
+        self.assertFalse((self.root / "~").exists())
+        echoed = self.ok("launch", "--", "echo", "~/x", "--a=~/y", env=env)
+        self.assertEqual(echoed.out, "~/x --a=~/y\n")  # another program's words
+
+    def test_evaluation_of_other_data(self):
+        folder = self.flat_folder("trained_on")
+        recipe = self.recipe(folder, RIGHT.replace("val_share: 0.25", "train_folder: ."))
+        self.ok("train", recipe, "--run-dir", "runs/mine", "train.duration=1ep", "train.eval_every=null")
+        classes = sorted(path.name for path in folder.iterdir())
+        other = self.root / "other"  # has validation images alone, and lacks a class
+        shutil.copytree(self.data / "val", other / "val")
+        shutil.rmtree(other / "val" / classes[0])
+        for path in (other, other / "val"):
+            report = json.loads(self.ok("eval", "runs/mine", "--json", f"data.path={path}").out)
+            self.assertEqual((report["samples"], report["class_names"]), (15, classes))
+        self.assertIn("data.val_path: ", self.fails(3, "eval", "runs/mine", "data.path=nowhere"))
+        said = self.ok("eval", "runs/mine", "data.val_share=0.5").err
+        self.assertIn("data.val_share is 0.5 and was null when the run trained", said)
+        self.ok("train", recipe, "data.val_share=0.25", "--run-dir", "runs/shared", "train.duration=1ep")
+        self.assertNotIn("warning", self.ok("eval", "runs/shared").err)
+        self.assertIn("data.subset_seed is 7", self.ok("eval", "runs/shared", "data.subset_seed=7").err)
+        self.assertNotIn("warning", self.ok("eval", "runs/shared", "~data.subset_seed").err)
+        (folder / "train").mkdir()  # another data set's training part is no class
+        self.assertIn("name its validation folder in data.val_folder",
+                      self.fails(3, "eval", "runs/mine", f"data.path={folder}", "data.train_folder=train"))
+
+    def test_starting_weights_tell_what_they_are(self):
+        recipe = self.write_recipe(model="resnet18, stem: small")
+        quick = ["train.duration=1ba", "checkpoint.every=1ba", "schedule.warmup=0ba"]
+        self.train(recipe, "--run-dir", "runs/origin", *quick)
+        self.ok("export", "runs/origin", "-o", "origin.safetensors")
+        self.assertIn("name it origin.safetensors", self.fails(2, "export", "runs/origin", "-o", "origin.onnx"))
+        others = self.flat_folder("others")
+        classes = sorted(path.name for path in others.iterdir())
+        (others / classes[-1]).rename(others / "zebra")
+        for weights in ("runs/origin@last", "origin.safetensors"):
+            dry_run = ["train", recipe, "--dry-run", f"model.pretrained={weights}"]
+            said = self.ok(*dry_run).err
+            self.assertRegex(said, r"note: starts from the weights in \S+, 122 of 122 tensors")
+            self.assertNotIn("other classes", said)
+            said = self.ok(*dry_run, f"data.path={others}", "data.train_folder=.", "train.eval_every=null").err
+            self.assertIn("it starts from what it learnt of other classes", said)
+            self.assertIn("the head, which is drawn anew and would never learn",
+                          self.ok(*dry_run, "model.num_classes=99", "model.freeze=[head]").err)
+        self.assertIn("without model.pretrained, frozen parts never learn",
+                      self.ok("train", recipe, "--dry-run", "model.freeze=[stem]").err)
+        said = self.fails(5, "train", recipe, "--dry-run", "model.pretrained=origin.safetensors", "model=resnet34")
+        self.assertIn("Set model.name and the model's options", said)
+        said = self.fails(5, "eval", "runs/origin", "model=resnet34", "model.num_classes=4")
+        self.assertIn("Leave model and optimizer as the run has them", said)
+        self.assertLess(len(said.splitlines()), 15)
+        (self.root / "weights.pth").write_bytes(b"PK\x03\x04" + b"x" * 100)
+        self.assertIn("safetensors.torch.save_file",
+                      self.fails(5, "train", recipe, "model.pretrained=weights.pth"))
+        self.assertIn("weights are read from .safetensors files",
+                      self.fails(5, "train", recipe, f"model.pretrained={recipe}"))
+
+    def test_after_a_signal_the_way_on_is_told(self):
+        recipe = self.write_recipe()
+        run = self.run_directory("stopped")
+        process = start("train", recipe, "--run-dir", run, "train.duration=2000ep", "schedule=constant")
+        wait_until(lambda: (run / "metrics.jsonl").exists() and read_metrics(run), "the first step")
+        _, said = send(process)
+        told = re.search(r"it goes on from step \d+ by: paceline (train .*)", said)[1]
+        self.assertIn("train.duration=2000ep", told)
+        again = self.ok(*shlex.split(told), "train.eval_every=null", "--dry-run")  # the shell would take it so
+        self.assertIn("nothing was trained", again.err)
+
+    def test_a_refused_resume_leaves_no_folder(self):
+        recipe = self.write_recipe()
+        self.train(recipe, "--run-dir", "runs/whole", "train.duration=1ba", "checkpoint.every=1ba", "schedule.warmup=0ba")
+        before = sorted(self.root.glob("runs/*"))
+        for resume, overrides in (("runs/nosuch", ()), ("runs/whole@step-7", ()), ("runs/whole", ("model.depth=3",)),
+                                  ("runs/whole", ("data.path=nowhere",))):
+            for place in ((), ("--run-dir", "runs/other")):
+                result = paceline("train", recipe, "--resume", resume, *place, *overrides, cwd=self.root)
+                self.assertIn(result.code, (2, 3, 5), str(result))
+                self.assertEqual(sorted(self.root.glob("runs/*")), before, str(result))
+        for word in ("true", "last", "best"):
+            self.assertIn("--resume auto", self.fails(2, "train", recipe, "--resume", word))
+        self.assertIn("--resume needs a value", self.fails(2, "train", recipe, "--resume", "--run-dir", "runs/whole"))
+
+    def test_what_is_no_run_and_what_is_no_image_folder(self):
+        recipe = self.write_recipe()
+        self.train(recipe, "--run-dir", "runs/known", "train.duration=1ba", "checkpoint.every=1ba", "schedule.warmup=0ba")
+        self.ok("export", "runs/known", "-o", "known.safetensors")
+        self.assertIn("is a file", self.fails(5, "eval", recipe))
+        self.assertIn("give the run directory that it was exported from", self.fails(5, "eval", "known.safetensors"))
+        self.assertRegex(self.fails(5, "eval", "runs"), r"runs lie in it: .*runs/known")
+        self.ok("data", "pack", self.data, "-o", "packed")
+        for place in ("packed", "packed/"):
+            self.assertIn("data.name=packed reads it", self.fails(3, "train", recipe, f"data.path={place}"))
+        for output in (self.data, self.data / "train", self.data / "packed", f"{self.data.name}/packed"):
+            said = self.fails(2, "data", "pack", self.data, "-o", output)
+            self.assertIn("lies in the data set that is read", said)
+            self.fails(2, "data", "subset", self.data, "-o", output, "--size", 5)
+        self.assertEqual(sorted(path.name for path in self.data.iterdir() if path.name[0] != "."), ["paceline-synth.txt", "train", "val"])
+        self.assertIn("name it sheet.png", self.fails(2, "data", "show", self.data, "-o", "sheet.jpg"))
+
+    def test_classes_that_are_hardly_meant(self):
+        folder = self.root / "parts"
+        shutil.copytree(self.data / "train", folder / "train")
+        shutil.copytree(self.data / "val", folder / "validation")
+        recipe = self.recipe(folder, RIGHT.replace("val_share: 0.25", ""))
+        said = self.ok("train", recipe, "--dry-run").err
+        self.assertIn("data.val_folder=validation is there", said)
+        self.assertNotIn("data.train_folder", said)
+        self.assertNotIn("no validation", self.ok("train", recipe, "--dry-run", "data.val_folder=validation").err)
+        said = self.ok("train", recipe, "--dry-run", "data.train_folder=.", "data.val_share=0.2").err
+        self.assertIn("the classes are called as the parts of a data set are (train, validation)", said)
+        (folder / "original.tar").write_bytes(b"")  # no data set of tars
+        self.assertIn("no validation", self.ok("train", recipe, "--dry-run").err)
+        shutil.copytree(next((folder / "train").iterdir()), folder / "train/.ipynb_checkpoints")
+        said = self.ok("train", recipe, "--dry-run", "data.val_folder=validation").err
+        self.assertIn("the class '.ipynb_checkpoints' is a hidden folder", said)
+
+    def test_a_recipe_from_the_template(self):
+        text = self.ok("config", "template").out
+        self.assertIn("# num_classes: left out, it is from the data", text)
+        self.assertIn("  dir: runs\n", text)
+        recipe = self.root / "template.yaml"
+        recipe.write_text(text.replace('path: ""', f"path: {self.data}").replace("name: resnet50", "name: resnet18"))
+        said = self.ok("train", recipe, "--dry-run", "data.image_size=32", "train.duration=1ep", "schedule.warmup=0ba",
+                       "data.global_batch_size=12").err
+        self.assertIn("11,178,564 parameters", said)  # of 4 classes
+        for key, words in (("callbacks.early_stop.patience", "of early_stop: default"),
+                           ("model.embed_dim", "of vit: default"), ("optimizer.beta1", "of adamw: default 0.9")):
+            self.assertIn(words, self.ok("config", "explain", key).out)
+        self.assertIn("model.embed_dim = 96", self.ok("config", "explain", "model.embed_dim", "model=vit",
+                                                      "model.embed_dim=96").out)
+        self.assertIn("must be one of", self.fails(2, "config", "check", recipe, "schedule=null"))
+        wrong = self.root / "dotted.yaml"
+        wrong.write_text("optimizer.lr: 0.1\ndata: {path: /data, train_transforms: [{normalize: {mean: [0, 0, 0]}}]}\n")
+        said = self.fails(2, "config", "check", wrong)
+        self.assertIn("in a file it is written optimizer: {lr: 0.1}", said)
+        self.assertIn("is written {name: normalize, ...}", said)
+        wrong.write_text("data: {path: ${HOME}/x}\n")
+        self.assertIn('quote what holds a variable: "${VAR}"', self.fails(2, "config", "check", wrong))
+
     def test_nodes_may_keep_their_data_in_different_places(self):
         first, second = self.flat_folder("node0"), self.flat_folder("node1")
         recipe = self.recipe("unused", RIGHT.replace("path: FOLDER", "path: '${oc.env:PLACE}', train_folder: ."))
@@ -198,8 +353,8 @@ class FirstDays(RunTest):
 
     def test_parts_are_frozen_and_learn_faster(self):
         recipe = self.write_recipe(model="resnet18, stem: small")
-        start = ["train.duration=1ba", "checkpoint.every=1ba", "schedule.warmup=0ba"]
-        self.train(recipe, "--run-dir", "runs/start", *start)
+        quick = ["train.duration=1ba", "checkpoint.every=1ba", "schedule.warmup=0ba"]
+        self.train(recipe, "--run-dir", "runs/start", *quick)
         def weights_of(run):
             self.ok("export", run, "-o", "weights.safetensors")
             return read_safetensors(self.root / "weights.safetensors")

@@ -70,6 +70,10 @@ class RunControl(detach_test.DetachCase):
             self.assertIn(line + "\n", followed)
         self.assertIn("exit code 143", ending)
         self.assertEqual(self.call("logs", run).stdout, followed)
+        lines = followed.splitlines(keepends=True)
+        for count in (1, 2, len(lines), 10000):
+            self.assertEqual(self.call("logs", "-n", count, run).stdout, "".join(lines[-count:]))
+        self.assertIn("-n must be", self.call("logs", "-n", "0", run).stderr)
         self.assertIn("is not running", self.call("stop", run).stdout)
         self.assertFalse(is_running(pid))
 
@@ -89,11 +93,34 @@ class RunControl(detach_test.DetachCase):
             result = self.call("train", "r.yaml", "--nproc", 2, "--detach", "--master-port", port)
         self.assertEqual((result.returncode, result.stdout), (4, ""))
 
+    def test_the_last_lines_of_a_long_log(self):
+        _, pid = self.detach("--run-dir", "mine", "wait")
+        self.call("stop", "mine")
+        lines = [f"{i} " + "x" * (i % 300) + "\n" for i in range(2000)]
+        for end in ("", "no end"):
+            (self.folder / "mine/launcher.log").write_text("".join(lines) + end)
+            told = lines + ([end] if end else [])
+            for count in (1, 150, 1999, 3000):
+                self.assertEqual(self.call("logs", "mine", "-n", count).stdout, "".join(told[-count:]))
+                self.assertEqual(self.call("logs", f"-n{count}", "mine").stdout, "".join(told[-count:]))
+                self.assertEqual(self.call("logs", f"--lines={count}", "mine").stdout, "".join(told[-count:]))
+
+    def test_a_run_that_leaves_nothing_is_not_detached(self):
+        for option in ("--fast-dev-run", "--fast-dev-run=3", "--dry-run"):
+            result = self.call("train", "r.yaml", "--detach", option)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("--detach does not go with", result.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
     def test_logs_and_stop_of_what_is_no_run(self):
         for verb in ("logs", "stop"):
             result = self.call(verb, "nowhere")
             self.assertEqual(result.returncode, 2)
             self.assertIn("nowhere holds no detached run", result.stderr)
+            self.assertNotIn("log.txt", result.stderr)
+            (self.folder / "foreground").mkdir(exist_ok=True)
+            (self.folder / "foreground/log.txt").write_text("said\n")
+            self.assertIn("stands in foreground/log.txt", self.call(verb, "foreground").stderr)
             self.assertEqual(self.call(verb).returncode, 2)
 
 

@@ -68,8 +68,7 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
   return lines;
 }
 
-std::vector<std::string> plan(const Recipe& recipe, const Session& session,
-                              const SessionContext& context) {
+std::vector<std::string> plan(const Session& session) {
   const data::ImageSize size = session.image_size();
   const double flops = session.state().model->network().flops_per_image(size.height, size.width);
   const BatchArithmetic& batches = session.batches();
@@ -79,8 +78,14 @@ std::vector<std::string> plan(const Recipe& recipe, const Session& session,
   lines.push_back(
       fmt::format("operations: {:.2f} GFLOP forward per image, about {:.1f} TFLOP per step",
                   flops / 1e9, 3 * flops * static_cast<double>(batches.global_batch_size) / 1e12));
-  lines.emplace_back("memory per rank; activations are those measured on a few images, extended:");
-  const auto estimates = estimate_strategies(recipe, context.registries, session.memory_question());
+  return lines;
+}
+
+std::vector<std::string> memory_plan(const Recipe& recipe, const Registries& registries,
+                                     const MemoryQuestion& question) {
+  std::vector<std::string> lines{
+      "memory per rank; activations are those measured on a few images, extended:"};
+  const auto estimates = estimate_strategies(recipe, registries, question);
   for (std::string& line : memory_table(estimates)) lines.push_back("  " + std::move(line));
   return lines;
 }

@@ -15,9 +15,12 @@ std::string describe_data(const Session& session);
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,
                                 const SessionContext& context);
 
-/// What `--dry-run` adds: parameters, floating-point operations, and the memory that a rank needs
-/// under each strategy. For one rank.
-std::vector<std::string> plan(const Recipe& recipe, const Session& session,
-                              const SessionContext& context);
+/// What `--dry-run` adds: parameters and floating-point operations. For one rank.
+std::vector<std::string> plan(const Session& session);
+
+/// And the memory that a rank needs under each strategy, which is measured: nothing else may
+/// allocate tensors meanwhile. For one rank.
+std::vector<std::string> memory_plan(const Recipe& recipe, const Registries& registries,
+                                     const MemoryQuestion& question);
 
 }  // namespace paceline::app

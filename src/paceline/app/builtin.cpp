@@ -2,6 +2,7 @@
 
 #include "paceline/app/local_path.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/callbacks/early_stop.h"
 #include "paceline/callbacks/memory_snapshot.h"
 #include "paceline/data/transforms/presets.h"
@@ -49,14 +50,26 @@ std::vector<data::TransformConfig> scaled_cifar(int image_size, bool is_training
 template <typename Config>
 Config with_val_path(Config config, const std::string& val_path, const data::Storage& storage) {
   if constexpr (requires { config.path; }) {
+    if (!data::is_remote(val_path) && !base::file_exists(val_path))
+      throw base::DataError(fmt::format(
+          "data.val_path: {} is not there; name the folder of the validation images, or a data set "
+          "of the same kind as data.path",
+          val_path));
     config.path = val_path;
   } else {
     throw base::ConfigError(fmt::format("data.val_path: {} lies in no folder: leave it out",
                                         config::Schema<Config>::name));
   }
   if constexpr (requires { config.val_folder; }) {
-    const auto folder = std::filesystem::path(val_path) / config.val_folder;
-    if (!data::is_folder(storage, folder)) config.val_folder = ".";  // it is that folder itself
+    const std::filesystem::path place = val_path;
+    if (!data::is_folder(storage, place / config.val_folder)) {
+      if (config.train_folder != "." && data::is_folder(storage, place / config.train_folder))
+        throw base::DataError(fmt::format(
+            "data.val_path: {} has a folder {} and no {}: name its validation folder in "
+            "data.val_folder, or give that folder itself",
+            val_path, config.train_folder, config.val_folder));
+      config.val_folder = ".";  // it is that folder itself
+    }
     config.train_folder = config.val_folder;  // whose classes count: others go by their names
   }
   return config;

@@ -12,6 +12,7 @@
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <c10/core/CPUAllocator.h>
@@ -125,7 +126,20 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
   return transforms;
 }
 
-void warn_of_left_out(const data::Dataset& dataset) {
+void warn_of_content(const data::Dataset& dataset) {
+  constexpr std::array kParts{"train", "training", "val", "valid", "validation", "test"};
+  const std::vector<std::string> names = dataset.class_names();
+  for (const std::string& name : names) {
+    if (name.starts_with('.'))
+      base::log_warning("the class '{}' is a hidden folder: remove it if it is none", name);
+  }
+  if (!names.empty() && std::ranges::all_of(names, [&](const std::string& name) {
+        return std::ranges::find(kParts, name) != kParts.end();
+      }))
+    base::log_warning(
+        "the classes are called as the parts of a data set are ({}): data.path, or "
+        "data.train_folder, names a folder above them",
+        base::join_first(names, 3));
   const data::LeftOut left_out = dataset.left_out();
   if (left_out.count == 0) return;
   base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
@@ -159,7 +173,7 @@ std::int64_t max_skipped(const DataSection& section, const data::Dataset& datase
 
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
-  if (place.rank == 0) warn_of_left_out(*part.dataset);
+  if (place.rank == 0) warn_of_content(*part.dataset);
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;

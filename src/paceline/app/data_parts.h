@@ -69,8 +69,9 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
 /// What a data set is, for people and for comparison: its size and fingerprint.
 std::string describe(const data::Dataset& dataset);
 
-/// Warns of files among the samples that are none, if there are any. For one rank of a run.
-void warn_of_left_out(const data::Dataset& dataset);
+/// Warns of files among the samples that are none, and of classes that are hardly meant to be:
+/// hidden folders, and parts of a data set. For one rank of a run.
+void warn_of_content(const data::Dataset& dataset);
 
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,

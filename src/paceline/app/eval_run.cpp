@@ -3,16 +3,18 @@
 #include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/find_checkpoint.h"
 #include "paceline/app/model_parts.h"
+#include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/bind.h"
+#include "paceline/config/load.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
-#include "paceline/config/variables.h"
 #include "paceline/data/class_alignment.h"
 #include "paceline/nn/module_tree.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -21,15 +23,57 @@
 namespace paceline::app {
 namespace {
 
+bool changes(const std::vector<std::string>& overrides, std::string_view key) {
+  return std::ranges::any_of(
+      overrides, [&](const std::string& text) { return config::Override::parse(text).key == key; });
+}
+
+bool is_set(const config::Node& recipe, std::string_view key) {
+  const config::Node* const value = recipe.find_path(key);
+  return value != nullptr && !value->is_null();
+}
+
+/// Other data are asked for validation images alone: by data.val_path they need neither a training
+/// part nor folders of the same names. What val_share holds out is of the run's own data, wherever
+/// they lie now.
+void take_path_for_validation(const config::Node& saved, std::vector<std::string>& overrides) {
+  constexpr std::string_view kPath = "data.path";
+  if (is_set(saved, "data.val_share") || changes(overrides, "data.val_share") ||
+      changes(overrides, "data.val_path")) {
+    return;
+  }
+  for (std::string& text : overrides) {
+    if (config::Override::parse(text).key == kPath)
+      text.replace(text.find(kPath), kPath.size(), "data.val_path");
+  }
+}
+
+/// A share that the run did not hold out is of images that it has learnt from.
+void warn_of_other_share(const config::Node& saved, const config::Node& now) {
+  if (!is_set(now, "data.val_share")) return;
+  for (const std::string_view key : {"data.val_share", "data.subset_seed"}) {
+    const config::Node* const before = saved.find_path(key);
+    const config::Node* const after = now.find_path(key);
+    if (before == nullptr || after == nullptr || config::same_value(*before, *after)) continue;
+    base::log_warning(
+        "{} is {} and was {} when the run trained: some of these images it has learnt from, so the "
+        "result says little",
+        key, after->text, before->is_null() ? "null" : before->text);
+    return;
+  }
+}
+
 /// The recipe that a checkpoint was made by, with overrides.
-Recipe recipe_of(const checkpoint::CheckpointReader& reader,
-                 const std::vector<std::string>& overrides, const SessionContext& context) {
+Recipe recipe_of(const checkpoint::CheckpointReader& reader, std::vector<std::string> overrides,
+                 const SessionContext& context) {
   const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
-  config::Node node = config::parse_yaml(reader.manifest().config, source);
+  const config::Node saved = config::parse_yaml(reader.manifest().config, source);
+  take_path_for_validation(saved, overrides);
+  config::Node node = saved;
   config::Problems problems;
-  config::apply_overrides(node, overrides, config::describe<Recipe>(), problems);
-  config::expand_variables(node, problems);
+  config::override_recipe(node, overrides, config::describe<Recipe>(), problems);
   problems.throw_if_any();
+  if (context.communicator.rank() == 0) warn_of_other_share(saved, node);
   Recipe recipe =
       config::bind<Recipe>(node, context.registries.context(context.communicator.world_size()));
   recipe.model.pretrained.reset();  // the checkpoint's weights take its place
@@ -59,6 +103,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
   const auto model = make_model(recipe, context.registries);
+  check_image_size(model->network(), part.pipeline->output_size());
   nn::set_device(model->network(), context.device.place());
   data::check_num_classes(*part.dataset, num_classes_of(model->network()));
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
@@ -86,7 +131,7 @@ ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
   const checkpoint::Manifest& manifest = reader.manifest();
   checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
   if (!manifest.class_names.empty())
-    metadata["class_names"] = nlohmann::json(manifest.class_names).dump();
+    metadata[std::string(checkpoint::kClassNamesKey)] = nlohmann::json(manifest.class_names).dump();
   checkpoint::export_weights(files, output, tensors, metadata);
   return {reader.directory(), manifest.step, manifest.monitored};
 }

@@ -10,6 +10,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/parse.h"
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 #include <string>
@@ -43,6 +44,19 @@ std::string steps_in(const fs::path& folder) {
   const std::size_t num_left_out = steps.size() > kMost ? steps.size() - kMost : 0;
   std::string text = num_left_out > 0 ? fmt::format("{} older ones, ", num_left_out) : "";
   return text + base::join(std::span(steps).subspan(num_left_out), ", ");
+}
+
+/// "; runs lie in it: a, b" for a folder of runs.
+std::string runs_in(const fs::path& folder) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> runs;
+  std::error_code ignored;  // then none is named
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (base::file_exists(entry.path() / kConfigFile)) runs.push_back(entry.path().string());
+  }
+  if (runs.empty()) return "";
+  std::ranges::sort(runs);
+  return "; runs lie in it: " + base::join_first(runs, kMost);
 }
 
 /// By the metric that the newest checkpoint's recipe calls the run's.
@@ -112,6 +126,14 @@ fs::path find_checkpoint(const fs::path& named) {
         "RUN@step-N) or one of its checkpoints",
         named.string()));
   }
+  if (!base::folder_exists(path)) {
+    const bool is_weights = path.extension() == ".safetensors";
+    throw base::CheckpointError(fmt::format(
+        "{}: is a file, and neither a run nor a checkpoint; give the run directory{}",
+        path.string(),
+        is_weights ? " that it was exported from (weights alone start a run, by model.pretrained)"
+                   : ""));
+  }
   if (!which && base::file_exists(path / checkpoint::kManifestFile)) {
     const fs::path name = path.has_filename() ? path : path.parent_path();
     return fs::is_symlink(name) ? fs::canonical(name) : path;  // links are pointed elsewhere
@@ -120,7 +142,8 @@ fs::path find_checkpoint(const fs::path& named) {
   if (which == "best") return best_checkpoint(folder, named);
   if (which && which != "last") return checkpoint_of_step(folder, *which, named);
   if (std::optional<fs::path> newest = newest_checkpoint(folder)) return *std::move(newest);
-  throw base::CheckpointError(fmt::format("{} holds no usable checkpoint", folder.string()));
+  throw base::CheckpointError(
+      fmt::format("{} holds no usable checkpoint{}", folder.string(), runs_in(path)));
 }
 
 fs::path find_weights(const std::string& named) {

@@ -1,6 +1,7 @@
 #include "paceline/app/model_parts.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/nn/activation_checkpoint.h"
 #include "paceline/nn/batch_norm.h"
@@ -89,6 +90,31 @@ void freeze_parts(nn::Network& network, const std::vector<std::string>& patterns
   }
 }
 
+at::Tensor head_weight(const nn::Network& network) {
+  const std::string name = network.head_name() + ".weight";
+  for (const nn::NamedTensor& named : nn::named_parameters(network)) {
+    if (named.name == name) return named.tensor;
+  }
+  throw base::InternalError(fmt::format("the network has no parameter '{}'", name));
+}
+
+/// What is allowed, and hardly ever meant.
+void add_notes_on_head(const checkpoint::WeightImport& import, const nn::Network& network,
+                       std::span<const std::string> class_names, std::vector<std::string>& notes) {
+  constexpr std::size_t kMost = 5;
+  if (import.lacks_head()) {
+    if (!head_weight(network).requires_grad())
+      notes.emplace_back(
+          "model.freeze holds the head, which is drawn anew and would never learn: take it out");
+    return;
+  }
+  if (import.class_names().empty() || std::ranges::equal(import.class_names(), class_names)) return;
+  notes.push_back(fmt::format(
+      "the weights' head tells {}, and the data have {}: it starts from what it learnt "
+      "of other classes",
+      base::join_first(import.class_names(), kMost), base::join_first(class_names, kMost)));
+}
+
 }  // namespace
 
 void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
@@ -134,7 +160,12 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
   return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
 }
 
+void check_image_size(const nn::Network& network, data::ImageSize size) {
+  network.flops_per_image(size.height, size.width);
+}
+
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
+                                    std::span<const std::string> class_names,
                                     std::vector<std::string>& notes) {
   struct Origin {
     std::string name;  // an algorithm may have moved the parameter since
@@ -151,7 +182,10 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
     import = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
                                                         network.head_name());
     for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
+    notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
+                                *recipe.model.pretrained, import->num_tensors(), tensors.size()));
     notes.insert(notes.end(), import->notes().begin(), import->notes().end());
+    add_notes_on_head(*import, network, class_names, notes);
   }
   return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
     const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
@@ -203,11 +237,7 @@ bool gathers_blocks(ParallelStrategy strategy) {
 }
 
 int num_classes_of(const nn::Network& network) {
-  const std::string name = network.head_name() + ".weight";
-  for (const nn::NamedTensor& named : nn::named_parameters(network)) {
-    if (named.name == name) return static_cast<int>(named.tensor.size(0));
-  }
-  throw base::InternalError(fmt::format("the network has no parameter '{}'", name));
+  return static_cast<int>(head_weight(network).size(0));
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,

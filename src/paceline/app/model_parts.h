@@ -26,10 +26,14 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
 /// optimizer.lr_scale that the network has not got.
 std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network);
 
+/// Throws ConfigError if the network does not take images of this size.
+void check_image_size(const nn::Network& network, data::ImageSize size);
+
 /// What gives each parameter of the network its first values: those of model.pretrained, or drawn
-/// from run.seed. Copies pretrained buffers at once. `notes` receives what a user should know of
-/// the pretrained weights. The network must outlive the function.
+/// from run.seed. Copies pretrained buffers at once. `class_names` are the data's; `notes` receives
+/// what a user should know of the pretrained weights. The network must outlive the function.
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
+                                    std::span<const std::string> class_names,
                                     std::vector<std::string>& notes);
 
 /// Throws ConfigError where the options of the strategy that the recipe names, and of BatchNorm's

@@ -170,11 +170,13 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             "that runs can share them."),
       field(&Section::global_batch_size, "global_batch_size",
             "Samples per optimizer step over all ranks; 256 if neither batch size is given. A "
-            "resumed run keeps its own.",
+            "resumed run keeps its number of samples per step, whichever key says it.",
             AtLeast{1}, AtMost{16'777'216, "no step takes more images"}, MayChangeOnResume{}),
       field(&Section::batch_size_per_rank, "batch_size_per_rank",
-            "Samples per optimizer step and rank; instead of global_batch_size.", AtLeast{1},
-            AtMost{1'048'576, "no rank takes more images at once"}, MayChangeOnResume{}),
+            "Samples per optimizer step and rank; instead of global_batch_size. A run that goes "
+            "on with other ranks keeps its number of samples per step.",
+            AtLeast{1}, AtMost{1'048'576, "no rank takes more images at once"},
+            MayChangeOnResume{}),
       field(&Section::drop_last, "drop_last",
             "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
             "others."),

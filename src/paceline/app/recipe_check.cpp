@@ -1,5 +1,6 @@
 #include "paceline/app/recipe_check.h"
 
+#include "paceline/app/batch_arithmetic.h"
 #include "paceline/app/data_parts.h"
 #include "paceline/app/find_checkpoint.h"
 #include "paceline/app/model_parts.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace paceline::app {
@@ -31,6 +33,27 @@ std::map<std::string, std::string> metrics_in_use(
       used[fmt::format("callbacks.{}.{}", callback->name(), key)] = metric;
   }
   return used;
+}
+
+/// Lengths in steps hang on the number of images: what is wrong with any number is wrong.
+void check_schedule(const Recipe& recipe, const Registries& registries) {
+  constexpr std::int64_t kMostSteps = 100'000'000;  // an epoch
+  const std::int64_t batch = global_batch_size_of(recipe.data, /*world_size=*/1);
+  std::set<std::string> complaints;
+  std::string first;
+  for (std::int64_t steps = 1; steps <= kMostSteps; steps *= 10) {
+    try {
+      registries.schedules.build(recipe.schedule,
+                                 batch_arithmetic(recipe, steps * batch, 1).lengths);
+      return;
+    } catch (const base::ConfigError& error) {
+      if (complaints.empty()) first = error.what();
+      complaints.insert(error.what());
+    }
+  }
+  throw base::ConfigError(complaints.size() == 1
+                              ? first
+                              : fmt::format("{} (counted here with one step an epoch)", first));
 }
 
 }  // namespace
@@ -70,6 +93,8 @@ std::vector<std::string> problems_without_data(const Recipe& written,
     }
   };
   attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
+  attempt([&] { check_schedule(recipe, registries); });
+  std::vector<data::ImageSize> sizes;
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
     if (split == data::Split::kVal && !recipe.train.eval_every) continue;
     attempt([&] {
@@ -77,7 +102,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
       if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
         with_size(transforms, *recipe.data.progressive_resizing.start_size);
       if (!data::fixes_size(transforms)) return;  // the images may
-      const data::TransformPipeline pipeline(transforms);
+      sizes.push_back(data::TransformPipeline(transforms).output_size());
     });
   }
   std::unique_ptr<OptimizerPlan> plan;
@@ -97,6 +122,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   attempt([&] {
     const auto model = make_model(recipe, registries);
     if (plan) group_rules(*plan, model->network());
+    for (const data::ImageSize size : sizes) check_image_size(model->network(), size);
     check_metric_names(recipe, recipe.train.eval_every.has_value(), model->count_names(),
                        callbacks);
     const int num_norms =

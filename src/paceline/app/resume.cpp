@@ -4,6 +4,7 @@
 #include "paceline/app/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/branch.h"
@@ -23,16 +24,27 @@
 namespace paceline::app {
 namespace {
 
+/// Nothing if the file is damaged.
+std::optional<std::int64_t> steps_in(const std::filesystem::path& summary_file) {
+  try {
+    return base::parse_json(base::read_file(summary_file)).at("steps").get<std::int64_t>();
+  } catch (const base::JsonError&) {
+  } catch (const nlohmann::json::exception&) {  // it lacks the number
+  }
+  return std::nullopt;
+}
+
 /// A run that trained to its end and saved nothing has left only its records: to train it once more
 /// would replace them.
 void refuse_to_repeat(const RunDirectory& directory) {
   if (!std::filesystem::exists(directory.summary_file())) return;
-  const auto summary = base::parse_json(base::read_file(directory.summary_file()));
-  if (summary.value("steps", 0) == 0) return;
+  const auto steps = steps_in(directory.summary_file());
+  if (steps == 0) return;
   throw base::CheckpointError(fmt::format(
-      "{} holds a run of {} steps that has ended and saved no checkpoint, so it cannot go on: name "
-      "another --run-dir, or move its files away",
-      directory.path().string(), summary.value("steps", 0)));
+      "{} holds a run {} that has ended, and no checkpoint of it, so it cannot go on: name another "
+      "--run-dir, or move its files away",
+      directory.path().string(),
+      steps ? fmt::format("of {} steps", *steps) : "whose summary.json is damaged"));
 }
 
 /// The newest checkpoint of the run in this directory; nothing for one that has not saved yet.
@@ -53,19 +65,13 @@ std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory
   return std::nullopt;
 }
 
-bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
-  const auto way = std::filesystem::weakly_canonical(path).lexically_relative(
-      std::filesystem::weakly_canonical(folder));
-  return !way.empty() && *way.begin() != "..";
-}
-
 /// A directory in which there is a run goes on with what is its own, or what it went on from
 /// before; anything else would mix two runs.
 void require_own(const std::filesystem::path& checkpoint, const RunDirectory& directory) {
   if (!std::filesystem::exists(directory.config_file())) return;
   const auto former = folder_of_run(directory.path());
-  if (lies_in(checkpoint, directory.checkpoint_folder()) ||
-      (former && lies_in(checkpoint, *former))) {
+  if (base::lies_in(checkpoint, directory.checkpoint_folder()) ||
+      (former && base::lies_in(checkpoint, *former))) {
     return;
   }
   const auto text_of = [](const std::filesystem::path& of) {

@@ -50,6 +50,7 @@ RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
 }
 
 void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files) {
+  is_new_ = !base::file_exists(path_);
   locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir", files));
   if (!is_resuming && base::file_exists(config_file())) {
     throw base::CheckpointError(fmt::format(
@@ -64,6 +65,15 @@ void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSy
         "{} holds the checkpoints of another run: name another folder as checkpoint.dir, or go on "
         "with that run by --resume auto",
         checkpoint_folder_.string()));
+  }
+}
+
+void RunDirectory::abandon() {
+  if (!is_new_) return;
+  for (const fs::path& folder : {path_ / kCheckpoints, path_}) {
+    std::error_code ignored;  // what is not empty stays
+    fs::remove(folder / "lock", ignored);
+    fs::remove(folder, ignored);
   }
 }
 

@@ -38,6 +38,10 @@ class RunDirectory {
   RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator,
                base::FileSystem& files);
 
+  /// For a start that was refused before it wrote anything: takes away again what the constructor
+  /// has made. It must not be used after that.
+  void abandon();
+
   /// On rank 0 throws CheckpointError if the directory is gone: removed or replaced under the run.
   void require() const;
 
@@ -56,6 +60,7 @@ class RunDirectory {
   void lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files);
 
   std::filesystem::path path_;
+  bool is_new_ = false;  ///< on rank 0: there was no such folder
   bool is_scratch_;
   std::filesystem::path checkpoint_folder_;
   std::vector<std::unique_ptr<checkpoint::RunLock>> locks_;  ///< of rank 0: its own, its folder's

@@ -77,7 +77,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
     state_.scaler.emplace(recipe_.train.grad_scaler);
   state_.model = make_model(recipe_, context.registries);
   nn::set_device(state_.model->network(), context.device.place());
-  const auto values = initial_values(recipe_, state_.model->network(), notes_);
+  check_image_sizes();
+  const auto values =
+      initial_values(recipe_, state_.model->network(), train_part_.dataset->class_names(), notes_);
   const int num_classes = num_classes_of(state_.model->network());
   data::check_num_classes(*train_part_.dataset, num_classes);
   if (val_part_) data::check_num_classes(*val_part_->dataset, num_classes);
@@ -100,6 +102,14 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
 }
 
 Session::~Session() = default;
+
+void Session::check_image_sizes() const {
+  const nn::Network& network = state_.model->network();
+  check_image_size(network, train_part_.pipeline->output_size());
+  for (const data::PipelineChange& change : train_part_.pipeline_changes)
+    check_image_size(network, change.pipeline->output_size());
+  if (val_part_) check_image_size(network, val_part_->pipeline->output_size());
+}
 
 void Session::refuse_non_finite_weights() const {
   const std::string problem =
@@ -154,6 +164,7 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
                                train_set().class_names(),
                                std::nullopt,
                                best,
+                               [&directory] { directory.require(); },
                                directory.is_scratch()};
   if (resumed) facts.resumed_step = state_.clock.step;
   saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),

@@ -55,7 +55,8 @@ class Session {
 
   /// From here on the run has a directory: loggers and checkpoints go there, and what an earlier
   /// start of the run left there beyond the step at hand gives way. `resumed` is the checkpoint
-  /// that resume() was given, if it was. Every rank must call it.
+  /// that resume() was given, if it was. The directory must outlive the session. Every rank must
+  /// call it.
   void attach(const RunDirectory& directory, const config::Node& resolved,
               const std::optional<std::filesystem::path>& resumed);
 
@@ -83,6 +84,7 @@ class Session {
   std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
+  void check_image_sizes() const;
   void refuse_non_finite_weights() const;
   void build_engine();
   /// What rank 0 does in attach(). Returns the monitored value of the best checkpoint that is

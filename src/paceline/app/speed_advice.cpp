@@ -10,6 +10,8 @@
 namespace paceline::app {
 namespace {
 
+/// Of training that tell what limits it.
+constexpr double kFewestSeconds = 5;
 constexpr double kTolerableShare = train::DataWatch::kTolerableShare;
 
 std::string advice_on_data(const train::SpeedReport& speed) {
@@ -40,7 +42,7 @@ std::string advice_on_computing(const Recipe& recipe, const tensor::Device& devi
   const bool is_full = recipe.train.precision == train::Precision::kFloat32 ||
                        recipe.train.precision == train::Precision::kFloat64;
   if (is_full && fastest.precision != train::Precision::kFloat32)
-    return fmt::format("train.precision={} is faster here: {}",
+    return fmt::format("train.precision={} is faster for all but small models: {}",
                        config::enum_name(fastest.precision), fastest.reason);
   if (!recipe.train.channels_last) return "train.channels_last=true is faster for convolutions";
   if (recipe.train.activation_checkpointing)
@@ -68,6 +70,7 @@ std::vector<std::string> describe_speed(const train::SpeedReport& speed, const R
       "communication",
       base::format_count(std::llround(speed.images_per_s)), 100 * speed.data_wait_share,
       100 * speed.communication_share)};
+  if (speed.seconds < kFewestSeconds) return lines;  // of which most was spent on beginning
   if (std::string advice = advice_on(speed, recipe, late_parameters, device); !advice.empty())
     lines.push_back("to go faster: " + std::move(advice));
   return lines;

@@ -9,12 +9,14 @@
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
+#include "paceline/checkpoint/listing.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/merge.h"
 #include "paceline/config/write.h"
 #include "paceline/tensor/memory_count.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <nlohmann/json.hpp>
@@ -101,6 +103,23 @@ struct Job {
   int world_size() const { return context.communicator.world_size(); }
 };
 
+/// After a signal.
+std::string how_to_go_on(const RunDirectory& directory, const Job& job) {
+  const auto saved = checkpoint::list_checkpoints(directory.checkpoint_folder()).complete;
+  if (saved.empty()) return "it has saved no checkpoint (checkpoint.every), so it cannot go on";
+  std::vector<std::string> words{job.request.recipe.string()};
+  std::ranges::copy(job.request.overrides, std::back_inserter(words));
+  std::ranges::copy(
+      std::array<std::string, 4>{"--run-dir", directory.path().string(), "--resume", "auto"},
+      std::back_inserter(words));
+  if (job.world_size() > 1) words.push_back(fmt::format("--nproc={}", job.context.ranks_per_node));
+  std::ranges::transform(words, words.begin(), base::shell_word);
+  return fmt::format(
+      "it goes on from step {} by: paceline train {}{}", saved.back().step, base::join(words, " "),
+      job.world_size() > job.context.ranks_per_node ? " and the launch options of several machines"
+                                                    : "");
+}
+
 /// Tells how the run ended and writes summary.json; ends the session.
 void finish_run(std::unique_ptr<Session> session, const train::FitResult& result,
                 std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
@@ -123,6 +142,8 @@ void finish_run(std::unique_ptr<Session> session, const train::FitResult& result
   for (const std::string& line : speed) base::log_info(line);
   if (job.request.is_fast_dev_run) return;  // its directory goes away
   base::log_info("the run is in {}", directory.path().string());
+  if (result.reason == train::FitResult::Reason::kSignal)
+    base::log_info("{}", how_to_go_on(directory, job));
   if (best) {
     base::log_info("the best checkpoint is of step {}, {} {:.4f}: {}@best", best->step,
                    best->monitored->name, best->monitored->value, directory.path().string());
@@ -159,9 +180,14 @@ int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
 }
 
 int dry_run(const Job& job) {
-  const auto session = make_session(job);
+  auto session = make_session(job);
+  const MemoryQuestion question = session->memory_question();
   if (job.is_main_rank()) {
-    for (const std::string& line : plan(job.loaded.recipe, *session, job.context))
+    for (const std::string& line : plan(*session)) base::log_info(line);
+  }
+  session.reset();  // whose loader's threads take and give back memory while others' is measured
+  if (job.is_main_rank()) {
+    for (const std::string& line : memory_plan(job.loaded.recipe, job.context.registries, question))
       base::log_info(line);
     base::log_info("dry run: nothing was trained and nothing written");
   }
@@ -177,21 +203,33 @@ RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::pat
 /// when all ranks have accepted recipe, data and checkpoint.
 int resume_recipe(const RunPlace& place, const Job& job) {
   comm::Communicator& communicator = job.context.communicator;
-  const RunDirectory directory(place, /*is_resuming=*/true, communicator, job.context.files);
-  const auto reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
-  if (reader) {
-    auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
-                                   job.loaded.resolved, job.loaded.recipe);
-    std::ranges::move(notes, std::back_inserter(job.loaded.notes));
-    job.loaded.recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+  RunDirectory directory(place, /*is_resuming=*/true, communicator, job.context.files);
+  std::unique_ptr<checkpoint::CheckpointReader> reader;
+  std::unique_ptr<Session> session;
+  try {
+    reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
+    if (reader) {
+      auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
+                                     job.loaded.resolved, job.loaded.recipe);
+      std::ranges::move(notes, std::back_inserter(job.loaded.notes));
+      job.loaded.recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+    }
+    session = make_session(job);
+    if (reader) session->resume(*reader);
+  } catch (...) {
+    directory.abandon();
+    throw;
   }
-  auto session = make_session(job);
-  if (reader) session->resume(*reader);
   return train_in(directory, std::move(session),
                   reader ? std::optional(reader->directory()) : std::nullopt, job);
 }
 
 int train_recipe(const Job& job) {
+  const ModelSection& model = job.loaded.recipe.model;
+  if (!job.request.resume && !model.freeze.empty() && !model.pretrained)
+    job.loaded.notes.emplace_back(
+        "model.freeze keeps random weights as they are: without model.pretrained, frozen parts "
+        "never learn");
   if (job.request.is_dry_run) return dry_run(job);
   std::optional<base::TempDir> scratch;
   if (job.request.is_fast_dev_run && job.is_main_rank()) scratch.emplace("paceline-dev-run");

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <filesystem>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -14,5 +17,10 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments);
 /// --threads of the commands that work on all cores unless told otherwise.
 void add_threads(CLI::App& app, int& num_threads,
                  const std::string& help = "Threads; 0: all cores");
+
+/// Throws ConfigError if the name of an output promises another format (`others`: ".jpg", in lower
+/// case) than `extension`, which is what is written; `what` says so.
+void refuse_other_format(const std::filesystem::path& output, std::string_view extension,
+                         std::string_view what, std::initializer_list<std::string_view> others);
 
 }  // namespace paceline::cli

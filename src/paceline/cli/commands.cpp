@@ -2,9 +2,12 @@
 
 #include "paceline/app/builtin.h"
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/config/foreign_names.h"
+#include "paceline/config/secret.h"
 
 #include <array>
+#include <memory>
 
 namespace paceline::cli {
 namespace {
@@ -20,18 +23,20 @@ constexpr std::array kCommands{
 std::span<const Command> commands() { return kCommands; }
 
 void refuse_foreign_options(const std::vector<std::string>& arguments) {
+  std::vector<std::string> problems;
+  std::unique_ptr<app::Registries> registries;  // made where there is something to refuse
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].starts_with('-')) continue;
     const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
     config::refuse_secret(arguments[i], value);
-    const auto registries = app::make_registries();
+    if (!registries) registries = app::make_registries();
     const auto advice =
         config::foreign_option_advice(arguments[i], value, &registries->algorithms, 0);
     const std::string name = arguments[i].substr(0, arguments[i].find('='));
-    throw base::ConfigError(advice
-                                ? fmt::format("{} is not an option here: {}", name, *advice)
-                                : fmt::format("unknown option {}; --help lists the options", name));
+    problems.push_back(advice ? fmt::format("{} is not an option here: {}", name, *advice)
+                              : fmt::format("unknown option {}; --help lists the options", name));
   }
+  if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
 }
 
 }  // namespace paceline::cli

@@ -6,6 +6,7 @@
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
@@ -37,7 +38,11 @@ config::Loaded<app::Recipe> load(const RecipeArguments& arguments,
                                  const config::BindContext& context) {
   if (!arguments.recipe.empty())
     return config::load<app::Recipe>(arguments.recipe, arguments.overrides, context);
-  return {config::bind<app::Recipe>(config::Node::map(), context), config::Node::map()};
+  config::Node written = config::Node::map();
+  config::Problems problems;
+  config::override_recipe(written, arguments.overrides, config::describe<app::Recipe>(), problems);
+  problems.throw_if_any();
+  return {config::bind<app::Recipe>(written, context), written};
 }
 
 /// Every value that a run would use; those that the data decide only if `opens_data`.
@@ -83,9 +88,13 @@ void explain(const std::string& key, const RecipeArguments& arguments,
                         app::derived_values(loaded.value, loaded.written, registries)));
 }
 
-void print_template(const config::BindContext& context) {
-  const auto defaults = config::bind<app::Recipe>(config::Node::map(), context);
-  print(config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs));
+void print_template(const app::Registries& registries) {
+  config::BindContext context = registries.context(0);
+  context.resolve_path = {};  // paths stay relative, for whoever gets the file
+  const config::Node nothing = config::Node::map();
+  const auto defaults = config::bind<app::Recipe>(nothing, context);
+  print(config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs,
+                                app::derived_values(defaults, nothing, registries)));
 }
 
 }  // namespace
@@ -119,10 +128,17 @@ int run_config(const std::vector<std::string>& arguments) {
   const config::StructInfo& info = config::describe<app::Recipe>();
   if (*schema) print(config::json_schema(info, context.catalogs));
   if (*reference) print(config::reference_markdown(info, context.catalogs));
-  if (*recipe_template) print_template(context);
+  if (*recipe_template) print_template(*registries);
   if (*check) check_recipe(recipe, context, *registries, opens_data);
   if (*shown) show(recipe, context, *registries, opens_data);
-  if (*explained) explain(key, recipe, context, *registries);
+  if (*explained) {
+    const std::string first = recipe.recipe.string();
+    if (first.find('=') != std::string::npos && !base::file_exists(recipe.recipe)) {
+      recipe.overrides.insert(recipe.overrides.begin(), first);  // of the defaults
+      recipe.recipe.clear();
+    }
+    explain(key, recipe, context, *registries);
+  }
   return 0;
 }
 

@@ -128,7 +128,7 @@ int run_data_bench(const std::vector<std::string>& arguments) {
   const app::Recipe recipe = source.recipe(*registries);
   const app::DataPart part =
       app::open_data(recipe, *registries, data::Split::kTrain, /*interruption=*/nullptr);
-  app::warn_of_left_out(*part.dataset);
+  app::warn_of_content(*part.dataset);
   if (part.dataset->size() == 0) throw base::DataError(source.source + ": there is no sample");
   // Another order each time, so that a large set's samples are not those that lie in memory.
   const auto seed = static_cast<std::uint64_t>(base::SystemClock().wall_s());

@@ -33,6 +33,7 @@ int run_data_pack(const std::vector<std::string>& arguments) {
                "Leave damaged samples out, and list them, instead of stopping");
   if (!parse_arguments(app, arguments)) return 0;
   data::PackOptions options = packing.options();
+  refuse_source_as_output(source.source, packing.output);
   options.checks_files = !skips_check;
   options.skips_damaged = skips_damaged;
   const auto registries = app::make_registries();

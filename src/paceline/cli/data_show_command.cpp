@@ -136,10 +136,12 @@ int run_data_show(const std::vector<std::string>& arguments) {
       ->capture_default_str();
   app.add_option("-o,--output", output, "The PNG file to draw; left out: none");
   if (!parse_arguments(app, arguments)) return 0;
+  refuse_other_format(output, ".png", "PNG is what is drawn",
+                      {".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".pdf"});
   const auto registries = app::make_registries();
   const app::DataPart part = app::open_data(source.recipe(*registries), *registries,
                                             split_of(source.split), /*interruption=*/nullptr);
-  app::warn_of_left_out(*part.dataset);
+  app::warn_of_content(*part.dataset);
   SampleViewer viewer(*part.dataset, is_augmented ? part.pipeline.get() : nullptr, seed);
   indices = choose(std::move(indices), count, seed, part.dataset->size());
   std::optional<data::ContactSheet> sheet;

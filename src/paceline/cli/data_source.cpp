@@ -4,9 +4,7 @@
 #include "paceline/app/local_path.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"
-#include "paceline/config/override.h"
 #include "paceline/config/parse.h"
-#include "paceline/config/variables.h"
 #include "paceline/data/dataset_name.h"
 #include "paceline/data/remote_storage.h"
 
@@ -48,8 +46,7 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
   config::Node node =
       config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
   config::Problems problems;
-  config::apply_overrides(node, overrides, config::describe<app::Recipe>(), problems);
-  config::expand_variables(node, problems);
+  config::override_recipe(node, overrides, config::describe<app::Recipe>(), problems);
   problems.throw_if_any();
   return config::bind<app::Recipe>(node, context);
 }
@@ -57,7 +54,7 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
   auto dataset =
       app::open_dataset(recipe(registries), registries, split_of(split), /*interruption=*/nullptr);
-  app::warn_of_left_out(*dataset);
+  app::warn_of_content(*dataset);
   return dataset;
 }
 

@@ -32,6 +32,7 @@ int run_data_subset(const std::vector<std::string>& arguments) {
   app.add_option("--seed", seed, "Two seeds choose two parts")->capture_default_str();
   if (!parse_arguments(app, arguments)) return 0;
   const data::PackOptions options = packing.options();
+  refuse_source_as_output(source.source, packing.output);
   source.overrides.push_back("data.subset=" + size);
   source.overrides.push_back(fmt::format("data.subset_seed={}", seed));
   const auto registries = app::make_registries();

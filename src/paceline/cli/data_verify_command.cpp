@@ -72,7 +72,8 @@ int run_data_verify(const std::vector<std::string>& arguments) {
   for (const auto& [name, dataset] : parts)
     num_damaged += verify_split(*dataset, name, !skips_decoding, num_threads);
   if (num_damaged > 0)
-    throw base::DataError(fmt::format("{}: {} samples are damaged", source.source, num_damaged));
+    throw base::DataError(fmt::format("{}: {} damaged sample{}", source.source, num_damaged,
+                                      num_damaged == 1 ? "" : "s"));
   return 0;
 }
 

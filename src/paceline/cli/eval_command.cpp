@@ -43,7 +43,7 @@ int run_eval(const std::vector<std::string>& arguments) {
   app.add_option("overrides", request.overrides,
                  "section.key=value changes to the recipe of the run");
   app.add_flag("--json", as_json, "Print one JSON object");
-  app.footer("Launch options:\n" + launch::launch_options_help());
+  app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments)) return 0;
   return run_as_rank([&](const app::SessionContext& context) {
     const auto report = app::run_evaluation(request, context);

@@ -18,6 +18,9 @@ int run_export(const std::vector<std::string>& arguments) {
       ->check(CLI::IsMember({"safetensors"}));
   app.add_option("-o,--output", output, "The file to write")->required();
   if (!parse_arguments(app, arguments)) return 0;
+  refuse_other_format(
+      output, ".safetensors", "safetensors is what is written",
+      {".pt", ".pth", ".bin", ".ckpt", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});
   base::RealFileSystem files;
   const app::ExportReport report = app::export_checkpoint(source, output, files);
   const std::string value = report.monitored ? fmt::format(" ({} {:.4f})", report.monitored->name,

@@ -2,10 +2,12 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/work_progress.h"
+#include "paceline/data/storage.h"
 
 #include <algorithm>
 #include <charconv>
@@ -65,6 +67,16 @@ data::PackOptions Packing::options() const {
   options.mode = *std::ranges::find(data::kPackModes, mode_,
                                     [](data::PackMode mode) { return data::name_of(mode); });
   return options;
+}
+
+void refuse_source_as_output(const std::string& source, const std::filesystem::path& output) {
+  const std::string place = data::without_file_scheme(source);
+  if (!std::filesystem::is_directory(place)) return;  // an archive, a recipe or far away
+  if (!base::lies_in(output, place)) return;
+  throw base::ConfigError(
+      fmt::format("--output {}: lies in the data set that is read, {}, whose folders would become "
+                  "something else; name a folder beside it",
+                  output.string(), source));
 }
 
 void pack_split(const data::Dataset& dataset, const std::string& split,

@@ -26,6 +26,9 @@ struct Packing {
   data::PackOptions options_;
 };
 
+/// Throws ConfigError if what is to be written lies in the folder of what is read.
+void refuse_source_as_output(const std::string& source, const std::filesystem::path& output);
+
 /// Packs one split, "train" or "val", into its folder below `output` and tells how far it is and
 /// what came out.
 void pack_split(const data::Dataset& dataset, const std::string& split,

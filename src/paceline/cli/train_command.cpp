@@ -3,6 +3,7 @@
 #include "paceline/app/run_directory.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/rank_process.h"
@@ -10,6 +11,7 @@
 #include "paceline/launch/options.h"
 
 #include <algorithm>
+#include <array>
 
 namespace paceline::cli {
 namespace {
@@ -21,6 +23,16 @@ std::filesystem::path new_run_directory(const app::TrainRequest& request) {
       config::load<app::Recipe>(request.recipe, {request.overrides, request.overrides_on_top},
                                 registries->context(/*world_size=*/0));
   return app::new_run_path(loaded.value.run.dir, loaded.value.run.name);
+}
+
+/// What other trainers take for "go on".
+void refuse_other_words(const std::string& resume) {
+  constexpr std::array kWords{"true", "True", "yes", "1", "last", "latest", "best"};
+  if (std::ranges::find(kWords, resume) == kWords.end() || base::file_exists(resume)) return;
+  throw base::ConfigError(
+      fmt::format("--resume {}: write --run-dir RUN --resume auto to go on with a run, or --resume "
+                  "RUN@last, RUN@best or RUN@step-N",
+                  resume));
 }
 
 }  // namespace
@@ -57,6 +69,7 @@ int run_train(const std::vector<std::string>& arguments) {
   request.is_fast_dev_run = fast->count() > 0;
   if (!run_directory.empty()) request.run_directory = run_directory;
   if (!resume.empty()) request.resume = resume;
+  refuse_other_words(resume);
   if (request.resume == "auto" && !request.run_directory) {
     throw base::ConfigError(
         "--resume auto needs --run-dir: it goes on with the run in that directory");

@@ -83,6 +83,21 @@ void apply_rendezvous_settings(LaunchOptions& options, std::string_view name,
   options.rdzv_timeout_seconds = seconds;
 }
 
+void check_rdzv_backend(LaunchOptions& /*options*/, std::string_view name, std::string_view value) {
+  if (value == "c10d" || value == "static") return;
+  throw base::ConfigError(fmt::format(
+      "{} {}: ranks meet at a port of node 0 (--rdzv HOST:PORT), as with torchrun's c10d", name,
+      value));
+}
+
+void refuse_restarts(LaunchOptions& /*options*/, std::string_view name, std::string_view value) {
+  if (value == "0") return;
+  throw base::ConfigError(
+      fmt::format("{} {}: ranks are not started again here: start the command again, `paceline "
+                  "train` with --run-dir RUN --resume auto",
+                  name, value));
+}
+
 std::vector<LaunchOption> make_table() {
   using Options = LaunchOptions;
   using Text = std::string_view;
@@ -129,6 +144,16 @@ std::vector<LaunchOption> make_table() {
          options.rdzv_timeout_seconds = parse_seconds(name, value, 1);
        }},
       {{"--rdzv-conf"}, "join_timeout=S", "torchrun's way to say it.", apply_rendezvous_settings},
+      {{"--rdzv-backend"}, "c10d", "torchrun's, which changes nothing here.", check_rdzv_backend},
+      {{"--standalone", "--no-python"},
+       "",
+       "torchrun's, which change nothing here: ranks of one machine find each other, and programs "
+       "are started as they are.",
+       [](Options&, Text, Text) {}},
+      {{"--max-restarts"},
+       "0",
+       "torchrun's; ranks are not started again. `paceline train` goes on with --resume auto.",
+       refuse_restarts},
       {{"--log-dir"},
        "DIR",
        "Write each rank's output to DIR/rank_0000.log and so on (default: RUN_DIR/logs for two "
@@ -196,10 +221,11 @@ std::span<const LaunchOption> launch_options() {
   return table;
 }
 
-std::string launch_options_help() {
+std::string launch_options_help(bool can_detach) {
   constexpr std::size_t kIndent = 26;
   std::string help;
   for (const LaunchOption& option : launch_options()) {
+    if (!can_detach && option.names[0] == "--detach") continue;
     std::string names;
     for (const std::string_view name : option.names)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name);

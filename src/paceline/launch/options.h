@@ -35,8 +35,9 @@ struct LaunchOption {
 /// The one table of launch options: parsing and help come from it.
 std::span<const LaunchOption> launch_options();
 
-/// The table as help text, one option per paragraph, indented by two.
-std::string launch_options_help();
+/// The table as help text, one option per paragraph, indented by two; without --detach for what
+/// cannot be.
+std::string launch_options_help(bool can_detach = true);
 
 struct ExtractedOptions {
   LaunchOptions options;

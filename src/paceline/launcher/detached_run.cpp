@@ -66,10 +66,14 @@ void require_unused(const DetachedRun& run, int log) {
       run.run_dir.string()));
 }
 
+/// Where an open folder lies now.
+fs::path place_of(int folder) { return fs::read_symlink(fmt::format("/proc/self/fd/{}", folder)); }
+
 /// The background process: cut off from the terminal once it is recorded, then the ranks.
 [[noreturn]] void run_in_background(const DetachedRun& run, const launch::SignalQueue& signals,
                                     int log, int words, const RunRanks& run_ranks) {
   const fs::path record_path = launcher_file(run.run_dir, run.node_rank, ".json");
+  const launch::Descriptor folder(open(run.run_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   std::optional<RunRecord> record;
   const int code = exit_code_of([&] {
     setsid();
@@ -91,7 +95,10 @@ void require_unused(const DetachedRun& run, int log) {
   });
   if (record) {
     record->exit_code = code;
-    exit_code_of([&] { return write_record(record_path, *record), 0; });
+    exit_code_of([&] {
+      const fs::path now = place_of(folder.get());  // it may have been moved
+      return write_record(launcher_file(now, run.node_rank, ".json"), *record), 0;
+    });
   }
   std::fflush(nullptr);
   _exit(code);

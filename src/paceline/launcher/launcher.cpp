@@ -1,6 +1,7 @@
 #include "paceline/launcher/launcher.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/home_path.h"
 #include "paceline/base/version.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launcher/rank_program.h"
@@ -11,6 +12,21 @@
 
 namespace paceline::launcher {
 namespace {
+
+/// Shells put the home into `--run-dir ~/x`, but not into `--run-dir=~/x` or what is quoted. What
+/// stands behind "--" is another program's.
+std::vector<std::string> with_homes(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) {
+    if (argument == "--") break;
+    const std::size_t equals = argument.find('=');
+    if (!argument.starts_with("--")) {
+      argument = base::with_home(argument);
+    } else if (equals != std::string::npos) {
+      argument = argument.substr(0, equals + 1) + base::with_home(argument.substr(equals + 1));
+    }
+  }
+  return arguments;
+}
 
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
@@ -36,7 +52,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments) {
-  return exit_code_of([&] { return dispatch(arguments); });
+  return exit_code_of([&] { return dispatch(with_homes(arguments)); });
 }
 
 }  // namespace paceline::launcher

@@ -66,9 +66,12 @@ FoundRun find_run(const fs::path& run_dir) {
         fmt::format("{} was not started on this machine ({}) but on {}: give the command there",
                     run_dir.string(), host, other_hosts));
   throw base::ConfigError(
-      fmt::format("{} holds no detached run (no launcher.json): give the run directory that "
-                  "`paceline train --detach` printed",
-                  run_dir.string()));
+      fmt::format("{0} holds no detached run (no launcher.json): give the run directory that "
+                  "`paceline train --detach` printed{1}",
+                  run_dir.string(),
+                  base::file_exists(run_dir / "log.txt")
+                      ? fmt::format("; what this run said stands in {}/log.txt", run_dir.string())
+                      : ""));
 }
 
 int print_usage(const std::string& verb) {
@@ -86,6 +89,22 @@ std::string only_argument(const std::string& verb, const std::vector<std::string
       fmt::format("paceline {} needs one run directory, but got {}", verb, arguments.size()));
 }
 
+/// Takes an option and the number behind it out of the arguments, if it is there.
+std::optional<int> take_number(std::vector<std::string>& arguments, const std::string& option,
+                               int least) {
+  const std::string joined = option.starts_with("--") ? option + "=" : option;  // --lines=5, -n5
+  for (auto found = arguments.begin(); found != arguments.end(); ++found) {
+    const bool is_apart = *found == option;
+    if (!is_apart && !found->starts_with(joined)) continue;
+    if (is_apart && found + 1 == arguments.end())
+      throw base::ConfigError(fmt::format("{} needs a number", option));
+    const std::string value = is_apart ? found[1] : found->substr(joined.size());
+    arguments.erase(found, found + (is_apart ? 2 : 1));
+    return launch::parse_int(option, value, least, 1'000'000);
+  }
+  return std::nullopt;
+}
+
 /// Of a file alone: a planted link would show another file, and a pipe would never end.
 launch::Descriptor open_for_reading(const fs::path& path) {
   launch::Descriptor log(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -95,6 +114,24 @@ launch::Descriptor open_for_reading(const fs::path& path) {
   if (!S_ISREG(status.st_mode))
     throw base::FileError("read", path, "no detached run has made it: it is no regular file");
   return log;
+}
+
+/// Where a file's last lines begin.
+off_t start_of_last_lines(int file, int num_lines) {
+  std::array<char, 1 << 14> buffer;
+  const off_t size = lseek(file, 0, SEEK_END);
+  int num_ends = 0;  // of lines before
+  for (off_t end = size; end > 0;) {
+    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(buffer.size()));
+    const auto count = static_cast<std::size_t>(end - begin);
+    if (pread(file, buffer.data(), count, begin) != static_cast<ssize_t>(count)) break;
+    for (off_t place = end; place-- > begin;) {
+      const bool is_end = buffer[static_cast<std::size_t>(place - begin)] == '\n';
+      if (is_end && place + 1 < size && ++num_ends == num_lines) return place + 1;
+    }
+    end = begin;
+  }
+  return 0;
 }
 
 /// Copies what `log` holds from its position on.
@@ -134,8 +171,11 @@ int run_logs(const std::string& name, const std::vector<std::string>& arguments)
   std::vector<std::string> rest = arguments;
   const auto follows = [](const std::string& text) { return text == "-f" || text == "--follow"; };
   const bool is_following = std::erase_if(rest, follows) > 0;
+  std::optional<int> num_lines = take_number(rest, "-n", 1);
+  if (const auto lines = take_number(rest, "--lines", 1)) num_lines = lines;
   const FoundRun run = find_run(only_argument(name, rest));
   const launch::Descriptor log = open_for_reading(run.log_path());
+  if (num_lines) lseek(log.get(), start_of_last_lines(log.get(), *num_lines), SEEK_SET);
   while (is_following && run.record.is_alive()) {
     copy_to_stdout(log.get());
     std::this_thread::sleep_for(kFollowInterval);
@@ -148,12 +188,7 @@ int run_logs(const std::string& name, const std::vector<std::string>& arguments)
 int run_stop(const std::string& name, const std::vector<std::string>& arguments) {
   if (asks_for_help(arguments)) return print_usage(name);
   std::vector<std::string> rest = arguments;
-  int timeout = kStopTimeoutSeconds;
-  if (const auto option = std::find(rest.begin(), rest.end(), "--timeout"); option != rest.end()) {
-    if (option + 1 == rest.end()) throw base::ConfigError("--timeout needs a number of seconds");
-    timeout = launch::parse_int("--timeout", option[1], 0, 1'000'000);
-    rest.erase(option, option + 2);
-  }
+  const int timeout = take_number(rest, "--timeout", 0).value_or(kStopTimeoutSeconds);
   const std::string run_dir = only_argument(name, rest);
   const FoundRun run = find_run(run_dir);
   const pid_t pid = run.record.launcher.pid;

@@ -163,6 +163,17 @@ int start(const launch::LaunchOptions& options, const std::vector<std::string>& 
   return launch::supervise(plan, settings, environment);
 }
 
+/// They leave no directory in which a detached run could be found again.
+void refuse_short_runs(std::span<const std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name == "--fast-dev-run" || name == "--dry-run")
+      throw base::ConfigError(fmt::format(
+          "--detach does not go with {}, which is short and leaves nothing: leave one of them out",
+          name));
+  }
+}
+
 }  // namespace
 
 int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& arguments) {
@@ -175,6 +186,7 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
   std::optional<fs::path> run_dir = launch::find_option_value(rest, "--run-dir");
   if (options.detach && name != "train")
     throw base::ConfigError(fmt::format("paceline {} cannot be detached; only train can", name));
+  if (options.detach) refuse_short_runs(rest);
   command.insert(command.end(), rest.begin(), rest.end());
   // A dry run writes nothing, so its ranks have no log files either.
   if (!options.detach && std::find(rest.begin(), rest.end(), "--dry-run") != rest.end())
@@ -184,7 +196,9 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
 
 int run_launch(const std::string& name, const std::vector<std::string>& arguments) {
   if (asks_for_help(arguments)) {
-    std::fputs((usage_text(name) + "\n" + launch::launch_options_help()).c_str(), stdout);
+    std::fputs(
+        (usage_text(name) + "\n" + launch::launch_options_help(/*can_detach=*/false)).c_str(),
+        stdout);
     return 0;
   }
   auto [options, rest] = launch::extract_launch_options(arguments);

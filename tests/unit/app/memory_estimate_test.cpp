@@ -56,7 +56,7 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
   const auto communicator = comm::make_fake_communicator(0, ranks);
   std::vector<std::string> notes;
   const auto model = make_model(recipe, *registries_);
-  const auto values = initial_values(recipe, model->network(), notes);
+  const auto values = initial_values(recipe, model->network(), /*class_names=*/{}, notes);
   const auto plan = registries_->optimizers.build(recipe.optimizer);
   const auto strategy = make_strategy(recipe, *communicator, ranks);
   strategy->prepare(model->network(), plan->rules, values);

@@ -22,7 +22,7 @@ TEST(ModelParts, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
     auto model = make_model(recipe, *registries);
     std::vector<std::string> notes;
-    const auto values = initial_values(recipe, model->network(), notes);
+    const auto values = initial_values(recipe, model->network(), /*class_names=*/{}, notes);
     parallel::make_none({})->prepare(model->network(), optim::weight_decay_rules(0, false, {}),
                                      values);
     return model;

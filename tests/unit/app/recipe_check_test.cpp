@@ -88,6 +88,32 @@ TEST(RecipeCheck, PartsOfTheNetwork) {
               ElementsAre(HasSubstr("model.freeze: nothing of the network is left to train")));
 }
 
+TEST(RecipeCheck, ASizeThatTheNetworkDoesNotTake) {
+  const std::string vit = "data: {path: /data, image_size: 64}\nmodel: {name: vit";
+  EXPECT_THAT(problems_of(vit + "}"), ElementsAre(HasSubstr("model.img_size: this ViT takes images "
+                                                            "of 224x224 pixels, got 64x64")));
+  EXPECT_THAT(problems_of(vit + ", img_size: 64}"), IsEmpty());
+}
+
+TEST(RecipeCheck, WhatNoNumberOfImagesMends) {
+  const auto with = [](const std::string& duration, const std::string& warmup) {
+    return problems_of("data: {path: /data}\ntrain: {duration: " + duration +
+                       "}\nschedule: {warmup: " + warmup + "}");
+  };
+  EXPECT_THAT(with("12h", "1ep"),
+              ElementsAre(AllOf(HasSubstr("[90ep, 12h]"), HasSubstr("schedule=constant"))));
+  EXPECT_THAT(with("[9ep, 12h]", "1ep"), IsEmpty());
+  EXPECT_THAT(with("2ep", "5ep"), ElementsAre(HasSubstr("schedule.warmup: 5ep")));
+  EXPECT_THAT(with("20ba", "30ba"),
+              ElementsAre("schedule.warmup: 30ba are 30 optimizer steps, but the run has 20: "
+                          "shorten it, or write it as a share of the run, such as 0.05dur"));
+  EXPECT_THAT(with("2ep", "30ba"), IsEmpty());  // enough images would do
+  EXPECT_THAT(with("20ba", "1ep"), IsEmpty());  // few would
+  EXPECT_THAT(problems_of("data: {path: /data}\ntrain: {duration: 5000ba}\n"
+                          "schedule: {name: one_cycle, warmup: 1ep}"),
+              IsEmpty());  // neither too few nor too many
+}
+
 TEST(RecipeCheck, TheLargestLossIsNotTheBest) {
   for (const char* section :
        {"checkpoint: {monitor: val/loss}", "callbacks: {early_stop: {monitor: val/loss}}"}) {

@@ -346,7 +346,7 @@ TEST_F(TrainRunTest, ResumeWithoutACheckpointStartsAnew) {
   const std::vector<std::string> metrics = logged(run_);
   fs::remove_all(run_ / "checkpoints");
   EXPECT_THAT([&] { resume(); },
-              testing::ThrowsMessage<base::Error>(HasSubstr("has ended and saved no checkpoint")));
+              testing::ThrowsMessage<base::Error>(HasSubstr("has ended, and no checkpoint of it")));
   EXPECT_EQ(logged(run_), metrics);
   fs::remove(run_ / "summary.json");  // as if killed before it had saved
   log_.clear();

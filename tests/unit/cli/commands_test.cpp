@@ -1,7 +1,7 @@
 #include "paceline/cli/commands.h"
 
 #include "paceline/base/error.h"
-#include "paceline/config/foreign_names.h"
+#include "paceline/config/foreign_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

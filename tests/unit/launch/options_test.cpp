@@ -96,6 +96,15 @@ TEST(LaunchOptionsTest, TheTimeToMeet) {
   EXPECT_THAT(option_error({"--rdzv-conf", "join_timeout=x"}), HasSubstr("join_timeout must be"));
 }
 
+TEST(LaunchOptionsTest, WordsOfTorchrunThatChangeNothing) {
+  EXPECT_EQ(parse_options({"--standalone", "--no-python", "--rdzv-backend", "c10d", "--nproc", "3",
+                           "--max-restarts=0"})
+                .nproc,
+            3);
+  EXPECT_THAT(option_error({"--rdzv-backend", "etcd"}), HasSubstr("--rdzv HOST:PORT"));
+  EXPECT_THAT(option_error({"--max_restarts=3"}), HasSubstr("--resume auto"));
+}
+
 TEST(LaunchOptionsTest, FindsAnOptionOfTheRank) {
   const Arguments arguments{"r.yaml", "--run-dir", "a", "--run_dir=b", "--", "--run-dir", "c"};
   EXPECT_EQ(find_option_value(arguments, "--run-dir"), "b");
