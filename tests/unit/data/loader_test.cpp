@@ -587,33 +587,46 @@ class HintedImages final : public Dataset {
   bool reads_ahead() const override { return true; }
   void will_read(std::span<const std::int64_t> indices) const override {
     const std::lock_guard lock(mutex_);
-    hints.insert(indices.begin(), indices.end());
-    most_hints = std::max(most_hints, hints.size());
+    hints_.insert(indices.begin(), indices.end());
+    most_hints_ = std::max(most_hints_, hints_.size());
   }
   void will_read_no_more() const override {
     const std::lock_guard lock(mutex_);
-    hints.clear();
+    hints_.clear();
   }
   void get(std::int64_t index, StoredSample& sample) const override {
     images_.get(index, sample);
     const std::lock_guard lock(mutex_);
-    const auto hint = hints.find(index);
-    if (hint == hints.end()) {
-      ++num_unhinted;
+    const auto hint = hints_.find(index);
+    if (hint == hints_.end()) {
+      ++num_unhinted_;
     } else {
-      hints.erase(hint);
+      hints_.erase(hint);
     }
   }
   std::string describe(std::int64_t index) const override { return images_.describe(index); }
   std::string fingerprint() const override { return images_.fingerprint(); }
 
-  mutable std::multiset<std::int64_t> hints;
-  mutable std::size_t most_hints = 0;
-  mutable int num_unhinted = 0;
+  // A loader's threads hint and read as long as it lives.
+  std::size_t num_hints() const {
+    const std::lock_guard lock(mutex_);
+    return hints_.size();
+  }
+  std::size_t most_hints() const {
+    const std::lock_guard lock(mutex_);
+    return most_hints_;
+  }
+  int num_unhinted() const {
+    const std::lock_guard lock(mutex_);
+    return num_unhinted_;
+  }
 
  private:
   NumberedImages images_{2000};
   mutable std::mutex mutex_;
+  mutable std::multiset<std::int64_t> hints_;
+  mutable std::size_t most_hints_ = 0;
+  mutable int num_unhinted_ = 0;
 };
 
 TEST(DataLoader, HintsAtWhatItWillRead) {
@@ -626,11 +639,11 @@ TEST(DataLoader, HintsAtWhatItWillRead) {
   {
     const auto loader = make_data_loader(images, pipeline, options);
     for (int i = 0; i < 250; ++i) loader->next();  // beyond an epoch
-    EXPECT_EQ(images.num_unhinted, 0);
-    EXPECT_GE(images.most_hints, 512u);  // far enough for far machines,
-    EXPECT_LE(images.most_hints, 700u);  // and no further
+    EXPECT_EQ(images.num_unhinted(), 0);
+    EXPECT_GE(images.most_hints(), 512u);  // far enough for far machines,
+    EXPECT_LE(images.most_hints(), 700u);  // and no further
   }
-  EXPECT_TRUE(images.hints.empty()) << "they are taken back in the end";
+  EXPECT_EQ(images.num_hints(), 0u) << "they are taken back in the end";
 }
 
 TEST(DataLoader, TakesHintsBackWhenItSeeks) {
@@ -643,7 +656,7 @@ TEST(DataLoader, TakesHintsBackWhenItSeeks) {
   EXPECT_EQ(batch->indices.front(), 1200);
   while (loader->next()) {
   }
-  EXPECT_TRUE(images.hints.empty());
+  EXPECT_EQ(images.num_hints(), 0u);
 }
 
 }  // namespace
