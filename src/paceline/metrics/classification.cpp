@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace paceline::metrics {
 namespace {
@@ -19,24 +20,24 @@ std::int64_t rank_of_label(const float* logits, std::int64_t num_classes, std::i
 }
 
 /// One pass without temporaries: the operators of the general path cost more than a small step.
-TopKCounts count_on_cpu(const at::Tensor& logits, const at::Tensor& labels) {
+at::Tensor count_on_cpu(const at::Tensor& logits, const at::Tensor& labels) {
   const std::int64_t num_classes = logits.size(1);
   const float* row = logits.const_data_ptr<float>();
   const std::int64_t* label = labels.const_data_ptr<std::int64_t>();
-  TopKCounts counts;
+  at::Tensor counts = at::zeros({2}, at::kDouble);
+  auto* const top = counts.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i < logits.size(0); ++i, row += num_classes) {
     if (label[i] < 0) continue;
     PACELINE_CHECK(label[i] < num_classes, "label {} of sample {} in a batch of {} classes",
                    label[i], i, num_classes);
     const std::int64_t rank = rank_of_label(row, num_classes, label[i]);
-    ++counts.count;
-    counts.top1 += rank < 1;
-    counts.top5 += rank < std::min(kTop, num_classes);
+    top[0] += rank < 1 ? 1 : 0;
+    top[1] += rank < std::min(kTop, num_classes) ? 1 : 0;
   }
   return counts;
 }
 
-TopKCounts count_with_operators(const at::Tensor& logits, const at::Tensor& labels) {
+at::Tensor count_with_operators(const at::Tensor& logits, const at::Tensor& labels) {
   const std::int64_t num_classes = logits.size(1);
   const at::Tensor is_counted = labels.ge(0);
   const at::Tensor column = labels.clamp_min(0).unsqueeze(1);
@@ -44,17 +45,14 @@ TopKCounts count_with_operators(const at::Tensor& logits, const at::Tensor& labe
   const at::Tensor classes = at::arange(num_classes, labels.options());
   const at::Tensor tie_before = logits.eq(own).logical_and_(classes.lt(column));
   const at::Tensor rank = logits.le(own).logical_not_().logical_or_(tie_before).sum(1);
-  const at::Tensor counts =
-      at::stack({is_counted.sum(), rank.lt(1).logical_and_(is_counted).sum(),
-                 rank.lt(std::min(kTop, num_classes)).logical_and_(is_counted).sum()})
-          .cpu();
-  const std::int64_t* values = counts.const_data_ptr<std::int64_t>();
-  return {values[0], values[1], values[2]};
+  return at::stack({rank.lt(1).logical_and_(is_counted).sum(),
+                    rank.lt(std::min(kTop, num_classes)).logical_and_(is_counted).sum()})
+      .to(at::kDouble);
 }
 
 }  // namespace
 
-TopKCounts count_top_k(const at::Tensor& logits, const at::Tensor& labels) {
+at::Tensor count_top_k(const at::Tensor& logits, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
   PACELINE_CHECK(logits.dim() == 2 && labels.dim() == 1 && logits.size(0) == labels.size(0) &&
                      labels.scalar_type() == at::kLong,

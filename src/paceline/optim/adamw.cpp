@@ -25,7 +25,8 @@ class AdamW final : public Optimizer {
 
   std::string_view name() const override { return "adamw"; }
 
-  void step(double lr) override {
+  using Optimizer::step;
+  void step(double lr, const at::Tensor& skip) override {
     const at::NoGradGuard no_grad;
     ++num_steps_;
     for (std::size_t i = 0; i < lists_.size(); ++i) {
@@ -35,7 +36,7 @@ class AdamW final : public Optimizer {
       at::_fused_adamw_(lists_[i].params, lists_[i].grads, state.exp_avgs, state.exp_avg_sqs,
                         /*max_exp_avg_sqs=*/{}, state.num_steps_by_slot, lr * group.lr_scale,
                         config_.beta1, config_.beta2, group.weight_decay, config_.eps,
-                        /*amsgrad=*/false, /*maximize=*/false);
+                        /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, if_defined(skip));
       bump_versions(lists_[i]);
     }
   }

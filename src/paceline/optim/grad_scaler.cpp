@@ -1,5 +1,6 @@
 #include "paceline/optim/grad_scaler.h"
 
+#include "paceline/base/error.h"
 #include "paceline/tensor/aten.h"
 
 #include <cmath>
@@ -37,8 +38,8 @@ void GradScaler::load_state_dict(const nlohmann::json& saved) {
   num_skipped_ = saved.at("num_skipped").get<std::int64_t>();
 }
 
-bool unscale(std::span<const at::Tensor> gradients, double factor) {
-  if (gradients.empty()) return false;
+at::Tensor unscale(std::span<const at::Tensor> gradients, double factor) {
+  PACELINE_CHECK(!gradients.empty(), "no gradient to unscale");
   const at::NoGradGuard no_grad;
   const auto options = gradients.front().options().dtype(at::kFloat).requires_grad(false);
   at::Tensor found_inf = at::zeros({}, options);
@@ -46,7 +47,7 @@ bool unscale(std::span<const at::Tensor> gradients, double factor) {
   // The kernel wants tensors of one type in a call.
   for (const at::Tensor& gradient : gradients)
     at::_amp_foreach_non_finite_check_and_unscale_(gradient, found_inf, scalar);
-  return found_inf.item<float>() != 0;
+  return found_inf;
 }
 
 }  // namespace paceline::optim

@@ -25,9 +25,9 @@ struct GradScalerConfig {
 /// grows after growth_interval steps in a row without overflow and backs off after each overflow.
 ///
 ///   (loss * scaler.scale()).backward();
-///   const bool overflows = unscale(gradients, scaler.inverse_scale());  // then clip
-///   if (!overflows) optimizer->step(lr);
-///   scaler.update(overflows);
+///   const at::Tensor overflows = unscale(gradients, scaler.inverse_scale());  // then clip
+///   optimizer->step(lr, /*skip=*/overflows);
+///   scaler.update(overflows.item<float>() != 0);
 ///
 /// On several ranks all must agree on `overflows`; gradients that were summed over the ranks do.
 /// Paper: Micikevicius et al., "Mixed precision training", ICLR 2018.
@@ -54,8 +54,9 @@ class GradScaler {
 };
 
 /// Multiplies gradients (float32, or any other type of torch's scaler) by `factor` in place, in one
-/// pass. Returns whether any element was infinite or NaN; then their values are of no use.
-bool unscale(std::span<const at::Tensor> gradients, double factor);
+/// pass. Returns a float32 scalar beside them: 1 if any element was infinite or NaN, whose values
+/// are of no use then, else 0. There must be a gradient.
+at::Tensor unscale(std::span<const at::Tensor> gradients, double factor);
 
 }  // namespace paceline::optim
 

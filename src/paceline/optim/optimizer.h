@@ -39,8 +39,12 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual std::string_view name() const = 0;
 
-  /// One update with this learning rate; bumps the version of every slot's parameter.
-  virtual void step(double lr) = 0;
+  /// One update with this learning rate; bumps the version of every slot's parameter. `skip`, if
+  /// defined, is a float32 scalar beside the parameters: where it is 1 they and the state stay as
+  /// they are, which a device finds out without asking the host. Who reads it later takes the
+  /// update back from the count by set_num_steps().
+  virtual void step(double lr, const at::Tensor& skip) = 0;
+  void step(double lr) { step(lr, {}); }
 
   /// The state to save and restore, allocated at construction: load by copying into the tensors.
   virtual std::vector<SlotState> state() = 0;

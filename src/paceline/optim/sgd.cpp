@@ -21,14 +21,15 @@ class Sgd final : public Optimizer {
 
   std::string_view name() const override { return "sgd"; }
 
-  void step(double lr) override {
+  using Optimizer::step;
+  void step(double lr, const at::Tensor& skip) override {
     const at::NoGradGuard no_grad;
     const bool is_first_step = num_steps_ == 0;  // the momentum starts as the gradient itself
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const ParamGroup& group = groups_[lists_[i].group];
       at::_fused_sgd_(lists_[i].params, lists_[i].grads, list_buffers_[i], group.weight_decay,
                       config_.momentum, lr * group.lr_scale, config_.dampening, config_.nesterov,
-                      /*maximize=*/false, is_first_step);
+                      /*maximize=*/false, is_first_step, /*grad_scale=*/{}, if_defined(skip));
       bump_versions(lists_[i]);
     }
     ++num_steps_;

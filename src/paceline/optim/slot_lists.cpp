@@ -55,6 +55,10 @@ void bump_versions(const SlotList& list) {
   for (const at::Tensor& param : list.params) param.unsafeGetTensorImpl()->bump_version();
 }
 
+std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
 std::vector<at::Tensor> select(const std::vector<at::Tensor>& state, const SlotList& list) {
   std::vector<at::Tensor> selected;
   for (const std::size_t slot : list.slots) selected.push_back(state[slot]);

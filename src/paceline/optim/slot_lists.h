@@ -3,6 +3,7 @@
 #include "paceline/optim/optimizer.h"
 #include "paceline/tensor/aten.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups);
 
 /// Tells autograd that the parameters changed: the fused kernels do not.
 void bump_versions(const SlotList& list);
+
+/// As fused kernels take what may be missing.
+std::optional<at::Tensor> if_defined(const at::Tensor& tensor);
 
 /// The tensors of a state that belong to a list.
 std::vector<at::Tensor> select(const std::vector<at::Tensor>& state, const SlotList& list);

@@ -78,7 +78,8 @@ class DistributedDataParallel::State {
     if (*any_refused.const_data_ptr<double>() != 0) {
       refuse_missing_gradients(refused, used_.demand(), &communicator_);
     }
-    give_gradients(untouched, used_.finish_exchange());
+    used_.finish_exchange();
+    give_gradients(untouched, used_.allows_missing() ? used_.unused() : used_.maybe_unused());
     report_ = reducer_.report();
     last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();

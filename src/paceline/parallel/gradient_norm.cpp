@@ -1,6 +1,7 @@
 #include "paceline/parallel/gradient_norm.h"
 
-#include <cmath>
+#include "paceline/base/error.h"
+
 #include <cstdint>
 
 namespace paceline::parallel {
@@ -18,7 +19,7 @@ at::Tensor sum_of_squares(const at::Tensor& rows) {
 
 }  // namespace
 
-double flat_norm(std::span<const at::Tensor> flats) {
+at::Tensor flat_norm(std::span<const at::Tensor> flats) {
   const at::NoGradGuard no_grad;
   at::Tensor total;
   for (const at::Tensor& flat : flats) {
@@ -29,18 +30,20 @@ double flat_norm(std::span<const at::Tensor> flats) {
     }
     total = total.defined() ? total + sum : sum;
   }
-  return total.defined() ? std::sqrt(total.item<double>()) : 0.0;
+  PACELINE_CHECK(total.defined(), "the norm of no tensor");
+  return total.sqrt();
 }
 
-void scale_to_norm(std::span<const at::Tensor> flats, double norm, double max_norm) {
+void scale_to_norm(std::span<const at::Tensor> flats, const at::Tensor& norm, double max_norm) {
   const at::NoGradGuard no_grad;
-  const double factor = max_norm / (norm + 1e-6);
-  if (!std::isfinite(norm) || factor >= 1.0) return;
+  at::Tensor factor = at::where(norm.isfinite(), max_norm / (norm + 1e-6), 1.0).clamp_max_(1.0);
+  // Where reading costs nothing a pass over all gradients may be saved.
+  if (factor.is_cpu() && factor.item<double>() == 1.0) return;
   for (const at::Tensor& flat : flats) flat.mul_(factor);
 }
 
-double clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
-  const double norm = flat_norm(flats);
+at::Tensor clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
+  const at::Tensor norm = flat_norm(flats);
   scale_to_norm(flats, norm, max_norm);
   return norm;
 }

@@ -175,31 +175,36 @@ void ReplicatedStrategy::finish_gradients() {
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
   reducer_->finish();
-  unused_ = used_->finish_exchange();
+  used_->finish_exchange();
 }
 
 void ReplicatedStrategy::refuse_missing_gradients() {
   parallel::refuse_missing_gradients(refused_, used_->demand(), communicator_);
 }
 
-// As in PyTorch, whose optimizers leave out what has no .grad.
-void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr) {
-  std::vector<std::pair<at::Tensor, at::Tensor>> kept;  // views, and what they hold
-  for (const std::size_t slot : unused_) {
-    const at::Tensor value = values_->slot(slot);
-    kept.emplace_back(value, value.clone());
-  }
-  if (!unused_.empty()) {
+// As in PyTorch, whose optimizers leave out what has no .grad. Which those are only the device may
+// know yet.
+void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
+  struct Kept {
+    std::size_t slot;
+    at::Tensor view, value;
+  };
+  const at::NoGradGuard no_grad;
+  const std::vector<std::size_t>& maybe_unused = used_->maybe_unused();
+  std::vector<Kept> kept;
+  const auto keep = [&kept](std::size_t slot, const at::Tensor& view) {
+    kept.push_back({slot, view, view.clone()});
+  };
+  for (const std::size_t slot : maybe_unused) keep(slot, values_->slot(slot));
+  if (!maybe_unused.empty()) {
     for_each_state_part(optimizer,
                         [&](const std::string&, std::size_t slot, const at::Tensor& part) {
-                          if (std::ranges::binary_search(unused_, slot)) {
-                            kept.emplace_back(part, part.clone());
-                          }
+                          if (std::ranges::binary_search(maybe_unused, slot)) keep(slot, part);
                         });
   }
-  optimizer.step(lr);
-  const at::NoGradGuard no_grad;
-  for (const auto& [view, value] : kept) view.copy_(value);
+  optimizer.step(lr, skip);
+  for (const auto& [slot, view, value] : kept)
+    view.copy_(at::where(used_->is_used(slot), view, value));
 }
 
 void ReplicatedStrategy::check_views() const {
@@ -213,13 +218,13 @@ void ReplicatedStrategy::check_views() const {
 
 // Every rank holds the same sums, and a term that is not finite makes a sum that is not: all ranks
 // come to the same answer without asking each other.
-bool ReplicatedStrategy::unscale_gradients(double factor) {
+at::Tensor ReplicatedStrategy::unscale_gradients(double factor) {
   return optim::unscale(gradients_->flats(), factor);
 }
 
-double ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }
+at::Tensor ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }
 
-double ReplicatedStrategy::clip_grad_norm(double max_norm) {
+at::Tensor ReplicatedStrategy::clip_grad_norm(double max_norm) {
   return clip_flat_norm(gradients_->flats(), max_norm);
 }
 

@@ -41,10 +41,11 @@ class ReplicatedStrategy final : public Strategy {
   void finish_gradients() override;
   bool misses_gradients() const override { return !refused_.empty(); }
   [[noreturn]] void refuse_missing_gradients() override;
-  void update(optim::Optimizer& optimizer, double lr) override;
-  bool unscale_gradients(double factor) override;
-  double grad_norm() override;
-  double clip_grad_norm(double max_norm) override;
+  using Strategy::update;
+  void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
+  at::Tensor unscale_gradients(double factor) override;
+  at::Tensor grad_norm() override;
+  at::Tensor clip_grad_norm(double max_norm) override;
   void clip_grad_value(double max_value) override;
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() override;
@@ -92,7 +93,6 @@ class ReplicatedStrategy final : public Strategy {
   std::vector<Gradient> gradient_of_;   // of each slot, in this step
   std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
   std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for
-  std::vector<std::size_t> unused_;     // slots that no rank had a gradient for
   std::optional<UsedParameters> used_;
   bool had_backward_ = false;  // in this step
   bool is_in_microbatch_ = false;

@@ -9,7 +9,6 @@
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace paceline::parallel {
@@ -204,24 +203,20 @@ std::vector<at::Tensor> ShardedStrategy::grad_shards() const {
   return shards;
 }
 
-bool ShardedStrategy::unscale_gradients(double factor) {
-  const std::vector<at::Tensor> shards = grad_shards();
-  const bool own = optim::unscale(shards, factor);
-  const at::Tensor any = at::full({1}, own ? 1.0 : 0.0, shards.front().options().dtype(at::kFloat));
+at::Tensor ShardedStrategy::unscale_gradients(double factor) {
+  const at::Tensor any = optim::unscale(grad_shards(), factor);
   shard_group().all_reduce(any, comm::ReduceOp::kMax, "gradients are finite")->wait();
-  return any.item<float>() != 0;
+  return any;
 }
 
-double ShardedStrategy::grad_norm() {
-  const std::vector<at::Tensor> shards = grad_shards();
-  const double own = flat_norm(shards);
-  const at::Tensor sum = at::full({1}, own * own, shards.front().options().dtype(at::kDouble));
+at::Tensor ShardedStrategy::grad_norm() {
+  const at::Tensor sum = flat_norm(grad_shards()).square_();
   shard_group().all_reduce(sum, comm::ReduceOp::kSum, "grad_norm")->wait();
-  return std::sqrt(sum.item<double>());
+  return sum.sqrt_();
 }
 
-double ShardedStrategy::clip_grad_norm(double max_norm) {
-  const double norm = grad_norm();
+at::Tensor ShardedStrategy::clip_grad_norm(double max_norm) {
+  const at::Tensor norm = grad_norm();
   scale_to_norm(grad_shards(), norm, max_norm);
   return norm;
 }

@@ -62,9 +62,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void finish_gradients() override;
   bool misses_gradients() const override { return !refused_parameters().empty(); }
   [[noreturn]] void refuse_missing_gradients() override;
-  bool unscale_gradients(double factor) override;
-  double grad_norm() override;
-  double clip_grad_norm(double max_norm) override;
+  at::Tensor unscale_gradients(double factor) override;
+  at::Tensor grad_norm() override;
+  at::Tensor clip_grad_norm(double max_norm) override;
   void clip_grad_value(double max_value) override;
   void begin_evaluation() override;
   void forward_nothing() override;

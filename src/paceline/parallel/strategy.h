@@ -70,7 +70,8 @@ class Strategy {
   /// Instead of backward on a rank that a ragged batch left without samples, after
   /// forward_nothing().
   virtual void backward_nothing() = 0;
-  /// Blocks until all gradients are the global sums. Throws CommError.
+  /// Blocks until all gradients are the global sums; on a device that queues its work, has what
+  /// follows wait for them there. Throws CommError.
   virtual void finish_gradients() = 0;
   /// After the last backward of a step: whether this rank got no gradient for a parameter that must
   /// have one. Asks neither other ranks nor the device; the sums of such a step are of no use.
@@ -78,19 +79,27 @@ class Strategy {
   /// To be called, after finish_gradients(), on all ranks if any of them misses gradients: all
   /// throw the same ConfigError, which names parameters and ranks.
   [[noreturn]] virtual void refuse_missing_gradients() = 0;
-  /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns
-  /// whether any of them, on any rank, was infinite or NaN: the same on all ranks.
-  virtual bool unscale_gradients(double factor) = 0;
+  // What follows, up to update(), waits for no device: what it finds stays there, as scalars that
+  // are the same on all ranks.
 
-  /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients).
-  virtual double grad_norm() = 0;
+  /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns 1 if
+  /// any of them, on any rank, was infinite or NaN, else 0: float32.
+  virtual at::Tensor unscale_gradients(double factor) = 0;
+
+  /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients),
+  /// as float64.
+  virtual at::Tensor grad_norm() = 0;
   /// Scales the gradients so that their norm is at most max_norm; returns the norm before.
-  virtual double clip_grad_norm(double max_norm) = 0;
+  virtual at::Tensor clip_grad_norm(double max_norm) = 0;
   virtual void clip_grad_value(double max_value) = 0;
 
-  /// One step of the optimizer. Parameters that no rank had a gradient for stay as they are, and so
-  /// does their state; strategies that shard take a gradient of zeros for them.
-  virtual void update(optim::Optimizer& optimizer, double lr) { optimizer.step(lr); }
+  /// One step of the optimizer, unless `skip` is 1 (see there). Parameters that no rank had a
+  /// gradient for stay as they are, and so does their state; strategies that shard take a gradient
+  /// of zeros for them.
+  virtual void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
+    optimizer.step(lr, skip);
+  }
+  void update(optim::Optimizer& optimizer, double lr) { update(optimizer, lr, {}); }
 
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
   /// them.

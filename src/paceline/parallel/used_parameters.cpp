@@ -1,5 +1,7 @@
 #include "paceline/parallel/used_parameters.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace paceline::parallel {
@@ -18,32 +20,42 @@ UsedParameters::UsedParameters(const DdpConfig& config, std::string_view section
 void UsedParameters::start_exchange(std::span<const std::size_t> untouched, bool had_backward) {
   if (!allows_missing()) return;
   untouched_.assign(untouched.begin(), untouched.end());
-  const at::Tensor own = at::ones({static_cast<std::int64_t>(is_settled_.size()) + 1}, at::kBool);
-  bool* const is_used = own.mutable_data_ptr<bool>();
-  for (const std::size_t slot : untouched) is_used[slot] = false;
-  is_used[is_settled_.size()] = !had_backward;
-  is_used_ = own.to(device_);
+  const auto idle = static_cast<std::int64_t>(is_settled_.size());
+  // Made there: a copy from the host would wait.
+  is_used_ = at::ones({idle + 1}, at::TensorOptions(device_).dtype(at::kBool));
+  for (const std::size_t slot : untouched) is_used_[static_cast<std::int64_t>(slot)].fill_(false);
+  if (had_backward) is_used_[idle].fill_(false);
   if (communicator_ != nullptr) {
     exchange_ = communicator_->all_reduce(is_used_, comm::ReduceOp::kMax);
   }
 }
 
-const std::vector<std::size_t>& UsedParameters::finish_exchange() {
-  if (!allows_missing()) return unused_;
+void UsedParameters::finish_exchange() {
+  if (!allows_missing()) return;
   if (exchange_) std::exchange(exchange_, nullptr)->wait();
-  unused_.clear();
-  const at::Tensor of_all = is_used_.to(at::kCPU);
-  const bool* const is_used = of_all.const_data_ptr<bool>();
-  for (std::size_t slot = 0; slot < is_settled_.size(); ++slot) {
-    if (!is_used[slot]) unused_.push_back(slot);
-  }
-  const bool any_idle = is_used[is_settled_.size()];
-  if (rule_ == Rule::kAsFirst && !any_idle) {
+  maybe_unused_ = untouched_;
+  if (rule_ == Rule::kAny) return;
+  // The first step alone, or the first few, may wait for the device.
+  maybe_unused_ = unused();
+  const auto idle = static_cast<std::int64_t>(is_settled_.size());
+  if (!is_used_[idle].item<bool>()) {
     is_known_ = true;
     settled_ = untouched_;
     for (const std::size_t slot : settled_) is_settled_[slot] = 1;
   }
-  return unused_;
+}
+
+at::Tensor UsedParameters::is_used(std::size_t slot) const {
+  return is_used_[static_cast<std::int64_t>(slot)];
+}
+
+std::vector<std::size_t> UsedParameters::unused() const {
+  const at::Tensor of_all = is_used_.to(at::kCPU);
+  const bool* const is_used = of_all.const_data_ptr<bool>();
+  std::vector<std::size_t> unused;
+  std::ranges::copy_if(untouched_, std::back_inserter(unused),
+                       [is_used](std::size_t slot) { return !is_used[slot]; });
+  return unused;
 }
 
 }  // namespace paceline::parallel

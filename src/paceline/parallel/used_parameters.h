@@ -39,8 +39,15 @@ class UsedParameters {
   /// is known or no matter. `untouched`: those that got none on this rank; `had_backward`: whether
   /// it had samples, without which it shows nothing. Collective, after all sums were started.
   void start_exchange(std::span<const std::size_t> untouched, bool had_backward);
-  /// Waits for the answer: those that no rank had a gradient for, by number. Collective.
-  const std::vector<std::size_t>& finish_exchange();
+  /// Waits for the answer; on a device that queues its work, has what follows wait for it there.
+  /// Collective.
+  void finish_exchange();
+  /// Those of which, after finish_exchange(), may hold that no rank had a gradient for them.
+  const std::vector<std::size_t>& maybe_unused() const { return maybe_unused_; }
+  /// A bool scalar on the device: whether a rank had a gradient for one of these after all.
+  at::Tensor is_used(std::size_t slot) const;
+  /// Those that no rank had a gradient for. Waits for the device.
+  std::vector<std::size_t> unused() const;
 
  private:
   enum class Rule { kAll, kAny, kAsFirst };
@@ -54,7 +61,7 @@ class UsedParameters {
   std::vector<std::size_t> untouched_;
   at::Tensor is_used_;  // [slots + 1], bool: the last says that a rank had no samples
   std::unique_ptr<comm::Work> exchange_;
-  std::vector<std::size_t> unused_;
+  std::vector<std::size_t> maybe_unused_;
 };
 
 }  // namespace paceline::parallel

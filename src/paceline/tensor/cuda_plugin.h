@@ -21,7 +21,7 @@ CudaPlugin load_cuda_plugin();
 void* cuda_plugin_symbol(const char* name);
 
 /// To be raised with every change of a class or function that the plug-in and the program share.
-inline constexpr int kCudaPluginAbi = 2;
+inline constexpr int kCudaPluginAbi = 3;
 /// `extern "C" int paceline_cuda_abi()` of the plug-in says which it was built with.
 inline constexpr const char* kCudaPluginAbiName = "paceline_cuda_abi";
 

@@ -24,6 +24,7 @@ class CpuDevice final : public Device {
  public:
   at::Device place() const override { return at::kCPU; }
   std::string describe() const override { return "cpu"; }
+  at::Tensor read(const at::Tensor& tensor) override { return tensor; }
   std::shared_ptr<void> allocate_host(std::size_t size_bytes) override {
     auto memory =
         std::make_shared<at::Tensor>(at::empty({static_cast<std::int64_t>(size_bytes)}, at::kByte));

@@ -60,6 +60,9 @@ class Device {
   /// trains, before its first tensor there.
   virtual void bind_thread() {}
   virtual void synchronize() {}
+  /// The values of a tensor there in host memory, when what was queued is done: blocks. A tensor in
+  /// host memory is given back itself.
+  virtual at::Tensor read(const at::Tensor& tensor) = 0;
 
   /// Host memory that the device copies from fastest; may be called from any thread.
   virtual std::shared_ptr<void> allocate_host(std::size_t size_bytes) = 0;

@@ -18,11 +18,8 @@ at::Tensor ClassificationModel::loss(const at::Tensor& outputs, const Batch& bat
 
 std::span<const std::string> ClassificationModel::count_names() const { return count_names_; }
 
-void ClassificationModel::count(const at::Tensor& outputs, const Batch& batch,
-                                std::span<double> counts) {
-  const metrics::TopKCounts found = metrics::count_top_k(outputs.detach(), batch.targets);
-  counts[0] += static_cast<double>(found.top1);
-  counts[1] += static_cast<double>(found.top5);
+at::Tensor ClassificationModel::count(const at::Tensor& outputs, const Batch& batch) {
+  return metrics::count_top_k(outputs.detach(), batch.targets);
 }
 
 void ClassificationModel::set_training(bool is_training) { network_->train(is_training); }

@@ -18,7 +18,7 @@ class ClassificationModel final : public TrainModel {
   at::Tensor forward(const Batch& batch, const nn::ForwardContext& context) override;
   at::Tensor loss(const at::Tensor& outputs, const Batch& batch) override;
   std::span<const std::string> count_names() const override;
-  void count(const at::Tensor& outputs, const Batch& batch, std::span<double> counts) override;
+  at::Tensor count(const at::Tensor& outputs, const Batch& batch) override;
   void set_training(bool is_training) override;
 
  private:

@@ -107,7 +107,7 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
     lacks_batch = !taken;
     if (taken) {
       num_skipped += taken->skipped.size();
-      sums.add_skipped(taken->skipped.size());
+      sums.add_batch(taken->size, taken->skipped.size());
       skips.add(taken->skipped);
     }
     if (!taken || taken->size == 0) {
@@ -119,9 +119,7 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
     const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
     const at::Tensor outputs = model.forward(batch, {});
     if (number + 1 < num_batches) feed.prefetch();
-    const auto counts = sums.scratch_counts();
-    model.count(outputs, batch, counts);
-    sums.add(model.loss(outputs, batch).item<double>(), batch.size, counts);
+    sums.add(model.loss(outputs, batch), model.count(outputs, batch));
   }
   return looks.look(num_batches, lacks_batch, num_skipped).num_stopped == 0;
 }
@@ -151,7 +149,7 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(model);
-  StepReduction sums(run.communicator, model.count_names().size());
+  StepReduction sums(run.communicator, model.count_names().size(), run.device);
   SkipLimit skips(max_skipped_);
   strategy.begin_evaluation();
   const bool is_complete = add_batches(model, strategy, precision, run, sums, skips);
@@ -159,6 +157,7 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
   if (!is_complete) return std::nullopt;
   sums.start({});
   sums.finish();
+  sums.read();
 
   const Totals& totals = sums.totals();
   EvalResult result;

@@ -19,8 +19,10 @@ namespace paceline::train {
 ///             kAfterBackward
 ///           kGradientsReady              summed over microbatches and ranks, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
-///                                        these three not in a step that fp16 skips for overflow
-///         kStepEnd                       the step is counted; its values are logged
+///                                        these three also in a step that changes nothing, as the
+///                                        gradients of fp16 overflowed: only the device knows yet
+///         kStepEnd                       the step is counted; its loss, counts and grad_norm are
+///                                        known on the host, and logged
 ///       kEpochEnd                        after the last step of an epoch
 ///       kEvalStart  kEvalEnd             when evaluation is due
 ///       kSafePoint                       after each step and what it made due: state may be saved

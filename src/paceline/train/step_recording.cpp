@@ -21,12 +21,12 @@ StepRecording::StepRecording(MakeWork make_work, std::int64_t samples_per_step, 
       samples_per_step_(samples_per_step),
       queue_(std::move(queue)) {}
 
-const std::vector<MicrobatchResult>& StepRecording::run(const Batch& batch) {
+const StepRecording::Losses& StepRecording::run(const Batch& batch) {
   forget_other_sizes(batch);
   if (!fits(batch) || num_warm_ups_ < kWarmUps) {
     num_warm_ups_ += fits(batch) ? 1 : 0;
-    direct_results_ = queue_(batch);
-    return direct_results_;
+    direct_losses_ = queue_(batch);
+    return direct_losses_;
   }
   if (inputs_) {
     inputs_->inputs.copy_(batch.inputs);
@@ -35,7 +35,7 @@ const std::vector<MicrobatchResult>& StepRecording::run(const Batch& batch) {
     record(batch);
   }
   work_->replay();
-  return recorded_results_;
+  return recorded_losses_;
 }
 
 // All ranks see the same size of the global batch and so come to the same answer.
@@ -50,7 +50,7 @@ void StepRecording::forget_other_sizes(const Batch& batch) {
   image_sizes_ = std::move(sizes);
   num_warm_ups_ = 0;
   inputs_.reset();
-  recorded_results_.clear();
+  recorded_losses_.clear();
   work_.reset();
 }
 
@@ -60,7 +60,7 @@ void StepRecording::record(const Batch& batch) {
   inputs_->inputs = batch.inputs.clone();
   inputs_->targets = batch.targets.clone();
   try {
-    work_->record([this] { recorded_results_ = queue_(*inputs_); });
+    work_->record([this] { recorded_losses_ = queue_(*inputs_); });
   } catch (const base::Error&) {
     throw;
   } catch (const c10::Error& error) {

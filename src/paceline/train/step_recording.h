@@ -14,20 +14,16 @@ namespace paceline::train {
 class Engine;
 struct TrainState;
 
-/// What a microbatch left on the device; undefined tensors if it had no samples.
-struct MicrobatchResult {
-  at::Tensor outputs;
-  at::Tensor loss;  ///< a scalar
-};
-
 /// Computes the gradients of steps by replaying a recording of one: forward, loss and backward of
 /// all microbatches and the sums over the ranks, on whole batches of one size. Everything else
 /// (clipping, the optimizer with its learning rate, what is read and logged) stays outside, so the
 /// recording holds nothing that changes from step to step but the batch.
 class StepRecording {
  public:
+  /// The loss of each microbatch, a scalar on the device; undefined if it had no samples.
+  using Losses = std::vector<at::Tensor>;
   /// Queues that work for a batch without waiting for the device.
-  using Queue = std::function<std::vector<MicrobatchResult>(const Batch& batch)>;
+  using Queue = std::function<Losses(const Batch& batch)>;
 
   using MakeWork = std::function<std::unique_ptr<tensor::RecordedWork>()>;
 
@@ -35,9 +31,9 @@ class StepRecording {
   StepRecording(MakeWork make_work, std::int64_t samples_per_step, Queue queue);
 
   /// A smaller batch than the others runs by `queue`. When images get another size the recording is
-  /// given up and a new one made. The results are valid until the next call.
+  /// given up and a new one made. The losses are valid until the next call.
   /// Throws ConfigError when the device cannot record the work.
-  const std::vector<MicrobatchResult>& run(const Batch& batch);
+  const Losses& run(const Batch& batch);
 
  private:
   bool fits(const Batch& batch) const;
@@ -51,8 +47,8 @@ class StepRecording {
   Queue queue_;
   int num_warm_ups_ = 0;
   std::optional<Batch> inputs_;  ///< from which the recording reads
-  std::vector<MicrobatchResult> recorded_results_;
-  std::vector<MicrobatchResult> direct_results_;
+  Losses recorded_losses_;
+  Losses direct_losses_;
 };
 
 /// What stands against recording the steps of this run, for people; nothing if they can be

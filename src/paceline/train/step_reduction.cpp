@@ -6,57 +6,104 @@
 namespace paceline::train {
 namespace {
 
-constexpr std::size_t kLoss = 0;
-constexpr std::size_t kSamples = 1;
-constexpr std::size_t kSkipped = 2;
-constexpr std::size_t kNotFinite = 3;
-constexpr std::size_t kStop = 4;
-constexpr std::size_t kMissing = 5;
-constexpr std::size_t kLacking = 6;
-constexpr std::size_t kFirstCount = 7;
+// What the host knows when it starts the reduction,
+constexpr std::int64_t kSamples = 0;
+constexpr std::int64_t kSkipped = 1;
+constexpr std::int64_t kStop = 2;
+constexpr std::int64_t kMissing = 3;
+constexpr std::int64_t kLacking = 4;
+constexpr std::int64_t kNumTold = 5;
+// what the device has added to,
+constexpr std::int64_t kLoss = 5;
+constexpr std::int64_t kNotFinite = 6;
+constexpr std::int64_t kFirstCount = 7;
+// and, behind the counts, what is found out after it, by all ranks alike.
+constexpr std::int64_t kOverflow = 0;
+constexpr std::int64_t kGradNorm = 1;
+constexpr std::int64_t kSkip = 2;
+constexpr std::int64_t kNumFound = 3;
+
+/// Zeros in memory that the device copies from without a wait.
+at::Tensor host_zeros(std::int64_t size, tensor::Device& device) {
+  const std::shared_ptr<void> memory =
+      device.allocate_host(static_cast<std::size_t>(size) * sizeof(double));
+  return at::from_blob(memory.get(), {size}, [memory](void*) {}, at::kDouble).zero_();
+}
 
 }  // namespace
 
-StepReduction::StepReduction(comm::Communicator& communicator, std::size_t num_counts)
+StepReduction::StepReduction(comm::Communicator& communicator, std::size_t num_counts,
+                             tensor::Device& device)
     : communicator_(communicator),
-      num_counts_(num_counts),
-      values_(at::zeros({static_cast<std::int64_t>(kFirstCount + num_counts)}, at::kDouble)),
-      scratch_(num_counts) {
+      device_(device),
+      num_counts_(static_cast<std::int64_t>(num_counts)),
+      values_(at::zeros({kFirstCount + num_counts_ + kNumFound},
+                        at::TensorOptions(device.place()).dtype(at::kDouble))),
+      told_(values_.is_cpu() ? range(0, kNumTold) : host_zeros(kNumTold, device)) {
   totals_.counts.resize(num_counts);
 }
 
-void StepReduction::add(double loss_sum, std::int64_t samples, std::span<const double> counts) {
-  double* values = values_.mutable_data_ptr<double>();
-  values[kLoss] += loss_sum;
-  values[kSamples] += static_cast<double>(samples);
-  if (!std::isfinite(loss_sum)) values[kNotFinite] = 1;
-  for (std::size_t i = 0; i < counts.size(); ++i) values[kFirstCount + i] += counts[i];
+at::Tensor StepReduction::range(std::int64_t begin, std::int64_t end) const {
+  return values_.narrow(0, begin, end - begin);
 }
 
-void StepReduction::add_skipped(std::size_t samples) {
-  values_.mutable_data_ptr<double>()[kSkipped] += static_cast<double>(samples);
+void StepReduction::add_batch(std::int64_t samples, std::size_t skipped) {
+  auto* const told = told_.mutable_data_ptr<double>();
+  told[kSamples] += static_cast<double>(samples);
+  told[kSkipped] += static_cast<double>(skipped);
 }
 
-std::span<double> StepReduction::scratch_counts() {
-  std::fill(scratch_.begin(), scratch_.end(), 0.0);
-  return scratch_;
+void StepReduction::add(const at::Tensor& loss_sum, const at::Tensor& counts) {
+  const at::NoGradGuard no_grad;
+  if (values_.is_cpu()) {  // without operators, which cost more than a small step
+    auto* const values = values_.mutable_data_ptr<double>();
+    const double loss = loss_sum.item<double>();
+    values[kLoss] += loss;
+    if (!std::isfinite(loss)) values[kNotFinite] = 1;
+    for (std::int64_t i = 0; i < num_counts_; ++i)
+      values[kFirstCount + i] += counts.const_data_ptr<double>()[i];
+    return;
+  }
+  values_[kLoss].add_(loss_sum);
+  values_[kNotFinite].add_(loss_sum.isfinite().logical_not_());
+  if (num_counts_ > 0) range(kFirstCount, kFirstCount + num_counts_).add_(counts);
 }
 
 void StepReduction::start(const StepFlags& own) {
-  double* values = values_.mutable_data_ptr<double>();
-  values[kStop] = own.wants_stop ? 1 : 0;
-  values[kMissing] = own.misses_gradients ? 1 : 0;
-  values[kLacking] = own.lacks_next_batch ? 1 : 0;
+  auto* const told = told_.mutable_data_ptr<double>();
+  told[kStop] = own.wants_stop ? 1 : 0;
+  told[kMissing] = own.misses_gradients ? 1 : 0;
+  told[kLacking] = own.lacks_next_batch ? 1 : 0;
+  if (!values_.is_cpu()) range(0, kNumTold).copy_(told_, /*non_blocking=*/true);
   if (communicator_.world_size() > 1)
-    work_ = communicator_.all_reduce(values_, comm::ReduceOp::kSum);
+    work_ = communicator_.all_reduce(range(0, kFirstCount + num_counts_), comm::ReduceOp::kSum);
 }
 
 void StepReduction::finish() {
-  if (work_) {
-    work_->wait();
-    work_.reset();
+  if (work_) std::exchange(work_, nullptr)->wait();
+}
+
+at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t found = kFirstCount + num_counts_;
+  at::Tensor skip = values_[kNotFinite].add(values_[kMissing]).ne(0);
+  if (overflows.defined()) {
+    values_[found + kOverflow].copy_(overflows);
+    skip.logical_or_(overflows);
   }
-  double* values = values_.mutable_data_ptr<double>();
+  has_grad_norm_ = grad_norm.defined();
+  if (has_grad_norm_) {
+    values_[found + kGradNorm].copy_(grad_norm);
+    skip.logical_or_(grad_norm.isfinite().logical_not_());
+  }
+  values_[found + kSkip].copy_(skip);
+  return skip.to(at::kFloat);
+}
+
+void StepReduction::read() {
+  const at::Tensor read = device_.read(values_);
+  const auto* const values = read.const_data_ptr<double>();
+  const double* const found = values + kFirstCount + num_counts_;
   totals_.loss_sum = values[kLoss];
   totals_.samples = values[kSamples];
   totals_.skipped = values[kSkipped];
@@ -65,7 +112,11 @@ void StepReduction::finish() {
   any_misses_gradients_ = values[kMissing] != 0;
   any_lacks_next_batch_ = values[kLacking] != 0;
   std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());
-  std::fill_n(values, kFirstCount + num_counts_, 0.0);
+  overflows_ = found[kOverflow] != 0;
+  is_skipped_ = found[kSkip] != 0;
+  grad_norm_ = std::exchange(has_grad_norm_, false) ? std::optional(found[kGradNorm]) : std::nullopt;
+  values_.zero_();
+  told_.zero_();
 }
 
 }  // namespace paceline::train

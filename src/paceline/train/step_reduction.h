@@ -2,12 +2,12 @@
 
 #include "paceline/comm/communicator.h"
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/device.h"
 #include "paceline/train/train_state.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace paceline::train {
 
@@ -19,41 +19,64 @@ struct StepFlags {
 };
 
 /// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in
-/// float64. Whether ranks communicate in a step is decided by what it tells all of them.
+/// float64. Whether ranks communicate in a step is decided by what it tells all of them. It lies on
+/// the run's device: nothing is known on the host before read(), the one wait of a step where work
+/// is queued.
 class StepReduction {
  public:
-  StepReduction(comm::Communicator& communicator, std::size_t num_counts);
+  /// Both must outlive it.
+  StepReduction(comm::Communicator& communicator, std::size_t num_counts,
+                tensor::Device& device = tensor::cpu_device());
 
-  /// Adds one microbatch of this rank. A loss that is not finite is noticed here.
-  void add(double loss_sum, std::int64_t samples, std::span<const double> counts);
-  /// Counts samples of this rank that could not be read.
-  void add_skipped(std::size_t samples);
-  /// Room for the counts of one microbatch, zeroed.
-  std::span<double> scratch_counts();
+  /// Samples of this rank's batch, and how many others could not be read.
+  void add_batch(std::int64_t samples, std::size_t skipped);
+  /// Adds one microbatch of this rank, by tensors on the device: a scalar, and a number for each
+  /// count (undefined if none are counted). A loss that is not finite is noticed here. May be
+  /// recorded and replayed.
+  void add(const at::Tensor& loss_sum, const at::Tensor& counts);
 
   /// Every rank must call it once a step. After the last microbatch's backward and before the
   /// gradients are waited for its wait is part of theirs.
   void start(const StepFlags& own);
-  /// Waits; leaves the reduction empty for the next step.
+  /// Waits for the other ranks; where work is queued, has what follows wait there.
   void finish();
+
+  /// 1 if the step must not be applied: the loss, the gradients (`overflows`, if it is defined) or
+  /// their norm (likewise) is not finite, or a rank misses gradients. A float32 scalar on the
+  /// device, or undefined where it is known to be 0. After finish().
+  at::Tensor must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm);
+
+  /// Waits for the device; leaves the reduction empty for the next step. What follows is known then.
+  void read();
 
   const Totals& totals() const { return totals_; }
   bool any_not_finite() const { return any_not_finite_; }
   bool any_wants_stop() const { return any_wants_stop_; }
   bool any_misses_gradients() const { return any_misses_gradients_; }
   bool any_lacks_next_batch() const { return any_lacks_next_batch_; }
+  bool overflows() const { return overflows_; }  ///< of fp16
+  bool is_skipped() const { return is_skipped_; }
+  /// If it was asked for.
+  std::optional<double> grad_norm() const { return grad_norm_; }
 
  private:
+  at::Tensor range(std::int64_t begin, std::int64_t end) const;
+
   comm::Communicator& communicator_;
-  std::size_t num_counts_;
-  at::Tensor values_;  ///< [7 + num_counts]: loss, samples, skipped, four flags, counts
-  std::vector<double> scratch_;
+  tensor::Device& device_;
+  std::int64_t num_counts_;
+  at::Tensor values_;  ///< on the device; what stands where is told in the source
+  at::Tensor told_;    ///< the first of them, in host memory: values_ itself if that lies there
   std::unique_ptr<comm::Work> work_;
   Totals totals_;
+  bool has_grad_norm_ = false;
   bool any_not_finite_ = false;
   bool any_wants_stop_ = false;
   bool any_misses_gradients_ = false;
   bool any_lacks_next_batch_ = true;  ///< before the first step nothing is known
+  bool overflows_ = false;
+  bool is_skipped_ = false;
+  std::optional<double> grad_norm_;
 };
 
 }  // namespace paceline::train

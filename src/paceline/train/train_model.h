@@ -3,7 +3,6 @@
 #include "paceline/nn/network.h"
 #include "paceline/train/batch.h"
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,9 +24,9 @@ class TrainModel {
 
   /// Names of what count() counts, as they appear in metrics: "top1", "top5".
   virtual std::span<const std::string> count_names() const = 0;
-  /// Adds to `counts`, one element per name, over the batch's samples; each metric shown is its sum
-  /// over all ranks divided by the number of samples.
-  virtual void count(const at::Tensor& outputs, const Batch& batch, std::span<double> counts) = 0;
+  /// Over the batch's samples, one element per name: float64, beside the outputs. Must not wait for
+  /// the device. Each metric shown is its sum over all ranks divided by the number of samples.
+  virtual at::Tensor count(const at::Tensor& outputs, const Batch& batch) = 0;
 
   /// For training and evaluation.
   virtual void set_training(bool is_training) = 0;

@@ -47,11 +47,11 @@ struct TrainState {
   std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
 
-  Batch batch;  ///< during a microbatch: that microbatch
+  Batch batch;  ///< of the step; during a microbatch: that microbatch
   at::Tensor outputs;
   at::Tensor loss;  ///< summed over the microbatch's samples
   double lr = 0;
-  double grad_norm = 0;  ///< before clipping; NaN where it was not asked for
+  double grad_norm = 0;  ///< before clipping; NaN where it was not asked for, and before kStepEnd
   Totals step_totals;
   metrics::PhaseTimer phases;
   bool is_stopping = false;  ///< this is the last safe point

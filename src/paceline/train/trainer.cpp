@@ -49,7 +49,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
       storage_dtype_(storage_dtype(config.precision)),
       autocast_dtype_(autocast_dtype(config.precision)),
-      reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0),
+      reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0,
+                 run_.device),
       log_(run_.sinks,
            config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
            run_.device),
@@ -104,7 +105,8 @@ FitResult Trainer::fit() try {
   throw;
 }
 
-// The whole step. Nothing here knows what DDP or FSDP is.
+// The whole step. Nothing here knows what DDP or FSDP is. A device that queues its work has all of
+// it, and the next batch, before the host waits: once, to conclude the step.
 bool Trainer::train_step() {
   state_.phases.reset();
   state_.phases.start();
@@ -114,7 +116,7 @@ bool Trainer::train_step() {
   lacks_batch_ = !batch;
   if (lacks_batch_) return false;
   state_.batch = *std::move(batch);
-  reduction_.add_skipped(state_.batch.skipped.size());
+  reduction_.add_batch(state_.batch.size, state_.batch.skipped.size());
   skips_.add(state_.batch.skipped);
   state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
@@ -127,9 +129,9 @@ bool Trainer::train_step() {
   if (state_.clock.step == std::min(kReportedStep, last_step_ - 1)) {
     log_.describe_communication(state_);
   }
-  count_skipped();
-  if (unscale_gradients()) apply_gradients();  // else fp16 overflowed and the step is skipped
+  apply_gradients();
   state_.phases.mark(metrics::Phase::kOptimizer);
+  conclude_step();
 
   state_.clock.step += 1;
   state_.clock.samples += static_cast<std::int64_t>(state_.step_totals.samples);
@@ -137,17 +139,26 @@ bool Trainer::train_step() {
 }
 
 void Trainer::accumulate_gradients() {
-  if (run_.device.is_queued()) return queue_step();
-  const std::vector<Batch> microbatches = microbatches_of(state_.batch);
+  const Batch batch = state_.batch;
+  losses_ = recording_ ? recording_->run(batch) : compute_gradients(batch);
+  feed_.prefetch();
+  state_.phases.mark(metrics::Phase::kDataWait);
+  start_reduction();
+  if (!recording_) state_.strategy->finish_gradients();
+  reduction_.finish();
+  state_.batch = batch;
+  mark_phase(metrics::Phase::kBackward);
+}
+
+StepRecording::Losses Trainer::compute_gradients(const Batch& batch) {
+  StepRecording::Losses losses;
+  const std::vector<Batch> microbatches = microbatches_of(batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     state_.batch = microbatches[i];
     state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());
-    process_microbatch();
+    losses.push_back(process_microbatch());
   }
-  start_reduction();
-  state_.strategy->finish_gradients();
-  finish_reduction();
-  mark_phase(metrics::Phase::kBackward);
+  return losses;
 }
 
 void Trainer::start_reduction() {
@@ -156,16 +167,6 @@ void Trainer::start_reduction() {
   reduction_.start({.wants_stop = wants_stop(),
                     .misses_gradients = state_.strategy->misses_gradients(),
                     .lacks_next_batch = lacks_next_batch});
-}
-
-void Trainer::finish_reduction() {
-  reduction_.finish();
-  state_.step_totals = reduction_.totals();
-  if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
-  if (reduction_.any_not_finite()) {
-    refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples_, sample_name_,
-                           run_.communicator);
-  }
 }
 
 std::vector<Batch> Trainer::microbatches_of(const Batch& batch) const {
@@ -180,68 +181,20 @@ void Trainer::mark_phase(metrics::Phase phase) {
                      state_.strategy->exposed_communication_s() - state_.phases.seconds(kExposed));
 }
 
-void Trainer::process_microbatch() {
+at::Tensor Trainer::process_microbatch() {
   if (has_no_samples()) {  // as a ragged last batch may leave a rank
     state_.strategy->forward_nothing();
     state_.strategy->backward_nothing();
-    return;
+    return {};
   }
   compute_loss();
-  read_loss();
+  const at::Tensor loss = state_.loss.detach();
+  reduction_.add(loss, config_.log_accuracy ? state_.model->count(state_.outputs, state_.batch)
+                                            : at::Tensor());
   mark_phase(metrics::Phase::kForward);
   start_backward();
   mark_phase(metrics::Phase::kBackward);
-}
-
-void Trainer::queue_step() {
-  const Batch batch = state_.batch;
-  const std::vector<MicrobatchResult> results =
-      recording_ ? recording_->run(batch) : queue_gradients(batch);
-  state_.phases.mark(metrics::Phase::kForward);
-  feed_.prefetch();
-  state_.phases.mark(metrics::Phase::kDataWait);
-  const std::vector<Batch> microbatches = microbatches_of(batch);
-  for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    state_.batch = microbatches[i];
-    if (has_no_samples()) continue;
-    state_.outputs = results[i].outputs;
-    state_.loss = results[i].loss;
-    read_loss();
-  }
-  start_reduction();
-  finish_reduction();
-  state_.phases.mark(metrics::Phase::kBackward);
-}
-
-std::vector<MicrobatchResult> Trainer::queue_gradients(const Batch& batch) {
-  std::vector<MicrobatchResult> results;
-  const std::vector<Batch> microbatches = microbatches_of(batch);
-  for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    state_.batch = microbatches[i];
-    state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());
-    if (has_no_samples()) {
-      state_.strategy->forward_nothing();
-      state_.strategy->backward_nothing();
-      results.emplace_back();
-      continue;
-    }
-    compute_loss();
-    results.push_back({state_.outputs.detach(), state_.loss.detach()});
-    start_backward();
-  }
-  state_.strategy->finish_gradients();
-  return results;
-}
-
-void Trainer::read_loss() {
-  const auto counts = reduction_.scratch_counts();
-  if (!counts.empty()) state_.model->count(state_.outputs, state_.batch, counts);
-  const double loss = state_.loss.item<double>();
-  if (!std::isfinite(loss)) {
-    const auto& indices = state_.batch.indices;
-    not_finite_samples_.insert(not_finite_samples_.end(), indices.begin(), indices.end());
-  }
-  reduction_.add(loss, state_.batch.size, counts);
+  return loss;
 }
 
 void Trainer::start_backward() {
@@ -273,49 +226,86 @@ void Trainer::start_recording() {
                   : std::optional(run_.device.describe() + " cannot record its work");
   if (!obstacle) {
     recording_.emplace(make_work, state_.clock.lengths.samples_per_step,
-                       [this](const Batch& batch) { return queue_gradients(batch); });
+                       [this](const Batch& batch) {
+                         auto losses = compute_gradients(batch);
+                         state_.strategy->finish_gradients();
+                         return losses;
+                       });
   } else if (run_.is_main_rank()) {
     base::log_warning("train.compile: graph has no effect: {}", *obstacle);
   }
 }
 
-bool Trainer::unscale_gradients() {
-  if (!state_.scaler) return true;
-  const bool overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
-  state_.scaler->update(overflows);
-  if (overflows && state_.scaler->scale() < kLeastLossScale) {
+void Trainer::apply_gradients() {
+  const tensor::DeviceRange range(run_.device, "optimizer");
+  at::Tensor overflows;
+  if (state_.scaler)
+    overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
+  engine_.fire(Event::kGradientsReady, state_, run_);
+  const at::Tensor grad_norm = limit_gradients();
+  engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
+  state_.strategy->update(*state_.optimizer, state_.lr,
+                          reduction_.must_skip(overflows, grad_norm));
+  engine_.fire(Event::kAfterOptimizerStep, state_, run_);
+}
+
+at::Tensor Trainer::limit_gradients() {
+  at::Tensor norm;
+  if (config_.grad_clip_norm) {
+    norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
+  } else if (config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0) {
+    norm = state_.strategy->grad_norm();
+  }
+  if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
+  return norm;
+}
+
+void Trainer::conclude_step() {
+  reduction_.read();
+  state_.phases.mark(metrics::Phase::kBackward);
+  state_.step_totals = reduction_.totals();
+  if (reduction_.is_skipped())
+    state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
+  if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
+  if (reduction_.any_not_finite()) {
+    refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples(), sample_name_,
+                           run_.communicator);
+  }
+  count_skipped();
+  if (state_.scaler) follow_loss_scale();
+  if (const auto norm = reduction_.grad_norm(); norm && !reduction_.overflows()) {
+    state_.grad_norm = *norm;
+    refuse_non_finite_norm();
+  }
+}
+
+std::vector<std::int64_t> Trainer::not_finite_samples() const {
+  std::vector<std::int64_t> samples;
+  const std::vector<Batch> microbatches = microbatches_of(state_.batch);
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    if (!losses_[i].defined() || std::isfinite(losses_[i].item<double>())) continue;
+    const auto& indices = microbatches[i].indices;
+    samples.insert(samples.end(), indices.begin(), indices.end());
+  }
+  return samples;
+}
+
+void Trainer::follow_loss_scale() {
+  state_.scaler->update(reduction_.overflows());
+  if (reduction_.overflows() && state_.scaler->scale() < kLeastLossScale) {
     throw base::DivergedError(
         fmt::format("the gradients of step {} are not finite however little the loss is scaled. "
                     "The step was not applied. Lower optimizer.lr, or use train.precision: bf16",
                     state_.clock.step + 1));
   }
-  return !overflows;
 }
 
-void Trainer::apply_gradients() {
-  const tensor::DeviceRange range(run_.device, "optimizer");
-  engine_.fire(Event::kGradientsReady, state_, run_);
-  limit_gradients();
-  engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
-  state_.strategy->update(*state_.optimizer, state_.lr);
-  engine_.fire(Event::kAfterOptimizerStep, state_, run_);
-}
-
-void Trainer::limit_gradients() {
-  const bool is_logged =
-      config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0;
-  if (config_.grad_clip_norm) {
-    state_.grad_norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
-  } else if (is_logged) {
-    state_.grad_norm = state_.strategy->grad_norm();
-  }
-  if ((config_.grad_clip_norm || is_logged) && !std::isfinite(state_.grad_norm)) {
-    throw base::DivergedError(
-        fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
-                    "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
-                    state_.clock.step + 1, std::abs(state_.grad_norm)));  // no "-nan"
-  }
-  if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
+void Trainer::refuse_non_finite_norm() const {
+  if (std::isfinite(state_.grad_norm)) return;
+  throw base::DivergedError(
+      fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
+                  "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
+                  state_.clock.step + 1, std::abs(state_.grad_norm)));  // no "-nan"
 }
 
 std::optional<FitResult> Trainer::finish_step() {

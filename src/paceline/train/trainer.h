@@ -66,28 +66,31 @@ class Trainer {
   /// False, with nothing done, if a rank was asked to stop before it could read its batch.
   bool train_step();
   void accumulate_gradients();
-  void process_microbatch();
+  /// Forward and backward of all microbatches.
+  StepRecording::Losses compute_gradients(const Batch& batch);
+  /// Of the one at hand; its loss, or an undefined tensor if it has no samples.
+  at::Tensor process_microbatch();
   void start_reduction();
-  /// Throws what concerns all ranks: missing gradients, a loss that is not finite.
-  void finish_reduction();
   std::vector<Batch> microbatches_of(const Batch& batch) const;
   void mark_phase(metrics::Phase phase);
   bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }
-  /// For devices that queue their work: all microbatches without a wait, so that the device never
-  /// runs dry, and then the results of all.
-  void queue_step();
-  std::vector<MicrobatchResult> queue_gradients(const Batch& batch);
-  /// Adds the loss and the counts of the microbatch at hand to the step's.
-  void read_loss();
   void start_backward();
   void start_recording();
   /// Forward and loss of the microbatch, in the run's precision.
   void compute_loss();
-  /// Undoes the loss scale of fp16. False if gradients overflowed: the step is not applied then, on
-  /// any rank. Throws DivergedError when no scale is small enough.
-  bool unscale_gradients();
+  /// Undoes the loss scale of fp16, clips and updates, unless a value shows on the device that the
+  /// step must not be applied.
   void apply_gradients();
-  void limit_gradients();
+  /// Their norm before, if it was asked for.
+  at::Tensor limit_gradients();
+  /// Waits for what the step found, and throws what concerns all ranks: missing gradients, a loss
+  /// or a norm that is not finite, too many samples that could not be read.
+  void conclude_step();
+  /// Of this rank, in the step at hand.
+  std::vector<std::int64_t> not_finite_samples() const;
+  /// Throws DivergedError when no scale is small enough for fp16.
+  void follow_loss_scale();
+  void refuse_non_finite_norm() const;
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
   /// does.
   std::optional<FitResult> finish_step();
@@ -130,7 +133,7 @@ class Trainer {
   DataWatch data_watch_;
   RunSpeed speed_;
   SkipLimit skips_;
-  std::vector<std::int64_t> not_finite_samples_;  ///< of this rank, in the step at hand
+  StepRecording::Losses losses_;  ///< of the step at hand
 };
 
 }  // namespace paceline::train

@@ -11,14 +11,16 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+struct TopKCounts {
+  double top1 = 0;
+  double top5 = 0;
+};
+
 /// Counts on the fast path and on the general one, which must agree.
 TopKCounts count_both_ways(const at::Tensor& logits, const at::Tensor& labels) {
-  const TopKCounts fast = count_top_k(logits, labels);
-  const TopKCounts general = count_top_k(logits.to(at::kDouble), labels);
-  EXPECT_EQ(fast.count, general.count);
-  EXPECT_EQ(fast.top1, general.top1);
-  EXPECT_EQ(fast.top5, general.top5);
-  return fast;
+  const at::Tensor fast = count_top_k(logits, labels);
+  EXPECT_TRUE(fast.equal(count_top_k(logits.to(at::kDouble), labels)));
+  return {fast[0].item<double>(), fast[1].item<double>()};
 }
 
 TEST(CountTopK, AgreesWithSorting) {
@@ -28,9 +30,8 @@ TEST(CountTopK, AgreesWithSorting) {
   const at::Tensor order = logits.argsort(/*dim=*/1, /*descending=*/true);
   const at::Tensor hits = order.eq(labels.unsqueeze(1));
   const TopKCounts counts = count_both_ways(logits, labels);
-  EXPECT_EQ(counts.count, 64);
-  EXPECT_EQ(counts.top1, hits.slice(1, 0, 1).sum().item<std::int64_t>());
-  EXPECT_EQ(counts.top5, hits.slice(1, 0, 5).sum().item<std::int64_t>());
+  EXPECT_EQ(counts.top1, hits.slice(1, 0, 1).sum().item<double>());
+  EXPECT_EQ(counts.top5, hits.slice(1, 0, 5).sum().item<double>());
   EXPECT_GT(counts.top5, counts.top1);
 }
 
@@ -52,8 +53,8 @@ TEST(CountTopK, NotANumberIsNeverRight) {
 TEST(CountTopK, PaddingIsNotCounted) {
   const at::Tensor logits = at::eye(3);
   const TopKCounts counts = count_both_ways(logits, at::tensor({0, -1, 1}, at::kLong));
-  EXPECT_EQ(counts.count, 2);
   EXPECT_EQ(counts.top1, 1);
+  EXPECT_EQ(counts.top5, 2) << "of two labels";
 }
 
 TEST(CountTopK, FewClasses) {

@@ -75,13 +75,13 @@ TEST(ReplicatedStrategy, UnscalesAllGradientsAndFindsAnInfiniteOne) {
   strategy->prepare(net, kRules);
   run_backward(*strategy, net);
   const at::Tensor expected = gradients(*strategy).at("conv_weight").clone();
-  const double norm = strategy->grad_norm();
+  const double norm = strategy->grad_norm().item<double>();
   run_backward(*strategy, net, 1024.0);
-  EXPECT_FALSE(strategy->unscale_gradients(1.0 / 1024.0));
+  EXPECT_FALSE(strategy->unscale_gradients(1.0 / 1024.0).is_nonzero());
   EXPECT_TRUE(at::allclose(gradients(*strategy).at("conv_weight"), expected, 1e-12, 1e-14));
-  EXPECT_NEAR(strategy->grad_norm(), norm, 1e-12 * norm);
+  EXPECT_NEAR(strategy->grad_norm().item<double>(), norm, 1e-12 * norm);
   run_backward(*strategy, net, std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(strategy->unscale_gradients(1.0));
+  EXPECT_TRUE(strategy->unscale_gradients(1.0).is_nonzero());
 }
 
 TEST(ReplicatedStrategy, LaterMicrobatchesAddAndANewStepOverwrites) {
@@ -108,7 +108,7 @@ TEST(ReplicatedStrategy, BackwardOfNothingGivesZeros) {
   strategy->begin_microbatch(true, true);
   strategy->backward_nothing();
   strategy->finish_gradients();
-  EXPECT_EQ(strategy->grad_norm(), 0.0);
+  EXPECT_EQ(strategy->grad_norm().item<double>(), 0.0);
 }
 
 TEST(ReplicatedStrategy, GroupsFollowTheRules) {
@@ -238,9 +238,9 @@ TEST(ReplicatedStrategy, ClippingWorksOnTheArena) {
   const auto strategy = make_none({});
   strategy->prepare(net, kRules);
   run_backward(*strategy, net);
-  const double norm = strategy->grad_norm();
-  EXPECT_DOUBLE_EQ(strategy->clip_grad_norm(norm / 4), norm);
-  EXPECT_NEAR(strategy->grad_norm(), norm / 4, 1e-6);
+  const double norm = strategy->grad_norm().item<double>();
+  EXPECT_DOUBLE_EQ(strategy->clip_grad_norm(norm / 4).item<double>(), norm);
+  EXPECT_NEAR(strategy->grad_norm().item<double>(), norm / 4, 1e-6);
   strategy->clip_grad_value(1e-3);
   EXPECT_LE(gradients(*strategy).at("conv_weight").abs().max().item<double>(), 1e-3);
 }

@@ -28,7 +28,7 @@ class OneWeight final : public nn::Network {
  public:
   OneWeight() { weight = register_parameter("weight", at::ones({1, 2})); }
   at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
-    return at::zeros({images.size(0), 1});
+    return at::zeros({images.size(0), 1}, images.options());
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
@@ -49,8 +49,8 @@ class ScriptedModel final : public train::TrainModel {
     return at::scalar_tensor(is_training ? train_loss(batch) : eval_loss(batch), at::kDouble);
   }
   std::span<const std::string> count_names() const override { return names_; }
-  void count(const at::Tensor&, const train::Batch& batch, std::span<double> counts) override {
-    counts[0] += static_cast<double>(batch.size);
+  at::Tensor count(const at::Tensor&, const train::Batch& batch) override {
+    return at::full({1}, batch.size, batch.inputs.options().dtype(at::kDouble));
   }
   void set_training(bool training) override { is_training = training; }
 
@@ -94,13 +94,15 @@ class RecordingStrategy final : public parallel::Strategy {
   [[noreturn]] void refuse_missing_gradients() override {
     throw base::ConfigError("gradients are missing");
   }
-  bool unscale_gradients(double factor) override {
+  at::Tensor unscale_gradients(double factor) override {
     calls_.push_back(fmt::format("unscale by 1/{:g}", 1.0 / factor));
-    return overflows_();
+    return at::scalar_tensor(overflows_() ? 1 : 0, at::kFloat);
   }
-  double grad_norm() override { return calls_.push_back("norm"), 3.0; }
-  double clip_grad_norm(double limit) override {
-    return calls_.push_back(fmt::format("clip norm {}", limit)), 4.0;
+  at::Tensor grad_norm() override {
+    return calls_.push_back("norm"), at::scalar_tensor(3.0, at::kDouble);
+  }
+  at::Tensor clip_grad_norm(double limit) override {
+    return calls_.push_back(fmt::format("clip norm {}", limit)), at::scalar_tensor(4.0, at::kDouble);
   }
   void clip_grad_value(double limit) override {
     calls_.push_back(fmt::format("clip value {}", limit));
@@ -131,9 +133,9 @@ class RecordingOptimizer final : public optim::Optimizer {
  public:
   explicit RecordingOptimizer(Calls& calls) : calls_(calls) {}
   std::string_view name() const override { return "recording"; }
-  void step(double lr) override {
+  void step(double lr, const at::Tensor& skip) override {
     ++num_steps_;
-    calls_.push_back(fmt::format("step at {:g}", lr));
+    calls_.push_back(fmt::format("step at {:g}{}", lr, skip.is_nonzero() ? ", skipped" : ""));
   }
   std::vector<optim::SlotState> state() override { return {}; }
   std::int64_t num_steps() const override { return num_steps_; }

@@ -32,7 +32,7 @@ Batch batch_of(double value, std::int64_t global_size = 4, std::int64_t image_si
 class StepRecordingTest : public ::testing::Test {
  protected:
   double run(double value, std::int64_t global_size = 4) {
-    return recording_.run(batch_of(value, global_size)).front().loss.item<double>();
+    return recording_.run(batch_of(value, global_size)).front().item<double>();
   }
 
   QueuedDevice device_;
@@ -41,7 +41,7 @@ class StepRecordingTest : public ::testing::Test {
       [this] { return device_.make_recorded_work(); }, 4,
       [this](const Batch& batch) {
         addresses_.push_back(batch.inputs.const_data_ptr());
-        return std::vector<MicrobatchResult>{{batch.inputs * 2, batch.inputs.sum()}};
+        return StepRecording::Losses{batch.inputs.sum()};
       }};
 };
 
@@ -69,7 +69,7 @@ TEST_F(StepRecordingTest, ImagesOfAnotherSizeAreRecordedAnew) {
   for (int step = 1; step <= 5; ++step) run(step);
   for (int step = 6; step <= 11; ++step) {
     const auto& results = recording_.run(batch_of(step, 4, /*image_size=*/5));
-    EXPECT_EQ(results.front().loss.item<double>(), 10.0 * step);
+    EXPECT_EQ(results.front().item<double>(), 10.0 * step);
   }
   EXPECT_THAT(device_.calls,
               ElementsAre("record", "replay", "replay", "record", "replay", "replay", "replay"));
@@ -87,7 +87,7 @@ TEST(StepRecording, WorkThatCannotBeRecordedEndsTheRunWithTheCure) {
   StepRecording recording(
       [] { return std::make_unique<BrokenRecording>(); }, 4,
       [](const Batch& batch) {
-        return std::vector<MicrobatchResult>{{batch.inputs, batch.inputs.sum()}};
+        return StepRecording::Losses{batch.inputs.sum()};
       });
   for (int step = 1; step <= 3; ++step) recording.run(batch_of(step));
   EXPECT_THAT([&] { recording.run(batch_of(4)); },

@@ -14,12 +14,13 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
   paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
     StepReduction reduction(communicator, 1);
     EXPECT_TRUE(reduction.any_lacks_next_batch()) << "nothing is known yet";
-    const double counts[] = {2};
-    reduction.add(1.5, 4, counts);
-    reduction.add(0.5, 3, counts);
-    reduction.add_skipped(static_cast<std::size_t>(communicator.rank()));
+    const at::Tensor counts = at::full({1}, 2, at::kDouble);
+    reduction.add_batch(7, static_cast<std::size_t>(communicator.rank()));
+    reduction.add(at::scalar_tensor(1.5), counts);
+    reduction.add(at::scalar_tensor(0.5), counts);
     reduction.start({.wants_stop = communicator.rank() == 1});
     reduction.finish();
+    reduction.read();
     EXPECT_EQ(reduction.totals().loss_sum, 6.0);
     EXPECT_EQ(reduction.totals().samples, 21.0);
     EXPECT_EQ(reduction.totals().skipped, 3.0);
@@ -33,6 +34,7 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     reduction.start({.misses_gradients = communicator.rank() == 2,
                      .lacks_next_batch = communicator.rank() == 0});
     reduction.finish();
+    reduction.read();
     EXPECT_TRUE(reduction.any_misses_gradients());
     EXPECT_TRUE(reduction.any_lacks_next_batch());
     EXPECT_EQ(reduction.totals().samples, 0.0) << "each step starts from zero";
@@ -45,10 +47,43 @@ TEST(StepReduction, EveryRankLearnsOfALossThatIsNotFinite) {
   paceline::test::run_ranks(2, [](comm::Communicator& communicator) {
     StepReduction reduction(communicator, 0);
     const double loss = communicator.rank() == 0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
-    reduction.add(loss, 1, {});
+    reduction.add(at::scalar_tensor(loss), {});
     reduction.start({});
     reduction.finish();
+    EXPECT_TRUE(reduction.must_skip({}, {}).is_nonzero());
+    reduction.read();
     EXPECT_TRUE(reduction.any_not_finite());
+    EXPECT_TRUE(reduction.is_skipped());
+    EXPECT_FALSE(reduction.overflows());
+  });
+}
+
+TEST(StepReduction, AStepIsNotAppliedForWhateverIsNotFinite) {
+  paceline::test::run_ranks(1, [](comm::Communicator& communicator) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const auto is_skipped = [&](double loss, std::optional<float> overflows,
+                                std::optional<double> norm, bool misses_gradients = false) {
+      StepReduction reduction(communicator, 0);
+      reduction.add(at::scalar_tensor(loss), {});
+      reduction.start({.misses_gradients = misses_gradients});
+      reduction.finish();
+      const at::Tensor skip =
+          reduction.must_skip(overflows ? at::scalar_tensor(*overflows, at::kFloat) : at::Tensor(),
+                              norm ? at::scalar_tensor(*norm, at::kDouble) : at::Tensor());
+      EXPECT_EQ(skip.scalar_type(), at::kFloat) << "as fused kernels want it";
+      reduction.read();
+      EXPECT_EQ(reduction.is_skipped(), skip.is_nonzero());
+      EXPECT_EQ(reduction.overflows(), overflows == 1.0F);
+      EXPECT_EQ(reduction.grad_norm(), norm);
+      return reduction.is_skipped();
+    };
+    EXPECT_FALSE(is_skipped(1.0, std::nullopt, std::nullopt));
+    EXPECT_FALSE(is_skipped(1.0, 0.0F, 3.0));
+    EXPECT_TRUE(is_skipped(1.0, 1.0F, 3.0));
+    EXPECT_TRUE(is_skipped(1.0, 0.0F, kInfinity));
+    EXPECT_TRUE(is_skipped(1.0, std::nullopt, kInfinity));
+    EXPECT_TRUE(is_skipped(-kInfinity, 0.0F, 3.0));
+    EXPECT_TRUE(is_skipped(1.0, std::nullopt, std::nullopt, /*misses_gradients=*/true));
   });
 }
 

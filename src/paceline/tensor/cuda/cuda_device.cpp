@@ -124,6 +124,13 @@ class CudaDevice final : public Device {
     c10::cuda::device_synchronize();
   }
 
+  at::Tensor read(const at::Tensor& tensor) override {
+    const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true));
+    host.copy_(tensor, /*non_blocking=*/true);
+    c10::cuda::getCurrentCUDAStream(place_.index()).synchronize();
+    return host;
+  }
+
   std::shared_ptr<void> allocate_host(std::size_t size_bytes) override {
     auto memory = std::make_shared<at::Tensor>(at::empty(
         {static_cast<std::int64_t>(size_bytes)}, at::TensorOptions(at::kByte).pinned_memory(true)));
