@@ -71,10 +71,10 @@ class FakeGuard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream getStream(c10::Device device) const override {
     const c10::Device place = with_index(device);
-    return {c10::Stream::UNSAFE, place, FakeGpu::current_stream(place.index())};
+    return c10::Stream(c10::Stream::UNSAFE, place, FakeGpu::current_stream(place.index()));
   }
   c10::Stream getDefaultStream(c10::Device device) const override {
-    return {c10::Stream::DEFAULT, with_index(device)};
+    return c10::Stream(c10::Stream::DEFAULT, with_index(device));
   }
   c10::Stream exchangeStream(c10::Stream stream) const override {
     const c10::Stream before = getStream(stream.device());
@@ -140,8 +140,8 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
       c10::dtype_or_default(dtype))));
 }
 
-at::Tensor as_strided(const at::Tensor& self, c10::IntArrayRef size, c10::IntArrayRef stride,
-                      std::optional<std::int64_t> offset) {
+at::Tensor strided_view(const at::Tensor& self, c10::IntArrayRef size, c10::IntArrayRef stride,
+                        std::optional<std::int64_t> offset) {
   at::Tensor result = at::detail::make_tensor<c10::TensorImpl>(
       c10::TensorImpl::VIEW, c10::Storage(self.storage()), self.key_set(), self.dtype());
   auto* const impl = result.unsafeGetTensorImpl();
@@ -153,11 +153,11 @@ at::Tensor as_strided(const at::Tensor& self, c10::IntArrayRef size, c10::IntArr
 /// A view in the strides that the CPU finds.
 at::Tensor view(const at::Tensor& self, c10::IntArrayRef size) {
   const at::Tensor viewed = host_alias(self).view(size);
-  return as_strided(self, viewed.sizes(), viewed.strides(), self.storage_offset());
+  return strided_view(self, viewed.sizes(), viewed.strides(), self.storage_offset());
 }
 
 at::Tensor reshape_alias(const at::Tensor& self, c10::IntArrayRef size, c10::IntArrayRef stride) {
-  return as_strided(self, size, stride, self.storage_offset());
+  return strided_view(self, size, stride, self.storage_offset());
 }
 
 at::Tensor& set_storage(at::Tensor& self, c10::Storage source, std::int64_t offset,
@@ -185,7 +185,7 @@ void register_kernels() {
                                 __FILE__, __LINE__);
   library.impl("empty.memory_format", &empty_memory_format);
   library.impl("empty_strided", &empty_strided);
-  library.impl("as_strided", &as_strided);
+  library.impl("as_strided", &strided_view);
   library.impl("view", &view);
   library.impl("_reshape_alias", &reshape_alias);
   library.impl("set_.source_Storage_storage_offset", &set_storage);

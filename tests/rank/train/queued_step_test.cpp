@@ -1,0 +1,283 @@
+// Steps on a device that queues its work, through the real strategies: the numbers of the CPU to
+// the last bit, one wait a step, and nothing that a GPU would refuse.
+
+#include "paceline/nn/batch_norm.h"
+#include "paceline/optim/adamw.h"
+#include "paceline/optim/sgd.h"
+#include "paceline/train/classification.h"
+#include "support/block_net.h"
+#include "support/gpu_communicator.h"
+#include "support/queued_device.h"
+#include "support/run_ranks.h"
+#include "support/strategies.h"
+#include "unit/train/scripted_run.h"
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::GpuCommunicator;
+using paceline::test::QueuedDevice;
+using paceline::test::run_ranks;
+using paceline::test::ScriptedRun;
+using testing::Each;
+using testing::Eq;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// A convolution, a norm with running statistics, two blocks that strategies gather, and a head.
+class MixedNet final : public nn::Network {
+ public:
+  MixedNet() {
+    stem = register_parameter("stem", test::wave({6, 3, 2, 2}, 1, at::kFloat));
+    norm = register_module("norm", std::make_shared<nn::BatchNorm2d>(6));
+    at::NoGradGuard no_grad;
+    norm->weight.fill_(1);
+    norm->bias.fill_(0);
+    for (int i = 0; i < 2; ++i) {
+      blocks.push_back(register_module("block" + std::to_string(i),
+                                       std::make_shared<test::LinearBlock>(6, i, at::kFloat)));
+    }
+    head = register_parameter("head", test::wave({3, 6}, 4, at::kFloat));
+  }
+  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
+    at::Tensor x = norm->forward(at::conv2d(images, stem, {}, 1, 1)).relu().mean({2, 3});
+    for (const auto& block : blocks) x = block->forward(x);
+    return at::linear(x, head);
+  }
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
+  double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
+  std::string head_name() const override { return "head"; }
+
+  at::Tensor stem, head;
+  std::shared_ptr<nn::BatchNorm2d> norm;
+  std::vector<std::shared_ptr<test::LinearBlock>> blocks;
+};
+
+using MakeOptimizer =
+    std::function<std::unique_ptr<optim::Optimizer>(std::vector<optim::ParamGroup>)>;
+
+std::unique_ptr<optim::Optimizer> make_adamw(std::vector<optim::ParamGroup> groups) {
+  return optim::make_optimizer(optim::AdamWConfig{}, std::move(groups));
+}
+
+std::unique_ptr<optim::Optimizer> make_sgd(std::vector<optim::ParamGroup> groups) {
+  return optim::make_optimizer(optim::SgdConfig{.momentum = 0.9, .nesterov = true},
+                               std::move(groups));
+}
+
+/// A run of eight steps of a MixedNet on one rank.
+class SteppedRun {
+ public:
+  SteppedRun(const test::MakeStrategy& make, comm::Communicator& communicator,
+             tensor::Device& device, const MakeOptimizer& make_optimizer = make_adamw)
+      : run_(communicator, 32, 8) {
+    const auto net = std::make_shared<MixedNet>();
+    net->to(device.place());
+    run_.device = &device;
+    run_.state.model = std::make_unique<ClassificationModel>(
+        net, std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{}));
+    run_.state.strategy = make(communicator);
+    const std::array rules{optim::GroupRule{"all", 0.01, 1.0, [](auto&&...) { return true; }}};
+    run_.state.strategy->prepare(*net, rules);
+    run_.state.optimizer = make_optimizer(run_.state.strategy->param_groups());
+    run_.config.eval_every = {100, config::TimeUnit::kBatch};
+    run_.config.duration = {{{8, config::TimeUnit::kBatch}}};
+  }
+  ScriptedRun* operator->() { return &run_; }
+
+  /// By name, on the CPU.
+  std::map<std::string, at::Tensor> state() {
+    std::map<std::string, at::Tensor> state;
+    const auto take = [&state](const std::vector<tensor::StateShard>& shards) {
+      for (const auto& shard : shards) state[shard.name] = shard.data.to(at::kCPU).clone();
+    };
+    take(run_.state.strategy->model_state());
+    take(run_.state.strategy->optimizer_state(*run_.state.optimizer));
+    return state;
+  }
+
+  std::vector<double> losses() const {
+    std::vector<double> losses;
+    for (const auto& [at, values] : run_.sink.steps) losses.push_back(values.at("train/loss"));
+    return losses;
+  }
+
+ private:
+  ScriptedRun run_;
+};
+
+/// What each step but the first, which describes its input, did on a queued device.
+struct StepCosts {
+  std::vector<int> waits;
+  std::vector<int> pageable_copies;
+  std::vector<int> host_collectives;
+};
+
+void count_costs(SteppedRun& run, QueuedDevice& device, GpuCommunicator& ranks, StepCosts& costs) {
+  run->watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event != Event::kStepEnd) return std::nullopt;
+    if (state.clock.step > 1) {
+      costs.waits.push_back(device.gpu().counts().waits);
+      costs.pageable_copies.push_back(device.gpu().counts().pageable_copies);
+      costs.host_collectives.push_back(ranks.num_host_collectives);
+    }
+    device.gpu().reset_counts();
+    ranks.num_host_collectives = 0;
+    return std::nullopt;
+  };
+}
+
+void expect_same(const std::map<std::string, at::Tensor>& one,
+                 const std::map<std::string, at::Tensor>& other) {
+  ASSERT_EQ(one.size(), other.size());
+  for (const auto& [name, values] : one) EXPECT_TRUE(values.equal(other.at(name))) << name;
+}
+
+using Change = std::function<void(ScriptedRun& run)>;
+
+void expect_cheap_steps_with_the_numbers_of_the_cpu(int world_size, const test::MakeStrategy& make,
+                                                    const Change& change,
+                                                    const MakeOptimizer& optimizer = make_adamw) {
+  run_ranks(world_size, [&](comm::Communicator& communicator) {
+    SteppedRun now(make, communicator, tensor::cpu_device(), optimizer);
+    change(*now.operator->());
+    now->fit();
+
+    GpuCommunicator ranks(communicator);
+    QueuedDevice device(communicator.rank());
+    SteppedRun queued(make, ranks, device, optimizer);
+    change(*queued.operator->());
+    StepCosts costs;
+    count_costs(queued, device, ranks, costs);
+    queued->fit();
+
+    EXPECT_EQ(queued.losses(), now.losses());
+    expect_same(queued.state(), now.state());
+    EXPECT_THAT(costs.waits, Each(Eq(1)));
+    EXPECT_THAT(costs.pageable_copies, Each(Eq(0)));
+    EXPECT_THAT(costs.host_collectives, Each(Eq(0)));
+    EXPECT_EQ(costs.waits.size(), 7u);
+  });
+}
+
+std::unique_ptr<parallel::Strategy> make_none(comm::Communicator&) {
+  return parallel::make_none({});
+}
+
+void clip_and_accumulate(ScriptedRun& run) {
+  run.config.grad_accum_steps = 2;
+  run.config.grad_clip_norm = 0.5;
+  run.config.grad_clip_value = 0.1;
+}
+
+TEST(QueuedStep, IsTheCpusAndWaitsOnce) {
+  for (const MakeOptimizer& optimizer : {MakeOptimizer(make_adamw), MakeOptimizer(make_sgd)}) {
+    for (const Change& change : {Change([](ScriptedRun&) {}), Change(clip_and_accumulate)})
+      expect_cheap_steps_with_the_numbers_of_the_cpu(1, make_none, change, optimizer);
+  }
+}
+
+TEST(QueuedStep, IsTheCpusAndWaitsOnceUnderEveryStrategy) {
+  for (const auto& [name, make] : test::main_strategies()) {
+    SCOPED_TRACE(name);
+    expect_cheap_steps_with_the_numbers_of_the_cpu(2, make, clip_and_accumulate);
+  }
+}
+
+TEST(QueuedStep, WaitsOnceThoughParametersMayBeUnused) {
+  const auto make = [](comm::Communicator& ranks) {
+    return parallel::make_ddp({.allow_unused_parameters = true}, ranks);
+  };
+  expect_cheap_steps_with_the_numbers_of_the_cpu(
+      2, make, [](ScriptedRun& run) { run.config.log_grad_norm = 1; });
+}
+
+TEST(QueuedStep, IsRecordedAndReplayedWithTheSameNumbers) {
+  for (const int world_size : {1, 2}) {
+    const auto make = [](comm::Communicator& ranks) -> std::unique_ptr<parallel::Strategy> {
+      return parallel::make_ddp({}, ranks);
+    };
+    run_ranks(world_size, [&](comm::Communicator& communicator) {
+      GpuCommunicator ranks(communicator);
+      QueuedDevice device(communicator.rank());
+      SteppedRun direct(make, ranks, device);
+      direct->config.grad_accum_steps = 2;
+      direct->fit();
+      device.calls.clear();
+      SteppedRun replayed(make, ranks, device);
+      replayed->config.grad_accum_steps = 2;
+      replayed->config.compile = Compile::kGraph;
+      StepCosts costs;
+      count_costs(replayed, device, ranks, costs);
+      replayed->watch = [watch = replayed->watch](Event event, const TrainState& state) {
+        return event == Event::kStepEnd ? watch(event, state) : std::nullopt;
+      };
+      replayed->fit();
+      EXPECT_EQ(std::ranges::count(device.calls, "replay"), 5) << "after three warm-ups";
+      EXPECT_EQ(replayed.losses(), direct.losses());
+      expect_same(replayed.state(), direct.state());
+      EXPECT_THAT(costs.waits, Each(Eq(1)));
+      EXPECT_THAT(costs.host_collectives, Each(Eq(0)));
+    });
+  }
+}
+
+TEST(QueuedStep, ThatOverflowsIsSkippedWithoutAnotherWait) {
+  run_ranks(1, [](comm::Communicator& communicator) {
+    GpuCommunicator ranks(communicator);
+    QueuedDevice device;
+    SteppedRun run(make_none, ranks, device);
+    run->scale_loss({.init_scale = 1e38});  // beyond float32 once it is multiplied
+    StepCosts costs;
+    count_costs(run, device, ranks, costs);
+    run->fit();
+    EXPECT_GT(run->state.scaler->num_skipped(), 0);
+    EXPECT_LT(run->state.scaler->num_skipped(), 8);
+    EXPECT_EQ(run->state.optimizer->num_steps(), 8 - run->state.scaler->num_skipped());
+    EXPECT_THAT(costs.waits, Each(Eq(1)));
+    for (const auto& [name, values] : run.state())
+      EXPECT_TRUE(values.isfinite().all().is_nonzero()) << name;
+  });
+}
+
+TEST(QueuedStep, WhoseLossIsNotFiniteIsNotAppliedOnAnyRank) {
+  for (const auto& [name, make] : test::main_strategies()) {
+    SCOPED_TRACE(name);
+    run_ranks(2, [&, &make = make](comm::Communicator& communicator) {
+      GpuCommunicator ranks(communicator);
+      QueuedDevice device(communicator.rank());
+      SteppedRun run(make, ranks, device);
+      std::map<std::string, at::Tensor> before;
+      run->watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+        if (event == Event::kStepStart && state.clock.step == 2) {
+          before = run.state();
+          if (communicator.rank() == 1)
+            state.batch.inputs.fill_(std::numeric_limits<float>::quiet_NaN());
+        }
+        return std::nullopt;
+      };
+      EXPECT_THAT([&] { run->fit(); },
+                  ThrowsMessage<base::DivergedError>(testing::AllOf(
+                      HasSubstr("the loss of step 3"), HasSubstr("on rank 1 with samples"),
+                      testing::Not(HasSubstr("on rank 0")))));
+      EXPECT_EQ(run->state.optimizer->num_steps(), 2);
+      auto after = run.state();
+      // Running statistics are the forward pass's.
+      for (auto* const state : {&before, &after})
+        std::erase_if(*state,
+                      [](const auto& item) { return item.first.starts_with("norm.running"); });
+      expect_same(after, before);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace paceline::train
