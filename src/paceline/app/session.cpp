@@ -140,10 +140,15 @@ void Session::resume(checkpoint::CheckpointReader& reader) {
   state_.strategy->state_was_loaded();
   train::load_state_dict(manifest.state, state_, *engine_);
   if (context_.communicator.rank() != 0) return;
-  const auto now = checkpoint::current_environment(context_.communicator.world_size());
-  for (const std::string& difference : checkpoint::differences(manifest.environment, now)) {
+  for (const std::string& difference :
+       checkpoint::differences(manifest.environment, environment())) {
     base::log_warning("the last bits may differ from the run without the stop: {}", difference);
   }
+}
+
+checkpoint::Environment Session::environment() const {
+  return checkpoint::current_environment(context_.communicator.world_size(),
+                                         context_.device.model());
 }
 
 void Session::attach(const RunDirectory& directory, const config::Node& resolved,
@@ -159,7 +164,7 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
   });
   train::CheckpointFacts facts{directory.checkpoint_folder(),
                                config::to_yaml(resolved),
-                               checkpoint::current_environment(context_.communicator.world_size()),
+                               environment(),
                                inputs(),
                                train_set().class_names(),
                                std::nullopt,

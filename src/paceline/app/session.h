@@ -74,6 +74,8 @@ class Session {
   data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
   const std::vector<std::string>& notes() const { return notes_; }
   MemoryQuestion memory_question() const;
+  /// What its last bits depend on besides recipe and data.
+  checkpoint::Environment environment() const;
   /// Without activations.
   MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
   double base_lr() const { return optimizer_plan_->lr; }

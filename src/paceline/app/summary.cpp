@@ -49,8 +49,7 @@ std::uint64_t peak_resident_bytes() {
 nlohmann::json summary_of(const Session& session, const train::FitResult& result,
                           const std::optional<checkpoint::Listed>& best) {
   const train::TrainState& state = session.state();
-  const checkpoint::Environment environment =
-      checkpoint::current_environment(session.batches().world_size);
+  const checkpoint::Environment environment = session.environment();
   const double elapsed_s = state.clock.elapsed_s;
   const auto samples = static_cast<double>(state.clock.samples);
   nlohmann::json summary = {
@@ -72,6 +71,7 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       {"communication_rank0", communication_of(*state.strategy)},
       {"world_size", environment.world_size},
       {"threads_per_rank", environment.threads_per_rank},
+      {"device", environment.device},
       {"instruction_set", environment.instruction_set},
       {"versions", {{"paceline", base::kVersion}, {"libtorch", environment.libtorch}}}};
   if (best) {

@@ -17,7 +17,7 @@ struct Environment {
 };
 
 /// Of this process. `device` is "cpu" or the GPU's name.
-Environment current_environment(int world_size, std::string device = "cpu");
+Environment current_environment(int world_size, std::string device);
 
 /// One line for each difference: "world size: saved with 2, now 4".
 std::vector<std::string> differences(const Environment& saved, const Environment& now);

@@ -69,7 +69,7 @@ void print_memory(const MemoryArguments& arguments) {
 }
 
 void print_versions() {
-  const checkpoint::Environment environment = checkpoint::current_environment(1);
+  const checkpoint::Environment environment = checkpoint::current_environment(1, "cpu");
   const launch::Machine machine = launch::this_machine(launch::Environment::of_process());
   const tensor::CudaPlugin cuda = tensor::load_cuda_plugin();
   fmt::print("paceline {}\nLibTorch {} ({})\nhost {}: {} cores, {} GPUs\nCUDA: {}\n",

@@ -4,15 +4,29 @@
 #include "paceline/base/plugin_path.h"
 
 #include <filesystem>
+#include <string_view>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <torch/headeronly/version.h>
 
 namespace paceline::tensor {
 namespace {
 
 /// Without the driver libtorch_cuda would load, cost a second and a gigabyte, and find nothing.
 bool has_driver() { return dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr; }
+
+/// What the plug-in was built with that this program was not, for people; empty if they fit.
+std::string wrong_version(void* plugin) {
+  auto* abi = reinterpret_cast<int (*)()>(dlsym(plugin, kCudaPluginAbiName));  // NOLINT: as dlsym
+  if (abi == nullptr || abi() != kCudaPluginAbi) return "is of another version";
+  auto* libtorch = reinterpret_cast<const char* (*)()>(  // NOLINT: as dlsym is
+      dlsym(plugin, kCudaPluginLibTorchName));
+  const std::string_view built_with = libtorch == nullptr ? "another" : libtorch();
+  if (built_with == TORCH_VERSION) return {};
+  return fmt::format("was built with LibTorch {}, and this program with {}", built_with,
+                     TORCH_VERSION);
+}
 
 }  // namespace
 
@@ -31,11 +45,8 @@ CudaPlugin load_cuda_plugin() {
   if (handle == nullptr) {
     return {nullptr, fmt::format("cannot load {}: {}", path.string(), dlerror())};
   }
-  auto* abi =
-      reinterpret_cast<int (*)()>(dlsym(handle, kCudaPluginAbiName));  // NOLINT: as dlsym is
-  if (abi == nullptr || abi() != kCudaPluginAbi) {
-    return {nullptr, fmt::format("{} is of another version: build it anew", path.string())};
-  }
+  if (const std::string fault = wrong_version(handle); !fault.empty())
+    return {nullptr, fmt::format("{} {}: build it anew", path.string(), fault)};
   return {handle, {}};
 }
 

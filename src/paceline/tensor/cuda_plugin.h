@@ -22,7 +22,9 @@ void* cuda_plugin_symbol(const char* name);
 
 /// To be raised with every change of a class or function that the plug-in and the program share.
 inline constexpr int kCudaPluginAbi = 3;
-/// `extern "C" int paceline_cuda_abi()` of the plug-in says which it was built with.
+/// `extern "C" int paceline_cuda_abi()` of the plug-in says which it was built with,
 inline constexpr const char* kCudaPluginAbiName = "paceline_cuda_abi";
+/// and `extern "C" const char* paceline_cuda_libtorch()` with which LibTorch.
+inline constexpr const char* kCudaPluginLibTorchName = "paceline_cuda_libtorch";
 
 }  // namespace paceline::tensor

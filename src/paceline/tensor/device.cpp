@@ -45,10 +45,10 @@ Device& cpu_device() {
   return device;
 }
 
-std::unique_ptr<Device> open_cuda_device(int index) {
+std::unique_ptr<Device> open_cuda_device(int local_rank) {
   auto* open = reinterpret_cast<OpenDevice*>(cuda_plugin_symbol(kOpenDeviceName));  // NOLINT
   std::array<char, 1024> error{};
-  std::unique_ptr<Device> device(open(index, error.data(), error.size()));
+  std::unique_ptr<Device> device(open(local_rank, error.data(), error.size()));
   if (device == nullptr) throw base::ConfigError(error.data());
   return device;
 }

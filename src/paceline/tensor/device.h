@@ -50,6 +50,8 @@ class Device {
   virtual ~Device() = default;
 
   virtual at::Device place() const = 0;
+  /// "cpu", or the GPU's name without its number: what the last bits may depend on.
+  virtual std::string model() const { return "cpu"; }
   virtual std::string describe() const = 0;  ///< for the banner
   /// By which NVIDIA's tools know it, "GPU-..."; empty for the CPU.
   virtual std::string uuid() const { return {}; }
@@ -98,8 +100,9 @@ class DeviceRange {
 /// The CPU: nothing is queued, a transfer hands out what it was given.
 Device& cpu_device();
 
-/// GPU `index` of those that this process sees, by the CUDA plug-in. Throws ConfigError when there
-/// is no plug-in or no such GPU.
-std::unique_ptr<Device> open_cuda_device(int index);
+/// The GPU of the rank with this number on its machine, by the CUDA plug-in: the GPU of that number
+/// among those that this process sees, or the only one, if a launcher shows each rank its own
+/// (srun --gpus-per-task=1). Throws ConfigError when there is no plug-in or no such GPU.
+std::unique_ptr<Device> open_cuda_device(int local_rank);
 
 }  // namespace paceline::tensor

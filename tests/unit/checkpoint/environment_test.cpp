@@ -7,7 +7,7 @@ namespace paceline::checkpoint {
 namespace {
 
 TEST(Environment, KnowsThisProcess) {
-  const Environment now = current_environment(4);
+  const Environment now = current_environment(4, "cpu");
   EXPECT_EQ(now.world_size, 4);
   EXPECT_GE(now.threads_per_rank, 1);
   EXPECT_TRUE(now.libtorch.starts_with("2."));

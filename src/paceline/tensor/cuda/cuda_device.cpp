@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 #include <torch/csrc/cuda/memory_snapshot.h>
+#include <torch/headeronly/version.h>
 
 namespace paceline::tensor {
 namespace {
@@ -101,6 +103,12 @@ class CudaDevice final : public Device {
 
   at::Device place() const override { return place_; }
 
+  std::string model() const override {
+    const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(place_.index());
+    return fmt::format("{} (compute capability {}.{})", properties.name, properties.major,
+                       properties.minor);
+  }
+
   std::string describe() const override {
     const cudaDeviceProp& properties = *at::cuda::getDeviceProperties(place_.index());
     return fmt::format("{}, {} ({:.0f} GiB, compute capability {}.{})", place_.str(),
@@ -125,7 +133,8 @@ class CudaDevice final : public Device {
   }
 
   at::Tensor read(const at::Tensor& tensor) override {
-    const at::Tensor host = at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true));
+    const at::Tensor host =
+        at::empty(tensor.sizes(), tensor.options().device(at::kCPU).pinned_memory(true));
     host.copy_(tensor, /*non_blocking=*/true);
     c10::cuda::getCurrentCUDAStream(place_.index()).synchronize();
     return host;
@@ -177,12 +186,28 @@ class CudaDevice final : public Device {
   c10::cuda::CUDAStream transfer_;
 };
 
-Device* open_device(int index) {
-  const int count = c10::cuda::device_count();
-  TORCH_CHECK(index < count, "this process sees ", count, " GPUs, and rank ", index,
+/// LibTorch holds kernels for some compute capabilities only, and says so at the first of them.
+void require_kernels(const Device& device) {
+  try {
+    at::ones({1}, device.place()).add_(1);
+  } catch (const c10::Error& error) {
+    const std::string_view text = error.what();
+    TORCH_CHECK(text.find("no kernel image") == std::string_view::npos, device.describe(),
+                ": this LibTorch holds no kernels for it; take another GPU, or build with a "
+                "LibTorch for it");
+    throw;
+  }
+}
+
+Device* open_device(int local_rank) {
+  const int count = c10::cuda::device_count_ensure_non_zero();  // or says what is wrong
+  const int index = count == 1 ? 0 : local_rank;
+  TORCH_CHECK(index < count, "this process sees ", count, " GPUs, and rank ", local_rank,
               " of this machine wants one of its own: start fewer ranks, or look at "
               "CUDA_VISIBLE_DEVICES");
-  return new CudaDevice(static_cast<c10::DeviceIndex>(index));
+  auto device = std::make_unique<CudaDevice>(static_cast<c10::DeviceIndex>(index));
+  require_kernels(*device);
+  return device.release();
 }
 
 }  // namespace
@@ -192,10 +217,14 @@ extern "C" __attribute__((visibility("default"))) int paceline_cuda_abi() {
   return paceline::tensor::kCudaPluginAbi;
 }
 
+extern "C" __attribute__((visibility("default"))) const char* paceline_cuda_libtorch() {
+  return TORCH_VERSION;
+}
+
 extern "C" __attribute__((visibility("default"))) paceline::tensor::Device* paceline_open_device(
-    int index, char* error, std::size_t error_size) {
+    int local_rank, char* error, std::size_t error_size) {
   try {
-    return paceline::tensor::open_device(index);
+    return paceline::tensor::open_device(local_rank);
   } catch (const std::exception& exception) {
     const std::string_view text = exception.what();
     const std::size_t length = std::min(text.find('\n'), std::min(text.size(), error_size - 1));

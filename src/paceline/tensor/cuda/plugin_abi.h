@@ -8,9 +8,9 @@ namespace paceline::tensor {
 
 class Device;
 
-/// Makes the device of GPU `index`. The caller owns it. On failure returns nullptr and writes what
-/// went wrong to `error`, cut to `error_size` bytes with a zero at the end.
-using OpenDevice = Device*(int index, char* error, std::size_t error_size);
+/// Makes the device of a rank (open_cuda_device). The caller owns it. On failure returns nullptr
+/// and writes what went wrong to `error`, cut to `error_size` bytes with a zero at the end.
+using OpenDevice = Device*(int local_rank, char* error, std::size_t error_size);
 
 inline constexpr const char* kOpenDeviceName = "paceline_open_device";
 
