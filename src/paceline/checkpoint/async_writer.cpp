@@ -44,19 +44,21 @@ AsyncWriter::~AsyncWriter() {
   }
 }
 
-void AsyncWriter::reserve(std::span<const tensor::StateShard> shards) {
-  done_ = std::async(
-      std::launch::async,
-      [this, copies = std::vector(shards.begin(), shards.end())] { snapshot_.reserve(copies); });
+void AsyncWriter::reserve(std::span<const tensor::StateShard> shards, tensor::Device& device) {
+  done_ = std::async(std::launch::async,
+                     [this, &device, copies = std::vector(shards.begin(), shards.end())] {
+                       snapshot_.reserve(copies, device);
+                     });
 }
 
-void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communicator) {
+void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communicator,
+                        tensor::Device& device) {
   finish(communicator);
   if (done_.valid()) done_.wait();  // for reserve()
   const int rank = communicator.rank();
   try {
     on_all_ranks(communicator, not_saved(request), [&] {
-      shards_ = snapshot_.take(request.shards);
+      shards_ = snapshot_.take(request.shards, device);
       if (rank == 0) make_empty_directory(files_, temporary_of(target_of(request)));
     });
   } catch (const CheckpointError& error) {

@@ -38,12 +38,14 @@ class AsyncWriter {
   AsyncWriter& operator=(const AsyncWriter&) = delete;
 
   /// Gets the host memory for such shards in the background, so that the first save need not wait
-  /// for it. To be called before the first save or not at all.
-  void reserve(std::span<const tensor::StateShard> shards);
+  /// for it. To be called before the first save or not at all. `device` is that of the shards.
+  void reserve(std::span<const tensor::StateShard> shards,
+               tensor::Device& device = tensor::cpu_device());
 
   /// Waits for the former save, copies the shards and returns; they may change from here on. The
   /// former save's failure is thrown, as by finish(). Every rank must call it.
-  void start(const SaveRequest& request, comm::Communicator& communicator);
+  void start(const SaveRequest& request, comm::Communicator& communicator,
+             tensor::Device& device = tensor::cpu_device());
   /// Waits for the save in flight, if there is one. Every rank must call it; a failure on any of
   /// them throws the same CheckpointError on all, or DivergedError for a state that is not finite,
   /// and removes what was written.

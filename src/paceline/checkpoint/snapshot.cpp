@@ -1,5 +1,6 @@
 #include "paceline/checkpoint/snapshot.h"
 
+#include "paceline/base/error.h"
 #include "paceline/checkpoint/bulk_copy.h"
 
 #include <algorithm>
@@ -22,16 +23,13 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Large pages: the first copy into the memory takes half the time.
-at::Tensor allocate(std::size_t bytes, bool is_pinned) {
-  at::Tensor memory = at::empty({static_cast<std::int64_t>(bytes)},
-                                at::TensorOptions(at::kByte).pinned_memory(is_pinned));
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory.mutable_data_ptr());
+/// Large pages: the first copy into the memory takes half the time. Only a hint: where the kernel
+/// does not take it, the pages are small.
+void ask_for_large_pages(void* memory, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const auto first = (begin + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   const auto end = (begin + bytes) / kHugePageBytes * kHugePageBytes;
-  // Only a hint: where the kernel does not take it, the pages are small.
   if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
-  return memory;
 }
 
 }  // namespace
@@ -44,32 +42,33 @@ std::size_t Snapshot::size_bytes(std::span<const StateShard> shards) {
   return size;
 }
 
-void Snapshot::get_memory(std::span<const StateShard> shards) {
+void Snapshot::get_memory(std::span<const StateShard> shards, tensor::Device& device) {
   const std::size_t size = size_bytes(shards);
-  const bool is_on_gpu = std::any_of(shards.begin(), shards.end(), [](const StateShard& shard) {
-    return shard.is_writer && !shard.data.is_cpu();
-  });
-  if (memory_.defined() && memory_.nbytes() >= size) return;
+  if (memory_ && size_ >= size) return;
   memory_.reset();  // before there is other memory
-  memory_ = allocate(size, is_on_gpu);
+  memory_ = device.allocate_host(size);
+  size_ = size;
+  if (!device.is_queued()) ask_for_large_pages(memory_.get(), size);
 }
 
-void Snapshot::reserve(std::span<const StateShard> shards) {
-  get_memory(shards);
-  auto* bytes = static_cast<volatile char*>(memory_.mutable_data_ptr());
-  for (std::size_t i = 0; i < memory_.nbytes(); i += kPageBytes) bytes[i] = 0;
+void Snapshot::reserve(std::span<const StateShard> shards, tensor::Device& device) {
+  get_memory(shards, device);
+  auto* bytes = static_cast<volatile char*>(memory_.get());
+  for (std::size_t i = 0; i < size_; i += kPageBytes) bytes[i] = 0;
 }
 
-std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards) {
+std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards, tensor::Device& device) {
   const at::NoGradGuard no_grad;
-  get_memory(shards);
+  get_memory(shards, device);
   std::vector<StateShard> copies;
   std::copy_if(shards.begin(), shards.end(), std::back_inserter(copies),
                [](const StateShard& shard) { return shard.is_writer; });
-  auto* place = static_cast<std::byte*>(memory_.mutable_data_ptr());
+  auto* place = static_cast<std::byte*>(memory_.get());
   BulkCopy copying;
   for (StateShard& shard : copies) {
     const at::Tensor original = shard.data.detach();
+    PACELINE_CHECK(original.is_cpu() || device.is_queued(), "'{}' lies on another device",
+                   shard.name);
     const std::size_t bytes = original.nbytes();
     const auto options = at::TensorOptions(original.scalar_type());
     if (original.is_non_overlapping_and_dense()) {
@@ -80,11 +79,12 @@ std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards) {
     if (original.is_cpu() && original.is_non_overlapping_and_dense()) {
       copying.add(place, original.const_data_ptr(), bytes);
     } else {
-      shard.data.copy_(original);
+      shard.data.copy_(original, /*non_blocking=*/true);
     }
     place += aligned(bytes);
   }
   copying.run();
+  if (device.is_queued()) device.synchronize();
   return copies;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/device.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,16 +19,21 @@ class Snapshot {
   static std::size_t size_bytes(std::span<const tensor::StateShard> shards);
 
   /// Gets the memory for such shards and touches it, which takes longer than to copy into it.
-  void reserve(std::span<const tensor::StateShard> shards);
+  /// `device` is theirs.
+  void reserve(std::span<const tensor::StateShard> shards,
+               tensor::Device& device = tensor::cpu_device());
 
-  /// Copies the shards with is_writer by all threads of LibTorch and returns them with their copies
-  /// in place of their data. The copies are valid until the next call.
-  std::vector<tensor::StateShard> take(std::span<const tensor::StateShard> shards);
+  /// Copies the shards with is_writer, by all threads of LibTorch or, from a device that queues its
+  /// work, all at once and one wait; returns them with their copies in place of their data. The
+  /// copies are valid until the next call.
+  std::vector<tensor::StateShard> take(std::span<const tensor::StateShard> shards,
+                                       tensor::Device& device = tensor::cpu_device());
 
  private:
-  void get_memory(std::span<const tensor::StateShard> shards);
+  void get_memory(std::span<const tensor::StateShard> shards, tensor::Device& device);
 
-  at::Tensor memory_;  ///< bytes
+  std::shared_ptr<void> memory_;
+  std::size_t size_ = 0;  ///< of the memory, in bytes
 };
 
 }  // namespace paceline::checkpoint

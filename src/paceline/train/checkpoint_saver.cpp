@@ -62,7 +62,7 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine, con
     return;
   }
   if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
-    writer_->reserve(state_shards(state));
+    writer_->reserve(state_shards(state), run.device);
   }
   const std::optional<double> value = monitored_value(state);
   // Rank 0 knows what the disk holds; all save, or none.
@@ -95,7 +95,7 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
   request.shards = shards;
   if (request.monitored && is_best(request.monitored->value)) best_ = request.monitored->value;
   if (writer_ && !state.is_stopping) {
-    writer_->start(request, run.communicator);
+    writer_->start(request, run.communicator, run.device);
   } else {  // nothing would happen meanwhile
     finish(run);
     const std::filesystem::path path = save_checkpoint(request, run.communicator, files_);

@@ -1,5 +1,8 @@
 #include "paceline/checkpoint/snapshot.h"
 
+#include "paceline/base/error.h"
+#include "support/queued_device.h"
+
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -58,6 +61,30 @@ TEST(Snapshot, GrowsWithTheState) {
   snapshot.take(std::vector{shard_of("small", at::ones({4}))});
   const auto copies = snapshot.take(std::vector{shard_of("larger", at::full({4000}, 2.0))});
   EXPECT_EQ(copies[0].data.sum().item<double>(), 8000);
+}
+
+TEST(Snapshot, OfADeviceThatQueuesItsWorkIsOneWait) {
+  paceline::test::QueuedDevice device;
+  std::vector<StateShard> shards;
+  for (int i = 0; i < 20; ++i) {
+    const at::Tensor data = at::full({2, 3}, i, at::TensorOptions(device.place()));
+    shards.push_back(shard_of("shard", i % 2 == 0 ? data : data.t()));
+  }
+  Snapshot snapshot;
+  snapshot.reserve(shards, device);
+  device.gpu().reset_counts();
+  const auto copies = snapshot.take(shards, device);
+  EXPECT_EQ(device.gpu().counts().waits, 1);
+  for (int i = 0; i < 20; ++i) {
+    const at::Tensor& copy = copies[static_cast<std::size_t>(i)].data;
+    EXPECT_TRUE(copy.equal(at::full_like(copy, i))) << copy;
+  }
+}
+
+TEST(Snapshot, OfADeviceNeedsThatDevice) {
+  paceline::test::QueuedDevice device;
+  const std::vector shards{shard_of("shard", at::zeros({2}, at::TensorOptions(device.place())))};
+  EXPECT_THROW(Snapshot().take(shards), base::InternalError);
 }
 
 TEST(Snapshot, OfNothing) { EXPECT_TRUE(Snapshot().take({}).empty()); }
