@@ -11,6 +11,8 @@
 #include <limits>
 #include <span>
 
+#include <torch/library.h>
+
 namespace paceline::tensor {
 namespace {
 
@@ -59,6 +61,31 @@ void fill(FloatValues& values, const Draw& draw) {
   });
 }
 
+at::Tensor keep_mask_on_cpu(const at::Tensor& like, double keep, std::int64_t seed,
+                            std::int64_t purpose, std::int64_t group, std::int64_t first_position) {
+  const at::Tensor values = at::empty(like.sizes(), at::kFloat);
+  float* out = values.mutable_data_ptr<float>();
+  const std::int64_t samples = like.size(0);
+  const std::int64_t stride = samples == 0 ? 0 : like.numel() / samples;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    base::Philox philox(static_cast<std::uint64_t>(seed), static_cast<base::DrawPurpose>(purpose),
+                        static_cast<std::uint64_t>(group),
+                        static_cast<std::uint64_t>(first_position + i));
+    for (std::int64_t j = 0; j < stride; ++j) {
+      out[i * stride + j] = philox.uniform() < keep ? 1.0f : 0.0f;
+    }
+  }
+  return values.to(like.scalar_type());
+}
+
+TORCH_LIBRARY(paceline, library) {
+  library.def(
+      "keep_mask(Tensor like, float keep, int seed, int purpose, int group, int first_position) -> "
+      "Tensor");
+}
+
+TORCH_LIBRARY_IMPL(paceline, CPU, library) { library.impl("keep_mask", &keep_mask_on_cpu); }
+
 }  // namespace
 
 void fill_uniform(const at::Tensor& tensor, double low, double high, const DrawKey& key) {
@@ -106,18 +133,14 @@ void fill_truncated_normal(const at::Tensor& tensor, double mean, double stddev,
 
 at::Tensor keep_mask(const at::Tensor& like, double keep, const DrawKey& key,
                      std::int64_t first_position) {
-  const at::Tensor values = at::empty(like.sizes(), at::kFloat);
-  float* out = values.mutable_data_ptr<float>();
-  const std::int64_t samples = like.size(0);
-  const std::int64_t stride = samples == 0 ? 0 : like.numel() / samples;
-  for (std::int64_t i = 0; i < samples; ++i) {
-    base::Philox philox(key.seed ^ (key.index << 40), key.purpose, key.group,
-                        static_cast<std::uint64_t>(first_position + i));
-    for (std::int64_t j = 0; j < stride; ++j) {
-      out[i * stride + j] = philox.uniform() < keep ? 1.0f : 0.0f;
-    }
-  }
-  return values.to(like.options());
+  // By LibTorch's dispatcher, so that each kind of device may have a kernel of its own.
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("paceline::keep_mask", "")
+                             .typed<decltype(keep_mask_on_cpu)>();
+  const std::uint64_t seed = key.seed ^ (key.index << 40);
+  return op.call(like, keep, static_cast<std::int64_t>(seed),
+                 static_cast<std::int64_t>(key.purpose), static_cast<std::int64_t>(key.group),
+                 first_position);
 }
 
 }  // namespace paceline::tensor

@@ -1,8 +1,11 @@
 #include "paceline/tensor/draws.h"
 
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/keep_element.h"
+#include "support/queued_device.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -57,6 +60,37 @@ TEST(Draws, KeepMaskFollowsTheGlobalPosition) {
   const at::Tensor half = keep_mask(like.narrow(0, 0, 2), 0.7, key, 12);
   EXPECT_TRUE(at::equal(whole.narrow(0, 2, 2), half));
   EXPECT_NEAR(whole.mean().item<double>(), 0.7, 0.1);
+}
+
+TEST(Draws, AKeepMaskOfADeviceIsDrawnThere) {
+  paceline::test::QueuedDevice device;
+  const at::Tensor like = at::empty({3, 7}, at::kDouble);
+  const DrawKey key{.seed = 5, .purpose = base::DrawPurpose::kDropout, .group = 2, .index = 1};
+  const at::Tensor mask = keep_mask(at::empty_like(like, device.place()), 0.5, key, 10);
+  EXPECT_EQ(device.gpu().counts().waits + device.gpu().counts().pageable_copies, 0);
+  EXPECT_EQ(mask.device(), device.place());
+  EXPECT_TRUE(mask.cpu().equal(keep_mask(like, 0.5, key, 10)));
+}
+
+// What GPUs compile, compiled here.
+TEST(Draws, TheCodeOfGpusDrawsTheSameMask) {
+  for (const std::int64_t first_position : {0LL, 9LL, (1LL << 40) + 3}) {
+    const DrawKey key{.seed = ~5ull,
+                      .purpose = base::DrawPurpose::kDropPath,
+                      .group = (7ull << 32) + 11,
+                      .index = 3};
+    const at::Tensor mask = keep_mask(at::empty({5, 7}), 0.6, key, first_position);
+    const auto counter =
+        base::Philox(key.seed ^ (key.index << 40), key.purpose, key.group, 0).counter(0);
+    const auto bits = static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
+    for (std::int64_t element = 0; element < mask.numel(); ++element) {
+      EXPECT_EQ(keep_element<std::int64_t>(element, 7, bits, static_cast<std::int64_t>(key.group),
+                                           first_position, 0.6),
+                mask.view({-1})[element].item<float>())
+          << element;
+    }
+  }
+  EXPECT_NE(std::string_view(kKeepElementCode).find("keep_element"), std::string_view::npos);
 }
 
 }  // namespace
