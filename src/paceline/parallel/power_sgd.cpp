@@ -180,17 +180,15 @@ void PowerSgd::finish(std::size_t number) {
 }
 
 void PowerSgd::decompress(Bucket& bucket) const {
-  const bool is_finite = bucket.second.isfinite().all().item<bool>();
+  // Nothing is read back: a GPU goes on without the host.
+  const at::Tensor is_broken = bucket.second.isfinite().all().logical_not_();
   for (Matrix& matrix : bucket.matrices) {
     at::mm_out(matrix.gradient, matrix.sent_p, matrix.sent_q.t());
-    if (!is_finite) {
-      matrix.error.zero_();
-      continue;
-    }
-    matrix.error.sub_(matrix.gradient, 1.0 / communicator_.world_size());
+    matrix.error.sub_(matrix.gradient, 1.0 / communicator_.world_size())
+        .masked_fill_(is_broken, 0.0);
     // From a column of zeros nothing would ever come back.
-    const at::Tensor is_zero = matrix.sent_q.eq(0).all(0);
-    matrix.q.copy_(at::where(is_zero, matrix.q, matrix.sent_q));
+    const at::Tensor stays = matrix.sent_q.eq(0).all(0).logical_or_(is_broken);
+    matrix.q.copy_(at::where(stays, matrix.q, matrix.sent_q));
   }
 }
 
