@@ -70,7 +70,7 @@ class GpuCommunicator final : public comm::Communicator {
   template <typename Collective>
   std::unique_ptr<comm::Work> run(const char* name, const Tensors& tensors,
                                   const Collective& collective) {
-    if (!tensors[0].is_privateuseone()) {
+    if (!tensors[0].is_hpu()) {
       ++num_host_collectives;
       return collective(ranks_, tensors);
     }

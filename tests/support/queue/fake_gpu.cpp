@@ -31,8 +31,8 @@ void FakeGpu::set_current_stream(int index, std::int64_t stream) {
 }
 
 void FakeGpu::bind_thread(int index, std::int64_t stream) {
-  const c10::impl::VirtualGuardImpl guard(at::kPrivateUse1);
-  guard.setDevice({at::kPrivateUse1, static_cast<c10::DeviceIndex>(index)});
+  const c10::impl::VirtualGuardImpl guard(at::kHPU);
+  guard.setDevice({at::kHPU, static_cast<c10::DeviceIndex>(index)});
   set_current_stream(index, stream);
 }
 

@@ -12,7 +12,7 @@
 
 namespace paceline::test {
 
-/// A GPU that does not exist, as LibTorch's PrivateUse1 device: what a tensor there holds no host
+/// A GPU that does not exist, as a device of LibTorch's: what a tensor there holds no host
 /// code can touch (its addresses are not the memory's), every operator runs the CPU's, so numbers
 /// are the CPU's to the last bit, and what a program asks for is as strict as CUDA is: a value that
 /// is read back is a wait, and an error while work is recorded; so are copies from memory that is
@@ -26,7 +26,7 @@ class FakeGpu {
   /// Registers the device type with LibTorch at its first call.
   static FakeGpu& at(int index);
 
-  at::Device place() const { return {at::kPrivateUse1, static_cast<c10::DeviceIndex>(index_)}; }
+  at::Device place() const { return {at::kHPU, static_cast<c10::DeviceIndex>(index_)}; }
 
   // What the program did since reset_counts().
   struct Counts {

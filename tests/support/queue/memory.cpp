@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/detail/HPUHooksInterface.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
@@ -33,7 +33,7 @@ void* address_of(std::byte* memory) {
 class FakeAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    const at::Device place(at::kPrivateUse1, current_device);
+    const at::Device place(at::kHPU, current_device);
     if (bytes == 0) return {nullptr, place};
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
     gpu_of(place).add_block(memory, bytes);
@@ -60,11 +60,11 @@ FakeAllocator* allocator() {
 
 class FakeGuard final : public c10::impl::DeviceGuardImplInterface {
  public:
-  c10::DeviceType type() const override { return at::kPrivateUse1; }
+  c10::DeviceType type() const override { return at::kHPU; }
   c10::Device exchangeDevice(c10::Device device) const override {
-    return {at::kPrivateUse1, std::exchange(current_device, device.index())};
+    return {at::kHPU, std::exchange(current_device, device.index())};
   }
-  c10::Device getDevice() const override { return {at::kPrivateUse1, current_device}; }
+  c10::Device getDevice() const override { return {at::kHPU, current_device}; }
   void setDevice(c10::Device device) const override { current_device = device.index(); }
   void uncheckedSetDevice(c10::Device device) const noexcept override {
     current_device = device.index();
@@ -95,26 +95,29 @@ class FakeGuard final : public c10::impl::DeviceGuardImplInterface {
 
  private:
   static c10::Device with_index(c10::Device device) {
-    return device.has_index() ? device : c10::Device(at::kPrivateUse1, current_device);
+    return device.has_index() ? device : c10::Device(at::kHPU, current_device);
   }
 };
 
-struct FakeHooks final : at::PrivateUse1HooksInterface {
+struct FakeHooks final : at::HPUHooksInterface {
+  explicit FakeHooks(at::HPUHooksArgs /*none*/) {}
   void init() const override {}
+  bool hasHPU() const override { return true; }
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*index*/) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return FakeGpu::kMostDevices; }
   c10::DeviceIndex getCurrentDevice() const override { return current_device; }
-  void resizePrivateUse1Bytes(const c10::Storage& storage, std::size_t bytes) const override {
-    const c10::DeviceGuard guard(storage.device());
-    c10::DataPtr larger = allocator()->allocate(bytes);
-    if (storage.nbytes() > 0)
-      allocator()->copy_data(larger.get(), storage.data(), std::min(bytes, storage.nbytes()));
-    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(std::move(larger));
-    storage.unsafeGetStorageImpl()->set_nbytes(bytes);
-  }
 };
+
+void grow(const c10::Storage& storage, std::size_t bytes) {
+  const c10::DeviceGuard guard(storage.device());
+  c10::DataPtr larger = allocator()->allocate(bytes);
+  if (storage.nbytes() > 0)
+    allocator()->copy_data(larger.get(), storage.data(), std::min(bytes, storage.nbytes()));
+  storage.unsafeGetStorageImpl()->set_data_ptr_noswap(std::move(larger));
+  storage.unsafeGetStorageImpl()->set_nbytes(bytes);
+}
 
 at::Tensor new_tensor(const at::Tensor& tensor) {
   if (tensor.numel() > 0) gpu_of(tensor.device()).keep_in_pool(tensor.storage());
@@ -126,9 +129,9 @@ at::Tensor empty_memory_format(c10::IntArrayRef size, std::optional<at::ScalarTy
                                std::optional<at::Device> device, std::optional<bool> /*pinned*/,
                                std::optional<at::MemoryFormat> format) {
   const c10::OptionalDeviceGuard guard(device);
-  return new_tensor(at::Tensor(at::detail::empty_generic(
-      size, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      c10::dtype_or_default(dtype), format)));
+  return new_tensor(at::Tensor(at::detail::empty_generic(size, allocator(),
+                                                         c10::DispatchKeySet(c10::DispatchKey::HPU),
+                                                         c10::dtype_or_default(dtype), format)));
 }
 
 at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
@@ -136,7 +139,7 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                          std::optional<at::Device> device, std::optional<bool> /*pinned*/) {
   const c10::OptionalDeviceGuard guard(device);
   return new_tensor(at::Tensor(at::detail::empty_strided_generic(
-      size, stride, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      size, stride, allocator(), c10::DispatchKeySet(c10::DispatchKey::HPU),
       c10::dtype_or_default(dtype))));
 }
 
@@ -175,14 +178,13 @@ const at::Tensor& resize(const at::Tensor& self, c10::IntArrayRef size,
   impl->set_sizes_contiguous(size);
   const std::size_t bytes =
       static_cast<std::size_t>(self.numel() + self.storage_offset()) * self.itemsize();
-  if (self.storage().nbytes() < bytes)
-    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(self.storage(), bytes);
+  if (self.storage().nbytes() < bytes) grow(self.storage(), bytes);
   return self;
 }
 
 void register_kernels() {
-  static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1,
-                                __FILE__, __LINE__);
+  static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::HPU, __FILE__,
+                                __LINE__);
   library.impl("empty.memory_format", &empty_memory_format);
   library.impl("empty_strided", &empty_strided);
   library.impl("as_strided", &strided_view);
@@ -193,19 +195,26 @@ void register_kernels() {
 }
 
 }  // namespace
+}  // namespace paceline::test
+
+namespace at {
+
+using HPUHooks = paceline::test::FakeHooks;  // the name that LibTorch looks for
+REGISTER_HPU_HOOKS(HPUHooks)
+
+}  // namespace at
+
+namespace paceline::test {
 
 void register_memory() {
   static const FakeGuard guard;
-  static FakeHooks hooks;
-  c10::register_privateuse1_backend("fakegpu");
-  at::RegisterPrivateUse1HooksInterface(&hooks);
-  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(at::kPrivateUse1)].store(&guard);
-  c10::SetAllocator(at::kPrivateUse1, allocator());
+  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(at::kHPU)].store(&guard);
+  c10::SetAllocator(at::kHPU, allocator());
   register_kernels();
 }
 
 at::Tensor host_alias(const at::Tensor& tensor) {
-  if (!tensor.defined() || !tensor.is_privateuseone()) return tensor;
+  if (!tensor.defined() || !tensor.is_hpu()) return tensor;
   const auto options = tensor.options().device(at::kCPU).requires_grad(false);
   if (tensor.numel() == 0) return at::empty_strided(tensor.sizes(), tensor.strides(), options);
   void* const address = const_cast<void*>(tensor.unsafeGetTensorImpl()->data());

@@ -19,7 +19,7 @@ using Tensors = std::vector<at::Tensor>;
 
 FakeGpu& gpu_of(const at::Tensor& tensor) { return FakeGpu::at(tensor.device().index()); }
 
-bool is_there(const at::Tensor& tensor) { return tensor.defined() && tensor.is_privateuseone(); }
+bool is_there(const at::Tensor& tensor) { return tensor.defined() && tensor.is_hpu(); }
 
 /// Runs `compute`, on the CPU, now and at each replay, and gives what it returns as tensors there.
 Tensors produce(FakeGpu& gpu, const std::string& what, const std::function<Tensors()>& compute,
@@ -97,8 +97,7 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        const std::optional<at::Tensor>& bias, c10::IntArrayRef stride,
                        c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
                        c10::IntArrayRef output_padding, std::int64_t groups) {
-  const std::optional<at::Tensor> host_bias =
-      bias ? std::optional(host_alias(*bias)) : std::nullopt;
+  const at::Tensor host_bias = bias ? host_alias(*bias) : at::Tensor();
   const auto compute = [=, in = host_alias(input), w = host_alias(weight), s = stride.vec(),
                         p = padding.vec(), d = dilation.vec(), o = output_padding.vec()] {
     const at::AutoDispatchBelowAutograd below;
@@ -169,7 +168,7 @@ class Call {
                                             : std::nullopt);
       return tensors;
     }
-    if (value.isDevice() && value.toDevice().is_privateuseone()) {
+    if (value.isDevice() && value.toDevice().is_hpu()) {
       asked_ = value.toDevice();
       return at::Device(at::kCPU);
     }
@@ -233,7 +232,7 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
   const Stack arguments = torch::jit::last(*stack, schema.arguments().size()).vec();
   const auto call = std::make_shared<Call>(op, arguments);
   const at::Device device =
-      call->device().value_or(c10::impl::VirtualGuardImpl(at::kPrivateUse1).getDevice());
+      call->device().value_or(c10::impl::VirtualGuardImpl(at::kHPU).getDevice());
   FakeGpu& gpu = FakeGpu::at(device.index());
   const c10::DeviceGuard guard(device);
   refuse_views(schema);
@@ -265,13 +264,12 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
 }
 
 void register_operators() {
-  static torch::Library all(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__,
-                            __LINE__);
+  static torch::Library all(torch::Library::IMPL, "_", c10::DispatchKey::HPU, __FILE__, __LINE__);
   all.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
-  static torch::Library autocast(torch::Library::IMPL, "_", c10::DispatchKey::AutocastPrivateUse1,
-                                 __FILE__, __LINE__);
+  static torch::Library autocast(torch::Library::IMPL, "_", c10::DispatchKey::AutocastHPU, __FILE__,
+                                 __LINE__);
   autocast.fallback(torch::CppFunction::makeFallthrough());
-  static torch::Library own(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
+  static torch::Library own(torch::Library::IMPL, "aten", c10::DispatchKey::HPU, __FILE__,
                             __LINE__);
   own.impl("copy_", &copy);
   own.impl("_local_scalar_dense", &read_scalar);

@@ -6,6 +6,9 @@
 #include "unit/train/scripted_run.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +17,7 @@ namespace paceline::train {
 namespace {
 
 using paceline::test::Calls;
+using paceline::test::FakeGpu;
 using paceline::test::QueuedDevice;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -21,9 +25,10 @@ using ::testing::Optional;
 using ::testing::ThrowsMessage;
 
 Batch batch_of(double value, std::int64_t global_size = 4, std::int64_t image_size = 3) {
+  const at::TensorOptions there(FakeGpu::at(0).place());
   Batch batch;
-  batch.inputs = at::full({2, image_size}, value, at::kDouble);
-  batch.targets = at::zeros({2}, at::kLong);
+  batch.inputs = at::full({2, image_size}, value, there.dtype(at::kDouble));
+  batch.targets = at::zeros({2}, there.dtype(at::kLong));
   batch.size = 2;
   batch.global_size = global_size;
   return batch;
@@ -36,20 +41,66 @@ class StepRecordingTest : public ::testing::Test {
   }
 
   QueuedDevice device_;
-  std::vector<const void*> addresses_;  ///< that the queued work read from
-  StepRecording recording_{
-      [this] { return device_.make_recorded_work(); }, 4,
-      [this](const Batch& batch) {
-        addresses_.push_back(batch.inputs.const_data_ptr());
-        return StepRecording::Losses{batch.inputs.sum()};
-      }};
+  StepRecording recording_{[this] { return device_.make_recorded_work(); }, 4,
+                           [this](const Batch& batch) {
+                             ++num_queued_;
+                             if (during_) during_(batch);
+                             return StepRecording::Losses{batch.inputs.sum()};
+                           }};
+  int num_queued_ = 0;
+  std::function<void(const Batch& batch)> during_;  ///< the work
 };
 
 TEST_F(StepRecordingTest, RecordsAfterTheWarmUpAndReplaysOnNewValues) {
   for (int step = 1; step <= 6; ++step) EXPECT_EQ(run(step), 6.0 * step);
   EXPECT_THAT(device_.calls, ElementsAre("record", "replay", "replay", "replay"));
-  EXPECT_EQ(addresses_[3], addresses_[4]);
-  EXPECT_EQ(addresses_[4], addresses_[5]);
+  EXPECT_EQ(num_queued_, 4) << "three warm-ups and the recording";
+}
+
+// What CUDA refuses while a stream is capturing the stand-in refuses, too.
+TEST_F(StepRecordingTest, WhatAGpuRefusesToRecordEndsTheRun) {
+  const at::Tensor pageable = at::ones({2, 3}, at::kDouble);
+  at::Tensor on_host = at::empty({2, 3}, at::kDouble);
+  const std::shared_ptr<void> memory = device_.allocate_host(8);
+  const at::Tensor pinned = at::from_blob(memory.get(), {1}, at::kDouble);
+  const std::map<std::string, std::function<void(const Batch&)>> refused{
+      {"a value read back", [](const Batch& batch) { batch.inputs.sum().item<double>(); }},
+      {"a copy to the host", [&](const Batch& batch) { on_host.copy_(batch.inputs); }},
+      {"a copy from the host", [&](const Batch& batch) { batch.inputs.copy_(pageable); }},
+      {"a size that only the device knows", [](const Batch& batch) { batch.inputs.nonzero(); }},
+      {"pinned memory", [this](const Batch&) { device_.allocate_host(8); }},
+      {"a wait", [this](const Batch&) { device_.synchronize(); }},
+      {"another stream", [&](const Batch&) { device_.start_transfer({pinned}); }}};
+  for (const auto& [name, work] : refused) {
+    StepRecording recording([this] { return device_.make_recorded_work(); }, 4,
+                            [&, &work = work](const Batch& batch) {
+                              work(batch);
+                              return StepRecording::Losses{batch.inputs.sum()};
+                            });
+    EXPECT_THAT(
+        [&] {
+          for (int step = 1; step <= 4; ++step) recording.run(batch_of(step));
+        },
+        ThrowsMessage<base::ConfigError>(HasSubstr("cannot be recorded")))
+        << name;
+  }
+}
+
+TEST_F(StepRecordingTest, WhatIsRecordedHasNotRun) {
+  at::Tensor seen = at::zeros({}, batch_of(0).inputs.options());
+  during_ = [&](const Batch& batch) { seen.add_(batch.inputs.sum()); };
+  for (int step = 1; step <= 3; ++step) run(step);
+  EXPECT_EQ(seen.item<double>(), 36.0);
+  EXPECT_EQ(run(4), 24.0) << "recorded, then replayed: once";
+  EXPECT_EQ(seen.item<double>(), 60.0);
+}
+
+TEST_F(StepRecordingTest, MemoryThatIsGoneIsNotReplayed) {
+  auto seen = std::make_unique<at::Tensor>(at::zeros({}, batch_of(0).inputs.options()));
+  during_ = [&](const Batch& batch) { seen->add_(batch.inputs.sum()); };
+  for (int step = 1; step <= 4; ++step) run(step);
+  seen.reset();
+  EXPECT_THROW(run(5), c10::Error);
 }
 
 TEST_F(StepRecordingTest, ASmallerBatchRunsDirectlyAndLeavesTheRecordingAlone) {
@@ -86,9 +137,7 @@ class BrokenRecording final : public tensor::RecordedWork {
 TEST(StepRecording, WorkThatCannotBeRecordedEndsTheRunWithTheCure) {
   StepRecording recording(
       [] { return std::make_unique<BrokenRecording>(); }, 4,
-      [](const Batch& batch) {
-        return StepRecording::Losses{batch.inputs.sum()};
-      });
+      [](const Batch& batch) { return StepRecording::Losses{batch.inputs.sum()}; });
   for (int step = 1; step <= 3; ++step) recording.run(batch_of(step));
   EXPECT_THAT([&] { recording.run(batch_of(4)); },
               ThrowsMessage<base::ConfigError>(
