@@ -1,6 +1,7 @@
 #include "paceline/comm/c10d_communicator.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/c10d_types.h"
 #include "paceline/comm/collective.h"
 #include "paceline/comm/flight_recorder.h"
 #include "paceline/comm/local/local_group.h"
@@ -20,25 +21,6 @@
 
 namespace paceline::comm {
 namespace {
-
-c10d::ReduceOp to_c10d(ReduceOp op, at::ScalarType dtype) {
-  switch (op) {
-    case ReduceOp::kSum:
-      // Gloo adds bools as bytes, which would leave bools that are neither true nor false.
-      return dtype == at::kBool ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
-    case ReduceOp::kMin:
-      return c10d::ReduceOp::MIN;
-    case ReduceOp::kMax:
-      return c10d::ReduceOp::MAX;
-  }
-  throw base::InternalError("unknown ReduceOp");
-}
-
-/// The tensor's memory as bytes: collectives that only move data then work for every dtype.
-at::Tensor as_bytes(const at::Tensor& tensor) {
-  PACELINE_CHECK(tensor.is_contiguous(), "collectives need contiguous tensors");
-  return tensor.variable_data().view({tensor.numel()}).view(at::kByte);
-}
 
 class C10dCommunicator final : public Communicator {
  public:
@@ -364,13 +346,6 @@ std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
 }
 
 }  // namespace
-
-std::string first_line(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text =
-      torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 std::unique_ptr<Communicator> make_c10d_communicator(Backends backends,
                                                      c10::intrusive_ptr<c10d::Store> store,

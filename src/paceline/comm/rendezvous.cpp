@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/system_limit.h"
-#include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/c10d_types.h"
 #include "paceline/comm/deadline.h"
 #include "paceline/comm/endpoint.h"
 #include "paceline/comm/run_store.h"
