@@ -169,6 +169,13 @@ GroupOptions group_options(const launch::RankInfo& info) {
   return options;
 }
 
+int descriptors_needed(const GroupOptions& options) {
+  if (options.world_size == 1) return 0;
+  constexpr int kToStore = 2;
+  const bool is_server = options.rank == 0 && options.serves_store;
+  return options.world_size - 1 + kToStore * (1 + (is_server ? options.world_size : 0));
+}
+
 std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   check(options);
   if (options.world_size == 1) {
