@@ -48,10 +48,10 @@ std::chrono::milliseconds time_to_stop(const launch::RankInfo& info) {
 }
 
 /// Or libraries would find out, and end the process without a word that helps.
-void require_room(int num_threads, int world_size) {
+void require_room(int num_threads, const comm::GroupOptions& group) {
   launch::raise_descriptor_limit();
   constexpr int kOtherDescriptors = 64;
-  base::require_descriptors(kOtherDescriptors + (world_size > 1 ? 2 * world_size : 0));
+  base::require_descriptors(kOtherDescriptors + comm::descriptors_needed(group));
   constexpr int kOtherThreads = 24;  // of connections and data; LibTorch has a pool of num_threads
   base::require_threads(num_threads + kOtherThreads);
 }
@@ -65,12 +65,12 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   const SignalWatcher signals(time_to_stop(info), info.is_under_slurm);
   const int num_threads = threads_per_rank(environment, info);
   at::set_num_threads(num_threads);
-  require_room(num_threads, info.world_size);
+  comm::GroupOptions group = comm::group_options(info);
+  require_room(num_threads, group);
 
   const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info);
   tensor::Device& device = gpu ? *gpu : tensor::cpu_device();
   device.bind_thread();
-  comm::GroupOptions group = comm::group_options(info);
   group.interruption = &signals.interruption();
   if (gpu) group.device = "cuda";
 

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/system_limit.h"
 #include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/c10d_types.h"
 #include "paceline/comm/deadline.h"
 #include "paceline/comm/endpoint.h"
 #include "paceline/comm/gloo/gloo_backend.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <numeric>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -40,11 +42,13 @@ void check(const GroupOptions& options) {
   require(!options.run_id.empty(), "the run id is empty");
 }
 
-std::string interface_of(const GroupOptions& options) {
+/// The interface that is named for the collectives; empty: none is.
+std::string interface_of(const GroupOptions& options,
+                         std::initializer_list<const char*> variables) {
   if (!options.interface.empty()) {
     return options.interface;
   }
-  for (const char* name : {"PACELINE_INTERFACE", "GLOO_SOCKET_IFNAME"}) {
+  for (const char* name : variables) {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
       return value;
     }
@@ -100,7 +104,8 @@ Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
     if (cuda_device >= 0) {
       // A group of its own, not a split of the run's: parts may then have any sizes, also one.
       backends.gpu = make_nccl_backend(c10::make_intrusive<c10d::PrefixStore>("gpu", store), rank,
-                                       members, cuda_device, options.timeout);
+                                       members, cuda_device, options.timeout,
+                                       interface_of(options, {"PACELINE_INTERFACE"}));
     }
     return backends;
   } catch (const base::Error&) {
@@ -126,7 +131,8 @@ Place meet_peers(const GroupOptions& options) {
     const bool goes_by_name = options.num_nodes > 1 || !options.serves_store;
     if (goes_by_name) await_address(options.master_addr, options.connect_timeout);
     const Endpoint endpoint =
-        choose_endpoint(options.master_addr, options.num_nodes, interface_of(options));
+        choose_endpoint(options.master_addr, options.num_nodes,
+                        interface_of(options, {"PACELINE_INTERFACE", "GLOO_SOCKET_IFNAME"}));
     return {endpoint, meet(options)};
   };
   const std::string doing =
@@ -161,6 +167,13 @@ GroupOptions group_options(const launch::RankInfo& info) {
   options.connect_timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(info.rdzv_timeout_seconds * 1000));
   return options;
+}
+
+int descriptors_needed(const GroupOptions& options) {
+  if (options.world_size == 1) return 0;
+  constexpr int kToStore = 2;
+  const bool is_server = options.rank == 0 && options.serves_store;
+  return options.world_size - 1 + kToStore * (1 + (is_server ? options.world_size : 0));
 }
 
 std::unique_ptr<Communicator> connect(const GroupOptions& options) {

@@ -48,6 +48,11 @@ struct GroupOptions {
 /// The place that the launcher, torchrun, srun or mpirun gave this process.
 GroupOptions group_options(const launch::RankInfo& info);
 
+/// How many descriptors this rank's connections take: one to each other rank, two to the store (one
+/// to ask, one on which the rank can be woken), and as many from each rank where it serves the
+/// store. Parts of the group take more.
+int descriptors_needed(const GroupOptions& options);
+
 /// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which
 /// listens on the loopback address when the run has a single node, else on the address that
 /// master_addr names. What strangers can do there depends on run_id (RunStore); nothing is

@@ -1,8 +1,10 @@
 #include "paceline/comm/c10d_communicator.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/c10d_types.h"
 #include "paceline/comm/collective.h"
 #include "paceline/comm/flight_recorder.h"
+#include "paceline/comm/gpu_backends.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/comm/peer_watch.h"
 #include "paceline/comm/shared_communicator.h"
@@ -21,41 +23,32 @@
 namespace paceline::comm {
 namespace {
 
-c10d::ReduceOp to_c10d(ReduceOp op, at::ScalarType dtype) {
-  switch (op) {
-    case ReduceOp::kSum:
-      // Gloo adds bools as bytes, which would leave bools that are neither true nor false.
-      return dtype == at::kBool ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
-    case ReduceOp::kMin:
-      return c10d::ReduceOp::MIN;
-    case ReduceOp::kMax:
-      return c10d::ReduceOp::MAX;
-  }
-  throw base::InternalError("unknown ReduceOp");
-}
-
-/// The tensor's memory as bytes: collectives that only move data then work for every dtype.
-at::Tensor as_bytes(const at::Tensor& tensor) {
-  PACELINE_CHECK(tensor.is_contiguous(), "collectives need contiguous tensors");
-  return tensor.variable_data().view({tensor.numel()}).view(at::kByte);
-}
+/// What a run's group has in common with its parts, on one rank.
+struct Common {
+  /// A collective that was given up may be at work still, in any of them.
+  std::atomic<bool> is_abandoned = false;
+  /// Shared with the listeners' threads, which may outlive the group.
+  std::shared_ptr<GpuBackends> gpu = std::make_shared<GpuBackends>();
+  std::shared_ptr<const PeerWatch> run_watch = {};  ///< of the group itself
+};
 
 class C10dCommunicator final : public Communicator {
  public:
-  /// `is_abandoned` is one for a group and its parts.
-  C10dCommunicator(
-      Backends backends, c10::intrusive_ptr<c10d::Store> store, const C10dGroupOptions& options,
-      std::shared_ptr<std::atomic<bool>> is_abandoned = std::make_shared<std::atomic<bool>>(false))
+  C10dCommunicator(Backends backends, c10::intrusive_ptr<c10d::Store> store,
+                   const C10dGroupOptions& options,
+                   std::shared_ptr<Common> common = std::make_shared<Common>())
       : backends_(std::move(backends)),
         store_(std::move(store)),
         options_(options),
         recorder_(std::make_shared<FlightRecorder>()),
-        watch_(store_, backends_.host->getRank(), backends_.host->getSize(), recorder_),
-        is_abandoned_(std::move(is_abandoned)) {}
+        common_(std::move(common)),
+        watch_(start_watch()) {}
 
   ~C10dCommunicator() override {
+    if (!is_shut_down_) end_on_gpu();
+    backends_.gpu.reset();  // the last owner ends it
     // Gloo's end would wait for a collective that does not end: the process is about to.
-    if (*is_abandoned_) static_cast<void>(backends_.host.release());
+    if (common_->is_abandoned) static_cast<void>(backends_.host.release());
   }
   C10dCommunicator(const C10dCommunicator&) = delete;
   C10dCommunicator& operator=(const C10dCommunicator&) = delete;
@@ -106,7 +99,7 @@ class C10dCommunicator final : public Communicator {
     check_slices(input, output, world_size());
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
-    if (input.is_cuda() || adds_slices_in_shared_memory(*backends_.host, input.scalar_type())) {
+    if (!input.is_cpu() || adds_slices_in_shared_memory(*backends_.host, input.scalar_type())) {
       return launch(sequence, place_of(input), [&] {
         at::Tensor target = output.variable_data();
         at::Tensor source = input.variable_data();
@@ -158,17 +151,26 @@ class C10dCommunicator final : public Communicator {
     for (const auto& part : parts_ | std::views::reverse) part->shutdown();
     barrier();
     constexpr std::chrono::milliseconds kLongestLeave{30'000};  // nobody computes any more
-    watch_.leave(std::min(options_.timeout, kLongestLeave));
+    watch_->leave(std::min(options_.timeout, kLongestLeave));
     if (backends_.gpu) backends_.gpu->shutdown();
     backends_.host->shutdown();
   }
 
  private:
+  /// The GPU's collectives of this rank end when another rank's have failed.
+  std::shared_ptr<PeerWatch> start_watch() {
+    if (backends_.gpu) common_->gpu->add(backends_.gpu);
+    auto watch = std::make_shared<PeerWatch>(store_, rank(), world_size(), recorder_,
+                                             [gpu = common_->gpu] { gpu->abort(); });
+    if (!common_->run_watch) common_->run_watch = watch;
+    return watch;
+  }
+
   using Finish = std::function<void()>;
   enum class Place : std::uint8_t { kHost, kGpu };
 
   static Place place_of(const at::Tensor& tensor) {
-    return tensor.is_cuda() ? Place::kGpu : Place::kHost;
+    return tensor.is_cpu() ? Place::kHost : Place::kGpu;
   }
 
   class C10dWork final : public Work {
@@ -198,7 +200,7 @@ class C10dCommunicator final : public Communicator {
   };
 
   c10d::Backend& backend_of(const at::Tensor& tensor) const {
-    if (!tensor.is_cuda()) return *backends_.host;
+    if (tensor.is_cpu()) return *backends_.host;
     PACELINE_CHECK(backends_.gpu, "a tensor on a GPU, and a group that was not connected for GPUs");
     return *backends_.gpu;
   }
@@ -217,10 +219,23 @@ class C10dCommunicator final : public Communicator {
           "the communicator is unusable: an earlier collective failed (see the first error)");
     }
     const std::uint64_t sequence = recorder_->issue(signature, label);
+    check_gpu(sequence);
     if (static_cast<std::int64_t>(sequence) <= options_.checked_collectives) {
       compare_with_peers(sequence, signature);
     }
     return sequence;
+  }
+
+  /// What a GPU's collective was waiting for can have ended without a word on this thread.
+  void check_gpu(std::uint64_t sequence) {
+    if (const std::string cause = common_->gpu->failure(); !cause.empty()) fail(sequence, cause);
+  }
+
+  /// Ends this rank's collectives on the GPU, and those of the ranks that wait for it there.
+  void end_on_gpu() {
+    if (common_->gpu->empty()) return;
+    if (!is_interrupted()) common_->run_watch->wake_all();
+    common_->gpu->abort();
   }
 
   void compare_with_peers(std::uint64_t sequence, const CollectiveSignature& signature) {
@@ -254,12 +269,12 @@ class C10dCommunicator final : public Communicator {
       auto wait = options_.long_wait;
       while (!ends_soon(work, place)) {
         if (is_over() && !work.isCompleted()) {
-          *is_abandoned_ = true;
+          common_->is_abandoned = true;
           fail(sequence, "it did not end in the time that was left");
         }
         if (std::chrono::steady_clock::now() < next_look) continue;
-        if (watch_.waits_in_vain()) {
-          *is_abandoned_ = true;
+        if (watch_->waits_in_vain()) {
+          common_->is_abandoned = true;
           fail(sequence, "another rank waits for another collective");
         }
         wait *= 2;
@@ -270,6 +285,11 @@ class C10dCommunicator final : public Communicator {
     } catch (const std::exception& error) {
       fail(sequence, first_line(error));
     }
+    if (place == Place::kGpu) check_gpu(sequence);
+  }
+
+  bool is_interrupted() const {
+    return options_.interruption != nullptr && options_.interruption->is_requested();
   }
 
   bool is_over() const {
@@ -292,8 +312,9 @@ class C10dCommunicator final : public Communicator {
   }
 
   [[noreturn]] void fail(std::uint64_t sequence, const std::string& cause) {
-    if (options_.interruption != nullptr && options_.interruption->is_requested()) {
+    if (is_interrupted()) {
       is_broken_ = true;  // the others have stopped, too, so there is nobody to ask
+      end_on_gpu();
       throw base::Interrupted(
           options_.interruption->signal(),
           fmt::format("waiting for the other ranks in collective #{}: {}", sequence, cause));
@@ -304,7 +325,8 @@ class C10dCommunicator final : public Communicator {
     }
     CollectiveFailure failure{
         .rank = rank(), .sequence = sequence, .cause = cause, .histories = {}};
-    watch_.ask_all(failure, options_.failure_grace);
+    watch_->ask_all(failure, options_.failure_grace);
+    end_on_gpu();
     throw base::CommError(fmt::format("{}: {}", backend(), explain(failure)));
   }
 
@@ -314,11 +336,9 @@ class C10dCommunicator final : public Communicator {
   int num_splits_ = 0;
   bool is_shut_down_ = false;
   std::shared_ptr<FlightRecorder> recorder_;
-  PeerWatch watch_;
+  std::shared_ptr<Common> common_;
+  std::shared_ptr<PeerWatch> watch_;
   std::atomic<bool> is_broken_ = false;
-  /// A collective that was given up may be at work still, here or in another part of the run's
-  /// group.
-  std::shared_ptr<std::atomic<bool>> is_abandoned_;
   /// Made by split(): who asked for one may be gone long before the peers are done with it.
   std::vector<std::shared_ptr<C10dCommunicator>> parts_;
 };
@@ -357,20 +377,13 @@ std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
   const auto store = c10::make_intrusive<c10d::PrefixStore>(prefix, store_);
   Backends backends = options_.make_backends(
       c10::make_intrusive<c10d::PrefixStore>("backend", store), part.members, part_rank);
-  auto group = std::make_shared<C10dCommunicator>(std::move(backends), store, part, is_abandoned_);
+  auto group = std::make_shared<C10dCommunicator>(std::move(backends), store, part, common_);
   group->set_timeout(part.timeout);
   parts_.push_back(group);
   return std::make_unique<SharedCommunicator>(std::move(group));
 }
 
 }  // namespace
-
-std::string first_line(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text =
-      torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 std::unique_ptr<Communicator> make_c10d_communicator(Backends backends,
                                                      c10::intrusive_ptr<c10d::Store> store,

@@ -51,7 +51,4 @@ std::unique_ptr<Communicator> make_c10d_communicator(Backends backends,
                                                      c10::intrusive_ptr<c10d::Store> store,
                                                      const C10dGroupOptions& options);
 
-/// What an exception of LibTorch says, in one line and without its stack trace.
-std::string first_line(const std::exception& error);
-
 }  // namespace paceline::comm

@@ -2,8 +2,12 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/deadline.h"
+#include "paceline/comm/roll_call.h"
+#include "paceline/comm/run_store.h"
+#include "paceline/comm/store_query.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -11,80 +15,135 @@
 namespace paceline::comm {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Histories = std::vector<std::optional<CollectiveHistory>>;
+using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 std::string wake_key(int rank) { return fmt::format("watch/wake/{}", rank); }
 std::string history_key(int rank) { return fmt::format("watch/history/{}", rank); }
 std::string waiting_key(int rank) { return fmt::format("watch/waiting/{}", rank); }
-constexpr const char* kLeftKey = "watch/left";
+constexpr const char* kWakersKey = "watch/wakers";             // counts ranks that wanted to wake
+constexpr const char* kFailuresKey = "watch/failures";         // counts ranks that have failed
+constexpr const char* kAnswersKey = "watch/answers";           // counts histories
+constexpr const char* kAllAnsweredKey = "watch/all_answered";  // the last one has come
+constexpr const char* kRollCallKey = "watch/roll_call";        // what the first that failed heard
+constexpr const char* kLeftKey = "watch/left";                 // counts ranks that have left
+constexpr const char* kAllLeftKey = "watch/all_left";          // the last one has left
 
 /// As long as LibTorch's store can wait: it counts milliseconds in an int.
 constexpr std::chrono::hours kListenTime{24 * 24};
 
+/// For what takes the store a moment.
+constexpr std::chrono::seconds kMoment{1};
+
 /// What a rank's wake key holds when the rank itself ends its listener.
 constexpr std::string_view kStop = "stop";
 
-void listen(const c10::intrusive_ptr<c10d::Store>& store, int rank,
-            const FlightRecorder& recorder) {
-  try {
-    const std::string key = wake_key(rank);
-    store->wait({key}, kListenTime);
-    if (store->get_to_str(key) != kStop) {
-      store->set(history_key(rank), to_json(recorder.history()));
-    }
-  } catch (const std::exception&) {
-    // The store is gone (or kListenTime is over), which ends the listener's work. The rank itself
-    // learns of it from its collectives: whoever served the store took part in them.
-  }
-}
-
-/// What the ranks answered.
-struct Answers {
-  Histories histories;
-  std::vector<int> unreadable;
+/// The ranks of a group, as each of them sees it in the store.
+struct Group {
+  StorePointer store;
+  int rank = 0;
+  int world_size = 0;
 };
 
-/// Takes a rank's answer if there is one. Whether there was.
-bool take_answer(const c10::intrusive_ptr<c10d::Store>& store, int rank, Answers& answers) {
-  if (!store->check({history_key(rank)})) return false;
-  auto& history = answers.histories[static_cast<std::size_t>(rank)];
-  try {
-    history = history_from_json(store->get_to_str(history_key(rank)));
-  } catch (const base::CommError&) {
-    answers.unreadable.push_back(rank);
-  }
-  return true;
+std::vector<std::string> keys_of_all(const Group& group, std::string (*key_of)(int rank)) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < group.world_size; ++rank) keys.push_back(key_of(rank));
+  return keys;
 }
 
-Answers collect(const c10::intrusive_ptr<c10d::Store>& store, int own_rank, int world_size,
-                const CollectiveHistory& own, Clock::time_point deadline) {
-  Answers answers{Histories(static_cast<std::size_t>(world_size)), {}};
-  answers.histories[static_cast<std::size_t>(own_rank)] = own;
-  store->set(history_key(own_rank), to_json(own));
-  std::vector<int> waited_for;
-  for (int rank = 0; rank < world_size; ++rank) {
-    store->set(wake_key(rank), std::string("wake"));
-    if (rank != own_rank) waited_for.push_back(rank);
+void listen(const Group& group, const FlightRecorder& recorder,
+            const std::function<void()>& on_alarm) {
+  try {
+    while (!await_key(*group.store, wake_key(group.rank), kListenTime)) {
+    }
+    if (group.store->get_to_str(wake_key(group.rank)) == kStop) return;
+    group.store->set(history_key(group.rank), to_json(recorder.history()));
+    if (group.store->add(kAnswersKey, 1) == group.world_size) {
+      group.store->set(kAllAnsweredKey, std::string("yes"));
+    }
+  } catch (const std::exception&) {
+    // The store is gone, and with it rank 0, or whoever serves it.
   }
-  while (!waited_for.empty() && Clock::now() < deadline) {
-    std::erase_if(waited_for, [&](int rank) { return take_answer(store, rank, answers); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(waited_for.empty() ? 0 : 10));
+  on_alarm();
+}
+
+/// Each listener has its own key, for its own rank can stop it by that alone; all are written in
+/// one operation, and by one rank.
+void wake(const Group& group) {
+  if (group.store->add(kWakersKey, 1) != 1) return;
+  const std::string word = "wake";
+  const std::vector<std::string> keys = keys_of_all(group, wake_key);
+  group.store->multiSet(
+      keys, std::vector(keys.size(), std::vector<std::uint8_t>(word.begin(), word.end())));
+}
+
+/// The answers of those ranks, in one operation; nothing if the store takes one of them for forged.
+std::vector<std::string> answers_of(const Group& group, const std::vector<std::string>& keys) {
+  std::vector<std::string> answers;
+  try {
+    for (const auto& bytes : group.store->multiGet(keys)) {
+      answers.emplace_back(bytes.begin(), bytes.end());
+    }
+  } catch (const base::CommError&) {
+    answers.clear();
   }
   return answers;
 }
 
+/// What the ranks have answered until now.
+RollCall read_answers(const Group& group) {
+  RollCall call;
+  call.histories.resize(static_cast<std::size_t>(group.world_size));
+  std::vector<std::string> keys = keys_of_all(group, history_key);
+  const std::vector<std::size_t> silent = missing_keys(*group.store, keys);
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < keys.size(); ++rank) {
+    if (!std::ranges::binary_search(silent, rank)) ranks.push_back(rank);
+  }
+  for (const std::size_t rank : silent | std::views::reverse) {
+    keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(rank));
+  }
+  const std::vector<std::string> answers = answers_of(group, keys);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    try {
+      call.histories[ranks[i]] =
+          history_from_json(answers.empty() ? group.store->get_to_str(keys[i]) : answers[i]);
+    } catch (const base::CommError&) {
+      call.unreadable.push_back(static_cast<int>(ranks[i]));
+    }
+  }
+  return call;
+}
+
+/// The first rank that fails hears the others, and writes down what they said for those that fail
+/// after it. Should it die meanwhile, each of these reads the answers itself.
+RollCall call_roll(const Group& group, std::chrono::milliseconds grace) {
+  wake(group);
+  const bool is_first = group.store->add(kFailuresKey, 1) == 1;
+  if (is_first) {
+    await_key(*group.store, kAllAnsweredKey, grace);
+  } else if (await_key(*group.store, kRollCallKey, grace + kMoment)) {
+    try {
+      return roll_call_from_json(group.store->get_to_str(kRollCallKey), group.world_size);
+    } catch (const base::CommError&) {
+      // A stranger wrote it. What a stranger wrote as a rank's answer is told by its rank.
+    }
+  }
+  RollCall call = read_answers(group);
+  if (is_first) group.store->set(kRollCallKey, to_json(call, RunStore::kLongestValue));
+  return call;
+}
+
 }  // namespace
 
-PeerWatch::PeerWatch(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size,
-                     std::shared_ptr<const FlightRecorder> recorder)
+PeerWatch::PeerWatch(StorePointer store, int rank, int world_size,
+                     std::shared_ptr<const FlightRecorder> recorder, std::function<void()> on_alarm)
     : store_(std::move(store)),
       rank_(rank),
       world_size_(world_size),
       recorder_(std::move(recorder)) {
-  listener_ = std::thread([own_store = store_->clone(), rank, shared_recorder = recorder_] {
-    listen(own_store, rank, *shared_recorder);
-  });
+  listener_ =
+      std::thread([group = Group{store_->clone(), rank, world_size}, shared_recorder = recorder_,
+                   alarm = std::move(on_alarm)] { listen(group, *shared_recorder, alarm); });
 }
 
 PeerWatch::~PeerWatch() { stop(); }
@@ -110,21 +169,32 @@ void PeerWatch::stop() {
 
 void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds grace) const {
   failure.histories.assign(static_cast<std::size_t>(world_size_), std::nullopt);
-  failure.histories[static_cast<std::size_t>(rank_)] = recorder_->history();
-  const auto ask = [store = store_, rank = rank_, world_size = world_size_,
-                    own = recorder_->history(), deadline = Clock::now() + grace] {
-    return collect(store, rank, world_size, own, deadline);
+  const auto ask = [group = Group{store_, rank_, world_size_}, grace] {
+    return call_roll(group, grace);
   };
   try {
-    if (auto answers = within(grace + std::chrono::seconds(1), ask)) {
-      failure.histories = std::move(answers->histories);
-      failure.unreadable = std::move(answers->unreadable);
-      return;
+    if (auto call = within(grace + 3 * kMoment, ask)) {
+      failure.histories = std::move(call->histories);
+      failure.unreadable = std::move(call->unreadable);
+    } else {
+      failure.store_is_gone = true;
     }
   } catch (const std::exception&) {
-    // What went wrong with the store is told by store_is_gone.
+    failure.store_is_gone = true;  // what went wrong with it does not matter
   }
-  failure.store_is_gone = true;
+  failure.histories[static_cast<std::size_t>(rank_)] = recorder_->history();
+}
+
+void PeerWatch::wake_all() const {
+  const auto wake_group = [group = Group{store_, rank_, world_size_}] {
+    wake(group);
+    return true;
+  };
+  try {
+    within(kMoment, wake_group);
+  } catch (const std::exception&) {
+    // The store is gone, which wakes them, too.
+  }
 }
 
 bool PeerWatch::waits_in_vain() const {
@@ -148,16 +218,15 @@ bool PeerWatch::waits_in_vain() const {
 
 void PeerWatch::leave(std::chrono::milliseconds timeout) {
   stop();
-  const auto is_last = [store = store_, rank = rank_, world_size = world_size_,
-                        deadline = Clock::now() + timeout] {
-    std::int64_t left = store->add(kLeftKey, 1);
-    while (rank == 0 && left < world_size && Clock::now() < deadline) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      left = store->add(kLeftKey, 0);
+  const auto go = [store = store_, rank = rank_, world_size = world_size_, timeout] {
+    if (store->add(kLeftKey, 1) == world_size) {
+      store->set(kAllLeftKey, std::string("yes"));
+    } else if (rank == 0) {
+      await_key(*store, kAllLeftKey, timeout);
     }
     return true;
   };
-  within(timeout + std::chrono::seconds(1), is_last);
+  within(timeout + kMoment, go);
 }
 
 }  // namespace paceline::comm

@@ -2,12 +2,12 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/system_limit.h"
-#include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/c10d_types.h"
 #include "paceline/comm/deadline.h"
 #include "paceline/comm/endpoint.h"
 #include "paceline/comm/run_store.h"
+#include "paceline/comm/store_query.h"
 
-#include <algorithm>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 constexpr const char* kWorldSizeKey = "join/world_size";
-constexpr const char* kCountKey = "join/count";
-constexpr const char* kCompleteKey = "join/complete";
-constexpr const char* kRefusedKey = "join/refused";  // why the ranks cannot meet
+constexpr const char* kCountKey = "join/count";          // of ranks that are there
+constexpr const char* kConcludedKey = "join/concluded";  // counts those that had a verdict
+constexpr const char* kVerdictKey = "join/verdict";      // of the first of them
 std::string rank_key(int rank) { return fmt::format("join/rank/{}", rank); }
 
 std::string master_host(const GroupOptions& options) {
@@ -78,72 +78,73 @@ Rendezvous open_store(const GroupOptions& options) {
   return {c10::make_intrusive<RunStore>(std::move(store), options.run_id), std::move(description)};
 }
 
-/// Sleeps between looks at the store rather than wait on it: its own waits cannot be told from its
-/// failures and print warnings. False when the key has not come by the deadline; throws what
-/// another rank refuses to meet for.
-bool comes(const StorePointer& store, const std::string& key, int world_size,
-           Clock::time_point deadline) {
-  const auto longest_pause = std::chrono::milliseconds(2 + world_size / 10);  // spares a busy store
-  auto pause = std::chrono::milliseconds(1);
-  while (!store->check({key})) {
-    if (store->check({kRefusedKey})) throw base::CommError(store->get_to_str(kRefusedKey));
-    if (Clock::now() + pause > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, longest_pause);
-  }
-  return true;
+/// How the meeting ends: "" when all ranks are there, else why they cannot meet. The first who can
+/// say so decides.
+template <typename Verdict>
+void conclude(c10d::Store& store, const Verdict& verdict) {
+  if (store.add(kConcludedKey, 1) == 1) store.set(kVerdictKey, std::string(verdict()));
 }
 
-[[noreturn]] void report_missing(const StorePointer& store, const GroupOptions& options) {
-  std::vector<int> missing;
-  for (int rank = 0; rank < options.world_size; ++rank) {
-    if (!store->check({rank_key(rank)})) {
-      missing.push_back(rank);
-    }
-  }
-  throw base::CommError(fmt::format(
+std::string missing_ranks(c10d::Store& store, const GroupOptions& options) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(rank_key(rank));
+  const std::vector<std::size_t> missing = missing_keys(store, keys);
+  return fmt::format(
       "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them with the same port, "
       "--rdzv-id (PACELINE_RUN_ID) and PACELINE_SECRET, or give them more time with --rdzv-timeout",
-      options.world_size - std::ssize(missing), options.world_size,
-      std::chrono::duration<double>(options.connect_timeout).count(), fmt::join(missing, ", ")));
+      keys.size() - missing.size(), options.world_size,
+      std::chrono::duration<double>(options.connect_timeout).count(), fmt::join(missing, ", "));
 }
 
-void join(const StorePointer& store, const GroupOptions& options) {
+/// Returns when the key is there; the first whose time is over tells all ranks who is missing.
+/// Throws that verdict, or another that keeps the ranks from meeting.
+void await(c10d::Store& store, const std::string& key, const GroupOptions& options,
+           Clock::time_point deadline) {
+  const auto left = [&] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  };
+  if (!await_key(store, key, left())) {
+    const auto verdict = [&] { return missing_ranks(store, options); };
+    conclude(store, verdict);
+    constexpr std::chrono::seconds kSearch{10};  // of the rank that was first
+    if (!await_key(store, kVerdictKey, kSearch)) throw base::CommError(verdict());
+  } else if (key != kVerdictKey) {
+    return;
+  }
+  const std::string verdict = store.get_to_str(kVerdictKey);
+  if (verdict.empty()) return;
+  constexpr std::chrono::milliseconds kFarewell{500};  // the store ends with rank 0
+  if (options.rank == 0) std::this_thread::sleep_for(kFarewell);
+  throw base::CommError(verdict);
+}
+
+}  // namespace
+
+void join(c10d::Store& store, const GroupOptions& options) {
   const auto deadline = Clock::now() + options.connect_timeout;
-  if (options.rank == 0) {
-    store->set(kWorldSizeKey, std::to_string(options.world_size));
-  } else if (!comes(store, kWorldSizeKey, options.world_size, deadline)) {
-    report_missing(store, options);
-  }
-  if (const std::string size = store->get_to_str(kWorldSizeKey);
-      size != std::to_string(options.world_size)) {
-    const std::string reason = fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}",
-                                           options.rank, options.world_size, size);
-    store->set(kRefusedKey, reason);  // or the others would wait for this rank
-    throw base::CommError(reason);
-  }
-  if (store->add(rank_key(options.rank), 1) != 1) {
+  const std::string own_size = std::to_string(options.world_size);
+  if (options.rank == 0) store.set(kWorldSizeKey, own_size);
+  if (store.add(rank_key(options.rank), 1) != 1) {
     throw base::CommError(
         fmt::format("another process has joined as rank {} before this one; give each its own RANK "
                     "(NODE_RANK per node), and several runs on one port each a --rdzv-id",
                     options.rank));
   }
-  if (store->add(kCountKey, 1) == options.world_size) {
-    store->set(kCompleteKey, std::string("yes"));
+  await(store, kWorldSizeKey, options, deadline);
+  if (const std::string size = store.get_to_str(kWorldSizeKey); size != own_size) {
+    const std::string reason = fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}",
+                                           options.rank, own_size, size);
+    conclude(store, [&] { return reason; });  // or the others would wait for this rank
+    throw base::CommError(reason);
   }
-  if (!comes(store, kCompleteKey, options.world_size, deadline)) {
-    report_missing(store, options);
-  }
+  if (store.add(kCountKey, 1) == options.world_size) conclude(store, [] { return ""; });
+  await(store, kVerdictKey, options, deadline);
 }
-
-}  // namespace
 
 Rendezvous meet(const GroupOptions& options) {
   Rendezvous rendezvous = open_store(options);
   try {
-    join(rendezvous.store, options);
+    join(*rendezvous.store, options);
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {

@@ -38,16 +38,17 @@ c10::intrusive_ptr<c10d::Store> RunStore::clone() {
   return c10::make_intrusive<RunStore>(store_->clone(), run_id_);
 }
 
-void RunStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
+std::vector<std::uint8_t> RunStore::sealed(const std::string& key,
+                                           const std::vector<std::uint8_t>& value) const {
   PACELINE_CHECK(value.size() <= kLongestValue, "a value of {} bytes for the store", value.size());
   const std::string seal = seal_of(key, value);
   std::vector<std::uint8_t> sealed(seal.begin(), seal.end());
   sealed.insert(sealed.end(), value.begin(), value.end());
-  store_->set(name_of(key), sealed);
+  return sealed;
 }
 
-std::vector<std::uint8_t> RunStore::get(const std::string& key) {
-  const std::vector<std::uint8_t> sealed = store_->get(name_of(key));
+std::vector<std::uint8_t> RunStore::opened(const std::string& key,
+                                           const std::vector<std::uint8_t>& sealed) const {
   if (sealed.size() >= kSealLength && sealed.size() <= kSealLength + kLongestValue) {
     const auto end = sealed.begin() + kSealLength;
     std::vector<std::uint8_t> value(end, sealed.end());
@@ -58,6 +59,30 @@ std::vector<std::uint8_t> RunStore::get(const std::string& key) {
       fmt::format("'{}' in the ranks' store was not written by a rank of this run: another program "
                   "on the network writes there; keep strangers away from the store's port",
                   key));
+}
+
+void RunStore::set(const std::string& key, const std::vector<std::uint8_t>& value) {
+  store_->set(name_of(key), sealed(key, value));
+}
+
+std::vector<std::uint8_t> RunStore::get(const std::string& key) {
+  return opened(key, store_->get(name_of(key)));
+}
+
+std::vector<std::vector<std::uint8_t>> RunStore::multiGet(const std::vector<std::string>& keys) {
+  auto values = store_->multiGet(names_of(keys));
+  PACELINE_CHECK(values.size() == keys.size(), "{} values for {} keys", values.size(), keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) values[i] = opened(keys[i], values[i]);
+  return values;
+}
+
+void RunStore::multiSet(const std::vector<std::string>& keys,
+                        const std::vector<std::vector<std::uint8_t>>& values) {
+  std::vector<std::vector<std::uint8_t>> all_sealed;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    all_sealed.push_back(sealed(keys[i], values.at(i)));
+  }
+  store_->multiSet(names_of(keys), all_sealed);
 }
 
 std::int64_t RunStore::add(const std::string& key, std::int64_t value) {

@@ -24,6 +24,10 @@ class RunStore final : public c10d::Store {
   /// Throws CommError for a value that no rank of this run has written.
   std::vector<std::uint8_t> get(const std::string& key) override;
   std::int64_t add(const std::string& key, std::int64_t value) override;
+  /// Throws CommError when one of the values was not written by a rank of this run.
+  std::vector<std::vector<std::uint8_t>> multiGet(const std::vector<std::string>& keys) override;
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::vector<std::uint8_t>>& values) override;
   bool deleteKey(const std::string& key) override;
   bool check(const std::vector<std::string>& keys) override;
   std::int64_t getNumKeys() override;
@@ -32,12 +36,16 @@ class RunStore final : public c10d::Store {
             const std::chrono::milliseconds& timeout) override;
   const std::chrono::milliseconds& getTimeout() const noexcept override;
   void setTimeout(const std::chrono::milliseconds& timeout) override;
-  bool hasExtendedApi() const override { return false; }
+  bool hasExtendedApi() const override { return false; }  ///< it cannot append to a sealed value
 
  private:
   std::string name_of(const std::string& key) const;
   std::vector<std::string> names_of(const std::vector<std::string>& keys) const;
   std::string seal_of(const std::string& key, const std::vector<std::uint8_t>& value) const;
+  std::vector<std::uint8_t> sealed(const std::string& key,
+                                   const std::vector<std::uint8_t>& value) const;
+  std::vector<std::uint8_t> opened(const std::string& key,
+                                   const std::vector<std::uint8_t>& sealed) const;
 
   c10::intrusive_ptr<c10d::Store> store_;
   std::string run_id_;

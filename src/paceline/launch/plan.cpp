@@ -242,7 +242,6 @@ Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_
   environment.set("PACELINE_RUN_ID", plan.run_id);
   environment.set(kGraceVariable, fmt::format("{}", plan.grace_seconds));
   environment.set(kRdzvTimeoutVariable, fmt::format("{}", plan.rdzv_timeout_seconds));
-  environment.set_default("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   environment.set_default("OMP_NUM_THREADS", std::to_string(plan.threads_per_rank));
   set_library_defaults(environment);
   return environment;

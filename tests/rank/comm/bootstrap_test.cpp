@@ -8,7 +8,10 @@
 #include "rank/comm/collectives_check.h"
 #include "rank/comm/connected_ranks.h"
 
+#include <barrier>
 #include <csignal>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -63,6 +66,41 @@ TEST(Connect, AWorldOfOneOpensNoSocket) {
   const auto communicator = connect(options);
   EXPECT_EQ(communicator->backend(), "local");
   check_collectives(*communicator);
+}
+
+TEST(Connect, TheRankThatServesTheStoreNeedsThreeDescriptorsForEachOther) {
+  GroupOptions options = test_options(1000);
+  EXPECT_EQ(descriptors_needed(options), 999 + 2 + 2000);
+  options.serves_store = false;
+  EXPECT_EQ(descriptors_needed(options), 999 + 2);
+  options.serves_store = true;
+  options.rank = 1;
+  EXPECT_EQ(descriptors_needed(options), 999 + 2);
+  EXPECT_EQ(descriptors_needed(GroupOptions()), 0) << "a world of one opens no socket";
+}
+
+TEST(Connect, CountsTheDescriptorsThatItTakes) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator entries("/proc/self/fd");
+    return std::distance(begin(entries), end(entries));
+  };
+  GroupOptions group = test_options(4);
+  group.shared_memory = false;
+  const auto before = count();
+  std::ptrdiff_t needed = 0;
+  for (group.rank = 0; group.rank < 4; ++group.rank) needed += descriptors_needed(group);
+  std::barrier all_are_connected(4);
+  const auto errors = errors_of(group, [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    all_are_connected.arrive_and_wait();
+    if (options.rank == 0) {
+      EXPECT_LE(count() - before, needed + 4 * 8) << "each rank has some for its event loops";
+      EXPECT_GE(count() - before, needed);
+    }
+    all_are_connected.arrive_and_wait();
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
 TEST(Connect, RefusesOptionsThatCannotWork) {

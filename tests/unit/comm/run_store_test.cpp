@@ -41,6 +41,17 @@ TEST(RunStore, GivesBackWhatTheRunHasWritten) {
   EXPECT_ANY_THROW(store.run->wait({"empty"}, kSoon));
 }
 
+TEST(RunStore, ManyKeysInOneOperationAreSealedEach) {
+  const Shared store;
+  const std::vector<std::string> keys{"a", "b"};
+  store.run->multiSet(keys, {{'1'}, {'2', '3'}});
+  EXPECT_EQ(store.run->get_to_str("b"), "23");
+  EXPECT_EQ(store.run->multiGet(keys), (std::vector<std::vector<std::uint8_t>>{{'1'}, {'2', '3'}}));
+  const std::vector<std::uint8_t> genuine = store.open->get(store.open->listKeys().front());
+  for (const std::string& name : store.open->listKeys()) store.open->set(name, genuine);
+  EXPECT_THROW(store.run->multiGet(keys), base::CommError) << "a value that was moved";
+}
+
 TEST(RunStore, RunsOnOneStoreDoNotMix) {
   const Shared store;
   const auto other = c10::make_intrusive<RunStore>(store.open, "another id");
