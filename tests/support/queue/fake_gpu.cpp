@@ -75,12 +75,12 @@ bool FakeGpu::is_pinned(const void* address) const {
   return place < next->first + next->second;
 }
 
-void FakeGpu::note_use(const at::Tensor& tensor) {
+void FakeGpu::note_use(const std::string& what, const at::Tensor& tensor) {
   const c10::Storage& storage = tensor.storage();
   for (const c10::Storage& own : recording_->pool) {
     if (own.is_alias_of(storage)) return;
   }
-  recording_->outside.emplace_back(storage.getWeakStorageImpl());
+  recording_->outside.push_back({what, storage.getWeakStorageImpl()});
 }
 
 void FakeGpu::queued(const std::string& what, std::function<void()> work,
@@ -90,7 +90,7 @@ void FakeGpu::queued(const std::string& what, std::function<void()> work,
   if (!is_recording()) return;
   if (current_stream(index_) != recording_stream_)
     TORCH_CHECK(false, what + ": on a stream that is not recorded, and was not joined");
-  for (const at::Tensor& tensor : uses) note_use(tensor);
+  for (const at::Tensor& tensor : uses) note_use(what, tensor);
   recording_->work.push_back(std::move(work));
 }
 
@@ -141,8 +141,8 @@ FakeGpu::Recording FakeGpu::end_recording() {
 void FakeGpu::replay(const Recording& recording) {
   const std::lock_guard lock(mutex_);
   forbid_in_recording("a replay");
-  for (const auto& storage : recording.outside) {
-    if (storage.expired()) TORCH_CHECK(false, "the recording uses memory that was freed");
+  for (const auto& [what, storage] : recording.outside) {
+    if (storage.expired()) TORCH_CHECK(false, what + ": the recording uses memory that was freed");
   }
   ++position_;
   for (const auto& work : recording.work) work();

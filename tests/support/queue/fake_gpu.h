@@ -64,8 +64,12 @@ class FakeGpu {
   /// What was recorded has not run: memory is as it was at the beginning.
   struct Recording {
     std::vector<std::function<void()>> work;
-    std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> outside;  ///< that it uses
-    std::vector<c10::Storage> pool;                                  ///< memory of its own
+    struct Use {
+      std::string what;  ///< for messages
+      c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    };
+    std::vector<Use> outside;        ///< of the pool
+    std::vector<c10::Storage> pool;  ///< memory of its own
   };
   Recording end_recording();
   /// Throws if memory that the recording uses is gone.
@@ -87,7 +91,7 @@ class FakeGpu {
 
  private:
   explicit FakeGpu(int index) : index_(index) {}
-  void note_use(const at::Tensor& tensor);
+  void note_use(const std::string& what, const at::Tensor& tensor);
 
   int index_;
   Counts counts_;

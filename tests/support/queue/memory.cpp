@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <ATen/EmptyTensor.h>
@@ -37,19 +38,21 @@ class FakeAllocator final : public c10::Allocator {
     if (bytes == 0) return {nullptr, place};
     auto* const memory = static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
     gpu_of(place).add_block(memory, bytes);
-    return {address_of(memory), address_of(memory), &free_block, place};
+    return {address_of(memory), new Block{memory, place}, &free_block, place};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     std::memcpy(memory_of(to), memory_of(const_cast<void*>(from)), bytes);
   }
 
  private:
-  static void free_block(void* address) {
-    std::byte* const memory = memory_of(address);
-    for (int index = 0; index < FakeGpu::kMostDevices; ++index)
-      FakeGpu::at(index).remove_block(memory);
-    std::free(memory);
+  struct Block {
+    std::byte* memory;
+    at::Device place;
+  };
+  static void free_block(void* context) {
+    const std::unique_ptr<Block> block(static_cast<Block*>(context));
+    gpu_of(block->place).remove_block(block->memory);
+    std::free(block->memory);
   }
 };
 
@@ -120,7 +123,7 @@ void grow(const c10::Storage& storage, std::size_t bytes) {
 }
 
 at::Tensor new_tensor(const at::Tensor& tensor) {
-  if (tensor.numel() > 0) gpu_of(tensor.device()).keep_in_pool(tensor.storage());
+  gpu_of(tensor.device()).keep_in_pool(tensor.storage());
   return tensor;
 }
 

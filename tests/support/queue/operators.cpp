@@ -135,23 +135,42 @@ class Call {
     return uses_.empty() ? asked_ : std::optional(uses_.front().device());
   }
   const Tensors& uses() const { return uses_; }  ///< tensors there
+  /// So that a recording does not keep them alive.
+  void forget_uses() { uses_.clear(); }
   bool takes_host_memory() const { return takes_host_memory_; }
 
   Stack run() const {
     const at::AutoDispatchBelowAutograd below;
     Stack stack = arguments_;
     op_.callBoxed(stack);
+    for (std::size_t i = 0; i < resized_.size(); ++i) {
+      if (resized_[i].defined()) resized_[i].copy_(aliases_[i]);
+    }
     return stack;
+  }
+
+  /// After the first run: gives outputs that were made larger their new sizes there, too.
+  void follow_sizes() {
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      resized_.emplace_back();
+      if (uses_[i].sizes() == aliases_[i].sizes()) continue;
+      uses_[i].resize_(aliases_[i].sizes());
+      resized_.back() = host_alias(uses_[i]);
+      resized_.back().copy_(aliases_[i]);
+    }
   }
 
  private:
   at::Tensor on_host(const at::Tensor& tensor) {
     if (is_there(tensor)) {
       uses_.push_back(tensor);
-    } else if (tensor.defined() && tensor.dim() > 0) {
+      aliases_.push_back(host_alias(tensor));
+      return aliases_.back();
+    }
+    if (tensor.defined() && tensor.dim() > 0) {
       takes_host_memory_ = true;
     }
-    return host_alias(tensor);
+    return tensor;
   }
 
   c10::IValue on_host(const c10::IValue& value) {
@@ -178,6 +197,8 @@ class Call {
   c10::OperatorHandle op_;
   Stack arguments_;
   Tensors uses_;
+  Tensors aliases_;  ///< of uses_
+  Tensors resized_;  ///< what uses_ became where the operator made an alias larger
   std::optional<at::Device> asked_;
   bool takes_host_memory_ = false;
 };
@@ -240,11 +261,13 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {
   if (call->takes_host_memory()) refuse_host_memory(gpu, schema.name());
 
   const auto results = std::make_shared<Stack>();
-  const auto compute = [call, results, &schema] {
+  const auto compute = [call, results, &schema, is_first = std::make_shared<bool>(true)] {
     *results = call->run();
+    if (std::exchange(*is_first, false)) call->follow_sizes();
     return new_tensors(schema, *results);
   };
   Tensors made = produce(gpu, schema.name(), compute, call->uses());
+  call->forget_uses();
   torch::jit::drop(*stack, arguments.size());
   auto next = made.begin();
   for (std::size_t i = 0; i < results->size(); ++i) {

@@ -102,7 +102,8 @@ class RecordingStrategy final : public parallel::Strategy {
     return calls_.push_back("norm"), at::scalar_tensor(3.0, at::kDouble);
   }
   at::Tensor clip_grad_norm(double limit) override {
-    return calls_.push_back(fmt::format("clip norm {}", limit)), at::scalar_tensor(4.0, at::kDouble);
+    return calls_.push_back(fmt::format("clip norm {}", limit)),
+           at::scalar_tensor(4.0, at::kDouble);
   }
   void clip_grad_value(double limit) override {
     calls_.push_back(fmt::format("clip value {}", limit));
@@ -155,6 +156,30 @@ class HalfFromStepTwo final : public optim::Schedule {
   double factor(std::int64_t step) const override { return step < 2 ? 1.0 : 0.5; }
 };
 
+inline train::EventSet all_events() {
+  using enum train::Event;
+  return {kInit,
+          kFitStart,
+          kEpochStart,
+          kStepStart,
+          kBeforeForward,
+          kAfterForward,
+          kBeforeLoss,
+          kAfterLoss,
+          kBeforeBackward,
+          kAfterBackward,
+          kGradientsReady,
+          kBeforeOptimizerStep,
+          kAfterOptimizerStep,
+          kStepEnd,
+          kEpochEnd,
+          kEvalStart,
+          kEvalEnd,
+          kSafePoint,
+          kFitEnd,
+          kException};
+}
+
 inline constexpr std::array<std::string_view, train::kNumEvents> kEventNames{
     "init",
     "fit_start",
@@ -182,31 +207,10 @@ class Watcher final : public train::Callback {
  public:
   using Function =
       std::function<std::optional<std::string>(train::Event, const train::TrainState&)>;
-  explicit Watcher(Function function) : function_(std::move(function)) {}
+  Watcher(Function function, train::EventSet events)
+      : function_(std::move(function)), events_(events) {}
   std::string_view name() const override { return "watcher"; }
-  train::EventSet events() const override {
-    using enum train::Event;
-    return {kInit,
-            kFitStart,
-            kEpochStart,
-            kStepStart,
-            kBeforeForward,
-            kAfterForward,
-            kBeforeLoss,
-            kAfterLoss,
-            kBeforeBackward,
-            kAfterBackward,
-            kGradientsReady,
-            kBeforeOptimizerStep,
-            kAfterOptimizerStep,
-            kStepEnd,
-            kEpochEnd,
-            kEvalStart,
-            kEvalEnd,
-            kSafePoint,
-            kFitEnd,
-            kException};
-  }
+  train::EventSet events() const override { return events_; }
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext&) override {
     return function_(event, state);
@@ -216,6 +220,7 @@ class Watcher final : public train::Callback {
 
  private:
   Function function_;
+  train::EventSet events_;
 };
 
 /// Keeps what is logged.
@@ -305,9 +310,11 @@ class StoppedLoader final : public data::DataLoader {
 class OwnedLoader {
  public:
   OwnedLoader(std::int64_t num_samples, std::int64_t batch_size, bool is_training,
-              const comm::Communicator& communicator, std::set<std::int64_t> damaged = {})
+              const comm::Communicator& communicator, std::set<std::int64_t> damaged = {},
+              tensor::Device& device = tensor::cpu_device())
       : dataset_(num_samples, std::move(damaged)) {
     data::LoaderOptions options;
+    options.allocator = [&device](std::size_t bytes) { return device.allocate_host(bytes); };
     options.on_error = data::OnError::kSkip;
     options.is_training = is_training;
     options.global_batch_size = batch_size;
@@ -333,10 +340,12 @@ class OwnedLoader {
 struct ScriptedRun {
   /// The communicator must outlive the run.
   explicit ScriptedRun(comm::Communicator& ranks, std::int64_t num_samples = 8,
-                       std::int64_t batch_size = 4, std::set<std::int64_t> damaged = {})
+                       std::int64_t batch_size = 4, std::set<std::int64_t> damaged = {},
+                       tensor::Device& on = tensor::cpu_device())
       : communicator(ranks),
-        train_loader(num_samples, batch_size, true, ranks, std::move(damaged)),
-        val_loader(3, batch_size, false, ranks) {
+        device(&on),
+        train_loader(num_samples, batch_size, true, ranks, std::move(damaged), on),
+        val_loader(3, batch_size, false, ranks, {}, on) {
     state.model = std::make_unique<ScriptedModel>();
     state.strategy = std::make_unique<RecordingStrategy>(calls, [this] { return overflows(); });
     state.optimizer = std::make_unique<RecordingOptimizer>(calls);
@@ -356,7 +365,7 @@ struct ScriptedRun {
 
   train::FitResult fit(train::CheckpointSaver* saver = nullptr) {
     std::vector<std::unique_ptr<train::Callback>> callbacks;
-    callbacks.push_back(std::make_unique<Watcher>(watch));
+    callbacks.push_back(std::make_unique<Watcher>(watch, watched));
     train::Engine engine({}, std::move(callbacks));
     metrics::MetricSink* const sinks[] = {&sink};
     const train::RunContext run{communicator, {}, 1, sinks, signal, *device};
@@ -379,7 +388,7 @@ struct ScriptedRun {
 
   comm::Communicator& communicator;
   std::atomic<int> signal{0};
-  tensor::Device* device = &tensor::cpu_device();
+  tensor::Device* device;
   OwnedLoader train_loader;
   OwnedLoader val_loader;
   train::TrainState state;
@@ -391,6 +400,7 @@ struct ScriptedRun {
   Calls calls;                            ///< of strategy and optimizer
   std::vector<std::int64_t> first_steps;  ///< of every start, as the trainer tells them
   std::function<bool()> overflows = [] { return false; };
+  train::EventSet watched = all_events();
   Watcher::Function watch = [](train::Event, const train::TrainState&) { return std::nullopt; };
 };
 
