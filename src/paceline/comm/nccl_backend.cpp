@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/cuda/plugin_abi.h"
+#include "paceline/comm/library_variable.h"
 #include "paceline/tensor/cuda_plugin.h"
 
 #include <array>
@@ -9,29 +10,21 @@
 #include <c10/util/env.h>
 
 namespace paceline::comm {
-namespace {
-
-/// Writes only what differs: other threads may read the environment.
-void set_variable(const char* name, const std::string& value) {
-  if (c10::utils::get_env(name) != value) c10::utils::set_env(name, value.c_str());
-}
-
-}  // namespace
 
 void set_nccl_environment(const std::string& interface) {
   // torchrun sets it to 1, which ends the process. 2: the watchdog ends the group's collectives,
   // and GpuBackends::failure() tells of it.
-  set_variable("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2");
+  set_library_variable("TORCH_NCCL_ASYNC_ERROR_HANDLING", "2");
   // An error of the GPU is thrown on the thread that uses it. A second one, on the watchdog's,
   // would end the process.
-  set_variable("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
-  set_variable("TORCH_NCCL_ENABLE_MONITORING", "0");
+  set_library_variable("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0");
+  set_library_variable("TORCH_NCCL_ENABLE_MONITORING", "0");
   // Every rank would ask the store every second whether another one writes its record of
   // collectives, and the watchdog would sleep a minute for that before it ends anything.
-  set_variable("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
-  set_variable("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "0");
+  set_library_variable("TORCH_NCCL_DUMP_ON_TIMEOUT", "0");
+  set_library_variable("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "0");
   if (!interface.empty() && !c10::utils::has_env("NCCL_SOCKET_IFNAME")) {
-    set_variable("NCCL_SOCKET_IFNAME", "=" + interface);  // without = it would be a prefix
+    set_library_variable("NCCL_SOCKET_IFNAME", "=" + interface);  // without = it would be a prefix
   }
 }
 

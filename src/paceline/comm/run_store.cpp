@@ -89,6 +89,10 @@ std::int64_t RunStore::add(const std::string& key, std::int64_t value) {
   return store_->add(name_of(key), value);
 }
 
+void RunStore::append(const std::string& key, const std::vector<std::uint8_t>& /*value*/) {
+  throw base::InternalError(fmt::format("cannot append to '{}', which is sealed", key));
+}
+
 bool RunStore::deleteKey(const std::string& key) { return store_->deleteKey(name_of(key)); }
 
 bool RunStore::check(const std::vector<std::string>& keys) { return store_->check(names_of(keys)); }

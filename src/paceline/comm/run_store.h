@@ -36,7 +36,10 @@ class RunStore final : public c10d::Store {
             const std::chrono::milliseconds& timeout) override;
   const std::chrono::milliseconds& getTimeout() const noexcept override;
   void setTimeout(const std::chrono::milliseconds& timeout) override;
-  bool hasExtendedApi() const override { return false; }  ///< it cannot append to a sealed value
+  /// Throws InternalError: a sealed value has an end.
+  void append(const std::string& key, const std::vector<std::uint8_t>& value) override;
+  /// Gloo asks for it before it gets many keys in one operation.
+  bool hasExtendedApi() const override { return store_->hasExtendedApi(); }
 
  private:
   std::string name_of(const std::string& key) const;

@@ -146,6 +146,7 @@ TEST(PeerWatch, ManyRanksLeaveWithFewOperationsEach) {
   auto server = std::async([&] { watches[0]->leave(std::chrono::minutes(1)); });
   for (int rank = 1; rank < kManyRanks; ++rank) {
     PeerWatch& watch = rank == kLost ? lost : *watches[static_cast<std::size_t>(rank)];
+    EXPECT_NE(server.wait_for(std::chrono::seconds(0)), std::future_status::ready) << rank;
     watch.leave(std::chrono::minutes(1));
   }
   server.get();

@@ -50,6 +50,8 @@ TEST(RunStore, ManyKeysInOneOperationAreSealedEach) {
   const std::vector<std::uint8_t> genuine = store.open->get(store.open->listKeys().front());
   for (const std::string& name : store.open->listKeys()) store.open->set(name, genuine);
   EXPECT_THROW(store.run->multiGet(keys), base::CommError) << "a value that was moved";
+  EXPECT_TRUE(store.run->hasExtendedApi());
+  EXPECT_THROW(store.run->append("a", {'2'}), base::InternalError);
 }
 
 TEST(RunStore, RunsOnOneStoreDoNotMix) {

@@ -1,6 +1,7 @@
 #include "paceline/comm/gloo/gloo_backend.h"
 
 #include "paceline/comm/gloo/listeners.h"
+#include "paceline/comm/library_variable.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,9 +22,18 @@ struct Device {
   std::vector<int> listeners;  ///< that it accepts connections on
 };
 
+/// Gloo reads it when it connects. Each rank reads the addresses of all others: 128 of them in one
+/// operation of the store instead of two operations for each, and each without a number for every
+/// pair of ranks, which would be gigabytes where a thousand meet.
+void set_gloo_environment() {
+  set_library_variable("GLOO_ENABLE_STORE_V2_API", "1");
+  set_library_variable("GLOO_ENABLE_RANK_AS_SEQUENCE_NUMBER", "1");
+}
+
 Device make_device(const std::string& address) {
   static std::mutex one_at_a_time;  // ranks may be threads, and a device does not tell its socket
   const std::lock_guard lock(one_at_a_time);
+  set_gloo_environment();
   const std::set<int> before = listening_sockets();
   Device made{c10d::ProcessGroupGloo::createDeviceForHostname(address), {}};
   std::ranges::set_difference(listening_sockets(), before, std::back_inserter(made.listeners));

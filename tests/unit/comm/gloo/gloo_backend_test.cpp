@@ -1,9 +1,14 @@
 #include "paceline/comm/gloo/gloo_backend.h"
 
+#include "paceline/comm/run_store.h"
+#include "support/counting_store.h"
+
 #include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +25,23 @@ std::string defined_symbols() {
     text += part.data();
   }
   return text;
+}
+
+TEST(GlooBackend, ConnectsManyRanksWithFewOperationsOfTheStoreEach) {
+  constexpr int kRanks = 32;
+  const test::CountedStores stores(kRanks);
+  std::vector<c10::intrusive_ptr<c10d::Backend>> ranks(kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto store = c10::make_intrusive<RunStore>(stores.of(rank), "an id");
+      ranks[static_cast<std::size_t>(rank)] =
+          make_gloo_backend(store, rank, kRanks, "127.0.0.1", std::chrono::minutes(1));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(stores.most_operations(), 3);
+  EXPECT_LE(stores.bytes(), kRanks * kRanks * 300);
 }
 
 // The declarations under shim/ are ours, so nothing may be generated from them: virtual tables and
