@@ -1,5 +1,6 @@
 #include "paceline/cli/rank_process.h"
 
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
@@ -27,18 +28,30 @@ int threads_per_rank(const launch::Environment& environment, const launch::RankI
   return wanted.value_or(std::max(1, launch::available_cores() / info.local_world_size));
 }
 
-/// Each rank of a machine takes the GPU of its number there. nullptr where there is none to use.
+/// The GPU of this rank, if it has one to use. What is wrong goes into the group's options: the
+/// other ranks are told, and whether all have one is found out when they meet.
 std::unique_ptr<tensor::Device> own_gpu(const launch::Environment& environment,
-                                        const launch::RankInfo& info) {
+                                        const launch::RankInfo& info, comm::GroupOptions& group) {
   const int gpus = launch::visible_gpus(environment);
   if (gpus == 0) return nullptr;
   const tensor::CudaPlugin plugin = tensor::load_cuda_plugin();
-  if (plugin.handle != nullptr) return tensor::open_cuda_device(info.local_rank);
-  if (info.rank == 0) {
-    base::log_warning("this run is on the CPU although its machine has {} GPUs: {}", gpus,
-                      plugin.reason);
+  if (plugin.handle == nullptr) {
+    group.why_no_gpu = plugin.reason;
+    if (info.rank == 0) {
+      base::log_warning("this run is on the CPU although its machine has {} GPUs: {}", gpus,
+                        plugin.reason);
+    }
+    return nullptr;
   }
-  return nullptr;
+  try {
+    auto gpu = tensor::open_cuda_device(info.local_rank);
+    group.device = gpu->place().str();
+    group.gpu_uuid = gpu->uuid();
+    return gpu;
+  } catch (const base::ConfigError& error) {
+    group.device_fault = error.what();
+    return nullptr;
+  }
 }
 
 /// Less than the launcher has, so that a rank that waits in vain can still say so.
@@ -68,11 +81,10 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   comm::GroupOptions group = comm::group_options(info);
   require_room(num_threads, group);
 
-  const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info);
+  const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info, group);
   tensor::Device& device = gpu ? *gpu : tensor::cpu_device();
   device.bind_thread();
   group.interruption = &signals.interruption();
-  if (gpu) group.device = "cuda";
 
   if (info.can_be_guessed && info.rank == 0) {
     base::log_warning(

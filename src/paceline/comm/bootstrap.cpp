@@ -179,6 +179,7 @@ int descriptors_needed(const GroupOptions& options) {
 std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   check(options);
   if (options.world_size == 1) {
+    if (!options.device_fault.empty()) throw base::ConfigError(options.device_fault);
     return LocalGroup(1).join(0);
   }
   cuda_device_of(options);  // an unknown device is refused before peers are met

@@ -35,6 +35,11 @@ struct GroupOptions {
   /// Where tensors may lie besides host memory: "cpu" (nowhere), "cuda" (on GPU local_rank, by
   /// NCCL) or "cuda:N". Those in host memory go by Gloo or shared memory in any case.
   std::string device = "cpu";
+  std::string gpu_uuid = {};  ///< that of the GPU: two ranks must not have one
+  /// Why there is no GPU, where `device` is "cpu": for ranks that have one.
+  std::string why_no_gpu = {};
+  /// Why this rank can take part on no device; empty if it can. All ranks are told, and end.
+  std::string device_fault = {};
   std::chrono::milliseconds connect_timeout =
       std::chrono::minutes(5);                                   ///< until all ranks are there
   std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< of a collective
@@ -60,9 +65,10 @@ int descriptors_needed(const GroupOptions& options);
 ///
 /// A world of one needs no network and opens no socket.
 ///
-/// Throws ConfigError for options that cannot work, CommError when the port is in use, the master
-/// cannot be reached, a rank joins twice, the ranks' world sizes differ or ranks are missing, with
-/// their numbers, after connect_timeout. Throws Interrupted when the process is asked to stop.
+/// Throws ConfigError for options that cannot work, also for a device_fault without peers,
+/// CommError when the port is in use, the master cannot be reached, a rank joins twice, the ranks'
+/// world sizes differ or ranks are missing, with their numbers, after connect_timeout. Throws
+/// Interrupted when the process is asked to stop.
 std::unique_ptr<Communicator> connect(const GroupOptions& options);
 
 }  // namespace paceline::comm

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-constexpr const char* kWorldSizeKey = "join/world_size";
+constexpr const char* kFirstRankKey = "join/first";      // its world size, and why it has no GPU
 constexpr const char* kCountKey = "join/count";          // of ranks that are there
 constexpr const char* kConcludedKey = "join/concluded";  // counts those that had a verdict
 constexpr const char* kVerdictKey = "join/verdict";      // of the first of them
@@ -96,6 +96,12 @@ std::string missing_ranks(c10d::Store& store, const GroupOptions& options) {
       std::chrono::duration<double>(options.connect_timeout).count(), fmt::join(missing, ", "));
 }
 
+/// The store ends with rank 0, and the others may not have read why.
+void say_farewell(const GroupOptions& options) {
+  constexpr std::chrono::milliseconds kFarewell{500};
+  if (options.rank == 0) std::this_thread::sleep_for(kFarewell);
+}
+
 /// Returns when the key is there; the first whose time is over tells all ranks who is missing.
 /// Throws that verdict, or another that keeps the ranks from meeting.
 void await(c10d::Store& store, const std::string& key, const GroupOptions& options,
@@ -113,9 +119,49 @@ void await(c10d::Store& store, const std::string& key, const GroupOptions& optio
   }
   const std::string verdict = store.get_to_str(kVerdictKey);
   if (verdict.empty()) return;
-  constexpr std::chrono::milliseconds kFarewell{500};  // the store ends with rank 0
-  if (options.rank == 0) std::this_thread::sleep_for(kFarewell);
+  say_farewell(options);
   throw base::CommError(verdict);
+}
+
+/// Empty if the rank has a GPU.
+std::string why_no_gpu(const GroupOptions& options) {
+  if (!options.device_fault.empty()) return options.device_fault;
+  if (options.device != "cpu") return {};
+  return options.why_no_gpu.empty() ? "none is visible" : options.why_no_gpu;
+}
+
+/// What keeps this rank from the others as its device goes; empty if nothing does. Said before any
+/// of them asks NCCL, which would wait for those that cannot come. `of_first`: why rank 0 has no
+/// GPU.
+std::string device_problem(c10d::Store& store, const GroupOptions& options,
+                           const std::string& of_first) {
+  const std::string own = why_no_gpu(options);
+  if (!options.device_fault.empty()) return fmt::format("rank {}: {}", options.rank, own);
+  constexpr const char* kCure =
+      "give each rank of the run a GPU, with the driver and the CUDA plug-in on every machine, or "
+      "hide the GPUs from all ranks (CUDA_VISIBLE_DEVICES=)";
+  if (own.empty() && !of_first.empty()) {
+    return fmt::format("rank {} has a GPU, and rank 0 has none ({}): {}", options.rank, of_first,
+                       kCure);
+  }
+  if (!own.empty() && of_first.empty()) {
+    return fmt::format("rank {} has no GPU ({}), and rank 0 has one: {}", options.rank, own, kCure);
+  }
+  if (own.empty() && store.add("join/gpu/" + options.gpu_uuid, 1) != 1) {
+    return fmt::format(
+        "rank {} and another rank have the same GPU, {}: start one rank for each GPU, or look at "
+        "CUDA_VISIBLE_DEVICES",
+        options.rank, options.gpu_uuid);
+  }
+  return {};
+}
+
+/// Throws, and tells the others, who would wait for this rank.
+[[noreturn]] void refuse(c10d::Store& store, const GroupOptions& options,
+                         const std::string& reason) {
+  conclude(store, [&] { return reason; });
+  say_farewell(options);
+  throw base::CommError(reason);
 }
 
 }  // namespace
@@ -123,20 +169,23 @@ void await(c10d::Store& store, const std::string& key, const GroupOptions& optio
 void join(c10d::Store& store, const GroupOptions& options) {
   const auto deadline = Clock::now() + options.connect_timeout;
   const std::string own_size = std::to_string(options.world_size);
-  if (options.rank == 0) store.set(kWorldSizeKey, own_size);
+  if (options.rank == 0) store.set(kFirstRankKey, own_size + "\n" + why_no_gpu(options));
   if (store.add(rank_key(options.rank), 1) != 1) {
     throw base::CommError(
         fmt::format("another process has joined as rank {} before this one; give each its own RANK "
                     "(NODE_RANK per node), and several runs on one port each a --rdzv-id",
                     options.rank));
   }
-  await(store, kWorldSizeKey, options, deadline);
-  if (const std::string size = store.get_to_str(kWorldSizeKey); size != own_size) {
-    const std::string reason = fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}",
-                                           options.rank, own_size, size);
-    conclude(store, [&] { return reason; });  // or the others would wait for this rank
-    throw base::CommError(reason);
+  await(store, kFirstRankKey, options, deadline);
+  const std::string first = store.get_to_str(kFirstRankKey);
+  const std::size_t end = first.find('\n');
+  if (const std::string size = first.substr(0, end); size != own_size) {
+    refuse(store, options,
+           fmt::format("rank {} was started with WORLD_SIZE {}, rank 0 with {}", options.rank,
+                       own_size, size));
   }
+  if (const auto problem = device_problem(store, options, first.substr(end + 1)); !problem.empty())
+    refuse(store, options, problem);
   if (store.add(kCountKey, 1) == options.world_size) conclude(store, [] { return ""; });
   await(store, kVerdictKey, options, deadline);
 }

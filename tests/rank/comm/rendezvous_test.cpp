@@ -73,5 +73,46 @@ TEST(Join, ARefusalEndsTheOthersWaitAtOnce) {
   EXPECT_THAT(errors, Each(HasSubstr("rank 2 was started with WORLD_SIZE 4, rank 0 with 3")));
 }
 
+/// What three ranks are told of each other's devices.
+std::vector<std::string> told_of_devices(const std::function<void(GroupOptions& own)>& change) {
+  GroupOptions options = test_options(3);
+  options.connect_timeout = std::chrono::minutes(10);
+  const test::CountedStores stores(options.world_size);
+  return errors_of(options, [&](const GroupOptions& own) {
+    GroupOptions changed = own;
+    changed.device = fmt::format("cuda:{}", own.rank);
+    changed.gpu_uuid = fmt::format("GPU-{}", own.rank);
+    change(changed);
+    join(*view_of(stores, own.rank), changed);
+  });
+}
+
+TEST(Join, EachRankHasAGpuOfItsOwn) {
+  EXPECT_THAT(told_of_devices([](GroupOptions&) {}), Each(IsEmpty()));
+  EXPECT_THAT(told_of_devices([](GroupOptions& own) {
+                if (own.rank == 2) own.gpu_uuid = "GPU-1";
+              }),
+              Each(AllOf(HasSubstr("have the same GPU, GPU-1"), HasSubstr("one rank for each"))));
+}
+
+TEST(Join, ARankWithoutGpuEndsAllWithTheReason) {
+  for (const int without : {0, 2}) {
+    const auto errors = told_of_devices([without](GroupOptions& own) {
+      if (own.rank != without) return;
+      own.device = "cpu";
+      own.why_no_gpu = "no NVIDIA driver";
+    });
+    EXPECT_THAT(errors, Each(AllOf(HasSubstr("no NVIDIA driver"), HasSubstr("rank 0 has "),
+                                   HasSubstr("CUDA_VISIBLE_DEVICES="))));
+  }
+}
+
+TEST(Join, AGpuThatCannotBeUsedEndsAllWithTheReason) {
+  const auto errors = told_of_devices([](GroupOptions& own) {
+    if (own.rank == 1) own.device_fault = "this process sees 1 GPUs";
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("rank 1: this process sees 1 GPUs")));
+}
+
 }  // namespace
 }  // namespace paceline::comm
