@@ -18,6 +18,7 @@ std::string wake_key(int rank) { return fmt::format("watch/wake/{}", rank); }
 std::string history_key(int rank) { return fmt::format("watch/history/{}", rank); }
 std::string waiting_key(int rank) { return fmt::format("watch/waiting/{}", rank); }
 constexpr const char* kLeftKey = "watch/left";
+constexpr const char* kToldKey = "watch/told";  // counts ranks that have heard the others
 
 /// As long as LibTorch's store can wait: it counts milliseconds in an int.
 constexpr std::chrono::hours kListenTime{24 * 24};
@@ -74,6 +75,18 @@ Answers collect(const c10::intrusive_ptr<c10d::Store>& store, int own_rank, int 
   return answers;
 }
 
+/// Rank 0 may serve the store: it stays a moment for those that live and have not asked yet.
+void let_others_ask(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                    const Histories& histories) {
+  const auto deadline = Clock::now() + std::chrono::seconds(1);
+  const auto alive = std::ranges::count_if(histories, [](const auto& h) { return h.has_value(); });
+  std::int64_t told = store->add(kToldKey, 1);
+  while (rank == 0 && told < alive && Clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    told = store->add(kToldKey, 0);
+  }
+}
+
 }  // namespace
 
 PeerWatch::PeerWatch(c10::intrusive_ptr<c10d::Store> store, int rank, int world_size,
@@ -113,10 +126,12 @@ void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds gr
   failure.histories[static_cast<std::size_t>(rank_)] = recorder_->history();
   const auto ask = [store = store_, rank = rank_, world_size = world_size_,
                     own = recorder_->history(), deadline = Clock::now() + grace] {
-    return collect(store, rank, world_size, own, deadline);
+    Answers answers = collect(store, rank, world_size, own, deadline);
+    let_others_ask(store, rank, answers.histories);
+    return answers;
   };
   try {
-    if (auto answers = within(grace + std::chrono::seconds(1), ask)) {
+    if (auto answers = within(grace + std::chrono::seconds(2), ask)) {
       failure.histories = std::move(answers->histories);
       failure.unreadable = std::move(answers->unreadable);
       return;
