@@ -1,6 +1,7 @@
 // The time of an all_reduce between local ranks. Prints, on rank 0, {"ms": ...}, the median.
 //
-// Usage, on every rank: paceline launch --nproc N -- all_reduce MIB REPEATS
+// Usage, on every rank: paceline launch --nproc N -- all_reduce MIB REPEATS [RANKS_PER_NODE]
+// MIB may be a fraction. With RANKS_PER_NODE the ranks of this machine stand for several nodes.
 
 #include "paceline/comm/bootstrap.h"
 #include "paceline/launch/environment.h"
@@ -19,8 +20,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-double median_ms(pl::comm::Communicator& communicator, std::int64_t mib, int repeats) {
-  const at::Tensor tensor = at::zeros({mib << 18}, at::kFloat);
+double median_ms(pl::comm::Communicator& communicator, double mib, int repeats) {
+  const auto numel = static_cast<std::int64_t>(mib * (1 << 18));
+  const at::Tensor tensor = at::zeros({numel}, at::kFloat);
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     communicator.barrier();
@@ -35,14 +37,17 @@ double median_ms(pl::comm::Communicator& communicator, std::int64_t mib, int rep
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const int mib = argc == 3 ? std::atoi(argv[1]) : 0;
-  const int repeats = argc == 3 ? std::atoi(argv[2]) : 0;
-  if (mib < 1 || repeats < 1) {
-    std::fputs("usage: all_reduce MIB REPEATS\n", stderr);
+  const bool has_all = argc == 3 || argc == 4;
+  const double mib = has_all ? std::atof(argv[1]) : 0;
+  const int repeats = has_all ? std::atoi(argv[2]) : 0;
+  if (mib <= 0 || repeats < 1) {
+    std::fputs("usage: all_reduce MIB REPEATS [RANKS_PER_NODE]\n", stderr);
     return 2;
   }
   const auto info = pl::launch::read_rank_info(pl::launch::Environment::of_process());
-  const auto communicator = pl::comm::connect(pl::comm::group_options(info));
+  auto options = pl::comm::group_options(info);
+  if (argc == 4) options.ranks_per_node = std::atoi(argv[3]);
+  const auto communicator = pl::comm::connect(options);
   const double ms = median_ms(*communicator, mib, repeats);
   if (info.rank == 0) std::printf("{\"ms\": %.4f}\n", ms);
   communicator->shutdown();

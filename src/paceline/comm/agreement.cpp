@@ -64,16 +64,6 @@ std::string outcome_of(const std::function<std::string()>& decide) {
   }
 }
 
-/// By a hash of 64 bits: the largest of it and of its complement are those of each rank.
-bool is_same_on_all_ranks(Communicator& communicator, const std::string& text) {
-  if (communicator.world_size() == 1) return true;
-  const auto hash = static_cast<std::int64_t>(base::xxh3(text));
-  const at::Tensor both = at::tensor({hash, ~hash}, at::kLong);
-  communicator.all_reduce(both, ReduceOp::kMax, "a hash of what ranks must agree on")->wait();
-  const auto* largest = both.const_data_ptr<std::int64_t>();
-  return largest[0] == ~largest[1];
-}
-
 /// Rank 0's text on every rank.
 std::string broadcast_text(Communicator& communicator, const std::string& text) {
   const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
@@ -87,6 +77,16 @@ std::string broadcast_text(Communicator& communicator, const std::string& text) 
 }
 
 }  // namespace
+
+// By a hash of 64 bits: the largest of it and of its complement are those of each rank.
+bool is_same_on_all_ranks(Communicator& communicator, const std::string& text) {
+  if (communicator.world_size() == 1) return true;
+  const auto hash = static_cast<std::int64_t>(base::xxh3(text));
+  const at::Tensor both = at::tensor({hash, ~hash}, at::kLong);
+  communicator.all_reduce(both, ReduceOp::kMax, "a hash of what ranks must agree on")->wait();
+  const auto* largest = both.const_data_ptr<std::int64_t>();
+  return largest[0] == ~largest[1];
+}
 
 void agree(Communicator& communicator, const Facts& facts) {
   const std::string own = nlohmann::json(facts).dump();

@@ -10,6 +10,9 @@
 
 namespace paceline::comm {
 
+/// Whether all ranks bring the same text, which is known by one reduction. Every rank must call it.
+bool is_same_on_all_ranks(Communicator& communicator, const std::string& text);
+
 /// Throws ConfigError on every rank unless all ranks bring the same facts (version, configuration,
 /// data fingerprint, ...); the message names the ranks and keys that differ from rank 0 and both
 /// values. Every rank must call it. Never pass secrets.

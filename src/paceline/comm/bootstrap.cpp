@@ -9,8 +9,8 @@
 #include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/comm/nccl_backend.h"
+#include "paceline/comm/nodes/node_backend.h"
 #include "paceline/comm/rendezvous.h"
-#include "paceline/comm/shm/shm_backend.h"
 
 #include <algorithm>
 #include <charconv>
@@ -77,13 +77,9 @@ int cuda_device_of(const GroupOptions& options) {
 
 /// Ranks are numbered node by node; where nodes have different numbers of them, no two are taken to
 /// share one.
-bool are_on_one_node(std::span<const int> members, const GroupOptions& options) {
-  if (options.num_nodes == 1) return true;
-  if (options.world_size % options.num_nodes != 0) return false;
-  const int ranks_per_node = options.world_size / options.num_nodes;
-  return std::ranges::all_of(members, [&](int member) {
-    return member / ranks_per_node == members.front() / ranks_per_node;
-  });
+int ranks_per_node(const GroupOptions& options) {
+  if (options.ranks_per_node > 0) return options.ranks_per_node;
+  return options.world_size % options.num_nodes == 0 ? options.world_size / options.num_nodes : 1;
 }
 
 bool wants_shared_memory(const GroupOptions& options) {
@@ -94,12 +90,15 @@ bool wants_shared_memory(const GroupOptions& options) {
 Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
                        const c10::intrusive_ptr<c10d::Store>& store, std::span<const int> members,
                        int rank) {
-  const int world_size = static_cast<int>(members.size());
+  const auto connect_by_gloo = [&](const auto& own_store, int own_rank, int size) {
+    return make_gloo_backend(own_store, own_rank, size, endpoint.address, options.connect_timeout);
+  };
   try {
-    auto gloo =
-        make_gloo_backend(store, rank, world_size, endpoint.address, options.connect_timeout);
-    const bool share = wants_shared_memory(options) && are_on_one_node(members, options);
-    Backends backends{share ? with_shared_memory(gloo) : gloo};
+    Backends backends{wants_shared_memory(options)
+                          ? make_node_backend(store,
+                                              map_nodes(members, rank, ranks_per_node(options)),
+                                              connect_by_gloo, options.connect_timeout)
+                          : connect_by_gloo(store, rank, static_cast<int>(members.size()))};
     const int cuda_device = cuda_device_of(options);
     if (cuda_device >= 0) {
       // A group of its own, not a split of the run's: parts may then have any sizes, also one.

@@ -29,9 +29,13 @@ struct GroupOptions {
   /// $GLOO_SOCKET_IFNAME, else loopback on a single node, else the interface that routes to the
   /// master.
   std::string interface;
-  /// Ranks of one host all-reduce through shared memory rather than Gloo's sockets.
-  /// PACELINE_SHARED_MEMORY=0 switches it off.
+  /// Ranks of one node communicate through shared memory, and nodes by their first ranks.
+  /// PACELINE_SHARED_MEMORY=0 switches it off: all ranks are connected then, and use Gloo's own
+  /// collectives.
   bool shared_memory = true;
+  /// How many ranks share memory: those numbered 0, 1, ... make the first node. 0: world_size /
+  /// num_nodes, or one each if nodes have different numbers of ranks.
+  int ranks_per_node = 0;
   /// Where tensors may lie besides host memory: "cpu" (nowhere), "cuda" (on GPU local_rank, by
   /// NCCL) or "cuda:N". Those in host memory go by Gloo or shared memory in any case.
   std::string device = "cpu";

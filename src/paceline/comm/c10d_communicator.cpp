@@ -6,9 +6,9 @@
 #include "paceline/comm/flight_recorder.h"
 #include "paceline/comm/gpu_backends.h"
 #include "paceline/comm/local/local_group.h"
+#include "paceline/comm/nodes/node_backend.h"
 #include "paceline/comm/peer_watch.h"
 #include "paceline/comm/shared_communicator.h"
-#include "paceline/comm/shm/shm_backend.h"
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class C10dCommunicator final : public Communicator {
     check_slices(input, output, world_size());
     const std::uint64_t sequence =
         issue(signature_of(CollectiveKind::kReduceScatter, 0, input), label);
-    if (!input.is_cpu() || adds_slices_in_shared_memory(*backends_.host, input.scalar_type())) {
+    if (!input.is_cpu() || knows_nodes(*backends_.host)) {
       return launch(sequence, place_of(input), [&] {
         at::Tensor target = output.variable_data();
         at::Tensor source = input.variable_data();

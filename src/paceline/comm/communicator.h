@@ -51,8 +51,9 @@ class Communicator {
   virtual std::unique_ptr<Work> all_gather(const at::Tensor& output, const at::Tensor& input,
                                            std::string_view label = {}) = 0;
   /// input: world_size * n elements; output: n elements, the sum of this rank's slices, added in
-  /// rank order in float32 or the tensor's dtype if that is wider (on a GPU NCCL adds in its own
-  /// order, in the tensor's dtype).
+  /// rank order (on several nodes: on each of them, and then over the nodes in theirs) in float32
+  /// or the tensor's dtype if that is wider (on a GPU NCCL adds in its own order, in the tensor's
+  /// dtype).
   virtual std::unique_ptr<Work> reduce_scatter(const at::Tensor& output, const at::Tensor& input,
                                                std::string_view label = {}) = 0;
   virtual void barrier() = 0;

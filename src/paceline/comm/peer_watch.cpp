@@ -25,8 +25,10 @@ constexpr const char* kFailuresKey = "watch/failures";         // counts ranks t
 constexpr const char* kAnswersKey = "watch/answers";           // counts histories
 constexpr const char* kAllAnsweredKey = "watch/all_answered";  // the last one has come
 constexpr const char* kRollCallKey = "watch/roll_call";        // what the first that failed heard
-constexpr const char* kLeftKey = "watch/left";                 // counts ranks that have left
-constexpr const char* kAllLeftKey = "watch/all_left";          // the last one has left
+constexpr const char* kHeardKey = "watch/heard";         // counts ranks that have the roll call
+constexpr const char* kAllHeardKey = "watch/all_heard";  // those that live have it
+constexpr const char* kLeftKey = "watch/left";           // counts ranks that have left
+constexpr const char* kAllLeftKey = "watch/all_left";    // the last one has left
 
 /// As long as LibTorch's store can wait: it counts milliseconds in an int.
 constexpr std::chrono::hours kListenTime{24 * 24};
@@ -133,6 +135,17 @@ RollCall call_roll(const Group& group, std::chrono::milliseconds grace) {
   return call;
 }
 
+/// Rank 0 may serve the store: it stays a moment for those that live and have not asked yet.
+void let_others_hear(const Group& group, const RollCall& call) {
+  const auto alive = std::ranges::count_if(call.histories,
+                                           [](const auto& history) { return history.has_value(); });
+  if (group.store->add(kHeardKey, 1) >= alive) {
+    group.store->set(kAllHeardKey, std::string("yes"));
+  } else if (group.rank == 0) {
+    await_key(*group.store, kAllHeardKey, kMoment);
+  }
+}
+
 }  // namespace
 
 PeerWatch::PeerWatch(StorePointer store, int rank, int world_size,
@@ -170,10 +183,12 @@ void PeerWatch::stop() {
 void PeerWatch::ask_all(CollectiveFailure& failure, std::chrono::milliseconds grace) const {
   failure.histories.assign(static_cast<std::size_t>(world_size_), std::nullopt);
   const auto ask = [group = Group{store_, rank_, world_size_}, grace] {
-    return call_roll(group, grace);
+    RollCall call = call_roll(group, grace);
+    let_others_hear(group, call);
+    return call;
   };
   try {
-    if (auto call = within(grace + 3 * kMoment, ask)) {
+    if (auto call = within(grace + 4 * kMoment, ask)) {
       failure.histories = std::move(call->histories);
       failure.unreadable = std::move(call->unreadable);
     } else {

@@ -1,6 +1,7 @@
 #include "paceline/parallel/same_start.h"
 
 #include "paceline/base/error.h"
+#include "paceline/comm/agreement.h"
 
 #include <cstdint>
 #include <map>
@@ -38,7 +39,9 @@ std::string first_difference(const std::string& expected, const std::string& act
 
 void check_ranks_agree(std::span<const tensor::TensorSpec> specs,
                        comm::Communicator& communicator) {
-  const std::vector<std::string> texts = communicator.all_gather_text(to_text(specs));
+  const std::string own = to_text(specs);
+  if (comm::is_same_on_all_ranks(communicator, own)) return;
+  const std::vector<std::string> texts = communicator.all_gather_text(own);
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     if (texts[rank] != texts[0]) {
       throw base::ConfigError(fmt::format(

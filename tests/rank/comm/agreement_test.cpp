@@ -44,6 +44,14 @@ TEST(Agree, NamesRankKeyAndBothValuesOnEveryRank) {
   EXPECT_EQ(failures, 3);
 }
 
+TEST(IsSameOnAllRanks, IsFalseOnEveryRankWhereOneDiffers) {
+  test::run_ranks(3, [](Communicator& communicator) {
+    EXPECT_TRUE(is_same_on_all_ranks(communicator, "a model"));
+    EXPECT_FALSE(
+        is_same_on_all_ranks(communicator, communicator.rank() == 1 ? "another model" : "a model"));
+  });
+}
+
 TEST(FirstRankDecides, AllRanksHearRankZero) {
   test::run_ranks(3, [](Communicator& communicator) {
     const std::string own = fmt::format("from rank {}", communicator.rank());

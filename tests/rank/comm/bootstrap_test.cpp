@@ -50,7 +50,7 @@ TEST(Connect, DescribesBackendInterfaceAndStore) {
                         [](const GroupOptions& own) {
                           const auto communicator = connect(own);
                           EXPECT_EQ(communicator->describe(),
-                                    fmt::format("shared memory and gloo over lo (127.0.0.1), "
+                                    fmt::format("shared memory over lo (127.0.0.1), "
                                                 "store 127.0.0.1:{}",
                                                 own.master_port));
                           communicator->shutdown();

@@ -24,8 +24,29 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(C10dCommunicator, WorksOverlapAndEndInAnyOrder) {
-  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+enum class Nodes : std::uint8_t { kOne, kOneForEachRank, kNoMemory };
+
+/// What holds in shared memory, between nodes and by Gloo alone.
+class ConnectedRanks : public ::testing::TestWithParam<Nodes> {
+ protected:
+  static GroupOptions options_of(int world_size) {
+    GroupOptions options = test_options(world_size);
+    options.ranks_per_node = GetParam() == Nodes::kOneForEachRank ? 1 : world_size;
+    options.shared_memory = GetParam() != Nodes::kNoMemory;
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(, ConnectedRanks,
+                         ::testing::Values(Nodes::kOne, Nodes::kOneForEachRank, Nodes::kNoMemory),
+                         [](const auto& tested) {
+                           return tested.param == Nodes::kOne              ? "InSharedMemory"
+                                  : tested.param == Nodes::kOneForEachRank ? "BetweenNodes"
+                                                                           : "ByGloo";
+                         });
+
+TEST_P(ConnectedRanks, WorksOverlapAndEndInAnyOrder) {
+  const auto errors = errors_of(options_of(3), [](const GroupOptions& options) {
     const auto communicator = connect(options);
     std::vector<at::Tensor> tensors;
     std::vector<std::unique_ptr<Work>> works;
@@ -43,8 +64,8 @@ TEST(C10dCommunicator, WorksOverlapAndEndInAnyOrder) {
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
-TEST(C10dCommunicator, ReduceScatterAddsInRankOrderInFloat32) {
-  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+TEST_P(ConnectedRanks, ReduceScatterAddsInRankOrderInFloat32) {
+  const auto errors = errors_of(options_of(3), [](const GroupOptions& options) {
     const auto communicator = connect(options);
     // In float32 and from the left: (1e8 + 1) - 1e8 is 0. In bfloat16 256 + 1 + 1 would stay 256.
     const std::array<float, 3> values{1e8F, 1.0F, -1e8F};
@@ -63,8 +84,8 @@ TEST(C10dCommunicator, ReduceScatterAddsInRankOrderInFloat32) {
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
-TEST(C10dCommunicator, DifferingCallsFailOnEveryRankWithBothSidesWords) {
-  const auto errors = errors_of(test_options(2), [](const GroupOptions& options) {
+TEST_P(ConnectedRanks, DifferingCallsFailOnEveryRankWithBothSidesWords) {
+  const auto errors = errors_of(options_of(2), [](const GroupOptions& options) {
     const auto communicator = connect(options);
     communicator->barrier();
     communicator->all_reduce(at::zeros({2 + options.rank}), ReduceOp::kSum, "bucket 3 (fc.weight)")
@@ -75,8 +96,8 @@ TEST(C10dCommunicator, DifferingCallsFailOnEveryRankWithBothSidesWords) {
                                  HasSubstr("all_reduce sum [3] Float 'bucket 3 (fc.weight)'"))));
 }
 
-TEST(C10dCommunicator, ALostPeerIsNamed) {
-  const auto errors = errors_of(test_options(3), [](const GroupOptions& options) {
+TEST_P(ConnectedRanks, ALostPeerIsNamed) {
+  const auto errors = errors_of(options_of(3), [](const GroupOptions& options) {
     auto communicator = connect(options);
     communicator->barrier();
     if (options.rank == 1) {
@@ -91,6 +112,24 @@ TEST(C10dCommunicator, ALostPeerIsNamed) {
   }
 }
 
+// The ranks learn of it one after another, within moments.
+TEST(C10dCommunicator, ALostPeerOfAnotherNodeIsNamedOnEveryRank) {
+  for (const int lost : {2, 3}) {
+    GroupOptions group = test_options(6);
+    group.ranks_per_node = 2;
+    const auto errors = errors_of(group, [&](const GroupOptions& options) {
+      const auto communicator = connect(options);
+      communicator->barrier();
+      if (options.rank == lost) return;
+      communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0")->wait();
+    });
+    for (int rank = 0; rank < 6; ++rank) {
+      const std::string expected = rank == lost ? "" : fmt::format("rank {} is lost", lost);
+      EXPECT_THAT(errors[static_cast<std::size_t>(rank)], HasSubstr(expected)) << rank;
+    }
+  }
+}
+
 /// Counts a latch down at the end of a scope, however it ends.
 class CountDown {
  public:
@@ -101,9 +140,9 @@ class CountDown {
   std::latch& latch_;
 };
 
-TEST(C10dCommunicator, ACollectiveThatWasOnlyComparedIsNotDone) {
+TEST_P(ConnectedRanks, ACollectiveThatWasOnlyComparedIsNotDone) {
   std::latch rank_0_has_failed(1);
-  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+  const auto errors = errors_of(options_of(2), [&](const GroupOptions& options) {
     const auto communicator = connect(options);
     const auto work = communicator->all_reduce(at::zeros({4}), ReduceOp::kSum, "bucket 0");
     communicator->set_timeout(milliseconds(500));
@@ -159,10 +198,10 @@ TEST(C10dCommunicator, PartsOfTheGroupEndWithIt) {
   EXPECT_EQ(store->add("split 1 color 8/watch/left", 0), 2);
 }
 
-TEST(C10dCommunicator, AnInterruptionEndsAWaitWhenItsTimeIsOver) {
+TEST_P(ConnectedRanks, AnInterruptionEndsAWaitWhenItsTimeIsOver) {
   std::latch rank_0_has_given_up(1);
   base::Interruption interruption;
-  GroupOptions group = test_options(2);
+  GroupOptions group = options_of(2);
   group.timeout = std::chrono::minutes(10);
   group.interruption = &interruption;
   const auto errors = errors_of(group, [&](const GroupOptions& options) {
@@ -200,9 +239,9 @@ TEST(C10dCommunicator, AWaitThatIsGivenUpInOnePartIsGivenUpInAll) {
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
-TEST(C10dCommunicator, AnInterruptionLetsTheLastStepsEnd) {
+TEST_P(ConnectedRanks, AnInterruptionLetsTheLastStepsEnd) {
   base::Interruption interruption;
-  GroupOptions group = test_options(2);
+  GroupOptions group = options_of(2);
   group.interruption = &interruption;
   const auto errors = errors_of(group, [&](const GroupOptions& options) {
     const auto communicator = connect(options);
@@ -218,9 +257,9 @@ TEST(C10dCommunicator, AnInterruptionLetsTheLastStepsEnd) {
   EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
-TEST(C10dCommunicator, ALatePeerIsNamedAfterTheTimeOut) {
+TEST_P(ConnectedRanks, ALatePeerIsNamedAfterTheTimeOut) {
   std::latch rank_0_has_failed(1);
-  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+  const auto errors = errors_of(options_of(2), [&](const GroupOptions& options) {
     const auto communicator = connect(options);
     communicator->barrier();
     communicator->set_timeout(milliseconds(300));
@@ -235,9 +274,9 @@ TEST(C10dCommunicator, ALatePeerIsNamedAfterTheTimeOut) {
                                HasSubstr("rank 1 is at #1 barrier (done)"), HasSubstr("300ms")));
 }
 
-TEST(C10dCommunicator, IsUnusableAfterAFailure) {
+TEST_P(ConnectedRanks, IsUnusableAfterAFailure) {
   std::atomic<int> refusals = 0;
-  GroupOptions group = test_options(2);
+  GroupOptions group = options_of(2);
   group.failure_grace = milliseconds(10);
   errors_of(group, [&](const GroupOptions& options) {
     auto communicator = connect(options);

@@ -27,11 +27,20 @@ using ::testing::HasSubstr;
 
 constexpr const char* kRankVariable = "PACELINE_TEST_RANK";
 constexpr const char* kPortVariable = "PACELINE_TEST_PORT";
-constexpr int kWorldSize = 2;
+constexpr const char* kNodesVariable = "PACELINE_TEST_NODES";
+constexpr const char* kKilledVariable = "PACELINE_TEST_KILLED";
+constexpr int kWorldSize = 4;
 
-pid_t start_rank(int rank, int port) {
+struct Case {
+  int num_nodes = 1;
+  int killed = 1;
+};
+
+pid_t start_rank(int rank, int port, const Case& of) {
   std::vector<std::string> variables{fmt::format("{}={}", kRankVariable, rank),
-                                     fmt::format("{}={}", kPortVariable, port)};
+                                     fmt::format("{}={}", kPortVariable, port),
+                                     fmt::format("{}={}", kNodesVariable, of.num_nodes),
+                                     fmt::format("{}={}", kKilledVariable, of.killed)};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     variables.emplace_back(*entry);
   }
@@ -58,43 +67,54 @@ int status_of(pid_t process) {
   return status;
 }
 
+int number_in(const char* variable) { return std::atoi(std::getenv(variable)); }
+
 /// Not a test of its own: what the ranks that KilledPeerIsNamed starts run.
 TEST(GlooProcess, OneRank) {
-  const char* rank = std::getenv(kRankVariable);
-  if (rank == nullptr) {
+  if (std::getenv(kRankVariable) == nullptr) {
     GTEST_SKIP() << "run by GlooProcess.KilledPeerIsNamed";
   }
   GroupOptions options;
-  options.rank = std::atoi(rank);
+  options.rank = number_in(kRankVariable);
   options.world_size = kWorldSize;
-  options.master_port = std::atoi(std::getenv(kPortVariable));
+  options.ranks_per_node = kWorldSize / number_in(kNodesVariable);
+  options.master_port = number_in(kPortVariable);
   options.connect_timeout = std::chrono::seconds(60);
+  const int killed = number_in(kKilledVariable);
   const auto communicator = connect(options);
   const at::Tensor tensor = at::full({5}, options.rank + 1.0);
   communicator->all_reduce(tensor, ReduceOp::kSum)->wait();
-  ASSERT_TRUE(tensor.eq(3.0).all().item<bool>());
-  if (options.rank == 1) {
+  ASSERT_TRUE(tensor.eq(10.0).all().item<bool>());
+  if (options.rank == killed) {
     std::raise(SIGKILL);
   }
   try {
     communicator->barrier();
-    FAIL() << "the barrier passed without rank 1";
+    FAIL() << "the barrier passed without rank " << killed;
   } catch (const base::CommError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 1 is lost"), HasSubstr("#2 barrier")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr(fmt::format("rank {} is lost", killed)), HasSubstr("#2 barrier")));
   }
 }
 
+// In shared memory, between nodes of two ranks (the one that speaks for its node and the other),
+// and between nodes of one.
 TEST(GlooProcess, KilledPeerIsNamed) {
-  const int port = test::free_port();
-  std::vector<pid_t> processes;
-  for (int rank = 0; rank < kWorldSize; ++rank) {
-    processes.push_back(start_rank(rank, port));
+  for (const Case& of : {Case{1, 1}, {2, 2}, {2, 3}}) {
+    const int port = test::free_port();
+    std::vector<pid_t> processes;
+    for (int rank = 0; rank < kWorldSize; ++rank) processes.push_back(start_rank(rank, port, of));
+    for (int rank = 0; rank < kWorldSize; ++rank) {
+      const int status = status_of(processes[static_cast<std::size_t>(rank)]);
+      if (rank == of.killed) {
+        EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+      } else {
+        EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+        EXPECT_EQ(WEXITSTATUS(status), 0)
+            << "rank " << rank << " of " << of.num_nodes << " nodes: see its output above";
+      }
+    }
   }
-  const int survivor = status_of(processes[0]);
-  const int killed = status_of(processes[1]);
-  EXPECT_TRUE(WIFEXITED(survivor)) << "killed by signal " << WTERMSIG(survivor);
-  EXPECT_EQ(WEXITSTATUS(survivor), 0) << "rank 0's checks failed: see its output above";
-  EXPECT_TRUE(WIFSIGNALED(killed) && WTERMSIG(killed) == SIGKILL);
 }
 
 }  // namespace

@@ -19,9 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr std::uint32_t kNumBuffers = 2;  // a rank fills one while others still read the other
-constexpr std::int64_t kBlock = 64;       // elements; a fixed count lets the compiler use SIMD
 constexpr auto kLookAround = std::chrono::milliseconds(50);  // how often a sleeper checks its peers
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
@@ -48,69 +46,25 @@ struct Segment {
 
 /// The part of a chunk that a rank sums: whole blocks, shared evenly.
 Segment segment_of(std::int64_t numel, int rank, int world_size) {
-  const std::int64_t blocks = (numel + kBlock - 1) / kBlock;
-  return {std::min(numel, blocks * rank / world_size * kBlock),
-          std::min(numel, blocks * (rank + 1) / world_size * kBlock)};
+  const std::int64_t blocks = (numel + kCombinedBlock - 1) / kCombinedBlock;
+  return {std::min(numel, blocks * rank / world_size * kCombinedBlock),
+          std::min(numel, blocks * (rank + 1) / world_size * kCombinedBlock)};
 }
 
-template <typename T, typename Combine>
-void combine_block(T* accumulated, const T* values, std::int64_t count, Combine combine) {
-  if (count == kBlock) {
-    for (std::int64_t i = 0; i < kBlock; ++i) accumulated[i] = combine(accumulated[i], values[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) accumulated[i] = combine(accumulated[i], values[i]);
-  }
+enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kReduce, kFetch };
+
+/// What must be equal on all ranks, packed: `argument` takes 16 bits.
+std::uint64_t signature_of(Kind kind, std::int64_t numel, int argument = 0) {
+  return static_cast<std::uint64_t>(numel) << 20 | static_cast<std::uint64_t>(kind) << 16 |
+         static_cast<std::uint64_t>(argument);
 }
 
-/// Combines `sources` from the first to the last into both outputs; outputs may be a source, and
-/// `shared` may be null.
-template <typename T, typename Combine>
-void combine_all(std::span<const T* const> sources, T* own, T* shared, std::int64_t numel,
-                 Combine combine) {
-  std::array<T, kBlock> block;
-  for (std::int64_t begin = 0; begin < numel; begin += kBlock) {
-    const std::int64_t count = std::min(kBlock, numel - begin);
-    std::copy_n(sources[0] + begin, count, block.data());
-    for (const T* source : sources.subspan(1)) {
-      combine_block(block.data(), source + begin, count, combine);
-    }
-    std::copy_n(block.data(), count, own + begin);
-    if (shared != nullptr) std::copy_n(block.data(), count, shared + begin);
-  }
+int argument_of(Element element, ReduceOp op) {
+  return static_cast<int>(element) << 8 | static_cast<int>(op);
 }
 
-template <typename T>
-void combine_all(std::span<const T* const> sources, T* own, T* shared, std::int64_t numel,
-                 ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return combine_all(sources, own, shared, numel, [](T a, T b) { return a + b; });
-    case ReduceOp::kMin:
-      return combine_all(sources, own, shared, numel, [](T a, T b) { return b < a ? b : a; });
-    case ReduceOp::kMax:
-      return combine_all(sources, own, shared, numel, [](T a, T b) { return a < b ? b : a; });
-  }
-}
-
-enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
-
-std::uint64_t signature_of(Kind kind, std::int64_t numel, ShmCollectives::Element element,
-                           ReduceOp op) {
-  return static_cast<std::uint64_t>(numel) << 8 | static_cast<std::uint64_t>(kind) << 6 |
-         static_cast<std::uint64_t>(element) << 3 | static_cast<std::uint64_t>(op);
-}
-
-/// Calls `body` with a null pointer to the element's type.
-template <typename Body>
-void with_type(ShmCollectives::Element element, const Body& body) {
-  switch (element) {
-    case ShmCollectives::Element::kFloat32:
-      return body(static_cast<float*>(nullptr));
-    case ShmCollectives::Element::kFloat64:
-      return body(static_cast<double*>(nullptr));
-    case ShmCollectives::Element::kInt64:
-      return body(static_cast<std::int64_t*>(nullptr));
-  }
+std::int64_t num_chunks_of(std::int64_t numel, std::int64_t per_chunk) {
+  return std::max<std::int64_t>(1, (numel + per_chunk - 1) / per_chunk);
 }
 
 }  // namespace
@@ -120,6 +74,7 @@ struct alignas(64) ShmCollectives::Cell {
   std::atomic<std::uint32_t> copied;  ///< chunks that lie in its slot
   std::atomic<std::uint32_t> used;    ///< chunks of which it has read what it needs of all slots
   std::array<std::atomic<std::uint64_t>, kNumBuffers> signatures;  ///< of the call of each chunk
+  std::atomic<std::uint32_t> has_given_up;
 };
 
 class ShmCollectives::Waiter {
@@ -133,8 +88,6 @@ class ShmCollectives::Waiter {
       if (rank != group_.rank_) wait_for(rank, group_.cell(rank).*counter, target);
     }
   }
-
- private:
   void wait_for(int rank, std::atomic<std::uint32_t>& word, std::uint32_t target) const {
     constexpr timespec kPause{0, std::chrono::nanoseconds(kLookAround).count()};
     for (;;) {
@@ -143,24 +96,32 @@ class ShmCollectives::Waiter {
       if (futex(word, FUTEX_WAIT, seen, &kPause) == 0 || errno == EAGAIN || errno == EINTR)
         continue;
       if (errno != ETIMEDOUT) {
-        throw base::CommError(fmt::format("waiting for rank {} in shared memory failed: {}", rank,
+        throw base::CommError(fmt::format("waiting for rank {} in shared memory failed: {}",
+                                          group_.name_of(rank),
                                           std::system_category().message(errno)));
       }
       check_hope(rank, word, target);
     }
   }
 
+ private:
   /// Throws if there is no point in waiting on. A rank may leave once it has done its part.
   void check_hope(int rank, const std::atomic<std::uint32_t>& word, std::uint32_t target) const {
     const bool is_present = group_.memory_.is_present(rank);
     if (has_reached(word.load(std::memory_order_acquire), target)) return;
     if (!is_present) {
-      throw base::CommError(fmt::format("rank {} has left the shared memory", rank));
+      throw base::CommError(
+          fmt::format("rank {} has left the shared memory", group_.name_of(rank)));
+    }
+    for (int other = 0; other < group_.world_size_; ++other) {
+      if (group_.cell(other).has_given_up.load(std::memory_order_relaxed) != 0) {
+        throw base::CommError(fmt::format("rank {} has given up", group_.name_of(other)));
+      }
     }
     if (group_.is_stopped_) throw base::CommError("the communicator is being closed");
     if (Clock::now() > deadline_) {
-      throw base::CommError(
-          fmt::format("timed out after waiting {}ms for rank {}", timeout_.count(), rank));
+      throw base::CommError(fmt::format("timed out after waiting {}ms for rank {}",
+                                        timeout_.count(), group_.name_of(rank)));
     }
   }
 
@@ -169,13 +130,22 @@ class ShmCollectives::Waiter {
   Clock::time_point deadline_;
 };
 
-std::size_t ShmCollectives::bytes_needed(int world_size) {
+std::size_t ShmCollectives::bytes_needed(int world_size, std::size_t chunk_bytes) {
   const auto ranks = static_cast<std::size_t>(world_size);
-  return ranks * sizeof(Cell) + (ranks + 1) * kNumBuffers * kChunkBytes;
+  return ranks * sizeof(Cell) + (ranks + 1) * kNumBuffers * chunk_bytes;
 }
 
-ShmCollectives::ShmCollectives(SharedMemory memory, int rank, int world_size)
-    : memory_(std::move(memory)), rank_(rank), world_size_(world_size) {}
+ShmCollectives::ShmCollectives(SharedMemory memory, int rank, int world_size, int first_name,
+                               std::size_t chunk_bytes)
+    : memory_(std::move(memory)),
+      rank_(rank),
+      world_size_(world_size),
+      first_name_(first_name),
+      chunk_bytes_(chunk_bytes) {}
+
+void ShmCollectives::give_up() const {
+  cell(rank_).has_given_up.store(1, std::memory_order_relaxed);
+}
 
 ShmCollectives::Cell& ShmCollectives::cell(int rank) const {
   return *(reinterpret_cast<Cell*>(memory_.data()) + rank);
@@ -185,7 +155,7 @@ template <typename T>
 T* ShmCollectives::slot(int rank, std::uint32_t step) const {
   const std::size_t number = static_cast<std::size_t>(rank) * kNumBuffers + step % kNumBuffers;
   std::byte* slots = memory_.data() + static_cast<std::size_t>(world_size_) * sizeof(Cell);
-  return reinterpret_cast<T*>(slots + number * kChunkBytes);
+  return reinterpret_cast<T*>(slots + number * chunk_bytes_);
 }
 
 void ShmCollectives::begin(std::uint64_t signature) {
@@ -203,53 +173,71 @@ void ShmCollectives::lay_out(const Waiter& waiter, const Fill& fill) {
   publish(cell(rank_).copied, step);
 }
 
+void ShmCollectives::check_signature(int rank, std::uint32_t step) const {
+  const auto& signature = cell(rank).signatures[step % kNumBuffers];
+  if (signature.load(std::memory_order_relaxed) != signature_) {
+    throw base::CommError(fmt::format("rank {} calls another collective", name_of(rank)));
+  }
+}
+
 /// Until every rank has laid out the chunk, of the same call.
 void ShmCollectives::meet(const Waiter& waiter, std::uint32_t step) const {
   waiter.wait(&Cell::copied, step);
-  for (int rank = 0; rank < world_size_; ++rank) {
-    const auto& signature = cell(rank).signatures[step % kNumBuffers];
-    if (signature.load(std::memory_order_relaxed) != signature_) {
-      throw base::CommError(fmt::format("rank {} calls another collective", rank));
-    }
-  }
+  for (int rank = 0; rank < world_size_; ++rank) check_signature(rank, step);
 }
 
 void ShmCollectives::all_reduce(void* data, std::int64_t numel, Element element, ReduceOp op,
                                 std::chrono::milliseconds timeout) {
+  begin(signature_of(Kind::kAllReduce, numel, argument_of(element, op)));
+  reduce_bytes(data, data, numel, element, op, timeout);
+}
+
+void ShmCollectives::reduce(void* output, const void* input, std::int64_t numel, Element element,
+                            ReduceOp op, std::chrono::milliseconds timeout) {
+  begin(signature_of(Kind::kReduce, numel, argument_of(element, op)));
+  reduce_bytes(output, input, numel, element, op, timeout);
+}
+
+void ShmCollectives::reduce_bytes(void* output, const void* input, std::int64_t numel,
+                                  Element element, ReduceOp op, std::chrono::milliseconds timeout) {
   const Waiter waiter(*this, timeout);
-  begin(signature_of(Kind::kAllReduce, numel, element, op));
   with_type(element, [&]<typename T>(T*) {
-    all_reduce_as(std::span(static_cast<T*>(data), static_cast<std::size_t>(numel)), op, waiter);
+    reduce_as(static_cast<T*>(output),
+              std::span(static_cast<const T*>(input), static_cast<std::size_t>(numel)), op, waiter);
   });
 }
 
-// While a rank waits for the sums of one chunk, the next one is already in its other buffer.
+// While a rank waits for the sums of one chunk, the next one is already in its other buffer. Who
+// wants no sums need not wait for the others': he cannot write over them before all have laid out
+// the chunk after the next one.
 template <typename T>
-void ShmCollectives::all_reduce_as(std::span<T> data, ReduceOp op, const Waiter& waiter) {
-  constexpr std::size_t kChunk = kChunkBytes / sizeof(T);
-  const std::size_t num_chunks = std::max<std::size_t>(1, (data.size() + kChunk - 1) / kChunk);
+void ShmCollectives::reduce_as(T* output, std::span<const T> input, ReduceOp op,
+                               const Waiter& waiter) {
+  const std::size_t per_chunk = chunk_bytes_ / sizeof(T);
+  const auto num_chunks = static_cast<std::size_t>(
+      num_chunks_of(std::ssize(input), static_cast<std::int64_t>(per_chunk)));
   const auto chunk = [&](std::size_t i) {
-    return data.subspan(i * kChunk, std::min(kChunk, data.size() - i * kChunk));
+    return input.subspan(i * per_chunk, std::min(per_chunk, input.size() - i * per_chunk));
   };
-  const auto fill = [&](std::uint32_t step) {
-    fill_for_all_reduce<T>(chunk(step - first_step_), step);
-  };
+  const auto fill = [&](std::uint32_t step) { fill_for_reduce(chunk(step - first_step_), step); };
   lay_out(waiter, fill);
   for (std::size_t i = 0; i < num_chunks; ++i) {
     const std::uint32_t step = first_step_ + static_cast<std::uint32_t>(i);
     if (i + 1 < num_chunks) lay_out(waiter, fill);
     meet(waiter, step);
-    reduce_segment(chunk(i), op, step);
+    T* const target = output == nullptr ? nullptr : output + i * per_chunk;
+    reduce_segment(target, chunk(i), op, step);
     publish(cell(rank_).used, step);
+    if (target == nullptr) continue;
     waiter.wait(&Cell::used, step);
-    copy_out(chunk(i), step);
+    copy_out(target, std::ssize(chunk(i)), step);
   }
 }
 
 void ShmCollectives::reduce_scatter(void* output, const void* input, std::int64_t numel,
                                     Element element, std::chrono::milliseconds timeout) {
   const Waiter waiter(*this, timeout);
-  begin(signature_of(Kind::kReduceScatter, numel, element, ReduceOp::kSum));
+  begin(signature_of(Kind::kReduceScatter, numel, argument_of(element, ReduceOp::kSum)));
   with_type(element, [&]<typename T>(T*) {
     reduce_scatter_as(static_cast<T*>(output), static_cast<const T*>(input), numel, waiter);
   });
@@ -259,8 +247,8 @@ template <typename T>
 void ShmCollectives::reduce_scatter_as(T* output, const T* input, std::int64_t numel,
                                        const Waiter& waiter) {
   // A chunk holds the same part of every rank's slice.
-  const auto part = static_cast<std::int64_t>(kChunkBytes / sizeof(T)) / world_size_;
-  const std::int64_t num_chunks = std::max<std::int64_t>(1, (numel + part - 1) / part);
+  const auto part = static_cast<std::int64_t>(chunk_bytes_ / sizeof(T)) / world_size_;
+  const std::int64_t num_chunks = num_chunks_of(numel, part);
   const auto length = [&](std::int64_t i) { return std::min(part, numel - i * part); };
   const auto fill = [&](std::uint32_t step) {
     const std::int64_t i = step - first_step_;
@@ -287,15 +275,15 @@ void ShmCollectives::reduce_scatter_as(T* output, const T* input, std::int64_t n
 void ShmCollectives::all_gather(void* output, const void* input, std::int64_t bytes,
                                 std::chrono::milliseconds timeout) {
   const Waiter waiter(*this, timeout);
-  begin(signature_of(Kind::kAllGather, bytes, Element::kFloat32, ReduceOp::kSum));
+  begin(signature_of(Kind::kAllGather, bytes));
   const auto* const own = static_cast<const std::byte*>(input);
   auto* const all = static_cast<std::byte*>(output);
-  constexpr auto kChunk = static_cast<std::int64_t>(kChunkBytes);
-  const std::int64_t num_chunks = std::max<std::int64_t>(1, (bytes + kChunk - 1) / kChunk);
-  const auto length = [&](std::int64_t i) { return std::min(kChunk, bytes - i * kChunk); };
+  const auto per_chunk = static_cast<std::int64_t>(chunk_bytes_);
+  const std::int64_t num_chunks = num_chunks_of(bytes, per_chunk);
+  const auto length = [&](std::int64_t i) { return std::min(per_chunk, bytes - i * per_chunk); };
   const auto fill = [&](std::uint32_t step) {
     const std::int64_t i = step - first_step_;
-    std::copy_n(own + i * kChunk, length(i), slot<std::byte>(rank_, step));
+    std::copy_n(own + i * per_chunk, length(i), slot<std::byte>(rank_, step));
   };
   lay_out(waiter, fill);
   for (std::int64_t i = 0; i < num_chunks; ++i) {
@@ -304,16 +292,46 @@ void ShmCollectives::all_gather(void* output, const void* input, std::int64_t by
     meet(waiter, step);
     for (int rank = 0; rank < world_size_; ++rank) {
       if (rank == rank_) continue;
-      std::copy_n(slot<std::byte>(rank, step), length(i), all + rank * bytes + i * kChunk);
+      std::copy_n(slot<std::byte>(rank, step), length(i), all + rank * bytes + i * per_chunk);
     }
     publish(cell(rank_).used, step);
   }
   if (all + rank_ * bytes != own) std::copy_n(own, bytes, all + rank_ * bytes);
 }
 
+void ShmCollectives::fetch(int root, const void* source, std::int64_t bytes, void* target,
+                           Window wanted, std::chrono::milliseconds timeout) {
+  const Waiter waiter(*this, timeout);
+  begin(signature_of(Kind::kFetch, bytes, root));
+  const auto* const all = static_cast<const std::byte*>(source);
+  auto* const own = static_cast<std::byte*>(target);
+  const auto per_chunk = static_cast<std::int64_t>(chunk_bytes_);
+  for (std::int64_t i = 0; i < num_chunks_of(bytes, per_chunk); ++i) {
+    const std::int64_t begin = i * per_chunk;
+    const std::int64_t end = std::min(bytes, begin + per_chunk);
+    if (rank_ == root) {
+      lay_out(waiter, [&](std::uint32_t step) {
+        std::copy(all + begin, all + end, slot<std::byte>(root, step));
+      });
+    } else {
+      ++copied_;
+      waiter.wait_for(root, cell(root).copied, copied_);
+      check_signature(root, copied_);
+      const std::int64_t first = std::clamp(wanted.begin, begin, end);
+      const std::int64_t last = std::clamp(wanted.end, begin, end);
+      std::copy_n(slot<std::byte>(root, copied_) + (first - begin), last - first,
+                  own + std::max<std::int64_t>(0, first - wanted.begin));
+    }
+    publish(cell(rank_).used, copied_);
+  }
+  if (rank_ == root && all + wanted.begin != own) {
+    std::copy(all + wanted.begin, all + wanted.end, own);
+  }
+}
+
 /// Lays out what the other ranks will sum.
 template <typename T>
-void ShmCollectives::fill_for_all_reduce(std::span<const T> chunk, std::uint32_t step) {
+void ShmCollectives::fill_for_reduce(std::span<const T> chunk, std::uint32_t step) {
   const auto numel = std::ssize(chunk);
   const Segment own = segment_of(numel, rank_, world_size_);
   T* target = slot<T>(rank_, step);
@@ -322,23 +340,23 @@ void ShmCollectives::fill_for_all_reduce(std::span<const T> chunk, std::uint32_t
 }
 
 template <typename T>
-void ShmCollectives::reduce_segment(std::span<T> chunk, ReduceOp op, std::uint32_t step) {
+void ShmCollectives::reduce_segment(T* output, std::span<const T> chunk, ReduceOp op,
+                                    std::uint32_t step) {
   const Segment own = segment_of(std::ssize(chunk), rank_, world_size_);
-  T* mine = chunk.data() + own.begin;
   std::vector<const T*> sources;
   for (int rank = 0; rank < world_size_; ++rank) {
-    sources.push_back(rank == rank_ ? mine : slot<T>(rank, step) + own.begin);
+    sources.push_back((rank == rank_ ? chunk.data() : slot<T>(rank, step)) + own.begin);
   }
-  combine_all<T>(sources, mine, result<T>(step) + own.begin, own.end - own.begin, op);
+  combine_all<T>(sources, result<T>(step) + own.begin,
+                 output == nullptr ? nullptr : output + own.begin, own.end - own.begin, op);
 }
 
 template <typename T>
-void ShmCollectives::copy_out(std::span<T> chunk, std::uint32_t step) {
-  const auto numel = std::ssize(chunk);
+void ShmCollectives::copy_out(T* output, std::int64_t numel, std::uint32_t step) {
   const Segment own = segment_of(numel, rank_, world_size_);
   const T* source = result<T>(step);
-  std::copy_n(source, own.begin, chunk.data());
-  std::copy_n(source + own.end, numel - own.end, chunk.data() + own.end);
+  std::copy_n(source, own.begin, output);
+  std::copy_n(source + own.end, numel - own.end, output + own.end);
 }
 
 }  // namespace paceline::comm

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <string>
@@ -19,7 +20,6 @@ using std::chrono::seconds;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Element = ShmCollectives::Element;
 
 /// Runs `body` with one thread for each rank of a group; what each threw, "" for nothing.
 std::vector<std::string> errors_of(int world_size,
@@ -201,6 +201,66 @@ TEST(ShmCollectives, AllGatherOrdersByRankAlsoInPlace) {
       }
     }
   }
+}
+
+TEST(ShmCollectives, ReduceGivesTheSumToThoseWhoWantIt) {
+  constexpr std::size_t kNumel = 600'001;
+  std::vector<float> expected = values_of<float>(0, kNumel);
+  for (const int other : {1, 2}) {
+    const std::vector<float> values = values_of<float>(other, kNumel);
+    for (std::size_t i = 0; i < kNumel; ++i) expected[i] += values[i];
+  }
+  const auto errors = errors_of(3, [&](ShmCollectives& group, int rank) {
+    for (int root = 0; root < 3; ++root) {
+      std::vector<float> values = values_of<float>(rank, kNumel);
+      group.reduce(rank == root ? values.data() : nullptr, values.data(), kNumel, Element::kFloat32,
+                   ReduceOp::kSum, seconds(20));
+      EXPECT_TRUE(values == (rank == root ? expected : values_of<float>(rank, kNumel)));
+    }
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+TEST(ShmCollectives, FetchGivesEachRankTheWindowThatItWants) {
+  std::string text;
+  for (int i = 0; i < 2'500'000; ++i) text += static_cast<char>('a' + i * 7 % 26);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}, text.size()}) {
+    const auto errors = errors_of(3, [&](ShmCollectives& group, int rank) {
+      for (int root = 0; root < 3; ++root) {
+        const std::size_t begin = bytes * static_cast<std::size_t>(rank) / 3;
+        const std::size_t end = bytes * static_cast<std::size_t>(rank + 1) / 3;
+        std::string part(end - begin, '?');
+        group.fetch(root, rank == root ? text.data() : nullptr, static_cast<std::int64_t>(bytes),
+                    part.data(), {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)},
+                    seconds(20));
+        EXPECT_TRUE(part == text.substr(begin, end - begin)) << rank << " from " << root;
+        std::string all = rank == root ? text.substr(0, bytes) : std::string(bytes, '?');
+        group.fetch(root, all.data(), std::ssize(all), all.data(), {0, std::ssize(all)},
+                    seconds(20));
+        EXPECT_TRUE(all == text.substr(0, bytes));
+      }
+    });
+    EXPECT_THAT(errors, Each(IsEmpty()));
+  }
+}
+
+TEST(ShmCollectives, WhoGivesUpEndsTheOthersWaits) {
+  std::atomic<bool> rank_0_is_over = false;
+  const auto errors = errors_of(2, [&](ShmCollectives& group, int rank) {
+    float value = 1;
+    if (rank == 1) {
+      group.give_up();
+      while (!rank_0_is_over) std::this_thread::sleep_for(milliseconds(1));  // stays present
+      return;
+    }
+    try {
+      group.all_reduce(&value, 1, Element::kFloat32, ReduceOp::kSum, std::chrono::hours(10));
+    } catch (...) {
+      rank_0_is_over = true;
+      throw;
+    }
+  });
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 has given up"));
 }
 
 // Ranks may leave a gather or a scatter long before others do, so the next call's first chunks are
