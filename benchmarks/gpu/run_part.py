@@ -19,7 +19,7 @@ import traceback
 import machine
 import parts
 import speed
-from runs import Kit, Rows
+from runs import Kit, Rows, say
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PARTS = {"tests": parts.tests, "equal": parts.equal, "graph": parts.graph, "resume": parts.resume, "pinned": parts.pinned,
@@ -36,7 +36,7 @@ def parse():
 
 def run_part(name, about, torch, options):
     """Runs a part and writes its file; whether no row of it failed."""
-    print(f"== {name}", flush=True)
+    say(f"== {name}")
     rows, begin = Rows(), time.monotonic()
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     with Kit(ROOT, torch, options.cpu, len(torch["gpus"])) as kit, machine.ClockWatch() as watch:
@@ -53,7 +53,7 @@ def run_part(name, about, torch, options):
     path = options.output / f"{name}.json"
     path.write_text(json.dumps(result, indent=2) + "\n")
     counts = {kind: sum(row["result"] == kind for row in rows.rows) for kind in ("passed", "failed", "measured", "not run")}
-    print(f"== {name}: {', '.join(f'{count} {kind}' for kind, count in counts.items() if count)}; {path}", flush=True)
+    say(f"== {name}: {', '.join(f'{count} {kind}' for kind, count in counts.items() if count)}; {path}")
     return counts["failed"] == 0
 
 

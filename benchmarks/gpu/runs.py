@@ -9,6 +9,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import traceback
@@ -25,6 +26,14 @@ class OutOfTime(PartError):
     """Why what is left of a part did not run."""
 
 
+def say(text):
+    """Prints a line; a reader that has left loses no result."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")
+
+
 class Rows:
     """The rows of a part: what was found, and whether it is as it must be."""
 
@@ -35,7 +44,7 @@ class Rows:
         """`result`: passed, failed, measured (nothing is demanded) or not run, which has a reason."""
         self.rows.append({"name": name, "value": value, "unit": unit, "result": result, "why": why, **more})
         shown = f" {value:.4g} {unit}".rstrip() if isinstance(value, (int, float)) else ""
-        print(f"  {result}: {name}{':' if shown else ''}{shown}{f' ({why})' if why else ''}", flush=True)
+        say(f"  {result}: {name}{':' if shown else ''}{shown}{f' ({why})' if why else ''}")
 
     def judge(self, name, value, unit, is_right, why="", **more):
         self.add(name, value, unit, "passed" if is_right else "failed", why, **more)

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import unittest
 from unittest import mock
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks" / "gpu"), str(ROOT / "benchmarks")]
@@ -126,10 +127,11 @@ class Parts(unittest.TestCase):
         self.assertEqual(self.results()[2:], ["passed", "failed"])
 
     def test_each_test_of_the_program_is_a_row(self):
-        for result in ({"result": "COMPLETED", "waits_per_step": "1.5"},
-                       {"result": "COMPLETED", "failures": [{"failure": "a.cpp:1\nwrong"}]},
-                       {"result": "SKIPPED", "skipped": [{"message": "a.cpp:1\nthis process sees one GPU\n"}]}):
-            parts.add_test(self.rows, "Suite", {"name": "Case", "time": "0s", "status": "RUN"} | result)
+        for inner in ('<properties><property name="waits_per_step" value="1.5"/></properties>',
+                      '<failure message="a.cpp:1&#x0A;wrong" type=""/>',
+                      '<skipped message="a.cpp:1&#x0A;this process sees one GPU&#x0A;"/>'):
+            test = ElementTree.fromstring(f'<testcase name="Case" classname="Suite">{inner}</testcase>')
+            parts.add_test(self.rows, test)
         self.assertEqual(self.results(), ["passed", "measured", "failed", "not run"])
         self.assertEqual(self.rows.rows[1]["value"], 1.5)
         self.assertEqual(self.rows.rows[3]["why"], "this process sees one GPU")
