@@ -29,13 +29,20 @@ endif()
 list(REMOVE_DUPLICATES cuda_include_dirs)
 list(REMOVE_ITEM cuda_include_dirs /usr/include)
 
+# paceline_cuda_library(TARGET PATTERN...): TARGET, a shared library in lib/, sees CUDA's headers and links LibTorch's
+# CUDA half. The PATTERNs are as in paceline_runtime_folder().
+set(PACELINE_CUDA_INCLUDE_DIRS ${cuda_include_dirs})
+function(paceline_cuda_library target)
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib UNITY_BUILD OFF CXX_VISIBILITY_PRESET hidden)
+  paceline_runtime_folder(${target} ${PACELINE_TORCH_DIR}/lib ${ARGN})
+  target_compile_definitions(${target} PRIVATE USE_C10D_NCCL)
+  target_include_directories(${target} SYSTEM PRIVATE ${PACELINE_CUDA_INCLUDE_DIRS})
+  target_link_libraries(${target} PRIVATE paceline_compile_options paceline::ext::fmt paceline::ext::torch
+    -Wl,--no-as-needed ${PACELINE_TORCH_DIR}/lib/libtorch_cuda.so ${PACELINE_TORCH_DIR}/lib/libc10_cuda.so
+    -Wl,--as-needed)
+endfunction()
+
 file(GLOB cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/paceline/*/cuda/*.cpp)
 add_library(paceline_cuda SHARED ${cuda_sources})
-set_target_properties(paceline_cuda PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib UNITY_BUILD OFF CXX_VISIBILITY_PRESET hidden)
-paceline_runtime_folder(paceline_cuda ${PACELINE_TORCH_DIR}/lib torch/lib/*.so nvidia/*.so.*)
-target_compile_definitions(paceline_cuda PRIVATE USE_C10D_NCCL)
-target_include_directories(paceline_cuda SYSTEM PRIVATE ${cuda_include_dirs})
-target_link_libraries(paceline_cuda PRIVATE paceline_compile_options paceline::ext::fmt paceline::ext::torch
-  -Wl,--no-as-needed ${PACELINE_TORCH_DIR}/lib/libtorch_cuda.so ${PACELINE_TORCH_DIR}/lib/libc10_cuda.so
-  -Wl,--as-needed)
+paceline_cuda_library(paceline_cuda torch/lib/*.so nvidia/*.so.*)

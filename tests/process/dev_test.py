@@ -121,6 +121,16 @@ class Dev(unittest.TestCase):
         self.dev("install", self.root / "prefix", "--preset", "asan")
         self.assertEqual(self.called("cmake")[-1][1], str(self.clone / "build" / "asan"))
 
+    def test_gpu_kit_packs_what_it_built_for_cuda(self):
+        (self.clone / "deps" / "cuda_wheels.txt").write_text("# none\n")
+        (self.clone / "tools" / "gpu_kit.py").write_text("import sys; print(*sys.argv[1:])\n")
+        result = self.dev("gpu-kit")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.called("ninja")[0][:2], ["-C", str(self.clone / "build" / "cuda")])
+        self.assertLessEqual({"paceline", "paceline-rank", "paceline_cuda", "gpu_test"}, set(self.called("ninja")[0]))
+        self.assertIn(f"{self.clone}/build/cuda {self.clone}/build/gpu-kit/paceline-gpu-kit.tar.gz --require-cuda\n",
+                      result.stdout)
+
     def test_a_relative_prefix_is_one_of_the_caller(self):
         elsewhere = self.root / "elsewhere"
         elsewhere.mkdir()

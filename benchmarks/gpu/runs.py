@@ -1,0 +1,212 @@
+"""Starts the kit's programs and reads what they leave behind."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+PART_S = 8 * 60  # within which a part must end
+LEAST_S = 5  # with less left nothing is begun
+
+
+class PartError(Exception):
+    """Why a row of a part has no value."""
+
+
+class OutOfTime(PartError):
+    """Why what is left of a part did not run."""
+
+
+def say(text):
+    """Prints a line; a reader that has left loses no result."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")
+
+
+class Rows:
+    """The rows of a part: what was found, and whether it is as it must be."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, name, value, unit, result, why="", **more):
+        """`result`: passed, failed, measured (nothing is demanded) or not run, which has a reason."""
+        self.rows.append({"name": name, "value": value, "unit": unit, "result": result, "why": why, **more})
+        shown = f" {value:.4g} {unit}".rstrip() if isinstance(value, (int, float)) else ""
+        say(f"  {result}: {name}{':' if shown else ''}{shown}{f' ({why})' if why else ''}")
+
+    def judge(self, name, value, unit, is_right, why="", **more):
+        self.add(name, value, unit, "passed" if is_right else "failed", why, **more)
+
+    def attempt(self, name, unit, work):
+        """Runs `work`, which adds its rows by itself; what it could not do is a row too."""
+        try:
+            work()
+        except OutOfTime as error:
+            self.add(name, None, unit, "not run", str(error))
+        except PartError as error:
+            self.add(name, None, unit, "failed", str(error))
+        except Exception as error:  # of these scripts: the other rows must not be lost by it
+            traceback.print_exc()
+            self.add(name, None, unit, "failed", f"{type(error).__name__}: {error}")
+
+
+@dataclasses.dataclass
+class Run:
+    """A run's directory, and what the program said."""
+
+    path: pathlib.Path
+    said: str = ""
+
+    def lines(self):
+        text = (self.path / "metrics.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    def steps(self):
+        return [line for line in self.lines() if "train/loss" in line]
+
+    def losses(self):
+        return [line["train/loss"] for line in self.steps()]
+
+    def summary(self):
+        return json.loads((self.path / "summary.json").read_text())
+
+    def step_ms(self, skip):
+        """The mean time of a step, without the first ones."""
+        times = [line["wall_time"] for line in self.steps()][skip:]
+        return 1e3 * (times[-1] - times[0]) / (len(times) - 1)
+
+    def tensor_digests(self):
+        """Of the last checkpoint: file and name of each tensor to its bytes' digest."""
+        found = {}
+        for path in sorted((self.path / "checkpoints" / "last").glob("*.safetensors")):
+            data = path.read_bytes()
+            (length,) = struct.unpack("<Q", data[:8])
+            header = json.loads(data[8:8 + length])
+            header.pop("__metadata__", None)
+            for name, entry in header.items():
+                begin, end = entry["data_offsets"]
+                found[path.name, name] = hashlib.sha256(data[8 + length + begin:8 + length + end]).hexdigest()
+        return found
+
+
+class Kit:
+    """The unpacked archive, the machine and a scratch folder."""
+
+    def __init__(self, root, torch, is_cpu, num_gpus):
+        self.root, self.torch, self.is_cpu, self.num_gpus = root, torch, is_cpu, num_gpus
+        self.program = root / "bin" / "paceline"
+        self.end = time.monotonic() + PART_S
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="paceline-gpu-"))
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remaining_s(self):
+        left = self.end - time.monotonic()
+        if left < LEAST_S:
+            raise OutOfTime(f"the part's {PART_S // 60} minutes were over")
+        return left
+
+    def environment(self, on_gpu=True, **changes):
+        """Of our programs: LibTorch and what a bare machine may lack come first, and launchers leave nothing."""
+        names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NODE_RANK")
+        kept = {key: value for key, value in os.environ.items() if key not in names}
+        folders = [str(self.root / "lib" / "system"), self.torch["lib"], kept.get("LD_LIBRARY_PATH", "")]
+        kept["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+        if self.is_cpu or not on_gpu:
+            kept |= {"CUDA_VISIBLE_DEVICES": "", "OMP_WAIT_POLICY": "passive"}
+        return kept | changes
+
+    def call(self, *command, on_gpu=True, **changes):
+        """Runs a program to its end; returns what it did. Its time is what the part has left."""
+        words = list(map(str, command))
+        try:
+            return subprocess.run(words, env=self.environment(on_gpu, **changes), cwd=self.folder, capture_output=True,
+                                  text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=self.remaining_s())
+        except subprocess.TimeoutExpired:
+            raise OutOfTime(f"the part's {PART_S // 60} minutes were over while {words[0]} ran") from None
+        except OSError as error:
+            raise PartError(f"{words[0]}: {error.strerror}") from None
+
+    def paceline(self, *arguments, on_gpu=True, **changes):
+        done = self.call(self.program, *arguments, on_gpu=on_gpu, **changes)
+        if done.returncode != 0:
+            raise PartError(f"paceline {arguments[0]} ended with {done.returncode}: {last_words(done)}")
+        return done
+
+    def train_arguments(self, text, overrides, name, ranks):
+        recipe = self.folder / f"{name}.yaml"
+        recipe.write_text(text)
+        return ["train", recipe, *overrides, "--run-dir", self.folder / name, "--nproc", ranks]
+
+    def train(self, text, *overrides, name="run", ranks=1, on_gpu=True, **changes):
+        """Trains in a new run directory."""
+        path = self.folder / name
+        shutil.rmtree(path, ignore_errors=True)
+        done = self.paceline(*self.train_arguments(text, overrides, name, ranks), on_gpu=on_gpu, **changes)
+        return Run(path, done.stdout + done.stderr)
+
+    def start_training(self, text, *overrides, name, ranks):
+        """The same in the background; the caller ends it."""
+        words = [self.program, *self.train_arguments(text, overrides, name, ranks)]
+        return subprocess.Popen(list(map(str, words)), env=self.environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def last_words(done):
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return " / ".join(lines[-3:]) or "no word"
+
+
+def children(pid):
+    """The processes that this one has started."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if int(pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def kill(process):
+    """Kills a launcher and its ranks; returns when all are gone."""
+    everyone = [process.pid, *children(process.pid)]
+    for pid in everyone:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+    while any(map(is_running, everyone[1:])):
+        time.sleep(0.05)
+
+
+def largest_difference(own, other):
+    """The largest |a - b| / max(1, |b|) of two runs' losses."""
+    if len(own) != len(other) or not own:
+        raise PartError(f"{len(own)} steps beside {len(other)}")
+    return max(abs(a - b) / max(1, abs(b)) for a, b in zip(own, other))

@@ -1,0 +1,139 @@
+"""Step times beside PyTorch, eager and compiled: in each round own and peers take turns."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import select
+import statistics
+import subprocess
+import sys
+
+import machine
+import recipes
+from results import LEAST_ROUNDS, Ratio
+from runs import PART_S, OutOfTime, PartError
+
+HERE = pathlib.Path(__file__).resolve().parent
+PEERS = {"PyTorch eager": [], "torch.compile": ["--compile"]}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}  # of both sides in a trial on the CPU
+
+
+@dataclasses.dataclass(frozen=True)
+class Contest:
+    title: str
+    own_model: str
+    peer_model: str
+    size: int
+    batch: int
+    optimizer: str
+    steps: int  # of a turn
+    warm_up: int
+    num_classes: int = 1000
+    precision: str = "bf16"
+
+
+def contests(kit):
+    if kit.is_cpu:
+        return [Contest("ViT dim 64", recipes.VIT64, "vit64", 32, 1, recipes.ADAMW, 20, 10, 10, "fp32"),
+                Contest("ResNet-18 32 px", "resnet18", "resnet18", 32, 2, recipes.SGD, 6, 3, 10, "fp32")]
+    batch = 128 if min(kit.torch["memory_bytes"]) > 38 * 2**30 else 32
+    return [Contest("ResNet-50 224 px", "resnet50", "resnet50", 224, batch, recipes.SGD, 60, 25),
+            Contest("ViT-B/32 224 px", "vit_base_patch32_224", "vit_base_patch32", 224, 2 * batch, recipes.ADAMW, 60, 25)]
+
+
+class Peer:
+    """A torch process that waits for its turns."""
+
+    def __init__(self, kit, contest, options):
+        self.kit = kit
+        words = [sys.executable, "-B", HERE / "torch_step.py", "--model", contest.peer_model, "--size", contest.size,
+                 "--batch", contest.batch, "--steps", contest.steps, "--classes", contest.num_classes, "--precision",
+                 contest.precision, "--device", "cpu" if kit.is_cpu else "cuda", *options]
+        environment = dict(os.environ)
+        if kit.is_cpu:
+            environment |= ONE_THREAD
+        self.errors = (kit.folder / "peer.txt").open("w+")
+        self.process = subprocess.Popen(list(map(str, words)), env=environment, cwd=kit.folder, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True)
+
+    def answer(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], self.kit.remaining_s())
+        if not ready:
+            raise OutOfTime(f"the part's {PART_S // 60} minutes were over while the peer worked")
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.errors.seek(0)
+            raise PartError("the peer failed: " + " / ".join(self.errors.read().strip().splitlines()[-3:]))
+        return json.loads(line)
+
+    def step_ms(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return self.answer()["step_ms"]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.errors.close()
+
+
+def own_step_ms(kit, contest):
+    """Our step, and the share of it that waited for data."""
+    steps = contest.warm_up + contest.steps + 1
+    text = recipes.recipe(contest.own_model, contest.size, contest.batch, steps, contest.optimizer)
+    text = text.replace("num_classes: 10", f"num_classes: {contest.num_classes}")
+    run = kit.train(text, f"train.precision={contest.precision}", "train.compile=graph", "train.log_accuracy=false",
+                    **(ONE_THREAD if kit.is_cpu else {}))
+    timed = run.steps()[contest.warm_up + 1:]
+    wait_ms = statistics.mean(line["time/data_wait_ms"] for line in timed)
+    step_ms = run.step_ms(contest.warm_up)
+    return step_ms, wait_ms / step_ms
+
+
+def speed(kit, rows):
+    for contest in contests(kit):
+        name = f"{contest.title}, {contest.precision}, batch {contest.batch}"
+        rows.attempt(name, "ms", lambda contest=contest, name=name: contend(kit, rows, contest, name))
+
+
+def contend(kit, rows, contest, name):
+    least = 2 if kit.is_cpu else LEAST_ROUNDS
+    figures = {"paceline": []} | {peer: [] for peer in PEERS}
+    shares, peers, parameters = [], {}, {}
+    with machine.ClockWatch() as watch:
+        try:
+            for peer, options in PEERS.items():
+                peers[peer] = Peer(kit, contest, options)
+                parameters[peer] = peers[peer].answer()["parameters"]
+            for number in range(least):
+                order = list(figures) if number % 2 == 0 else list(reversed(figures))
+                for contender in order:
+                    if contender == "paceline":
+                        step_ms, share = own_step_ms(kit, contest)
+                        shares.append(share)
+                    else:
+                        step_ms = peers[contender].step_ms()
+                    figures[contender].append(step_ms)
+        except OutOfTime as error:
+            if not all(figures.values()):
+                raise
+            rows.add(f"{name}: rounds after {min(map(len, figures.values()))}", None, "", "not run", str(error))
+        finally:
+            for peer in peers.values():
+                peer.end()
+    add_rows(rows, name, figures, shares, parameters, watch.summary())
+
+
+def add_rows(rows, name, figures, shares, parameters, clocks):
+    rounds = min(map(len, figures.values()))
+    for contender, values in figures.items():
+        more = {"parameters": parameters[contender]} if contender in parameters else {"clocks": clocks}
+        rows.add(f"{name}: step of {contender}", statistics.median(values[:rounds]), "ms", "measured",
+                 f"{min(values[:rounds]):.4g} to {max(values[:rounds]):.4g} in {rounds} rounds", each=values, **more)
+    for peer in PEERS:
+        ratio = Ratio.of(figures["paceline"][:rounds], figures[peer][:rounds])
+        rows.add(f"{name}: step of paceline / {peer}", ratio.median, "", "measured",
+                 f"{ratio.low:.3f} to {ratio.high:.3f} in {rounds} rounds: {ratio.verdict(is_rate=False)}")
+    rows.add(f"{name}: share of paceline's step that waits for data", statistics.median(shares), "", "measured")

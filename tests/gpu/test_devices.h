@@ -1,0 +1,23 @@
+#pragma once
+
+#include "paceline/tensor/device.h"
+
+#include <memory>
+#include <string>
+
+namespace paceline::test {
+
+/// Whether PACELINE_GPU_TEST=stand-in, so that these tests themselves can be tried without a GPU:
+/// on a QueuedDevice, and with two ranks over Gloo.
+bool uses_stand_in();
+
+/// How many ranks of one process get a device of their own: the GPUs that it sees.
+int num_devices();
+
+/// The device of a rank, made the calling thread's.
+std::unique_ptr<tensor::Device> open_device(int rank);
+
+/// For comm::GroupOptions::device: where that rank's tensors lie.
+std::string place_of_collectives(int rank);
+
+}  // namespace paceline::test
