@@ -3,6 +3,7 @@
 #include "gpu/test_devices.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/cuda_plugin.h"
+#include "support/gpu_communicator.h"
 #include "support/queued_device.h"
 
 #include <cstdio>
@@ -24,7 +25,7 @@ int num_devices() { return uses_stand_in() ? 2 : static_cast<int>(at::getNumGPUs
 std::unique_ptr<tensor::Device> open_device(int rank) {
   std::unique_ptr<tensor::Device> device;
   if (uses_stand_in()) {
-    device = std::make_unique<QueuedDevice>();
+    device = std::make_unique<QueuedDevice>(rank);
   } else {
     device = tensor::open_cuda_device(rank);
   }
@@ -32,8 +33,12 @@ std::unique_ptr<tensor::Device> open_device(int rank) {
   return device;
 }
 
-std::string place_of_collectives(int rank) {
-  return uses_stand_in() ? "cpu" : "cuda:" + std::to_string(rank);
+std::unique_ptr<comm::Communicator> connect(const comm::GroupOptions& options) {
+  comm::GroupOptions own = options;
+  if (!uses_stand_in()) own.device = "cuda:" + std::to_string(options.rank);
+  auto communicator = comm::connect(own);
+  if (uses_stand_in()) communicator = std::make_unique<GpuCommunicator>(std::move(communicator));
+  return communicator;
 }
 
 }  // namespace paceline::test

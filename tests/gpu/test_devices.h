@@ -1,9 +1,9 @@
 #pragma once
 
+#include "paceline/comm/bootstrap.h"
 #include "paceline/tensor/device.h"
 
 #include <memory>
-#include <string>
 
 namespace paceline::test {
 
@@ -17,7 +17,7 @@ int num_devices();
 /// The device of a rank, made the calling thread's.
 std::unique_ptr<tensor::Device> open_device(int rank);
 
-/// For comm::GroupOptions::device: where that rank's tensors lie.
-std::string place_of_collectives(int rank);
+/// The rank's communicator, for tensors on its device.
+std::unique_ptr<comm::Communicator> connect(const comm::GroupOptions& options);
 
 }  // namespace paceline::test

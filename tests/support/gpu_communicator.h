@@ -17,6 +17,8 @@ namespace paceline::test {
 class GpuCommunicator final : public comm::Communicator {
  public:
   explicit GpuCommunicator(comm::Communicator& ranks) : ranks_(ranks) {}
+  explicit GpuCommunicator(std::unique_ptr<comm::Communicator> ranks)
+      : owned_(std::move(ranks)), ranks_(*owned_) {}
 
   int num_host_collectives = 0;
 
@@ -58,8 +60,7 @@ class GpuCommunicator final : public comm::Communicator {
     return ++num_host_collectives, ranks_.all_gather_text(text);
   }
   std::unique_ptr<Communicator> split(int color) override {
-    parts_.push_back(ranks_.split(color));
-    return std::make_unique<GpuCommunicator>(*parts_.back());
+    return std::make_unique<GpuCommunicator>(ranks_.split(color));
   }
   void set_timeout(std::chrono::milliseconds timeout) override { ranks_.set_timeout(timeout); }
   void shutdown() override { ranks_.shutdown(); }
@@ -84,8 +85,8 @@ class GpuCommunicator final : public comm::Communicator {
     return std::make_unique<comm::CompletedWork>();
   }
 
+  std::unique_ptr<comm::Communicator> owned_;
   comm::Communicator& ranks_;
-  std::vector<std::unique_ptr<comm::Communicator>> parts_;
 };
 
 }  // namespace paceline::test

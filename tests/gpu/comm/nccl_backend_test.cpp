@@ -91,11 +91,8 @@ std::vector<std::string> errors_of_ranks(
   group.connect_timeout = std::chrono::seconds(60);
   group.timeout = std::chrono::seconds(60);
   return errors_of(group, [&](const GroupOptions& options) {
-    GroupOptions own = options;
-    own.local_rank = options.rank;
-    own.device = test::place_of_collectives(options.rank);
     const auto device = test::open_device(options.rank);
-    const auto communicator = connect(own);
+    const auto communicator = test::connect(options);
     body(*communicator, *device);
     communicator->shutdown();
   });
@@ -110,7 +107,7 @@ TEST(Nccl, OneRankEqualsTheCpu) {
     return Backends{make_gloo_backend(c10::make_intrusive<c10d::PrefixStore>("host", store), rank,
                                       1, "127.0.0.1", std::chrono::seconds(20)),
                     make_nccl_backend(c10::make_intrusive<c10d::PrefixStore>("gpu", store), rank,
-                                      members, 0, std::chrono::seconds(60))};
+                                      members, 0, std::chrono::seconds(60), "")};
   };
   const auto store = c10::make_intrusive<c10d::HashStore>();
   Backends backends = options.make_backends(store, options.members, 0);

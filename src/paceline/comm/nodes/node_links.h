@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

@@ -146,7 +146,6 @@ TEST_F(CudaDeviceTest, WritesAMemorySnapshot) {
 
 /// In a process of its own, which the failed recording may leave in any state.
 TEST(CudaDeviceDeathTest, WorkThatWaitsCannotBeRecorded) {
-  if (test::uses_stand_in()) GTEST_SKIP() << "the stand-in records everything";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto refuses = [] {
     const auto device = test::open_device(0);

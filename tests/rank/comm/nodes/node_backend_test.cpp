@@ -113,7 +113,6 @@ TEST(NodeBackend, NarrowNumbersAreRoundedOnce) {
               Each(IsEmpty()));
 }
 
-// Of an own process LibTorch would keep a descriptor for each of the others.
 TEST(NodeBackend, OnlyTheFirstRankOfANodeIsConnectedWithOtherNodes) {
   const auto store = c10::make_intrusive<c10d::HashStore>();
   std::atomic<int> connected = 0;
