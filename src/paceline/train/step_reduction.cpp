@@ -27,7 +27,9 @@ constexpr std::int64_t kNumFound = 3;
 at::Tensor host_zeros(std::int64_t size, tensor::Device& device) {
   const std::shared_ptr<void> memory =
       device.allocate_host(static_cast<std::size_t>(size) * sizeof(double));
-  return at::from_blob(memory.get(), {size}, [memory](void*) {}, at::kDouble).zero_();
+  return at::from_blob(
+             memory.get(), {size}, [memory](void*) {}, at::kDouble)
+      .zero_();
 }
 
 }  // namespace
@@ -85,13 +87,22 @@ void StepReduction::finish() {
 
 at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm) {
   const at::NoGradGuard no_grad;
+  has_grad_norm_ = grad_norm.defined();
   const std::int64_t found = kFirstCount + num_counts_;
+  if (values_.is_cpu()) {
+    auto* const values = values_.mutable_data_ptr<double>();
+    if (overflows.defined()) values[found + kOverflow] = overflows.item<double>();
+    if (has_grad_norm_) values[found + kGradNorm] = grad_norm.item<double>();
+    const bool skip = values[kNotFinite] != 0 || values[kMissing] != 0 ||
+                      values[found + kOverflow] != 0 || !std::isfinite(values[found + kGradNorm]);
+    values[found + kSkip] = skip ? 1 : 0;
+    return skip ? at::ones({}, at::kFloat) : at::Tensor();
+  }
   at::Tensor skip = values_[kNotFinite].add(values_[kMissing]).ne(0);
   if (overflows.defined()) {
     values_[found + kOverflow].copy_(overflows);
     skip.logical_or_(overflows);
   }
-  has_grad_norm_ = grad_norm.defined();
   if (has_grad_norm_) {
     values_[found + kGradNorm].copy_(grad_norm);
     skip.logical_or_(grad_norm.isfinite().logical_not_());
@@ -114,7 +125,8 @@ void StepReduction::read() {
   std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());
   overflows_ = found[kOverflow] != 0;
   is_skipped_ = found[kSkip] != 0;
-  grad_norm_ = std::exchange(has_grad_norm_, false) ? std::optional(found[kGradNorm]) : std::nullopt;
+  grad_norm_ =
+      std::exchange(has_grad_norm_, false) ? std::optional(found[kGradNorm]) : std::nullopt;
   values_.zero_();
   told_.zero_();
 }

@@ -136,7 +136,8 @@ class RecordingOptimizer final : public optim::Optimizer {
   std::string_view name() const override { return "recording"; }
   void step(double lr, const at::Tensor& skip) override {
     ++num_steps_;
-    calls_.push_back(fmt::format("step at {:g}{}", lr, skip.is_nonzero() ? ", skipped" : ""));
+    calls_.push_back(
+        fmt::format("step at {:g}{}", lr, skip.defined() && skip.is_nonzero() ? ", skipped" : ""));
   }
   std::vector<optim::SlotState> state() override { return {}; }
   std::int64_t num_steps() const override { return num_steps_; }
