@@ -21,17 +21,41 @@ OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so", "lib/libgpu_wait_watch.so"
 OF_MACHINE = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl|stdc\+\+|gcc_s))\.so")
 
 
-def run(*command):
-    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout
+ARCHIVES = "libarchive.so.13"
+
+
+def run(*command, given=None):
+    return subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True, input=given).stdout
 
 
 def system_libraries(binary):
-    """What the loader takes from the system for a binary of the build folder; LibTorch's are none of it."""
-    told = run("ldd", binary)
+    """What the loader takes from the system for a binary of the build folder, but for what only archives need."""
+    found, waiting = {}, [binary]
+    told = run("ldd", binary)  # LibTorch's libraries, which lie elsewhere, are none of it
     if missing := re.findall(r"^\s*(\S+) => not found", told, re.MULTILINE):
         raise SystemExit(f"{binary}: the loader does not find {', '.join(missing)}")
-    found = re.findall(r"=> (/(?:usr/)?lib\S*) \(0x", told)
-    return {pathlib.Path(path) for path in found if not OF_MACHINE.match(pathlib.Path(path).name)}
+    places = dict(re.findall(r"(\S+) => (/(?:usr/)?lib\S*) \(0x", told))
+    while waiting:
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", "--wide", waiting.pop())):
+            if name in places and name not in found and name != ARCHIVES and not OF_MACHINE.match(name):
+                found[name] = pathlib.Path(places[name])
+                waiting.append(found[name])
+    return set(found.values())
+
+
+def names_of(library, binaries):
+    """The functions of a library that binaries call, by the first word of their names."""
+    prefix = library.removeprefix("lib").partition(".")[0] + "_"
+    return sorted({name for binary in binaries
+                   for name in re.findall(rf"\bUND ({prefix}\w+)", run("readelf", "--dyn-syms", "--wide", binary))})
+
+
+def write_stand_in(folder, library, names):
+    """A library that ends the program when it is called. Nothing of the kit unpacks archives, and the real one brings
+    35 MB of others and needs a newer C library than all else."""
+    text = "#include <stdio.h>\n#include <stdlib.h>\n" + "".join(
+        f'void {name}(void) {{ fputs("{name}: the kit cannot read archives\\n", stderr); abort(); }}\n' for name in names)
+    run("cc", "-shared", "-fPIC", "-O1", "-s", f"-Wl,-soname,{library}", "-x", "c", "-", "-o", folder / library, given=text)
 
 
 def newest_glibc(binaries):
@@ -70,6 +94,7 @@ def fill(kit, build, require_cuda):
     (kit / "lib" / "system").mkdir(parents=True, exist_ok=True)
     for library in libraries:
         shutil.copyfile(library, kit / "lib" / "system" / library.name)
+    write_stand_in(kit / "lib" / "system", ARCHIVES, names_of(ARCHIVES, [kit / name for name in names]))
     (kit / "scripts").mkdir()
     for script in sorted((ROOT / "benchmarks" / "gpu").glob("*.py")) + [ROOT / "benchmarks" / "results.py"]:
         shutil.copyfile(script, kit / "scripts" / script.name)

@@ -82,6 +82,10 @@ class Run:
     def summary(self):
         return json.loads((self.path / "summary.json").read_text())
 
+    def is_on_gpu(self):
+        """Only there memory is logged."""
+        return "memory/allocated_bytes" in self.steps()[-1]
+
     def step_ms(self, skip):
         """The mean time of a step, without the first ones."""
         times = [line["wall_time"] for line in self.steps()][skip:]
@@ -159,7 +163,11 @@ class Kit:
         path = self.folder / name
         shutil.rmtree(path, ignore_errors=True)
         done = self.paceline(*self.train_arguments(text, overrides, name, ranks), on_gpu=on_gpu, **changes)
-        return Run(path, done.stdout + done.stderr)
+        run = Run(path, done.stdout + done.stderr)
+        if on_gpu and not self.is_cpu and not run.is_on_gpu():
+            reasons = [line for line in run.said.splitlines() if "on the CPU although" in line]
+            raise PartError("the run was on the CPU" + "".join(f": {line}" for line in reasons))
+        return run
 
     def start_training(self, text, *overrides, name, ranks):
         """The same in the background; the caller ends it."""

@@ -147,6 +147,20 @@ class Parts(unittest.TestCase):
         self.rows.attempt("b", "", broken)
         self.assertEqual(self.results(), ["not run", "failed"])
 
+    def test_a_run_that_fell_back_to_the_cpu_is_no_result(self):
+        """The plug-in may refuse, and everything would equal the CPU's."""
+        with tempfile.TemporaryDirectory(prefix="paceline-fake-") as folder:
+            program = pathlib.Path(folder) / "bin" / "paceline"
+            program.parent.mkdir()
+            program.write_text('#!/bin/bash\nmkdir "$5"\necho "{\\"train/loss\\": 1$MORE}" >"$5/metrics.jsonl"\n'
+                               'echo "warning: this run is on the CPU although its machine has 1 GPUs: a reason"\n')
+            program.chmod(0o755)
+            for is_cpu, on_gpu, more in ((True, True, ""), (False, False, ""), (False, True, ', "memory/allocated_bytes": 1')):
+                with runs.Kit(pathlib.Path(folder), torch_of(), is_cpu, 1) as kit:
+                    self.assertEqual(kit.train("", "a=b", on_gpu=on_gpu, MORE=more).losses(), [1])
+            with runs.Kit(pathlib.Path(folder), torch_of(), False, 1) as kit:
+                self.assertRaisesRegex(runs.PartError, "was on the CPU: .*a reason", kit.train, "", "a=b")
+
     def test_speed_tells_ratios_with_their_spread(self):
         figures = {"paceline": [40.0, 41, 40, 42, 40], "PyTorch eager": [50.0, 51, 50, 52, 50], "torch.compile": [40.0, 41, 41, 42, 40]}
         peers = {peer: 25_557_032 for peer in speed.PEERS}
