@@ -77,13 +77,34 @@ class GpuCommunicator final : public comm::Communicator {
     }
     Tensors aliases;
     for (const at::Tensor& tensor : tensors) aliases.push_back(host_alias(tensor));
-    const auto work = [&ranks = ranks_, aliases, collective] {
-      collective(ranks, aliases)->wait();
+    const auto results = std::make_shared<Tensors>();
+    const auto begin = [&ranks = ranks_, aliases, results, collective] {
+      results->clear();
+      for (const at::Tensor& alias : aliases) results->push_back(alias.clone());
+      collective(ranks, *results)->wait();
+      aliases[0].view({-1}).view(at::kByte).fill_(0xFF);  // until it is waited for
     };
-    work();
-    FakeGpu::at(tensors[0].device().index()).queued(name, work, tensors);
-    return std::make_unique<comm::CompletedWork>();
+    begin();
+    FakeGpu::at(tensors[0].device().index()).queued(name, begin, tensors);
+    return std::make_unique<QueuedWork>(name, tensors,
+                                        [results, to = aliases[0]] { to.copy_((*results)[0]); });
   }
+
+  /// What follows its wait() finds the result.
+  class QueuedWork final : public comm::Work {
+   public:
+    QueuedWork(std::string name, Tensors tensors, std::function<void()> end)
+        : name_(std::move(name)), tensors_(std::move(tensors)), end_(std::move(end)) {}
+    void wait() override {
+      end_();
+      FakeGpu::at(tensors_[0].device().index()).queued("the end of " + name_, end_, tensors_);
+    }
+
+   private:
+    std::string name_;
+    Tensors tensors_;
+    std::function<void()> end_;
+  };
 
   std::unique_ptr<comm::Communicator> owned_;
   comm::Communicator& ranks_;

@@ -139,6 +139,7 @@ class C10dCommunicator final : public Communicator {
   std::vector<std::string> all_gather_text(const std::string& text) override;
   std::unique_ptr<Communicator> split(int color) override;
 
+  void require_intact() override { check_gpu(newest_); }
   void set_timeout(std::chrono::milliseconds timeout) override {
     options_.timeout = timeout;
     backends_.host->setTimeout(timeout);
@@ -218,7 +219,7 @@ class C10dCommunicator final : public Communicator {
       throw base::CommError(
           "the communicator is unusable: an earlier collective failed (see the first error)");
     }
-    const std::uint64_t sequence = recorder_->issue(signature, label);
+    const std::uint64_t sequence = newest_ = recorder_->issue(signature, label);
     check_gpu(sequence);
     if (static_cast<std::int64_t>(sequence) <= options_.checked_collectives) {
       compare_with_peers(sequence, signature);
@@ -339,6 +340,7 @@ class C10dCommunicator final : public Communicator {
   std::shared_ptr<Common> common_;
   std::shared_ptr<PeerWatch> watch_;
   std::atomic<bool> is_broken_ = false;
+  std::atomic<std::uint64_t> newest_ = 0;  // of the collectives
   /// Made by split(): who asked for one may be gone long before the peers are done with it.
   std::vector<std::shared_ptr<C10dCommunicator>> parts_;
 };

@@ -65,6 +65,10 @@ class Communicator {
   /// Every rank must call it. This group's shutdown() ends it, too; it must not be used after that.
   virtual std::unique_ptr<Communicator> split(int color) = 0;
 
+  /// To be called after the host has waited for a GPU: throws CommError if collectives there were
+  /// ended meanwhile, as a peer was lost, and what they computed is of no use.
+  virtual void require_intact() {}
+
   /// From now on a collective that takes longer throws CommError.
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
 

@@ -72,7 +72,7 @@ void GpuBackends::abort() {
 
 std::string GpuBackends::failure() const {
   const std::lock_guard lock(mutex_);
-  if (is_aborted_)
+  if (is_aborted_ && !backends_.empty())
     return "its collectives were ended, for another rank's or another group's failed";
   for (const Pointer& backend : backends_) {
     switch (backend->getError()) {

@@ -89,6 +89,12 @@ std::string missing_ranks(c10d::Store& store, const GroupOptions& options) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.world_size; ++rank) keys.push_back(rank_key(rank));
   const std::vector<std::size_t> missing = missing_keys(store, keys);
+  if (missing.empty()) {
+    return fmt::format(
+        "all {} ranks came, but not within {:.3g} s, or one has left again: give them more time "
+        "with --rdzv-timeout, and look at what the others say",
+        options.world_size, std::chrono::duration<double>(options.connect_timeout).count());
+  }
   return fmt::format(
       "{} of {} ranks came within {:.3g} s; missing: rank {}. Start them with the same port, "
       "--rdzv-id (PACELINE_RUN_ID) and PACELINE_SECRET, or give them more time with --rdzv-timeout",

@@ -40,6 +40,7 @@ class SharedCommunicator final : public Communicator {
     return group_->all_gather_text(text);
   }
   std::unique_ptr<Communicator> split(int color) override { return group_->split(color); }
+  void require_intact() override { group_->require_intact(); }
   void set_timeout(std::chrono::milliseconds timeout) override { group_->set_timeout(timeout); }
   void shutdown() override { group_->shutdown(); }
 

@@ -27,7 +27,9 @@ struct GradScalerConfig {
 ///   (loss * scaler.scale()).backward();
 ///   const at::Tensor overflows = unscale(gradients, scaler.inverse_scale());  // then clip
 ///   optimizer->step(lr, /*skip=*/overflows);
-///   scaler.update(overflows.item<float>() != 0);
+///   const bool was_skipped = overflows.item<float>() != 0;
+///   if (was_skipped) optimizer->set_num_steps(optimizer->num_steps() - 1);
+///   scaler.update(was_skipped);
 ///
 /// On several ranks all must agree on `overflows`; gradients that were summed over the ranks do.
 /// Paper: Micikevicius et al., "Mixed precision training", ICLR 2018.

@@ -52,7 +52,8 @@ class ReplicatedStrategy final : public Strategy {
   std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
-  bool can_be_recorded() const override { return true; }
+  /// Not where each step may use other parameters.
+  bool can_be_recorded() const override { return !config_.allow_unused_parameters; }
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
   std::vector<std::string> late_parameters() const override;
   CommunicationReport communication_report() const override;

@@ -21,10 +21,13 @@ void UsedParameters::start_exchange(std::span<const std::size_t> untouched, bool
   if (!allows_missing()) return;
   untouched_.assign(untouched.begin(), untouched.end());
   const auto idle = static_cast<std::int64_t>(is_settled_.size());
+  had_backward_ = had_backward;
   // Made there: a copy from the host would wait.
-  is_used_ = at::ones({idle + 1}, at::TensorOptions(device_).dtype(at::kBool));
-  for (const std::size_t slot : untouched) is_used_[static_cast<std::int64_t>(slot)].fill_(false);
-  if (had_backward) is_used_[idle].fill_(false);
+  is_used_ = at::full({idle + 1}, had_backward, at::TensorOptions(device_).dtype(at::kBool));
+  if (had_backward) {
+    for (const std::size_t slot : untouched) is_used_[static_cast<std::int64_t>(slot)].fill_(false);
+  }
+  is_used_[idle].fill_(!had_backward);
   if (communicator_ != nullptr) {
     exchange_ = communicator_->all_reduce(is_used_, comm::ReduceOp::kMax);
   }
@@ -33,10 +36,10 @@ void UsedParameters::start_exchange(std::span<const std::size_t> untouched, bool
 void UsedParameters::finish_exchange() {
   if (!allows_missing()) return;
   if (exchange_) std::exchange(exchange_, nullptr)->wait();
-  maybe_unused_ = untouched_;
+  // A rank without samples would have to keep a copy of everything: it waits for the device rather.
+  const bool may_wait = is_used_.is_cpu() || !had_backward_ || rule_ == Rule::kAsFirst;
+  maybe_unused_ = may_wait ? unused() : untouched_;
   if (rule_ == Rule::kAny) return;
-  // The first step alone, or the first few, may wait for the device.
-  maybe_unused_ = unused();
   const auto idle = static_cast<std::int64_t>(is_settled_.size());
   if (!is_used_[idle].item<bool>()) {
     is_known_ = true;

@@ -59,6 +59,7 @@ class UsedParameters {
   std::vector<std::size_t> settled_;
   std::vector<char> is_settled_;  // of each slot
   std::vector<std::size_t> untouched_;
+  bool had_backward_ = false;
   at::Tensor is_used_;  // [slots + 1], bool: the last says that a rank had no samples
   std::unique_ptr<comm::Work> exchange_;
   std::vector<std::size_t> maybe_unused_;

@@ -25,8 +25,9 @@ void fill_normal(const at::Tensor& tensor, double mean, double stddev, const Dra
 void fill_truncated_normal(const at::Tensor& tensor, double mean, double stddev, double low,
                            double high, const DrawKey& key);
 
-/// For dropout: a tensor like `like`, drawn where that lies, whose slice i along dimension 0 is drawn from the stream
-/// (seed, purpose, group, first_position + i), each element 1 with probability `keep`, else 0.
+/// For dropout: a tensor like `like`, drawn where that lies, whose slice i along dimension 0 is
+/// drawn from the stream (seed, purpose, group, first_position + i), each element 1 with
+/// probability `keep`, else 0.
 at::Tensor keep_mask(const at::Tensor& like, double keep, const DrawKey& key,
                      std::int64_t first_position);
 

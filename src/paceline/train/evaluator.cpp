@@ -30,6 +30,9 @@ class EvaluationScope {
 constexpr std::int64_t kMostBetweenLooks = 8;
 constexpr double kMostSecondsBetweenLooks = 1.0;
 
+/// Batches whose memory may wait on a device that is slower than the loader.
+constexpr std::int64_t kMostQueued = 4;
+
 /// What ranks tell each other now and then.
 struct RankSums {
   double num_stopped = 0;  ///< ranks that were asked to stop
@@ -120,6 +123,7 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
     const at::Tensor outputs = model.forward(batch, {});
     if (number + 1 < num_batches) feed.prefetch();
     sums.add(model.loss(outputs, batch), model.count(outputs, batch));
+    if (number % kMostQueued == kMostQueued - 1 && run.device.is_queued()) run.device.synchronize();
   }
   return looks.look(num_batches, lacks_batch, num_skipped).num_stopped == 0;
 }

@@ -19,8 +19,9 @@ namespace paceline::train {
 ///             kAfterBackward
 ///           kGradientsReady              summed over microbatches and ranks, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
-///                                        these three also in a step that changes nothing, as the
-///                                        gradients of fp16 overflowed: only the device knows yet
+///                                        these three also in a step that changes nothing, as
+///                                        gradients, norm or loss are not finite: only the device
+///                                        knows yet, and what is not finite may be seen here
 ///         kStepEnd                       the step is counted; its loss, counts and grad_norm are
 ///                                        known on the host, and logged
 ///       kEpochEnd                        after the last step of an epoch

@@ -113,6 +113,7 @@ at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tenso
 
 void StepReduction::read() {
   const at::Tensor read = device_.read(values_);
+  communicator_.require_intact();
   const auto* const values = read.const_data_ptr<double>();
   const double* const found = values + kFirstCount + num_counts_;
   totals_.loss_sum = values[kLoss];

@@ -46,7 +46,8 @@ class StepReduction {
   /// device, or undefined where it is known to be 0. After finish().
   at::Tensor must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm);
 
-  /// Waits for the device; leaves the reduction empty for the next step. What follows is known then.
+  /// Waits for the device, and makes sure that the sums are sums; leaves the reduction empty for
+  /// the next step. What follows is known then.
   void read();
 
   const Totals& totals() const { return totals_; }

@@ -84,7 +84,8 @@ class Trainer {
   /// Their norm before, if it was asked for.
   at::Tensor limit_gradients();
   /// Waits for what the step found, and throws what concerns all ranks: missing gradients, a loss
-  /// or a norm that is not finite, too many samples that could not be read.
+  /// or a norm that is not finite, after which the step is not applied, and too many samples that
+  /// could not be read.
   void conclude_step();
   /// Of this rank, in the step at hand.
   std::vector<std::int64_t> not_finite_samples() const;

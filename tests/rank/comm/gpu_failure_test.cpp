@@ -74,6 +74,22 @@ TEST_F(GpuFailure, EndsTheWaitOfThePeersWithAnErrorOfOurs) {
   EXPECT_THAT(errors, Each(HasSubstr("unusable")));
 }
 
+TEST_F(GpuFailure, IsKnownAfterAWaitForTheGpu) {
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const Rank own = join(options.rank);
+    own.group->barrier();
+    reduce_on_gpu(*own.group);
+    EXPECT_NO_THROW(own.group->require_intact());
+    if (options.rank == 1) {
+      own.gpus->at(0)->refusal = "NCCL error: remote process exited";
+      EXPECT_THROW(reduce_on_gpu(*own.group), base::CommError);
+    }
+    while (own.journal->lines().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    own.group->require_intact();
+  });
+  EXPECT_THAT(errors[0], HasSubstr("another rank's"));
+}
+
 TEST_F(GpuFailure, SaysOnEveryRankWhatTheRanksAreAt) {
   std::latch all_have_begun(2);
   const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {

@@ -197,6 +197,9 @@ void register_kernels() {
   library.impl("resize_", &resize);
 }
 
+// Before the first backward pass of the process, which starts a thread for each device there is.
+C10_REGISTER_GUARD_IMPL(HPU, FakeGuard)
+
 }  // namespace
 }  // namespace paceline::test
 
@@ -210,8 +213,6 @@ REGISTER_HPU_HOOKS(HPUHooks)
 namespace paceline::test {
 
 void register_memory() {
-  static const FakeGuard guard;
-  c10::impl::device_guard_impl_registry[static_cast<std::size_t>(at::kHPU)].store(&guard);
   c10::SetAllocator(at::kHPU, allocator());
   register_kernels();
 }

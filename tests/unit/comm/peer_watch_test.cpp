@@ -134,7 +134,7 @@ TEST(PeerWatch, AFailureOfManyRanksAsksLittleOfTheStore) {
       EXPECT_EQ(failure.histories[static_cast<std::size_t>(other)].has_value(), other != kLost);
     }
   }
-  EXPECT_LE(stores.most_operations(), 2 * std::bit_width(unsigned{kManyRanks}) + 12);
+  EXPECT_LE(stores.most_operations(), 2 * std::bit_width(unsigned{kManyRanks}) + 14);
   EXPECT_LE(stores.operations(), 10 * kManyRanks);
 }
 

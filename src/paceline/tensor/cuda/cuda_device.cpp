@@ -146,7 +146,10 @@ class CudaDevice final : public Device {
     const c10::cuda::CUDAGuard guard(place_);
     void* memory = nullptr;
     C10_CUDA_CHECK(cudaHostAlloc(&memory, size_bytes, cudaHostAllocDefault));
-    return {memory, [](void* gone) { cudaFreeHost(gone); }};
+    return {memory, [place = place_](void* gone) {
+              const c10::cuda::CUDAGuard again(place);
+              cudaFreeHost(gone);
+            }};
   }
 
   std::unique_ptr<Transfer> start_transfer(std::vector<at::Tensor> host) override {

@@ -2,6 +2,7 @@
 #include "paceline/tensor/keep_element.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include <ATen/ATen.h>
@@ -19,7 +20,9 @@ at::Tensor keep_mask_on_gpu(const at::Tensor& like, double keep, std::int64_t se
                             static_cast<std::uint64_t>(group), 0);
   const base::Philox::Counter counter = stream.counter(0);
   const auto key = static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
-  const at::Tensor elements = at::arange(like.numel(), like.options().dtype(at::kLong));
+  const bool is_small = like.numel() <= std::numeric_limits<std::int32_t>::max();
+  const at::ScalarType dtype = is_small ? at::kInt : at::kLong;
+  const at::Tensor elements = at::arange(like.numel(), like.options().dtype(dtype));
   const at::Tensor mask = at::cuda::CompileAndLaunchKernel(
                               kKeepElementCode, "keep_element", /*num_outputs=*/1, {elements},
                               {like.numel() / like.size(0), key, group, first_position, keep},
