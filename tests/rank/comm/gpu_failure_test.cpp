@@ -78,8 +78,8 @@ TEST_F(GpuFailure, IsKnownAfterAWaitForTheGpu) {
   const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
     const Rank own = join(options.rank);
     own.group->barrier();
-    reduce_on_gpu(*own.group);
     EXPECT_NO_THROW(own.group->require_intact());
+    own.group->barrier();
     if (options.rank == 1) {
       own.gpus->at(0)->refusal = "NCCL error: remote process exited";
       EXPECT_THROW(reduce_on_gpu(*own.group), base::CommError);
