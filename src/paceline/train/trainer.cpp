@@ -239,13 +239,11 @@ void Trainer::start_recording() {
 void Trainer::apply_gradients() {
   const tensor::DeviceRange range(run_.device, "optimizer");
   at::Tensor overflows;
-  if (state_.scaler)
-    overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
+  if (state_.scaler) overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
   engine_.fire(Event::kGradientsReady, state_, run_);
   const at::Tensor grad_norm = limit_gradients();
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
-  state_.strategy->update(*state_.optimizer, state_.lr,
-                          reduction_.must_skip(overflows, grad_norm));
+  state_.strategy->update(*state_.optimizer, state_.lr, reduction_.must_skip(overflows, grad_norm));
   engine_.fire(Event::kAfterOptimizerStep, state_, run_);
 }
 
@@ -264,8 +262,7 @@ void Trainer::conclude_step() {
   reduction_.read();
   state_.phases.mark(metrics::Phase::kBackward);
   state_.step_totals = reduction_.totals();
-  if (reduction_.is_skipped())
-    state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
+  if (reduction_.is_skipped()) state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
   if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
   if (reduction_.any_not_finite()) {
     refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples(), sample_name_,
