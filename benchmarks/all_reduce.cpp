@@ -3,7 +3,7 @@
 // Usage, on every rank: paceline launch --nproc N -- all_reduce MIB REPEATS [RANKS_PER_NODE]
 // MIB may be a fraction. With RANKS_PER_NODE the ranks of this machine stand for several nodes.
 
-#include "paceline/comm/bootstrap.h"
+#include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/tensor/aten.h"

@@ -12,7 +12,7 @@
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/async_writer.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/comm/bootstrap.h"
+#include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>

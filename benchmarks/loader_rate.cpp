@@ -6,8 +6,8 @@
 // normalisation. Prints {"images_per_s": ..., "images_per_cpu_s": ...}.
 
 #include "paceline/data/builtin_datasets.h"
-#include "paceline/data/dataset_name.h"
-#include "paceline/data/loader.h"
+#include "paceline/data/sources/dataset_name.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/data/transforms/presets.h"
 

@@ -10,12 +10,12 @@
 #include "paceline/app/train_run.h"
 #include "paceline/base/file.h"
 #include "paceline/base/interruption.h"
-#include "paceline/comm/bootstrap.h"
-#include "paceline/models/vit.h"
+#include "paceline/comm/c10d/bootstrap.h"
+#include "paceline/models/vit/vit.h"
 #include "paceline/nn/losses.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 # Turns layers.txt into libraries: one static library paceline_<module> per line, with the modules and
 # libraries that the line names as its only dependencies. Sources are every .cpp of the folder, except
-# those under cuda/ and remote/ (the plug-ins') and the programs' main files.
+# those under cuda/ and plugin/ (the plug-ins') and the programs' main files.
 function(paceline_add_modules layers_file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${layers_file})
   file(STRINGS ${layers_file} lines REGEX "^[a-z]")
@@ -56,7 +56,7 @@ endfunction()
 function(_paceline_add_module name dependencies libraries needs_torch)
   set(folder ${CMAKE_SOURCE_DIR}/src/paceline/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/paceline/${name}/(cuda|remote)/|/main\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/paceline/${name}/(.*/)?(cuda|plugin)/|/main\\.cpp$")
   if(NOT sources)
     add_library(paceline_${name} INTERFACE)
     set(scope INTERFACE)
@@ -81,7 +81,7 @@ function(_paceline_add_module name dependencies libraries needs_torch)
   endforeach()
   # Named so that CMAKE_VERIFY_INTERFACE_HEADER_SETS compiles each on its own: it includes all that it needs.
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${folder}/*.h)
-  list(FILTER headers EXCLUDE REGEX "/paceline/${name}/(cuda|remote)/|/shim/")
+  list(FILTER headers EXCLUDE REGEX "/paceline/${name}/(.*/)?(cuda|plugin)/|/shim/")
   target_sources(paceline_${name} ${scope}
     FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
   set_property(GLOBAL APPEND PROPERTY PACELINE_MODULES ${name})

@@ -1,4 +1,4 @@
-# libpaceline_remote.so: all that needs Arrow and libcurl, from data/remote/. The program loads it with
+# libpaceline_remote.so: all that needs Arrow and libcurl, from data/remote/plugin/. The program loads it with
 # dlopen at the first remote path or Parquet file. Arrow's headers and libraries come from the wheel that
 # deps/arrow_wheel.txt names; PACELINE_ARROW_DIR uses an unpacked one that is elsewhere.
 set(PACELINE_ARROW_DIR "$ENV{PACELINE_ARROW_DIR}" CACHE PATH "The folder pyarrow of an unpacked pyarrow wheel")
@@ -12,7 +12,7 @@ if(NOT num_arrow_libraries EQUAL 2)
                       "deps/arrow_wheel.txt, or set PACELINE_ARROW_DIR to the folder pyarrow of an unpacked one")
 endif()
 
-file(GLOB remote_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/paceline/data/remote/*.cpp)
+file(GLOB remote_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/paceline/data/remote/plugin/*.cpp)
 add_library(paceline_remote SHARED ${remote_sources})
 set_target_properties(paceline_remote PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib CXX_VISIBILITY_PRESET hidden)

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <exception>
 
-#include <paceline/comm/bootstrap.h>
+#include <paceline/comm/c10d/bootstrap.h>
 #include <paceline/launch/rank_info.h>
-#include <paceline/parallel/distributed_data_parallel.h>
+#include <paceline/parallel/replicated/distributed_data_parallel.h>
 #include <paceline/tensor/torch.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>

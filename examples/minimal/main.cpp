@@ -4,14 +4,14 @@
 #include <atomic>
 #include <cstdio>
 
-#include <paceline/comm/bootstrap.h>
-#include <paceline/data/loader.h>
+#include <paceline/comm/c10d/bootstrap.h>
+#include <paceline/data/loader/loader.h>
 #include <paceline/data/transforms/pipeline.h>
 #include <paceline/nn/conv.h>
 #include <paceline/nn/linear.h>
 #include <paceline/optim/schedules.h>
 #include <paceline/optim/sgd.h>
-#include <paceline/parallel/replicated_strategy.h>
+#include <paceline/parallel/replicated/replicated_strategy.h>
 #include <paceline/tensor/draws.h>
 #include <paceline/train/classification.h>
 #include <paceline/train/trainer.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "paceline/parallel/replicated_strategy.h"
-#include "paceline/parallel/sharded_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/parallel/sharded/sharded_strategy.h"
 
 #include <functional>
 #include <map>

@@ -1,8 +1,8 @@
 #include "paceline/app/eval_run.h"
 
-#include "paceline/app/batch_arithmetic.h"
-#include "paceline/app/find_checkpoint.h"
-#include "paceline/app/model_parts.h"
+#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
@@ -11,7 +11,7 @@
 #include "paceline/config/load.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
-#include "paceline/data/class_alignment.h"
+#include "paceline/data/dataset/class_alignment.h"
 #include "paceline/nn/module_tree.h"
 
 #include <algorithm>

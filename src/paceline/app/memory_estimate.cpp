@@ -1,7 +1,7 @@
 #include "paceline/app/memory_estimate.h"
 
-#include "paceline/app/data_parts.h"
-#include "paceline/app/model_parts.h"
+#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/snapshot.h"
 #include "paceline/comm/fake/fake_communicator.h"

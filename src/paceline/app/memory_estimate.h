@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/app/batch_arithmetic.h"
-#include "paceline/app/builtin.h"
-#include "paceline/app/recipe.h"
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/recipe.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/train_state.h"
 

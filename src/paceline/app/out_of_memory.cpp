@@ -1,7 +1,7 @@
 #include "paceline/app/out_of_memory.h"
 
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/app/memory_report.h"
-#include "paceline/app/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/optim/sgd.h"

@@ -1,7 +1,7 @@
 #include "paceline/app/resume.h"
 
-#include "paceline/app/batch_arithmetic.h"
-#include "paceline/app/find_checkpoint.h"
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/file_status.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/app/builtin.h"
-#include "paceline/app/recipe.h"
-#include "paceline/app/run_directory.h"
+#include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/recipe.h"
+#include "paceline/app/run_directory/run_directory.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"

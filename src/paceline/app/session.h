@@ -1,12 +1,12 @@
 #pragma once
 
-#include "paceline/app/batch_arithmetic.h"
-#include "paceline/app/builtin.h"
-#include "paceline/app/data_parts.h"
+#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/app/memory_estimate.h"
-#include "paceline/app/model_parts.h"
-#include "paceline/app/recipe.h"
-#include "paceline/app/run_directory.h"
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/recipe.h"
+#include "paceline/app/run_directory/run_directory.h"
 #include "paceline/base/interruption.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/reader.h"

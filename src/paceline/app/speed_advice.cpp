@@ -1,8 +1,8 @@
 #include "paceline/app/speed_advice.h"
 
-#include "paceline/app/model_parts.h"
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/base/text.h"
-#include "paceline/data/loader_rate.h"
+#include "paceline/data/loader/loader_rate.h"
 #include "paceline/train/data_watch.h"
 
 #include <cmath>

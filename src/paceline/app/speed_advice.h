@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/app/recipe.h"
+#include "paceline/app/recipe/recipe.h"
 #include "paceline/tensor/device.h"
 #include "paceline/train/run_speed.h"
 

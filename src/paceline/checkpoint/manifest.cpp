@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/json.h"
-#include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/format/dtypes.h"
 #include "paceline/tensor/element_order.h"
 
 #include <cmath>

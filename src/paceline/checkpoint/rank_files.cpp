@@ -3,10 +3,10 @@
 #include "paceline/base/error.h"
 #include "paceline/base/json.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/dtypes.h"
 #include "paceline/checkpoint/finite_check.h"
+#include "paceline/checkpoint/format/dtypes.h"
+#include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/listing.h"
-#include "paceline/checkpoint/safetensors.h"
 #include "paceline/tensor/element_order.h"
 
 #include <algorithm>

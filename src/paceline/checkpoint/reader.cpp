@@ -6,8 +6,8 @@
 #include "paceline/base/log.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/checkpoint/agreement.h"
-#include "paceline/checkpoint/dtypes.h"
 #include "paceline/checkpoint/finite_check.h"
+#include "paceline/checkpoint/format/dtypes.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/tensor/element_order.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "paceline/checkpoint/bulk_copy.h"
+#include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/manifest.h"
-#include "paceline/checkpoint/safetensors.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/tensor/state_shard.h"
 

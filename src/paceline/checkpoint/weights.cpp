@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/json.h"
-#include "paceline/checkpoint/dtypes.h"
+#include "paceline/checkpoint/format/dtypes.h"
 #include "paceline/checkpoint/weight_names.h"
 #include "paceline/tensor/torch.h"
 

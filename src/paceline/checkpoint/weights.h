@@ -1,8 +1,8 @@
 #pragma once
 
 #include "paceline/base/file.h"
+#include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/checkpoint/safetensors.h"
 #include "paceline/tensor/fwd.h"
 
 #include <filesystem>

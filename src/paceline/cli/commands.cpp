@@ -1,6 +1,6 @@
 #include "paceline/cli/commands.h"
 
-#include "paceline/app/builtin.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/config/foreign_names.h"

@@ -1,4 +1,4 @@
-#include "paceline/app/builtin.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 

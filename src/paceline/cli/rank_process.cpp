@@ -5,7 +5,7 @@
 #include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
 #include "paceline/cli/signal_watcher.h"
-#include "paceline/comm/bootstrap.h"
+#include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/launch/environment.h"
 #include "paceline/launch/first_step.h"
 #include "paceline/launch/machine.h"

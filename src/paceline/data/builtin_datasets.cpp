@@ -1,16 +1,16 @@
 #include "paceline/data/builtin_datasets.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/cifar.h"
-#include "paceline/data/image_folder.h"
-#include "paceline/data/imagenet/ilsvrc2012.h"
-#include "paceline/data/local_copy.h"
-#include "paceline/data/mnist.h"
-#include "paceline/data/npy_dataset.h"
 #include "paceline/data/pack/packed_dataset.h"
-#include "paceline/data/parquet_dataset.h"
-#include "paceline/data/synthetic.h"
-#include "paceline/data/webdataset.h"
+#include "paceline/data/parquet/parquet_dataset.h"
+#include "paceline/data/sources/cifar.h"
+#include "paceline/data/sources/image_folder.h"
+#include "paceline/data/sources/imagenet/ilsvrc2012.h"
+#include "paceline/data/sources/local_copy.h"
+#include "paceline/data/sources/mnist.h"
+#include "paceline/data/sources/npy_dataset.h"
+#include "paceline/data/sources/synthetic.h"
+#include "paceline/data/sources/webdataset.h"
 
 #include <filesystem>
 #include <string>

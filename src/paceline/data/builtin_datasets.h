@@ -1,8 +1,8 @@
 #pragma once
 
 #include "paceline/config/schema.h"
-#include "paceline/data/dataset.h"
-#include "paceline/data/storage.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/storage/storage.h"
 
 #include <cstdint>
 #include <memory>

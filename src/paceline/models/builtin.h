@@ -1,8 +1,8 @@
 #pragma once
 
 #include "paceline/config/registry.h"
-#include "paceline/models/resnet.h"
-#include "paceline/models/vit.h"
+#include "paceline/models/resnet/resnet.h"
+#include "paceline/models/vit/vit.h"
 #include "paceline/nn/network.h"
 
 template <>

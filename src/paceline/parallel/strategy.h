@@ -2,7 +2,7 @@
 
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
-#include "paceline/parallel/bucket_reducer.h"
+#include "paceline/parallel/communication_report.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstdint>

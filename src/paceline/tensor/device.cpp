@@ -2,8 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/aten.h"
-#include "paceline/tensor/cuda/plugin_abi.h"
 #include "paceline/tensor/cuda_plugin.h"
+#include "paceline/tensor/cuda_plugin_abi.h"
 
 #include <array>
 #include <utility>

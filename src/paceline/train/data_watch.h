@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
-#include "paceline/data/loader.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/metrics/meters.h"
 
 #include <cstdint>

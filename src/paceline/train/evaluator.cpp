@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/tensor/autocast.h"
-#include "paceline/train/batch_feed.h"
+#include "paceline/train/batch/batch_feed.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/loader.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/precision.h"
 #include "paceline/train/run_context.h"

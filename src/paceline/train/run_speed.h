@@ -1,8 +1,8 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
-#include "paceline/data/loader.h"
-#include "paceline/data/loader_rate.h"
+#include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/loader_rate.h"
 #include "paceline/metrics/meters.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/tensor/device.h"
-#include "paceline/train/batch.h"
+#include "paceline/train/batch/batch.h"
 
 #include <functional>
 #include <memory>

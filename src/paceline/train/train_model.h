@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/nn/network.h"
-#include "paceline/train/batch.h"
+#include "paceline/train/batch/batch.h"
 
 #include <span>
 #include <string>

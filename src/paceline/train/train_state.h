@@ -4,7 +4,7 @@
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/parallel/strategy.h"
-#include "paceline/train/batch.h"
+#include "paceline/train/batch/batch.h"
 #include "paceline/train/clock.h"
 #include "paceline/train/train_model.h"
 

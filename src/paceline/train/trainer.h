@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/data/loader.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/optim/schedule.h"
-#include "paceline/train/batch_feed.h"
+#include "paceline/train/batch/batch_feed.h"
 #include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/condition.h"
 #include "paceline/train/data_watch.h"

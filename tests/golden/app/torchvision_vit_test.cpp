@@ -2,11 +2,11 @@
 // in ours.
 
 #include "golden/models/reference_weights.h"
-#include "paceline/app/model_parts.h"
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/one_thread.h"
 
 #include <cmath>

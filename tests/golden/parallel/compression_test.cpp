@@ -1,6 +1,6 @@
 // Against torch's communication hooks; see make_compression.py.
 
-#include "paceline/parallel/gradient_compression.h"
+#include "paceline/parallel/replicated/gradient_compression.h"
 #include "support/run_ranks.h"
 
 #include <cmath>

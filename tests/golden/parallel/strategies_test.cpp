@@ -3,7 +3,7 @@
 
 #include "support/strategies.h"
 
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/run_ranks.h"
 #include "support/train_block_net.h"
 

@@ -7,7 +7,7 @@
 #include "paceline/nn/linear.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/classification.h"
 #include "support/one_thread.h"
 #include "unit/train/scripted_run.h"

@@ -1,11 +1,11 @@
 #include "paceline/nn/activation_checkpoint.h"
 
 #include "paceline/base/error.h"
-#include "paceline/models/resnet.h"
-#include "paceline/models/vit.h"
+#include "paceline/models/resnet/resnet.h"
+#include "paceline/models/vit/vit.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/parallel/replicated_strategy.h"
-#include "paceline/parallel/sync_batch_norm.h"
+#include "paceline/parallel/batch_norm/sync_batch_norm.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/run_ranks.h"
 
 #include <functional>

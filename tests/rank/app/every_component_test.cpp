@@ -1,12 +1,12 @@
-#include "paceline/app/find_checkpoint.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/data/image_folder.h"
 #include "paceline/data/pack/packer.h"
-#include "paceline/data/synth.h"
+#include "paceline/data/sources/image_folder.h"
+#include "paceline/dataset_tools/synth.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
 #include "rank/app/attached_session.h"
@@ -146,10 +146,10 @@ std::string class_names(int count) {
 
 /// Five images of each class in each part.
 void write_images(const fs::path& folder, int classes) {
-  data::SynthOptions options{.path = folder.string(), .classes = classes};
+  dataset_tools::SynthOptions options{.path = folder.string(), .classes = classes};
   options.train_per_class = options.val_per_class = 5;
   options.min_size = options.max_size = 24;
-  data::synthesize_image_folder(options);
+  dataset_tools::synthesize_image_folder(options);
 }
 
 /// The files of a data set that reads files. A new one of that kind is added here.

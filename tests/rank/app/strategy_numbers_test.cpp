@@ -1,11 +1,11 @@
 // ViT and ResNet (BatchNorm synchronised) train to the same weights under every strategy on any
 // number of ranks.
 
-#include "paceline/models/resnet.h"
-#include "paceline/models/vit.h"
+#include "paceline/models/resnet/resnet.h"
+#include "paceline/models/vit/vit.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/replicated_strategy.h"
-#include "paceline/parallel/sync_batch_norm.h"
+#include "paceline/parallel/batch_norm/sync_batch_norm.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
 #include "support/train_block_net.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/comm/bootstrap.h"
+#include "paceline/comm/c10d/bootstrap.h"
 #include "support/free_port.h"
 
 #include <exception>

@@ -2,7 +2,7 @@
 // has threads.
 
 #include "paceline/base/error.h"
-#include "paceline/comm/bootstrap.h"
+#include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/tensor/aten.h"
 #include "support/free_port.h"
 

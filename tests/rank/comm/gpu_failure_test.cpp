@@ -1,5 +1,5 @@
 #include "paceline/base/error.h"
-#include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/c10d/c10d_communicator.h"
 #include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/tensor/aten.h"
 #include "rank/comm/connected_ranks.h"

@@ -1,11 +1,11 @@
 // Gradients over Gloo, bit for bit those of c10d::Reducer on the same buckets. Gloo's order of
 // summation depends on the place in the buffer, so the layout has no padding.
 
-#include "paceline/comm/c10d_communicator.h"
+#include "paceline/comm/c10d/c10d_communicator.h"
 #include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/optim/param_groups.h"
-#include "paceline/parallel/distributed_data_parallel.h"
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/distributed_data_parallel.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/small_net.h"
 
 #include <exception>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/loader.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/metrics/meters.h"
 
 #include <chrono>

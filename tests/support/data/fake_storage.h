@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/storage.h"
+#include "paceline/data/storage/storage.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/prepare/md5.h"
+#include "paceline/dataset_tools/prepare/md5.h"
 
 #include <string>
 

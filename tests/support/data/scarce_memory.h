@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/dataset.h"
+#include "paceline/data/dataset/dataset.h"
 
 #include <cstdint>
 #include <new>

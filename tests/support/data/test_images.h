@@ -1,7 +1,7 @@
 #pragma once
 
-#include "paceline/data/codec/pixels.h"
-#include "paceline/data/dataset.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/image/pixels.h"
 
 #include <algorithm>
 #include <cstdint>

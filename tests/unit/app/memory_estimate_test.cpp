@@ -1,6 +1,6 @@
 #include "paceline/app/memory_estimate.h"
 
-#include "paceline/app/model_parts.h"
+#include "paceline/app/assembly/model_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/load.h"

@@ -4,7 +4,7 @@
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/replicated_strategy.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/faulty_file_system.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"

@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/comm/fake/fake_communicator.h"
-#include "paceline/data/synthetic.h"
+#include "paceline/data/sources/synthetic.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/trainer.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/comm/cuda/plugin_abi.h"
+#include "paceline/comm/c10d/cuda_plugin_abi.h"
 
 #include <algorithm>
 #include <string_view>

@@ -2,11 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/codec/bmp_decoder.h"
-#include "paceline/data/codec/limits.h"
 #include "paceline/data/codec/png_decoder.h"
 #include "paceline/data/codec/pnm_decoder.h"
 #include "paceline/data/codec/tiff_decoder.h"
 #include "paceline/data/codec/webp_decoder.h"
+#include "paceline/data/image/limits.h"
 
 #include <algorithm>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "paceline/data/codec/jpeg/indexed_file.h"
 #include "paceline/data/codec/jpeg/stored_coefficients.h"
 #include "paceline/data/codec/jpeg_decoder.h"
-#include "paceline/data/codec/pixels.h"
+#include "paceline/data/image/pixels.h"
 
 #include <cstdint>
 #include <span>

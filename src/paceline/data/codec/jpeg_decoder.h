@@ -2,7 +2,7 @@
 
 #include "paceline/data/codec/jpeg/baseline_decoder.h"
 #include "paceline/data/codec/jpeg/libjpeg_decoder.h"
-#include "paceline/data/codec/pixels.h"
+#include "paceline/data/image/pixels.h"
 
 #include <cstdint>
 #include <span>

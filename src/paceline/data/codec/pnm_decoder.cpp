@@ -1,7 +1,7 @@
 #include "paceline/data/codec/pnm_decoder.h"
 
 #include "paceline/data/codec/byte_source.h"
-#include "paceline/data/codec/limits.h"
+#include "paceline/data/image/limits.h"
 
 #include <array>
 #include <cmath>

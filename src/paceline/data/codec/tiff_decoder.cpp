@@ -1,7 +1,7 @@
 #include "paceline/data/codec/tiff_decoder.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/codec/limits.h"
+#include "paceline/data/image/limits.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
-#include "paceline/data/timed_read.h"
+#include "paceline/data/storage/timed_read.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "paceline/data/dataset.h"
+#include "paceline/data/dataset/dataset.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
-#include "paceline/data/read_ahead.h"
-#include "paceline/data/storage.h"
+#include "paceline/data/storage/read_ahead.h"
+#include "paceline/data/storage/storage.h"
 
 #include <cstdint>
 #include <filesystem>

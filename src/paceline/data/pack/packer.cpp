@@ -6,10 +6,10 @@
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/codec/jpeg/indexed_file.h"
 #include "paceline/data/codec/jpeg/store_coefficients.h"
+#include "paceline/data/dataset/read_hints.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
 #include "paceline/data/pack/shard_writer.h"
-#include "paceline/data/read_hints.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
-#include "paceline/data/dataset.h"
+#include "paceline/data/dataset/dataset.h"
 
 #include <array>
 #include <cstdint>

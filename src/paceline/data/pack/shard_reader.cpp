@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
-#include "paceline/data/storage.h"
+#include "paceline/data/storage/storage.h"
 
 #include <cstring>
 #include <utility>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "paceline/base/error.h"
-#include "paceline/data/dataset.h"
-#include "paceline/data/input_file.h"
+#include "paceline/data/dataset/dataset.h"
 #include "paceline/data/pack/shard_format.h"
+#include "paceline/data/storage/input_file.h"
 
 #include <cstdint>
 #include <filesystem>

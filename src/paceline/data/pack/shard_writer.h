@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
-#include "paceline/data/codec/pixels.h"
+#include "paceline/data/image/pixels.h"
 #include "paceline/data/pack/shard_format.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/data/codec/pixels.h"
-#include "paceline/data/transforms/affine_matrix.h"
+#include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/kernels/affine_matrix.h"
 #include "paceline/data/transforms/plan.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "paceline/data/transforms/augment.h"
 
-#include "paceline/data/transforms/affine_matrix.h"
 #include "paceline/data/transforms/augment_policies.h"
+#include "paceline/data/transforms/kernels/affine_matrix.h"
 
 #include <cmath>
 #include <numbers>

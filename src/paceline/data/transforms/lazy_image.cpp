@@ -2,12 +2,12 @@
 
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
-#include "paceline/data/codec/limits.h"
+#include "paceline/data/image/limits.h"
 #include "paceline/data/transforms/affine.h"
-#include "paceline/data/transforms/color.h"
-#include "paceline/data/transforms/image_statistics.h"
-#include "paceline/data/transforms/mirror.h"
-#include "paceline/data/transforms/sharpness.h"
+#include "paceline/data/transforms/kernels/color.h"
+#include "paceline/data/transforms/kernels/image_statistics.h"
+#include "paceline/data/transforms/kernels/mirror.h"
+#include "paceline/data/transforms/kernels/sharpness.h"
 
 #include <algorithm>
 #include <cstring>

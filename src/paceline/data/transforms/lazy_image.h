@@ -1,11 +1,11 @@
 #pragma once
 
 #include "paceline/data/codec/image_decoder.h"
-#include "paceline/data/codec/pixels.h"
-#include "paceline/data/dataset.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/image/pixels.h"
+#include "paceline/data/transforms/kernels/point_tables.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
-#include "paceline/data/transforms/point_tables.h"
 #include "paceline/data/transforms/resize.h"
 
 #include <optional>

@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // After foreach_target.h, which it depends on.
-#include "paceline/data/transforms/rgb_lanes.h"
+#include "paceline/data/transforms/kernels/rgb_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace paceline::data {

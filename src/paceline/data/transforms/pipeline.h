@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/data/codec/pixels.h"
-#include "paceline/data/dataset.h"
-#include "paceline/data/prefetch.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/image/pixels.h"
+#include "paceline/data/storage/prefetch.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"

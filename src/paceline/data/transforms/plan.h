@@ -1,9 +1,9 @@
 #pragma once
 
 #include "paceline/base/philox.h"
-#include "paceline/data/codec/pixels.h"
-#include "paceline/data/transforms/affine_matrix.h"
+#include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/kernels/affine_matrix.h"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/codec/pixels.h"
+#include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/resample_axis.h"
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-#include "paceline/tensor/cuda/plugin_abi.h"
 #include "paceline/tensor/cuda_plugin.h"
+#include "paceline/tensor/cuda_plugin_abi.h"
 #include "paceline/tensor/device.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "paceline/comm/gloo/gloo_backend.h"
 
-#include "paceline/comm/run_store.h"
+#include "paceline/comm/c10d/run_store.h"
 #include "support/counting_store.h"
 
 #include <array>

@@ -1,10 +1,10 @@
 #include "paceline/data/pack/packed_dataset.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/loader.h"
+#include "paceline/data/loader/loader.h"
 #include "paceline/data/pack/packer.h"
-#include "paceline/data/remote_config.h"
-#include "paceline/data/synthetic.h"
+#include "paceline/data/remote/remote_config.h"
+#include "paceline/data/sources/synthetic.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"

@@ -1,11 +1,11 @@
 #include "paceline/data/pack/packer.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/image_folder.h"
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/pack/shard_reader.h"
-#include "paceline/data/synth.h"
+#include "paceline/data/sources/image_folder.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/dataset_tools/synth.h"
 #include "support/data/scarce_memory.h"
 #include "support/faulty_file_system.h"
 #include "support/power_loss_file_system.h"

@@ -2,8 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/affine.h"
-#include "paceline/data/transforms/image_statistics.h"
-#include "paceline/data/transforms/sharpness.h"
+#include "paceline/data/transforms/kernels/image_statistics.h"
+#include "paceline/data/transforms/kernels/sharpness.h"
 #include "support/data/test_images.h"
 
 #include <gmock/gmock.h>

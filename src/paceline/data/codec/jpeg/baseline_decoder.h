@@ -3,7 +3,7 @@
 #include "paceline/data/codec/jpeg/header.h"
 #include "paceline/data/codec/jpeg/reconstruction.h"
 #include "paceline/data/codec/jpeg/scan_decoder.h"
-#include "paceline/data/codec/pixels.h"
+#include "paceline/data/image/pixels.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,7 +6,7 @@
 
 // libjpeg's header needs FILE and size_t to be declared before it.
 #include "paceline/base/error.h"
-#include "paceline/data/codec/limits.h"
+#include "paceline/data/image/limits.h"
 
 #include <jerror.h>
 #include <jpeglib.h>

@@ -1,0 +1,206 @@
+#include "paceline/app/assembly/data_parts.h"
+
+#include "paceline/app/assembly/local_ranks.h"
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/base/text.h"
+#include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/dataset/class_alignment.h"
+#include "paceline/data/dataset/subset.h"
+#include "paceline/data/dataset/val_share.h"
+#include "paceline/data/remote/remote_storage.h"
+#include "paceline/tensor/aten.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <c10/core/CPUAllocator.h>
+
+namespace paceline::app {
+namespace {
+
+/// Of the first image that can be read, where bad ones are skipped.
+data::InputSize first_image_size(const data::Dataset& dataset, data::OnError on_error) {
+  for (std::int64_t index = 0;; ++index) {
+    try {
+      data::StoredSample sample;
+      dataset.get(index, sample);
+      const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
+                                                    : data::ImageDecoder().open(sample.bytes);
+      return {size, dataset.describe(index), ""};
+    } catch (const base::DataError& error) {
+      if (on_error == data::OnError::kFail || index + 1 == dataset.size())
+        throw base::DataError(data::describe_problem(dataset, index, error.what()));
+    }
+  }
+}
+
+/// The size of the first image, where the transforms do not fix one: others must have it, too.
+std::unique_ptr<data::TransformPipeline> make_pipeline(const DataSection& section,
+                                                       const Registries& registries,
+                                                       data::Split split,
+                                                       const data::Dataset& dataset) {
+  const auto transforms = transforms_of(section, registries, split);
+  if (data::fixes_size(transforms) || dataset.size() == 0)
+    return std::make_unique<data::TransformPipeline>(transforms);
+  data::InputSize input = first_image_size(dataset, section.on_error);
+  input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
+  return std::make_unique<data::TransformPipeline>(transforms, std::move(input));
+}
+
+/// By LibTorch's allocator, which counts what it gives out.
+std::shared_ptr<void> allocate_as_tensor(std::size_t size_bytes) {
+  auto memory = std::make_shared<at::DataPtr>(c10::GetCPUAllocator()->allocate(size_bytes));
+  return {memory, memory->get()};
+}
+
+}  // namespace
+
+DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
+                     tensor::Device& device) {
+  DataPlace place{communicator.rank(), communicator.world_size(), num_threads, &device};
+  if (recipe.data.pool == LoaderPool::kNode)
+    place.slots = common_slots(communicator, recipe.data.num_threads.value_or(num_threads));
+  return place;
+}
+
+std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
+                                            data::Split split,
+                                            const base::Interruption* interruption) {
+  const DataSection& section = recipe.data;
+  const bool is_training = split == data::Split::kTrain;
+  auto dataset = registries.datasets.build(section.source)
+                     ->open(section.val_share ? data::Split::kTrain : split,
+                            data::make_storage(section.remote, interruption), section.val_path);
+  if (section.val_share) {
+    const auto part = is_training ? data::SharePart::kKept : data::SharePart::kHeldOut;
+    dataset = data::take_share(std::move(dataset), *section.val_share, section.subset_seed, part);
+  }
+  const auto subset_size = data::parse_subset_size(section.subset);
+  if (!is_training || !subset_size) return dataset;
+  return data::make_subset(std::move(dataset), *subset_size, section.subset_seed);
+}
+
+std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& registries,
+                                        std::span<const std::string> class_names, int rank,
+                                        const base::Interruption* interruption) {
+  if (!recipe.train.eval_every) return std::nullopt;
+  try {
+    auto dataset = open_dataset(recipe, registries, data::Split::kVal, interruption);
+    return open_data(recipe, registries, data::Split::kVal, interruption,
+                     data::align_classes(std::move(dataset), class_names));
+  } catch (const data::AbsentPartError& error) {
+    if (recipe.data.val_path) throw;
+    if (rank == 0) {
+      base::log_warning(
+          "no validation: {}. The run trains without; data.val_share=0.1 holds out a tenth of the "
+          "training images, data.val_path names others, and train.eval_every=null says that none "
+          "are wanted",
+          error.what());
+    }
+    return std::nullopt;
+  }
+}
+
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   const base::Interruption* interruption, std::unique_ptr<data::Dataset> opened) {
+  DataPart part;
+  part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split, interruption);
+  part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
+  return part;
+}
+
+std::vector<data::TransformConfig> transforms_of(const DataSection& section,
+                                                 const Registries& registries, data::Split split) {
+  const bool is_training = split == data::Split::kTrain;
+  const auto& written = is_training ? section.train_transforms : section.eval_transforms;
+  if (written.empty()) {
+    const auto plan = registries.datasets.build(section.source);
+    const int size = section.image_size.value_or(plan->default_image_size);
+    return is_training ? plan->train_transforms(size) : plan->eval_transforms(size);
+  }
+  std::vector<data::TransformConfig> transforms;
+  for (const config::Component& component : written)
+    transforms.push_back(*registries.transforms.build(component));
+  return transforms;
+}
+
+void warn_of_content(const data::Dataset& dataset) {
+  constexpr std::array kParts{"train", "training", "val", "valid", "validation", "test"};
+  const std::vector<std::string> names = dataset.class_names();
+  for (const std::string& name : names) {
+    if (name.starts_with('.'))
+      base::log_warning("the class '{}' is a hidden folder: remove it if it is none", name);
+  }
+  if (!names.empty() && std::ranges::all_of(names, [&](const std::string& name) {
+        return std::ranges::find(kParts, name) != kParts.end();
+      }))
+    base::log_warning(
+        "the classes are called as the parts of a data set are ({}): data.path, or "
+        "data.train_folder, names a folder above them",
+        base::join_first(names, 3));
+  const data::LeftOut left_out = dataset.left_out();
+  if (left_out.count == 0) return;
+  base::log_warning("{}: {} files are no images by their names or links, and are left out: {}{}",
+                    left_out.folder, base::format_count(left_out.count), left_out.first,
+                    left_out.count > data::LeftOut::kMostNamed ? ", ..." : "");
+}
+
+void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
+                              const config::StepLengths& lengths) {
+  const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
+  const int size = part.pipeline->output_size().height;
+  for (const SizeChange& change : size_changes(recipe.data.progressive_resizing, size, lengths)) {
+    const data::TransformPipeline* pipeline = part.pipeline.get();
+    if (change.size != size) {
+      part.smaller_pipelines.push_back(
+          std::make_unique<data::TransformPipeline>(with_size(transforms, change.size)));
+      pipeline = part.smaller_pipelines.back().get();
+    }
+    part.pipeline_changes.push_back({change.first_step, pipeline});
+  }
+}
+
+std::string describe(const data::Dataset& dataset) {
+  return fmt::format("{} images, {}", dataset.size(), dataset.fingerprint());
+}
+
+std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset) {
+  constexpr std::int64_t kFewSamples = 10;  // that even a small set may lack
+  return section.max_skipped.value_or(std::max(kFewSamples, dataset.size() / 100));
+}
+
+void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
+                 std::int64_t global_batch_size, data::Split split, const DataPlace& place) {
+  if (place.rank == 0) warn_of_content(*part.dataset);
+  data::LoaderOptions options;
+  options.seed = recipe.run.seed;
+  options.is_training = split == data::Split::kTrain;
+  if (options.is_training)
+    options.sampler =
+        registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  options.global_batch_size = global_batch_size;
+  options.drop_last = recipe.data.drop_last;
+  options.rank = place.rank;
+  options.world_size = place.world_size;
+  options.num_threads = recipe.data.num_threads.value_or(place.num_threads);
+  // With common slots a rank may work with as many threads of the others as it has itself.
+  options.slots = place.slots;
+  if (place.slots && place.world_size > 1) options.num_threads *= 2;
+  options.prefetch_batches = recipe.data.prefetch_batches;
+  options.channels_last = recipe.train.channels_last;
+  options.on_error = recipe.data.on_error;
+  options.pipeline_changes = part.pipeline_changes;
+  if (place.device != nullptr && place.device->is_queued()) {
+    options.pixel_form = data::PixelForm::kBytes;
+    options.allocator = [device = place.device](std::size_t size_bytes) {
+      return device->allocate_host(size_bytes);
+    };
+  } else {
+    options.allocator = allocate_as_tensor;
+  }
+  part.loader = data::make_data_loader(*part.dataset, *part.pipeline, options);
+}
+
+}  // namespace paceline::app

@@ -1,0 +1,53 @@
+#include "paceline/app/recipe/derived_values.h"
+
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/train/precision.h"
+
+#include <fmt/format.h>
+
+namespace paceline::app {
+namespace {
+
+constexpr const char* kNumClasses = "model.num_classes";
+
+}  // namespace
+
+config::DerivedValues derived_values(const Recipe& recipe, const config::Node& written,
+                                     const Registries& registries) {
+  config::DerivedValues derived;
+  if (written.find_path(kNumClasses) == nullptr) derived[kNumClasses] = "from the data";
+  const auto precision = train::choose_precision(recipe.train.precision, at::kCPU);
+  if (precision.precision != recipe.train.precision) {
+    derived["train.precision"] =
+        fmt::format("auto: {} on a CPU such as this ({}), a GPU's own choice on a GPU",
+                    config::enum_name(precision.precision), precision.reason);
+  }
+  const DataSection& data = recipe.data;
+  if (!data.global_batch_size && !data.batch_size_per_rank)
+    derived["data.global_batch_size"] =
+        fmt::format("{}, as no batch size is written", global_batch_size_of(data, 1));
+  if (!data.image_size && (data.train_transforms.empty() || data.eval_transforms.empty())) {
+    derived["data.image_size"] =
+        fmt::format("{}, as usual for {}",
+                    registries.datasets.build(data.source)->default_image_size, data.source.name);
+  }
+  if (!data.num_threads) derived["data.num_threads"] = "a rank's share of the cores";
+  return derived;
+}
+
+void comment_derived(const config::DerivedValues& derived, bool knows_data,
+                     config::Node& resolved) {
+  for (const auto& [key, text] : derived) {
+    const std::size_t dot = key.find('.');
+    config::Node* const section = resolved.find(key.substr(0, dot));
+    if (section == nullptr) continue;
+    if (key == kNumClasses && !knows_data) {
+      section->erase("num_classes");
+      if (config::Node* name = section->find("name")) name->comment = "num_classes comes " + text;
+    } else if (config::Node* value = section->find(key.substr(dot + 1))) {
+      value->comment = text;
+    }
+  }
+}
+
+}  // namespace paceline::app

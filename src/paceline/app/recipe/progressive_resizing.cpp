@@ -1,0 +1,63 @@
+#include "paceline/app/recipe/progressive_resizing.h"
+
+#include "paceline/base/error.h"
+
+#include <variant>
+
+namespace paceline::app {
+namespace {
+
+/// That gives images a size, unless it is random_resized_crop.
+bool fixes_size(const data::TransformConfig& transform) {
+  return std::holds_alternative<data::ResizeConfig>(transform) ||
+         std::holds_alternative<data::RandomCropConfig>(transform) ||
+         std::holds_alternative<data::CenterCropConfig>(transform);
+}
+
+}  // namespace
+
+std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int image_size,
+                                     const config::StepLengths& lengths) {
+  if (!config.start_size) return {};
+  const int start = *config.start_size;
+  const std::int64_t begin = to_steps(config.begin, lengths);
+  const std::int64_t end = to_steps(config.end, lengths);
+  if (start >= image_size)
+    throw base::ConfigError(fmt::format(
+        "data.progressive_resizing.start_size is {}, expected less than the images' final size {}",
+        start, image_size));
+  if (begin >= end)
+    throw base::ConfigError(fmt::format(
+        "data.progressive_resizing.begin ({}: step {}) must come before its end ({}: step {})",
+        config.begin.to_string(), begin, config.end.to_string(), end));
+  std::vector<SizeChange> changes{{0, start}};
+  const std::int64_t growth = image_size - start;
+  for (std::int64_t grown = config.increment; grown < growth; grown += config.increment) {
+    // The first step at which the line is as high.
+    const std::int64_t step = begin + (grown * (end - begin) + growth - 1) / growth;
+    changes.push_back({step, start + static_cast<int>(grown)});
+  }
+  changes.push_back({end, image_size});
+  return changes;
+}
+
+std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> transforms,
+                                             int size) {
+  data::RandomResizedCropConfig* crop = nullptr;
+  for (data::TransformConfig& transform : transforms) {
+    auto* const found = std::get_if<data::RandomResizedCropConfig>(&transform);
+    if (fixes_size(transform) || (found != nullptr && crop != nullptr))
+      throw base::ConfigError(
+          "data.progressive_resizing: of the training transforms only one random_resized_crop may "
+          "give images their size; remove resize, random_crop and center_crop from "
+          "data.train_transforms");
+    if (found != nullptr) crop = found;
+  }
+  if (crop == nullptr)
+    throw base::ConfigError(
+        "data.progressive_resizing needs random_resized_crop among data.train_transforms");
+  crop->size = size;
+  return transforms;
+}
+
+}  // namespace paceline::app

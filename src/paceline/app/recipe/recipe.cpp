@@ -1,0 +1,21 @@
+#include "paceline/app/recipe/recipe.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/dataset/subset.h"
+
+void paceline::config::Schema<paceline::app::DataSection>::validate(const Section& value,
+                                                                    Problems& problems) {
+  if (value.global_batch_size && value.batch_size_per_rank) {
+    problems.add("batch_size_per_rank",
+                 fmt::format("give either data.global_batch_size ({}: over all ranks) or "
+                             "data.batch_size_per_rank ({}: times the number of ranks), not both",
+                             *value.global_batch_size, *value.batch_size_per_rank));
+  }
+  if (value.val_path && value.val_share)
+    problems.add("val_share", "give either data.val_path or data.val_share, not both");
+  try {
+    data::parse_subset_size(value.subset);
+  } catch (const base::ConfigError& error) {
+    problems.add("subset", error.what());
+  }
+}

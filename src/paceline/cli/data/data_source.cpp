@@ -1,0 +1,65 @@
+#include "paceline/cli/data/data_source.h"
+
+#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/recipe/local_path.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/load.h"
+#include "paceline/config/parse.h"
+#include "paceline/data/remote/remote_storage.h"
+#include "paceline/data/sources/dataset_name.h"
+
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::cli {
+namespace {
+
+bool is_recipe(const std::string& source) {
+  const std::string extension = std::filesystem::path(source).extension().string();
+  return extension == ".yaml" || extension == ".yml";
+}
+
+}  // namespace
+
+void DataSource::add_options(CLI::App& app, bool has_split) {
+  app.add_option("source", source,
+                 "A recipe, or the folder or archive of a data set; also s3://, gs:// or https://")
+      ->required();
+  app.add_option("overrides", overrides, "data.key=value settings of the source");
+  app.add_option(
+      "--format", format,
+      "What the folder is, as `paceline list datasets` names it; left out: what it looks "
+      "like");
+  if (has_split)
+    app.add_option("--split", split, "Which part")
+        ->check(CLI::IsMember({"train", "val"}))
+        ->capture_default_str();
+}
+
+app::Recipe DataSource::recipe(const app::Registries& registries) const {
+  const config::BindContext context = registries.context(0);
+  if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
+  const std::string name =
+      format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
+  const nlohmann::json path = app::absolute_path(source);
+  config::Node node =
+      config::parse_yaml(fmt::format("data: {{name: {}, path: {}}}", name, path.dump()), source);
+  config::Problems problems;
+  config::override_recipe(node, overrides, config::describe<app::Recipe>(), problems);
+  problems.throw_if_any();
+  return config::bind<app::Recipe>(node, context);
+}
+
+std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
+  auto dataset =
+      app::open_dataset(recipe(registries), registries, split_of(split), /*interruption=*/nullptr);
+  app::warn_of_content(*dataset);
+  return dataset;
+}
+
+data::Split split_of(const std::string& name) {
+  return name == "val" ? data::Split::kVal : data::Split::kTrain;
+}
+
+}  // namespace paceline::cli

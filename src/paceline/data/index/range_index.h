@@ -1,0 +1,121 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/data/storage/storage.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::data {
+
+/// Where the bytes of a sample lie.
+struct ByteRange {
+  std::uint64_t offset = 0;
+  std::uint32_t size = 0;
+  std::uint32_t source = 0;  ///< number of the source
+};
+
+/// The list of samples that are ranges of bytes in larger files: 24 bytes a sample and its name, in
+/// memory as on disk. A saved index is mapped: opening one reads nothing per sample. Its parts are
+/// checked when they are first looked at, against XXH3 checksums, in blocks of 1,024 samples.
+///
+/// A source is a file, or a folder in which the samples are whole files. Sources are named relative
+/// to a root folder, so that data and index can move together, or absolutely.
+class RangeIndex {
+ public:
+  /// The index saved in `file`; nothing if there is none, it is of another version or key, its head
+  /// is damaged, or a source has another size or time of change than when the index was made.
+  /// Remote folders have no time of change: an index of one is not found again.
+  static std::optional<RangeIndex> load(
+      const std::filesystem::path& file, const std::filesystem::path& root, std::string_view key,
+      const std::shared_ptr<const Storage>& storage = local_storage());
+
+  /// Writes the index under a temporary name and renames it. False if that is not possible.
+  bool save(const std::filesystem::path& file) const;
+
+  /// False while a source is so young that a further change might not alter its time of change.
+  bool is_settled() const;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(samples_.size()); }
+  std::vector<std::string> classes() const;
+  std::int64_t num_sources() const { return static_cast<std::int64_t>(sources_.size()); }
+  std::filesystem::path source(std::uint32_t number) const;  ///< its path
+  FileFacts source_facts(std::uint32_t number) const;        ///< when the index was made
+  bool is_folder(std::uint32_t number) const;
+
+  // Of a sample. Pure and thread-safe; throw DataError that names the index if it is damaged.
+  std::int64_t label(std::int64_t index) const;
+  ByteRange range(std::int64_t index) const;
+  std::string_view name(std::int64_t index) const;
+
+  /// Of the names, sizes, labels and order of the samples.
+  std::string fingerprint() const;
+
+ private:
+  friend class RangeIndexBuilder;
+  struct Header;
+  struct Source;
+  struct Sample;
+
+  RangeIndex(std::shared_ptr<const void> owner, std::string_view bytes,
+             const std::filesystem::path& file, const std::filesystem::path& root);
+  void check_mapping() const;
+  bool has_right_sizes() const;
+  std::uint64_t head_checksum() const;
+  std::uint64_t block_checksum(std::size_t block) const;
+  bool has_current_sources(const Storage& storage) const;
+  const Header& header() const;
+  const Sample& sample(std::int64_t index) const;
+  void check_block(std::size_t block) const;
+  std::string_view names() const;
+  std::string_view names_between(std::size_t first, std::size_t end) const;
+  [[noreturn]] void fail() const;
+
+  std::shared_ptr<const void> owner_;                ///< of the memory below
+  std::shared_ptr<const base::MappedFile> mapping_;  ///< the same, if it is a file's
+  std::string_view bytes_;
+  std::filesystem::path file_;
+  std::filesystem::path root_;
+  std::span<const Source> sources_;
+  std::span<const std::uint64_t> checksums_;  ///< of the blocks of samples
+  std::span<const Sample> samples_;
+  std::string_view text_;
+  std::unique_ptr<std::atomic<bool>[]> is_checked_;  ///< one per block
+};
+
+/// Collects the samples of an index in their order.
+class RangeIndexBuilder {
+ public:
+  /// `key` stands for all that the index depends on beside its sources' content: their list and the
+  /// settings of the data set.
+  RangeIndexBuilder(const std::filesystem::path& root, std::string_view key,
+                    std::shared_ptr<const Storage> storage = local_storage());
+  RangeIndexBuilder(RangeIndexBuilder&&) noexcept;
+  ~RangeIndexBuilder();
+
+  /// Notes size and time of change, so call it before reading the source. `path` is relative to the
+  /// root or absolute. Returns its number. Throws DataError if it is not there.
+  std::uint32_t add_source(const std::filesystem::path& path);
+  /// The same for several, which get the next numbers in their order; looks at many at once.
+  void add_sources(const std::vector<std::filesystem::path>& paths);
+
+  /// Throws DataError for samples of 4 GiB and more.
+  void add(std::uint32_t source, std::uint64_t offset, std::uint64_t size, std::int64_t label,
+           std::string_view name);
+
+  std::int64_t size() const;
+  RangeIndex finish(const std::vector<std::string>& classes);
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace paceline::data

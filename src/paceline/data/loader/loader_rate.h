@@ -1,0 +1,34 @@
+#pragma once
+
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/loader/loader.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace paceline::data {
+
+/// What a loader's threads do with a sample.
+enum class LoaderStage { kRead, kDecode, kTransform };
+
+std::string_view name_of(LoaderStage stage);
+/// The one that takes the most time.
+LoaderStage limiting_stage(const StageTimes& times);
+/// What makes that stage faster; half a sentence.
+std::string_view cure_of(LoaderStage stage);
+
+/// How fast a loader is when nobody waits for anything else.
+struct LoaderRate {
+  int num_threads = 1;
+  double images_per_s = 0;
+  StageTimes stages;
+};
+
+/// Loads about `num_samples` training samples and throws them away. Of `options` the size of
+/// batches is not used. What an earlier call read may lie in memory now: give another seed to read
+/// other samples.
+LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
+                          LoaderOptions options, std::int64_t num_samples);
+
+}  // namespace paceline::data

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sampler.h"
+#include "paceline/data/transforms/pipeline.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace paceline::data {
+
+class WorkSeat;  // data/loader/work_slots.h
+
+/// A place in the order of all epochs.
+struct SamplePlace {
+  std::uint64_t epoch = 0;
+  std::int64_t place = 0;
+};
+
+/// What a thread reuses from sample to sample.
+struct ReaderScratch {
+  WorkSeat* seat = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
+  StoredSample sample;
+  TransformScratch transform;
+  StageTimes times;  ///< of all samples so far, bad ones left out
+};
+
+/// Where an image goes, normalised or not.
+using ImageSink = std::variant<PixelSink, ByteSink>;
+
+/// The sample that was read for a place.
+struct ReadSample {
+  std::int64_t index = 0;  ///< in the data set
+  std::int64_t label = 0;
+  std::optional<EraseStep> erased;   ///< of bytes: still to be done
+  std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
+};
+
+/// Reads, decodes and transforms the sample of one place, and deals with samples that are bad:
+/// whatever goes wrong with one, lack of memory for it too.
+/// Immutable; any number of threads may use it, each with a scratch of its own.
+class SampleReader {
+ public:
+  /// The data set must outlive it. Uses of the options the seed, is_training, the sampler and
+  /// on_error.
+  SampleReader(const Dataset& dataset, const LoaderOptions& options);
+
+  std::int64_t places_per_epoch() const;
+
+  /// Which samples stand at the places from `first` on.
+  void fill_indices(const SamplePlace& first, std::span<std::int64_t> indices) const;
+
+  /// During the next read() the first of `later` is moved towards the processor if it lies in
+  /// memory.
+  void expect(std::span<const std::int64_t> later, ReaderScratch& scratch) const;
+
+  /// Whether hints are of use.
+  bool reads_ahead() const { return dataset_.reads_ahead(); }
+  /// Hints that the samples of `count` places from `first` on will be read.
+  void will_read(const SamplePlace& first, std::int64_t count) const;
+  /// Takes all hints back.
+  void will_read_no_more() const { dataset_.will_read_no_more(); }
+
+  /// Writes the pixels of sample `index`, which stands at `place`, to `sink`. In evaluation a
+  /// skipped sample leaves nothing there. Throws DataError by OnError's rules.
+  ReadSample read(std::int64_t index, const SamplePlace& place, const TransformPipeline& pipeline,
+                  ReaderScratch& scratch, const ImageSink& sink) const;
+
+ private:
+  std::optional<EraseStep> make(std::int64_t index, const SamplePlace& place,
+                                const TransformPipeline& pipeline, ReaderScratch& scratch,
+                                const ImageSink& sink) const;
+
+  const Dataset& dataset_;
+  std::uint64_t seed_;
+  OnError on_error_;
+  std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation
+};
+
+}  // namespace paceline::data

@@ -1,0 +1,164 @@
+#include "paceline/data/sources/image_folder.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/index/index_cache.h"
+#include "paceline/data/sources/dataset_name.h"
+#include "paceline/data/storage/timed_read.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace paceline::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of this data set that may be the part that is missing: ", which validation/ may be".
+std::string other_name(const fs::path& path, std::string_view key,
+                       std::span<const std::string_view> names, const Storage& storage) {
+  for (const std::string_view name : names) {
+    if (is_folder(storage, path / name)) return fmt::format(": {}={} is there", key, name);
+  }
+  return "";
+}
+
+/// For a folder that another format's files lie in.
+std::string what_it_is(const fs::path& path, const std::shared_ptr<const Storage>& storage) {
+  try {
+    const std::string name = dataset_name(path, storage);
+    if (name != "image_folder")
+      return fmt::format(". It looks like {0}: data.name={0} reads it", name);
+  } catch (const base::DataError&) {  // nothing is known of it
+  }
+  return "";
+}
+
+[[noreturn]] void refuse_absent_part(const fs::path& path, const std::string& split,
+                                     bool is_validation, const Storage& storage) {
+  constexpr std::array<std::string_view, 4> kValNames{"val", "validation", "valid", "test"};
+  constexpr std::array<std::string_view, 2> kTrainNames{"train", "training"};
+  const std::string what =
+      fmt::format("{0}: no such folder; expected images in {0}/<class>/", (path / split).string());
+  if (is_validation)
+    throw AbsentPartError(fmt::format("{}. Name the folder in data.val_folder{}", what,
+                                      other_name(path, "data.val_folder", kValNames, storage)));
+  throw AbsentPartError(fmt::format(
+      "{}. Move them there, or name the folder in data.train_folder{} (data.train_folder=. for "
+      "classes that lie in {} itself)",
+      what, other_name(path, "data.train_folder", kTrainNames, storage), path.string()));
+}
+
+void check_folder(const fs::path& path, const std::string& split, const std::string& label_split,
+                  const std::shared_ptr<const Storage>& storage) {
+  if (is_folder(*storage, path / split)) return;
+  if (!is_folder(*storage, path)) {
+    throw base::DataError(
+        fmt::format("{}: no such folder; set data.path to the folder that holds {}/<class>/*.jpg",
+                    path.string(), split));
+  }
+  const bool has_a_part = std::ranges::any_of(
+      std::array<std::string, 3>{label_split, "train", "val"},
+      [&](const std::string& part) { return is_folder(*storage, path / part); });
+  if (const std::string other = has_a_part ? "" : what_it_is(path, storage); !other.empty())
+    throw base::DataError(fmt::format("{}: no such folder{}", (path / split).string(), other));
+  refuse_absent_part(path, split, /*is_validation=*/split != label_split, *storage);
+}
+
+ImageIndex open_index(const fs::path& path, const std::string& split,
+                      const std::vector<std::string>& classes,
+                      const std::shared_ptr<const Storage>& storage) {
+  const fs::path root = path / split;
+  const auto load = [&](const fs::path& file) { return ImageIndex::load(file, root, classes); };
+  ListingProgress progress(root.string(), *storage);
+  if (is_remote(path))
+    return make_once(index_files(path, split), *storage, load, [&] {
+      return ImageIndex::list(root, classes, storage->num_connections(), storage, &progress);
+    });
+  return load_or_make(index_files(path, split), *storage, load, [&] {
+    constexpr int kAllCores = 0;
+    return ImageIndex::list(root, classes, kAllCores, local_storage(), &progress);
+  });
+}
+
+std::vector<std::string> open_classes(const fs::path& path, const std::string& split,
+                                      const std::string& label_split,
+                                      const std::shared_ptr<const Storage>& storage) {
+  check_folder(path, split, label_split, storage);
+  const bool has_labels = is_folder(*storage, path / label_split);
+  try {
+    return list_classes(path / (has_labels ? label_split : split), storage);
+  } catch (const base::DataError& error) {
+    throw base::DataError(error.what() + what_it_is(path, storage));
+  }
+}
+
+}  // namespace
+
+ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
+                         const std::string& label_split,
+                         const std::shared_ptr<const Storage>& storage)
+    : ImageFolder(path, split, open_classes(path, split, label_split, storage), storage) {}
+
+ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
+                         std::vector<std::string> classes, std::shared_ptr<const Storage> storage)
+    : root_(path / split),
+      classes_(std::move(classes)),
+      storage_(std::move(storage)),
+      index_(open_index(path, split, classes_, storage_)) {
+  read_ahead_ = std::make_unique<ReadAhead>(
+      [this](std::uint64_t index) { return open(static_cast<std::int64_t>(index)); },
+      ReadAheadOptions{.connections = storage_->num_connections(),
+                       .waits_for_slow_reads = !is_remote(path)});
+}
+
+std::unique_ptr<const InputFile> ImageFolder::open(std::int64_t index) const {
+  const std::string path = describe(index);
+  const std::optional<FileFacts> facts = index_.facts(index);
+  return facts ? storage_->open_known(path, *facts) : storage_->open(path);
+}
+
+void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
+  if (!read_ahead_->is_on() || !read_ahead_->take(index, sample.bytes)) {
+    const TimedRead timed(read_ahead_.get());
+    const auto file = open(index);
+    sample.bytes.resize(file->size());
+    file->read(0, sample.bytes);
+  }
+  sample.width = 0;
+  sample.height = 0;
+  sample.label = index_.label(index);
+}
+
+void ImageFolder::will_read(std::span<const std::int64_t> indices) const {
+  if (!read_ahead_->is_on()) return;
+  std::vector<ReadAheadPart> parts;
+  for (const std::int64_t index : indices) {
+    const auto which = static_cast<std::uint64_t>(index);
+    const std::optional<FileFacts> facts = index_.facts(index);
+    parts.push_back(
+        {.key = index, .file = which, .size = facts ? facts->size : 0, .is_whole_file = !facts});
+  }
+  read_ahead_->expect(parts);
+}
+
+void ImageFolder::will_read_no_more() const { read_ahead_->forget(); }
+
+std::string ImageFolder::name(std::int64_t index) const {
+  const std::string path = index_.path(index);
+  return path.substr(path.find('/') + 1);
+}
+
+LeftOut ImageFolder::left_out() const {
+  return {index_.num_left_out(), root_.string(), index_.left_out()};
+}
+
+std::string ImageFolder::describe(std::int64_t index) const {
+  return (root_ / index_.path(index)).string();
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,64 @@
+#include "paceline/data/sources/npy_dataset.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/formats/npy_file.h"
+#include "paceline/data/sources/raw_dataset.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+namespace paceline::data {
+namespace {
+
+RawImages as_images(const NpyArray& array) {
+  const std::vector<std::int64_t>& shape = array.shape;
+  RawImages images{.source = array.name,
+                   .owner = array.owner,
+                   .bytes = array.bytes.data(),
+                   .layout = RawLayout::kGray,
+                   .mapping = array.owner};
+  std::size_t height_axis = 1;
+  if (shape.size() == 4 && shape[3] == 3) {
+    images.layout = RawLayout::kRgb;
+  } else if (shape.size() == 4 && shape[1] == 3) {
+    images.layout = RawLayout::kPlanes;
+    height_axis = 2;
+  } else if (shape.size() != 3) {
+    throw base::DataError(
+        fmt::format("{}: shape ({}), expected images as (N, H, W, 3), (N, 3, H, W) or (N, H, W)",
+                    array.name, fmt::join(shape, ", ")));
+  }
+  if (array.kind != 'u' || array.item_size != 1) {
+    throw base::DataError(
+        fmt::format("{}: images of {}{}, expected uint8; save them by "
+                    "array.astype('uint8')",
+                    array.name, array.kind == 'u' ? "uint" : "int", 8 * array.item_size));
+  }
+  images.count = shape[0];
+  images.height = shape[height_axis];
+  images.width = shape[height_axis + 1];
+  return images;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_npy_dataset(const std::filesystem::path& images,
+                                          const std::filesystem::path& labels,
+                                          std::optional<int> num_classes) {
+  const NpyArray label_array = open_npy(labels);
+  if (label_array.shape.size() != 1) {
+    throw base::DataError(fmt::format("{}: shape ({}), expected labels as (N)", label_array.name,
+                                      fmt::join(label_array.shape, ", ")));
+  }
+  std::vector<std::int64_t> values = npy_integers(label_array);
+  const std::int64_t largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  constexpr std::int64_t kMaxClasses = 10'000'000;
+  const int count = num_classes.value_or(static_cast<int>(std::min(largest + 1, kMaxClasses)));
+  return std::make_unique<RawDataset>(as_images(open_npy(images)), std::move(values), count,
+                                      label_array.name);
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "paceline/parallel/gradient_hooks.h"
+#include "paceline/parallel/named_tensors.h"
+#include "paceline/parallel/replicated/bucket_reducer.h"
+#include "paceline/parallel/replicated/ddp_config.h"
+#include "paceline/parallel/replicated/gradient_compression.h"
+#include "paceline/parallel/replicated/used_parameters.h"
+#include "paceline/parallel/strategy.h"
+#include "paceline/tensor/arena.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::parallel {
+
+/// The strategies "none" and "ddp": the whole model on every rank.
+///
+/// A gradient is copied (first microbatch) or added (later ones) into its slot of the gradient
+/// arena by a post-accumulate hook, and .grad is undefined again at once: no pass over the
+/// gradients besides. The module must not be moved or cast afterwards; begin_microbatch checks that
+/// and names the parameter.
+class ReplicatedStrategy final : public Strategy {
+ public:
+  /// `communicator` may be null ("none"); it must outlive the strategy.
+  ReplicatedStrategy(std::string_view name, comm::Communicator* communicator, DdpConfig config);
+
+  std::string_view name() const override { return name_; }
+  using Strategy::prepare;
+  void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
+               const FillValues& fill) override;
+  std::vector<optim::ParamGroup> param_groups() override;
+  void begin_microbatch(bool is_first, bool is_last) override;
+  void backward(const at::Tensor& loss, double weight) override;
+  void backward_nothing() override;
+  void finish_gradients() override;
+  bool misses_gradients() const override { return !refused_.empty(); }
+  [[noreturn]] void refuse_missing_gradients() override;
+  using Strategy::update;
+  void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
+  at::Tensor unscale_gradients(double factor) override;
+  at::Tensor grad_norm() override;
+  at::Tensor clip_grad_norm(double max_norm) override;
+  void clip_grad_value(double max_value) override;
+  void synchronise_buffers() override;
+  std::vector<StateShard> model_state() override;
+  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
+  void state_was_loaded() override;
+  StrategyMemory memory(int num_microbatches) const override;
+  /// Not where each step may use other parameters.
+  bool can_be_recorded() const override { return !config_.allow_unused_parameters; }
+  double exposed_communication_s() const override { return reducer_->exposed_s(); }
+  std::vector<std::string> late_parameters() const override;
+  CommunicationReport communication_report() const override;
+
+  /// Fixed by prepare(): a resumed run must sum gradients in the same order.
+  const tensor::FlatLayout& layout() const { return gradients_->layout(); }
+
+ private:
+  void lay_out(std::span<const GroupRule> rules, const FillValues& fill);
+  void start_from_first_rank();
+  bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
+  void take_gradient(std::size_t slot, at::Tensor& grad);
+  void settle(std::size_t slot);
+  void end_backward();
+  void for_each_state_part(optim::Optimizer& optimizer,
+                           const std::function<void(const std::string& kind, std::size_t slot,
+                                                    const at::Tensor&)>& visit) const;
+  void check_views() const;
+  StateShard whole_shard(std::string name, const at::Tensor& data) const;
+
+  std::string_view name_;  // of a literal
+  comm::Communicator* communicator_;
+  DdpConfig config_;
+
+  std::vector<NamedTensor> parameters_;  // trained ones, in layout order
+  std::vector<NamedTensor> buffers_;
+  std::vector<NamedTensor> state_;  // for saving, in the order of state_dict
+  std::vector<NamedTensor> frozen_;
+  std::vector<optim::ParamGroup> group_settings_;  // without slots, one for each rule
+  std::optional<tensor::Arena> values_;
+  std::optional<tensor::Arena> gradients_;
+  std::vector<at::Tensor> grad_slots_;
+  std::unique_ptr<GradientCompression> compression_;
+  std::optional<BucketReducer> reducer_;
+  std::optional<GradientHooks> hooks_;
+
+  enum class Gradient : char { kNone, kZeros, kOfBackward };
+  std::vector<Gradient> gradient_of_;   // of each slot, in this step
+  std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
+  std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for
+  std::optional<UsedParameters> used_;
+  bool had_backward_ = false;  // in this step
+  bool is_in_microbatch_ = false;
+  bool is_last_microbatch_ = false;
+};
+
+std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config);
+/// The communicator must outlive the strategy.
+std::unique_ptr<ReplicatedStrategy> make_ddp(const DdpConfig& config,
+                                             comm::Communicator& communicator);
+
+}  // namespace paceline::parallel

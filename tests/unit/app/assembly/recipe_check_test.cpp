@@ -1,0 +1,129 @@
+#include "paceline/app/assembly/recipe_check.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/text.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> problems_of(std::string_view yaml) {
+  const auto registries = make_registries();
+  const auto recipe =
+      config::bind<Recipe>(config::parse_yaml(yaml, "r.yaml"), {registries->catalogs(), 0});
+  return problems_without_data(recipe, *registries);
+}
+
+TEST(RecipeCheck, ASoundRecipeHasNone) {
+  EXPECT_THAT(problems_of("data: {path: /data}"), IsEmpty());
+  EXPECT_THAT(problems_of("data: {name: synthetic, eval_transforms: [normalize]}\n"
+                          "train: {precision: auto}\nparallel: {fsdp: {param_dtype: fp32}}\n"),
+              IsEmpty());
+}
+
+TEST(RecipeCheck, TellsAllThatTrainWouldRefuse) {
+  EXPECT_THAT(problems_of(""), ElementsAre(HasSubstr("data.path: is not set")));
+  const auto problems = problems_of(
+      "model: {name: vit, freeze_batch_norm: true}\n"
+      "data: {path: '', train_transforms: [normalize, center_crop]}\n"
+      "parallel: {fsdp: {param_dtype: bf16}}\n");
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("data.path"), HasSubstr("normalize"),
+                          HasSubstr("parallel.fsdp.param_dtype"), HasSubstr("BatchNorm")));
+}
+
+TEST(RecipeCheck, OptionsOfAnotherStrategyAreNotInUse) {
+  const std::string powersgd =
+      "data: {path: /data}\ntrain: {precision: fp16}\n"
+      "parallel: {ddp: {compression: powersgd}, strategy: ";
+  EXPECT_THAT(problems_of(powersgd + "ddp}"), ElementsAre(HasSubstr("parallel.ddp.compression")));
+  EXPECT_THAT(problems_of(powersgd + "fsdp}"), IsEmpty());
+}
+
+TEST(RecipeCheck, NamesOfMetrics) {
+  const auto problems = problems_of(
+      "data: {path: /data}\ntrain: {stop_when: val/acc > 0.5}\ncheckpoint: {monitor: val_loss}\n"
+      "callbacks: {early_stop: {monitor: top1}}\n");
+  EXPECT_THAT(problems,
+              ElementsAre(AllOf(
+                  HasSubstr("train.stop_when: 'val/acc' is no metric of the evaluation; expected "
+                            "one of val/loss, val/top1, val/top5"),
+                  HasSubstr("checkpoint.monitor: 'val_loss' is no metric"),
+                  HasSubstr("callbacks.early_stop.monitor: 'top1' is no metric"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val_loss, keep_best: 0}"),
+              IsEmpty());
+}
+
+TEST(RecipeCheck, WhatIsNotEvaluatedCannotBeLookedAt) {
+  const std::string quiet = "data: {path: /data, eval_transforms: [center_crop, normalize]}\n";
+  EXPECT_THAT(problems_of(quiet + "train: {eval_every: null}"), IsEmpty());
+  EXPECT_THAT(problems_of(quiet + "train: {eval_every: null, stop_when: val/top1 > 0.5}\n"
+                                  "callbacks: {early_stop: {}}"),
+              ElementsAre(AllOf(HasSubstr("train.stop_when: 'val/top1' is a metric of the "
+                                          "evaluation, and this run has none"),
+                                HasSubstr("callbacks.early_stop.monitor"))));
+}
+
+TEST(RecipeCheck, PartsOfTheNetwork) {
+  EXPECT_THAT(problems_of("data: {path: /data}\n"
+                          "model: {name: resnet18, freeze: [stem, 'layer[12]']}\n"
+                          "optimizer: {lr_scale: {head: 10, '*.bias': 2}}"),
+              IsEmpty());
+  EXPECT_THAT(problems_of("data: {path: /data}\nmodel: {name: resnet18, freeze: [layr1]}"),
+              ElementsAre(AllOf(HasSubstr("model.freeze: no parameter"),
+                                HasSubstr("did you mean layer1?"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\noptimizer: {lr_scale: {haed: 10}}"),
+              ElementsAre(AllOf(HasSubstr("optimizer.lr_scale: no parameter"),
+                                HasSubstr("did you mean head?"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\nmodel: {freeze: ['*']}"),
+              ElementsAre(HasSubstr("model.freeze: nothing of the network is left to train")));
+}
+
+TEST(RecipeCheck, ASizeThatTheNetworkDoesNotTake) {
+  const std::string vit = "data: {path: /data, image_size: 64}\nmodel: {name: vit";
+  EXPECT_THAT(problems_of(vit + "}"), ElementsAre(HasSubstr("model.img_size: this ViT takes images "
+                                                            "of 224x224 pixels, got 64x64")));
+  EXPECT_THAT(problems_of(vit + ", img_size: 64}"), IsEmpty());
+}
+
+TEST(RecipeCheck, WhatNoNumberOfImagesMends) {
+  const auto with = [](const std::string& duration, const std::string& warmup) {
+    return problems_of("data: {path: /data}\ntrain: {duration: " + duration +
+                       "}\nschedule: {warmup: " + warmup + "}");
+  };
+  EXPECT_THAT(with("12h", "1ep"),
+              ElementsAre(AllOf(HasSubstr("[90ep, 12h]"), HasSubstr("schedule=constant"))));
+  EXPECT_THAT(with("[9ep, 12h]", "1ep"), IsEmpty());
+  EXPECT_THAT(with("2ep", "5ep"), ElementsAre(HasSubstr("schedule.warmup: 5ep")));
+  EXPECT_THAT(with("20ba", "30ba"),
+              ElementsAre("schedule.warmup: 30ba are 30 optimizer steps, but the run has 20: "
+                          "shorten it, or write it as a share of the run, such as 0.05dur"));
+  EXPECT_THAT(with("2ep", "30ba"), IsEmpty());  // enough images would do
+  EXPECT_THAT(with("20ba", "1ep"), IsEmpty());  // few would
+  EXPECT_THAT(problems_of("data: {path: /data}\ntrain: {duration: 5000ba}\n"
+                          "schedule: {name: one_cycle, warmup: 1ep}"),
+              IsEmpty());  // neither too few nor too many
+}
+
+TEST(RecipeCheck, TheLargestLossIsNotTheBest) {
+  for (const char* section :
+       {"checkpoint: {monitor: val/loss}", "callbacks: {early_stop: {monitor: val/loss}}"}) {
+    EXPECT_THAT([&] { problems_of(std::string("data: {path: /data}\n") + section); },
+                testing::ThrowsMessage<base::ConfigError>(HasSubstr("write min")))
+        << section;
+  }
+  EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val/loss, mode: min}"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace paceline::app

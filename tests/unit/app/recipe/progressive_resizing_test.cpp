@@ -1,0 +1,58 @@
+#include "paceline/app/recipe/progressive_resizing.h"
+
+#include "paceline/base/error.h"
+#include "paceline/data/transforms/presets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+using config::TimeUnit;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+constexpr config::StepLengths kLengths{
+    .total_steps = 100, .steps_per_epoch = 10, .samples_per_step = 8};
+
+std::vector<std::pair<std::int64_t, int>> changes(const ProgressiveResizing& config,
+                                                  int image_size = 224) {
+  std::vector<std::pair<std::int64_t, int>> pairs;
+  for (const SizeChange& change : size_changes(config, image_size, kLengths))
+    pairs.emplace_back(change.first_step, change.size);
+  return pairs;
+}
+
+TEST(ProgressiveResizing, GrowsAlongALine) {
+  EXPECT_THAT(changes({.start_size = 128}), ElementsAre(std::pair{0, 128}, std::pair{60, 160},
+                                                        std::pair{70, 192}, std::pair{80, 224}));
+  EXPECT_THAT(changes({128, {2, TimeUnit::kEpoch}, {25, TimeUnit::kBatch}, 48}, 200),
+              ElementsAre(std::pair{0, 128}, std::pair{24, 176}, std::pair{25, 200}));
+  EXPECT_THAT(changes({}), IsEmpty());
+}
+
+TEST(ProgressiveResizing, RefusesWhatMakesNoLine) {
+  EXPECT_THAT([] { changes({.start_size = 224}); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("less than the images' final size 224")));
+  EXPECT_THAT(
+      [] {
+        changes({128, {0.8, TimeUnit::kFraction}, {3, TimeUnit::kEpoch}, 32});
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("(0.8dur: step 80) must come before")));
+}
+
+TEST(ProgressiveResizing, ChangesTheCropAlone) {
+  const auto transforms = with_size(data::imagenet_train(224), 160);
+  EXPECT_EQ(std::get<data::RandomResizedCropConfig>(transforms.front()).size, 160);
+  EXPECT_EQ(transforms.size(), data::imagenet_train(224).size());
+  EXPECT_THAT([] { with_size(data::cifar_train(), 24); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("only one random_resized_crop")));
+  EXPECT_THAT([] { with_size({data::RandomHorizontalFlipConfig{}}, 24); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("needs random_resized_crop")));
+}
+
+}  // namespace
+}  // namespace paceline::app

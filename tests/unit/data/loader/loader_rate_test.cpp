@@ -1,0 +1,40 @@
+#include "paceline/data/loader/loader_rate.h"
+
+#include "paceline/data/sources/synthetic.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(LimitingStage, TakesTheMostTime) {
+  EXPECT_EQ(limiting_stage({3, 2, 1, 10}), LoaderStage::kRead);
+  EXPECT_EQ(limiting_stage({1, 3, 2, 10}), LoaderStage::kDecode);
+  EXPECT_EQ(limiting_stage({1, 2, 3, 10}), LoaderStage::kTransform);
+  EXPECT_EQ(name_of(limiting_stage({1, 3, 2, 10})), "decoding");
+}
+
+TEST(MeasureLoader, CountsTheSamplesOfTheMeasurementAlone) {
+  const SyntheticDataset dataset(100, 5, 16, 0);
+  const TransformPipeline pipeline({RandomResizedCropConfig{.size = 16}});
+  for (const int threads : {1, 2}) {
+    const LoaderRate rate =
+        measure_loader(dataset, pipeline, {.seed = 1, .num_threads = threads}, 128);
+    EXPECT_EQ(rate.num_threads, threads);
+    EXPECT_GE(rate.stages.samples, 128 - 32 * 3) << "some were read ahead while it warmed up";
+    EXPECT_GT(rate.images_per_s, 0);
+    EXPECT_GT(rate.stages.read_s, 0);
+    EXPECT_GT(rate.stages.transform_s, 0);
+    EXPECT_EQ(rate.stages.decode_s, 0) << "these are pixels already";
+  }
+}
+
+TEST(MeasureLoader, TakesDataSetsSmallerThanABatch) {
+  const SyntheticDataset dataset(3, 2, 16, 0);
+  EXPECT_GT(measure_loader(dataset, TransformPipeline({CenterCropConfig{16}}), {.seed = 1}, 10)
+                .images_per_s,
+            0);
+}
+
+}  // namespace
+}  // namespace paceline::data

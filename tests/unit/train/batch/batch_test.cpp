@@ -1,0 +1,83 @@
+#include "paceline/train/batch/batch.h"
+
+#include "paceline/base/error.h"
+
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+std::unique_ptr<data::HostBatch> host_batch(std::int64_t count, bool channels_last) {
+  auto host = std::make_unique<data::HostBatch>();
+  host->count = count;
+  host->global_count = 2 * count;
+  host->first_position = 100;
+  host->height = 2;
+  host->width = 3;
+  host->channels_last = channels_last;
+  const auto elements = static_cast<std::size_t>(count * 3 * 2 * 3);
+  host->pixels = std::shared_ptr<float>(new float[elements], std::default_delete<float[]>());
+  std::iota(host->floats(), host->floats() + elements, 0.0f);
+  host->labels = std::shared_ptr<std::int64_t>(new std::int64_t[static_cast<std::size_t>(count)],
+                                               std::default_delete<std::int64_t[]>());
+  std::iota(host->labels.get(), host->labels.get() + count, 0);
+  for (std::int64_t i = 0; i < count; ++i) host->indices.push_back(10 * i);
+  return host;
+}
+
+TEST(Batch, WrapsBothMemoryOrders) {
+  const Batch plain = wrap(host_batch(4, false));
+  EXPECT_EQ(plain.inputs.sizes(), (std::vector<std::int64_t>{4, 3, 2, 3}));
+  EXPECT_TRUE(plain.inputs.is_contiguous());
+  EXPECT_EQ(plain.inputs[0][1][0][0].item<float>(), 6.0f);
+
+  const Batch channels_last = wrap(host_batch(4, true));
+  EXPECT_TRUE(channels_last.inputs.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_EQ(channels_last.inputs[0][1][0][0].item<float>(), 1.0f);
+  EXPECT_EQ(channels_last.inputs[0][0][0][1].item<float>(), 3.0f);
+  EXPECT_EQ(channels_last.global_size, 8);
+}
+
+TEST(Batch, KeepsTheLoadersMemoryAlive) {
+  auto host = host_batch(2, true);
+  const std::weak_ptr<void> memory = host->pixels;
+  Batch batch = wrap(std::move(host));
+  EXPECT_FALSE(memory.expired());
+  batch = {};
+  EXPECT_TRUE(memory.expired());
+}
+
+TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {
+  const Batch batch = wrap(host_batch(7, true));
+  const std::vector<Batch> parts = split(batch, 3, 2);
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].size, 3);
+  EXPECT_EQ(parts[2].size, 1);
+  EXPECT_EQ(parts[2].first_position, 106);
+  EXPECT_EQ(parts[2].indices, (std::vector<std::int64_t>{60}));
+  EXPECT_EQ(parts[1].global_size, 14);
+  EXPECT_TRUE(
+      at::equal(at::cat({parts[0].inputs, parts[1].inputs, parts[2].inputs}), batch.inputs));
+}
+
+TEST(Batch, EveryRankHasAsManyParts) {
+  const auto sizes = [](std::int64_t share, std::int64_t global_size) {
+    Batch batch = wrap(host_batch(share, true));
+    batch.global_size = global_size;
+    std::vector<std::int64_t> found;
+    for (const Batch& part : split(batch, 3, 2)) found.push_back(part.size);
+    return found;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(sizes(5, 9), ElementsAre(2, 2, 1));
+  EXPECT_THAT(sizes(4, 9), ElementsAre(2, 2, 0));
+  EXPECT_THAT(sizes(1, 1), ElementsAre(1));
+  EXPECT_THAT(sizes(0, 1), ElementsAre(0));
+  EXPECT_THROW(sizes(3, 9), base::InternalError) << "samples would get lost";
+}
+
+}  // namespace
+}  // namespace paceline::train

@@ -1,0 +1,56 @@
+#include "paceline/train/batch/byte_images.h"
+
+#include "paceline/data/builtin_datasets.h"
+#include "paceline/data/loader/loader.h"
+#include "paceline/data/transforms/pipeline.h"
+#include "paceline/train/batch/batch_feed.h"
+#include "support/queued_device.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using paceline::test::QueuedDevice;
+
+/// The first batch of a small training set, brought to a device.
+Batch first_batch(const std::vector<data::TransformConfig>& transforms, data::PixelForm form,
+                  bool channels_last) {
+  const auto dataset = data::open(data::SyntheticConfig{.num_samples = 12}, data::Split::kTrain);
+  const data::TransformPipeline pipeline(transforms);
+  data::LoaderOptions options;
+  options.global_batch_size = 12;
+  options.channels_last = channels_last;
+  options.pixel_form = form;
+  const auto loader = data::make_data_loader(*dataset, pipeline, options);
+  QueuedDevice device;
+  return BatchFeed(*loader, device).next();
+}
+
+void expect_same_floats(const std::vector<data::TransformConfig>& transforms) {
+  for (const bool channels_last : {false, true}) {
+    const Batch floats = first_batch(transforms, data::PixelForm::kFloats, channels_last);
+    const Batch bytes = first_batch(transforms, data::PixelForm::kBytes, channels_last);
+    EXPECT_EQ(bytes.inputs.scalar_type(), at::kFloat);
+    EXPECT_EQ(bytes.inputs.strides(), floats.inputs.strides());
+    EXPECT_TRUE(bytes.inputs.equal(floats.inputs));
+    EXPECT_TRUE(bytes.targets.equal(floats.targets));
+  }
+}
+
+TEST(ByteImages, AreNormalisedBitForBit) {
+  expect_same_floats({data::RandomCropConfig{32, 4}, data::NormalizeConfig{}});
+  expect_same_floats({data::RandomCropConfig{32, 4}});
+}
+
+TEST(ByteImages, AreErasedAfterwards) {
+  const std::vector<data::TransformConfig> transforms{
+      data::RandomCropConfig{32, 4}, data::NormalizeConfig{},
+      data::RandomErasingConfig{.p = 0.5, .value = {1, 2, 3}}};
+  expect_same_floats(transforms);
+  const Batch batch = first_batch(transforms, data::PixelForm::kBytes, true);
+  EXPECT_GT(batch.inputs.select(1, 2).eq(3).sum().item<std::int64_t>(), 0);
+}
+
+}  // namespace
+}  // namespace paceline::train
