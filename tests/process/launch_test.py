@@ -338,6 +338,23 @@ class LaunchTest(LauncherCase):
         self.assertIn("[rank 2] asked\n", result.stdout)
         self.assertIn("killed", result.stderr)
 
+    def test_others_are_told_how_much_time_a_failure_leaves_them(self):
+        result = self.launch(2, """
+            import ctypes
+            if rank == '0':
+                wait_for('here')
+                sys.exit(7)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            tell('here')
+            signals = ctypes.create_string_buffer(128)
+            signals[1] = 0x40  # SIGTERM's bit
+            info = (ctypes.c_int * 32)()
+            ctypes.CDLL(None).sigwaitinfo(signals, info)
+            print(f'{info[6]} ms', flush=True)  # si_value
+            """, "--grace", "3")
+        self.assertEqual(result.returncode, 7)
+        self.assertIn("[rank 1] 3000 ms\n", result.stdout)
+
     def test_helpers_of_a_failed_rank_are_killed(self):
         result = self.launch(2, """
             import subprocess

@@ -29,6 +29,22 @@ void Interruption::request(int signal, Clock::duration time) {
   source_.request_stop();
 }
 
+bool Interruption::wait_until_over(const std::stop_token& given_up) const {
+  constexpr std::chrono::milliseconds kLookAround{100};  // once asked, a later signal may hurry
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  const std::stop_callback wake(token(), [&] {
+    const std::lock_guard lock(mutex);
+    changed.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, given_up, [this] { return is_requested(); });
+  while (!is_over() && !given_up.stop_requested()) {
+    changed.wait_for(lock, given_up, kLookAround, [this] { return is_over(); });
+  }
+  return is_over();
+}
+
 bool Interruption::sleep_for(Clock::duration time) const {
   std::mutex mutex;
   std::condition_variable_any never;

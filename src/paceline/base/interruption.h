@@ -36,6 +36,9 @@ class Interruption {
   /// For waits on a condition: std::condition_variable_any::wait_for(lock, token(), ...).
   std::stop_token token() const { return source_.get_token(); }
 
+  /// Blocks until the time is over, or `given_up`, and returns whether it is over.
+  bool wait_until_over(const std::stop_token& given_up) const;
+
   /// Sleeps; ends early, with false, when the process is asked to stop.
   bool sleep_for(Clock::duration time) const;
   /// Throws Interrupted, which says what was being done ("waiting for ..."), if requested.

@@ -54,12 +54,6 @@ std::unique_ptr<tensor::Device> own_gpu(const launch::Environment& environment,
   }
 }
 
-/// Less than the launcher has, so that a rank that waits in vain can still say so.
-std::chrono::milliseconds time_to_stop(const launch::RankInfo& info) {
-  constexpr double kShare = 0.8;
-  return std::chrono::milliseconds(static_cast<std::int64_t>(info.grace_seconds * kShare * 1000));
-}
-
 /// Or libraries would find out, and end the process without a word that helps.
 void require_room(int num_threads, const comm::GroupOptions& group) {
   launch::raise_descriptor_limit();
@@ -75,7 +69,8 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
   c10::initLogging();  // LibTorch looks at TORCH_CPP_LOG_LEVEL only when it is asked to
   const auto environment = launch::Environment::of_process();
   const launch::RankInfo info = launch::read_rank_info(environment);
-  const SignalWatcher signals(time_to_stop(info), info.is_under_slurm);
+  const std::chrono::milliseconds grace(static_cast<std::int64_t>(info.grace_seconds * 1000));
+  const SignalWatcher signals(grace, info.is_under_slurm);
   const int num_threads = threads_per_rank(environment, info);
   at::set_num_threads(num_threads);
   comm::GroupOptions group = comm::group_options(info);

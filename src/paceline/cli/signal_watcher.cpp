@@ -2,6 +2,7 @@
 
 #include "paceline/base/log.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -27,8 +28,8 @@ sigset_t watched_signals() {
 
 }  // namespace
 
-SignalWatcher::SignalWatcher(std::chrono::milliseconds time, bool is_under_slurm)
-    : time_(time), is_under_slurm_(is_under_slurm) {
+SignalWatcher::SignalWatcher(std::chrono::milliseconds grace, bool is_under_slurm)
+    : grace_(grace), is_under_slurm_(is_under_slurm) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, &mask_before_);
   thread_ = std::thread([this] { watch(); });
@@ -44,13 +45,16 @@ SignalWatcher::~SignalWatcher() {
 void SignalWatcher::watch() {
   const sigset_t signals = watched_signals();
   for (;;) {
-    int signal = 0;
-    if (sigwait(&signals, &signal) != 0 || is_ending_) return;
+    siginfo_t signal{};
+    while (sigwaitinfo(&signals, &signal) == -1 && errno == EINTR) {
+    }
+    if (is_ending_) return;
     handle(signal);
   }
 }
 
-void SignalWatcher::handle(int signal) {
+void SignalWatcher::handle(const siginfo_t& info) {
+  const int signal = info.si_signo;
   if (signal == SIGUSR1 || signal == SIGUSR2) {
     if (is_under_slurm_)
       return interruption_.request(signal, base::Interruption::Clock::duration::max());
@@ -59,7 +63,8 @@ void SignalWatcher::handle(int signal) {
   }
   if (signal == SIGINT && has_been_interrupted_) _exit(128 + signal);
   has_been_interrupted_ = true;
-  interruption_.request(signal, time_);
+  const std::chrono::milliseconds told(info.si_code == SI_QUEUE ? info.si_value.sival_int : 0);
+  interruption_.request(signal, (told.count() > 0 ? told : grace_) * 4 / 5);
 }
 
 }  // namespace paceline::cli

@@ -128,18 +128,15 @@ std::string first_rank_decides(Communicator& communicator,
   return text;
 }
 
-bool any_rank(Communicator& communicator, bool own) {
-  if (communicator.world_size() == 1) return own;
-  const at::Tensor flag = at::full({1}, own ? 1.0 : 0.0, at::kDouble);
-  communicator.all_reduce(flag, ReduceOp::kMax)->wait();
-  return *flag.const_data_ptr<double>() != 0;
-}
-
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value) {
   if (communicator.world_size() == 1) return value;
   const at::Tensor largest = at::full({1}, value, at::kLong);
   communicator.all_reduce(largest, ReduceOp::kMax, "a largest number")->wait();
   return *largest.const_data_ptr<std::int64_t>();
+}
+
+bool any_rank(Communicator& communicator, bool own) {
+  return max_over_ranks(communicator, own ? 1 : 0) != 0;
 }
 
 std::vector<std::string> texts_if_any(Communicator& communicator, const std::string& text) {

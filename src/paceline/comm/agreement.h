@@ -25,11 +25,11 @@ void agree(Communicator& communicator, const std::map<std::string, std::string>&
 std::string first_rank_decides(Communicator& communicator,
                                const std::function<std::string()>& decide);
 
-/// Whether any rank brings true. Every rank must call it.
-bool any_rank(Communicator& communicator, bool own);
-
 /// The largest that any rank brings. Every rank must call it.
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value);
+
+/// Whether any rank brings true. Every rank must call it.
+bool any_rank(Communicator& communicator, bool own);
 
 /// What all ranks tell, by rank; nothing if none has anything to tell, which is known by one
 /// reduction. Every rank must call it.

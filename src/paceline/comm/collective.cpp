@@ -89,6 +89,25 @@ void sum_slices(const at::Tensor& output, const at::Tensor& input, int world_siz
   }
 }
 
+std::vector<std::string> gather_texts(Communicator& communicator, const std::string& text) {
+  const int world_size = communicator.world_size();
+  const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
+  const at::Tensor lengths = at::empty({world_size}, at::kLong);
+  communicator.all_gather(lengths, length, "lengths of texts")->wait();
+  const std::int64_t longest = std::max<std::int64_t>(1, lengths.max().item<std::int64_t>());
+  at::Tensor padded = at::zeros({longest}, at::kByte);
+  text.copy(static_cast<char*>(padded.data_ptr()), text.size());
+  const at::Tensor gathered = at::empty({world_size * longest}, at::kByte);
+  communicator.all_gather(gathered, padded, "texts")->wait();
+  const char* bytes = static_cast<const char*>(gathered.const_data_ptr());
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < world_size; ++rank) {
+    texts.emplace_back(bytes + rank * longest,
+                       static_cast<std::size_t>(lengths[rank].item<std::int64_t>()));
+  }
+  return texts;
+}
+
 double wait_for_all(std::vector<std::unique_ptr<Work>>& works) {
   const auto before = std::chrono::steady_clock::now();
   for (const auto& work : std::exchange(works, {})) work->wait();

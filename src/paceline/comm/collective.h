@@ -52,6 +52,9 @@ void check_slices(const at::Tensor& larger, const at::Tensor& smaller, int world
 /// wider. input: world_size * n elements; output: n elements.
 void sum_slices(const at::Tensor& output, const at::Tensor& input, int world_size);
 
+/// Communicator::all_gather_text by two all_gathers: all texts are padded to the longest.
+std::vector<std::string> gather_texts(Communicator& communicator, const std::string& text);
+
 /// Waits for all of them and forgets them; returns the seconds that took.
 double wait_for_all(std::vector<std::unique_ptr<Work>>& works);
 

@@ -106,10 +106,13 @@ void SupervisedRank::signal_group(int signal) const {
   if (is_alive_) kill(-pid_, signal);
 }
 
-void SupervisedRank::tell_to_stop() {
+void SupervisedRank::tell_to_stop(double seconds) {
   if (!is_alive_) return;
   is_told_to_stop_ = true;
-  signal_process(SIGTERM);
+  constexpr double kLongest = 1e9;  // of an int
+  sigval time{};
+  time.sival_int = static_cast<int>(std::min(seconds * 1000, kLongest));
+  sigqueue(pid_, SIGTERM, time);
 }
 
 int SupervisedRank::reap() {

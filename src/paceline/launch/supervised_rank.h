@@ -64,7 +64,8 @@ class SupervisedRank {
   void signal_process(int signal) const;
   /// To the process and all that it has started, as a terminal's Ctrl-C.
   void signal_group(int signal) const;
-  void tell_to_stop();
+  /// By SIGTERM, which tells how long it has before it is killed (sigqueue's value, in ms).
+  void tell_to_stop(double seconds);
 
   /// Call when process_descriptor() is readable; returns the status of waitpid. What is left of the
   /// group of a rank that failed is killed.

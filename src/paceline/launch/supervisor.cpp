@@ -297,7 +297,7 @@ void Supervisor::stop_others() {
   if (outcome.culprit && !is_told_by_first_rank(ends_[*outcome.culprit]))
     say(fmt::format("rank {} failed ({}); stopping the others", ends_[*outcome.culprit].rank,
                     describe_status(ends_[*outcome.culprit].status)));
-  for (const auto& rank : ranks_) rank->tell_to_stop();
+  for (const auto& rank : ranks_) rank->tell_to_stop(settings_.grace_after_failure_seconds);
   if (!kill_deadline_) kill_deadline_ = in_seconds(settings_.grace_after_failure_seconds);
 }
 

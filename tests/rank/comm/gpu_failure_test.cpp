@@ -1,10 +1,12 @@
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/c10d/c10d_communicator.h"
 #include "paceline/comm/gloo/gloo_backend.h"
 #include "paceline/tensor/aten.h"
 #include "rank/comm/connected_ranks.h"
 #include "support/fake_gpu_backend.h"
 
+#include <csignal>
 #include <latch>
 
 #include <gmock/gmock.h>
@@ -35,9 +37,10 @@ class GpuFailure : public ::testing::Test {
     std::unique_ptr<Communicator> group = {};
   };
 
-  Rank join(int rank) const {
+  Rank join(int rank, const base::Interruption* interruption = nullptr) const {
     Rank joined;
     C10dGroupOptions options;
+    options.interruption = interruption;
     options.members = {0, 1};
     options.checked_collectives = 0;
     options.make_backends = [journal = joined.journal, gpus = joined.gpus](
@@ -134,6 +137,21 @@ TEST_F(GpuFailure, OfOnePartEndsTheGroupAndItsOtherParts) {
   });
   EXPECT_THAT(errors[0], HasSubstr("another group's"));
   EXPECT_THAT(errors[1], HasSubstr("another group's"));
+}
+
+// A peer that was killed says nothing, and the launcher tells this rank alone to stop.
+TEST_F(GpuFailure, NoneIsNeededToEndAWaitForTheGpuWhenTheTimeOfASignalIsOver) {
+  base::Interruption interruption;
+  const auto errors = errors_of(test_options(2), [&](const GroupOptions& options) {
+    const Rank own = join(options.rank, options.rank == 0 ? &interruption : nullptr);
+    own.group->barrier();
+    if (options.rank == 0) interruption.request(SIGTERM, std::chrono::milliseconds(50));
+    own.gpus->at(0)->await_abort();
+    own.group->require_intact();
+  });
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("stopped by SIGTERM while waiting for the other ranks"),
+                               HasSubstr("in the time that was left")));
+  EXPECT_THAT(errors[1], HasSubstr("another rank's"));
 }
 
 TEST_F(GpuFailure, ThatNcclsWatchdogFoundFailsTheNextCollective) {

@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// A convolution, a norm with running statistics, two blocks that strategies gather, and a head.
-class MixedNet final : public nn::Network {
+class MixedNet : public nn::Network {
  public:
   MixedNet() {
     stem = register_parameter("stem", test::wave({6, 3, 2, 2}, 1, at::kFloat));
@@ -62,6 +62,23 @@ class MixedNet final : public nn::Network {
   std::vector<std::shared_ptr<test::LinearBlock>> blocks;
 };
 
+/// Has one more parameter, which a rank uses in every third of its steps, another one each.
+class SparingNet final : public MixedNet {
+ public:
+  explicit SparingNet(int rank) : rank_(rank) {
+    spare = register_parameter("spare", test::wave({3}, 5, at::kFloat));
+  }
+  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override {
+    const at::Tensor logits = MixedNet::forward(images, context);
+    return (context.step + rank_) % 3 == 0 ? logits + spare : logits;
+  }
+
+  at::Tensor spare;
+
+ private:
+  int rank_;
+};
+
 using MakeOptimizer =
     std::function<std::unique_ptr<optim::Optimizer>(std::vector<optim::ParamGroup>)>;
 
@@ -81,21 +98,27 @@ class LargeLoss final : public nn::Loss {
   }
 };
 
+struct SteppedRunParts {
+  MakeOptimizer make_optimizer = make_adamw;
+  std::shared_ptr<nn::Loss> loss = std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{});
+  std::int64_t num_samples = 32;  ///< in batches of 8
+  bool is_sparing = false;        ///< of a SparingNet
+};
+
 /// A run of eight steps of a MixedNet on one rank.
 class SteppedRun {
  public:
-  SteppedRun(
-      const test::MakeStrategy& make, comm::Communicator& communicator, tensor::Device& device,
-      const MakeOptimizer& make_optimizer = make_adamw,
-      std::shared_ptr<nn::Loss> loss = std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{}))
-      : run_(communicator, 32, 8, {}, device) {
-    const auto net = std::make_shared<MixedNet>();
+  SteppedRun(const test::MakeStrategy& make, comm::Communicator& communicator,
+             tensor::Device& device, const SteppedRunParts& parts = {})
+      : run_(communicator, parts.num_samples, 8, {}, device) {
+    const auto net = parts.is_sparing ? std::make_shared<SparingNet>(communicator.rank())
+                                      : std::make_shared<MixedNet>();
     nn::set_device(*net, device.place());
-    run_.state.model = std::make_unique<ClassificationModel>(net, std::move(loss));
+    run_.state.model = std::make_unique<ClassificationModel>(net, parts.loss);
     run_.state.strategy = make(communicator);
     const std::array rules{optim::GroupRule{"all", 0.01, 1.0, [](auto&&...) { return true; }}};
     run_.state.strategy->prepare(*net, rules);
-    run_.state.optimizer = make_optimizer(run_.state.strategy->param_groups());
+    run_.state.optimizer = parts.make_optimizer(run_.state.strategy->param_groups());
     run_.config.eval_every = {100, config::TimeUnit::kBatch};
     run_.config.duration = {{{8, config::TimeUnit::kBatch}}};
   }
@@ -153,15 +176,15 @@ using Change = std::function<void(ScriptedRun& run)>;
 
 void expect_cheap_steps_with_the_numbers_of_the_cpu(int world_size, const test::MakeStrategy& make,
                                                     const Change& change,
-                                                    const MakeOptimizer& optimizer = make_adamw) {
+                                                    const SteppedRunParts& parts = {}) {
   run_ranks(world_size, [&](comm::Communicator& communicator) {
-    SteppedRun now(make, communicator, tensor::cpu_device(), optimizer);
+    SteppedRun now(make, communicator, tensor::cpu_device(), parts);
     change(*now.operator->());
     now->fit();
 
     GpuCommunicator ranks(communicator);
     QueuedDevice device(communicator.rank());
-    SteppedRun queued(make, ranks, device, optimizer);
+    SteppedRun queued(make, ranks, device, parts);
     change(*queued.operator->());
     StepCosts costs;
     count_costs(queued, device, ranks, costs);
@@ -189,7 +212,8 @@ void clip_and_accumulate(ScriptedRun& run) {
 TEST(QueuedStep, IsTheCpusAndWaitsOnce) {
   for (const MakeOptimizer& optimizer : {MakeOptimizer(make_adamw), MakeOptimizer(make_sgd)}) {
     for (const Change& change : {Change([](ScriptedRun&) {}), Change(clip_and_accumulate)})
-      expect_cheap_steps_with_the_numbers_of_the_cpu(1, make_none, change, optimizer);
+      expect_cheap_steps_with_the_numbers_of_the_cpu(1, make_none, change,
+                                                     {.make_optimizer = optimizer});
   }
 }
 
@@ -204,8 +228,19 @@ TEST(QueuedStep, WaitsOnceThoughParametersMayBeUnused) {
   const auto make = [](comm::Communicator& ranks) {
     return parallel::make_ddp({.allow_unused_parameters = true}, ranks);
   };
-  expect_cheap_steps_with_the_numbers_of_the_cpu(
-      2, make, [](ScriptedRun& run) { run.config.log_grad_norm = 1; });
+  for (const bool is_sparing : {false, true}) {
+    expect_cheap_steps_with_the_numbers_of_the_cpu(
+        2, make, [](ScriptedRun& run) { run.config.log_grad_norm = 1; },
+        {.is_sparing = is_sparing});
+  }
+}
+
+TEST(QueuedStep, WaitsOnceThoughARankHasNoSamples) {
+  for (const auto& [name, make] : test::main_strategies()) {
+    SCOPED_TRACE(name);
+    expect_cheap_steps_with_the_numbers_of_the_cpu(2, make, clip_and_accumulate,
+                                                   {.num_samples = 25});
+  }
 }
 
 TEST(QueuedStep, IsRecordedAndReplayedWithTheSameNumbers) {
@@ -236,11 +271,29 @@ TEST(QueuedStep, IsRecordedAndReplayedWithTheSameNumbers) {
   }
 }
 
+TEST(QueuedStep, IsReplayedOnAfterOneThatLeftARankWithoutSamples) {
+  const auto make = [](comm::Communicator& ranks) { return parallel::make_ddp({}, ranks); };
+  run_ranks(2, [&](comm::Communicator& communicator) {
+    const SteppedRunParts parts{.num_samples = 25};
+    SteppedRun now(make, communicator, tensor::cpu_device(), parts);
+    now->fit();
+    GpuCommunicator ranks(communicator);
+    QueuedDevice device(communicator.rank());
+    SteppedRun replayed(make, ranks, device, parts);
+    replayed->config.compile = Compile::kGraph;
+    replayed->watched = {Event::kStepEnd};
+    replayed->fit();
+    EXPECT_EQ(std::ranges::count(device.calls, "replay"), 3) << "the steps 5 to 7";
+    EXPECT_EQ(replayed.losses(), now.losses());
+    expect_same(replayed.state(), now.state());
+  });
+}
+
 TEST(QueuedStep, ThatOverflowsIsSkippedWithoutAnotherWait) {
   run_ranks(1, [](comm::Communicator& communicator) {
     GpuCommunicator ranks(communicator);
     QueuedDevice device;
-    SteppedRun run(make_none, ranks, device, make_adamw, std::make_shared<LargeLoss>());
+    SteppedRun run(make_none, ranks, device, {.loss = std::make_shared<LargeLoss>()});
     run->scale_loss({.init_scale = 1e35});  // the gradients are beyond float32
     StepCosts costs;
     count_costs(run, device, ranks, costs);

@@ -31,6 +31,30 @@ TEST(Interruption, EndsASleepOfAnotherThread) {
   EXPECT_FALSE(interruption.sleep_for(hours(1)));
 }
 
+TEST(Interruption, TellsAWaitingThreadThatTheTimeIsOver) {
+  Interruption interruption;
+  bool is_over = false;
+  std::thread waiting([&] { is_over = interruption.wait_until_over({}); });
+  interruption.request(SIGUSR1, Interruption::Clock::duration::max());
+  interruption.request(SIGTERM, milliseconds(1));
+  waiting.join();  // or the test never ends
+  EXPECT_TRUE(is_over);
+  EXPECT_TRUE(interruption.wait_until_over({}));
+}
+
+TEST(Interruption, AWaitForItsEndCanBeGivenUpBeforeAndAfterTheSignal) {
+  Interruption interruption;
+  for (const bool is_asked : {false, true}) {
+    if (is_asked) interruption.request(SIGTERM, hours(1));
+    std::stop_source given_up;
+    bool is_over = true;
+    std::thread waiting([&] { is_over = interruption.wait_until_over(given_up.get_token()); });
+    given_up.request_stop();
+    waiting.join();
+    EXPECT_FALSE(is_over);
+  }
+}
+
 TEST(Interruption, TheFirstSignalCounts) {
   Interruption interruption;
   interruption.request(SIGUSR1, hours(1));

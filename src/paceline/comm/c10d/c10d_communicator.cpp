@@ -15,6 +15,8 @@
 #include <atomic>
 #include <functional>
 #include <ranges>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -42,7 +44,8 @@ class C10dCommunicator final : public Communicator {
         options_(options),
         recorder_(std::make_shared<FlightRecorder>()),
         common_(std::move(common)),
-        watch_(start_watch()) {}
+        watch_(start_watch()),
+        overdue_watch_(start_overdue_watch()) {}
 
   ~C10dCommunicator() override {
     if (!is_shut_down_) end_on_gpu();
@@ -136,7 +139,9 @@ class C10dCommunicator final : public Communicator {
     })->wait();
   }
 
-  std::vector<std::string> all_gather_text(const std::string& text) override;
+  std::vector<std::string> all_gather_text(const std::string& text) override {
+    return gather_texts(*this, text);
+  }
   std::unique_ptr<Communicator> split(int color) override;
 
   void require_intact() override { check_gpu(newest_); }
@@ -165,6 +170,19 @@ class C10dCommunicator final : public Communicator {
                                              [gpu = common_->gpu] { gpu->abort(); });
     if (!common_->run_watch) common_->run_watch = watch;
     return watch;
+  }
+
+  /// Who waits for the GPU looks at no signal: what it waits for ends when the time is over that a
+  /// signal left to this process, and so do the ranks that wait for it and may have got none.
+  std::jthread start_overdue_watch() {
+    const bool is_part = common_->run_watch != watch_;
+    if (!backends_.gpu || options_.interruption == nullptr || is_part) return {};
+    return std::jthread([common = common_,
+                         interruption = options_.interruption](const std::stop_token& group_ends) {
+      if (!interruption->wait_until_over(group_ends)) return;
+      common->run_watch->wake_all();
+      common->gpu->abort();
+    });
   }
 
   using Finish = std::function<void()>;
@@ -229,7 +247,8 @@ class C10dCommunicator final : public Communicator {
 
   /// What a GPU's collective was waiting for can have ended without a word on this thread.
   void check_gpu(std::uint64_t sequence) {
-    if (const std::string cause = common_->gpu->failure(); !cause.empty()) fail(sequence, cause);
+    if (const std::string cause = common_->gpu->failure(); !cause.empty())
+      fail(sequence, is_over() ? kNoTimeLeft : cause);
   }
 
   /// Ends this rank's collectives on the GPU, and those of the ranks that wait for it there.
@@ -271,7 +290,7 @@ class C10dCommunicator final : public Communicator {
       while (!ends_soon(work, place)) {
         if (is_over() && !work.isCompleted()) {
           common_->is_abandoned = true;
-          fail(sequence, "it did not end in the time that was left");
+          fail(sequence, kNoTimeLeft);
         }
         if (std::chrono::steady_clock::now() < next_look) continue;
         if (watch_->waits_in_vain()) {
@@ -288,6 +307,8 @@ class C10dCommunicator final : public Communicator {
     }
     if (place == Place::kGpu) check_gpu(sequence);
   }
+
+  static constexpr const char* kNoTimeLeft = "it did not end in the time that was left";
 
   bool is_interrupted() const {
     return options_.interruption != nullptr && options_.interruption->is_requested();
@@ -343,25 +364,8 @@ class C10dCommunicator final : public Communicator {
   std::atomic<std::uint64_t> newest_ = 0;  // of the collectives
   /// Made by split(): who asked for one may be gone long before the peers are done with it.
   std::vector<std::shared_ptr<C10dCommunicator>> parts_;
+  std::jthread overdue_watch_;  // ends before what it uses
 };
-
-std::vector<std::string> C10dCommunicator::all_gather_text(const std::string& text) {
-  const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
-  const at::Tensor lengths = at::empty({world_size()}, at::kLong);
-  all_gather(lengths, length, "lengths of texts")->wait();
-  const std::int64_t longest = std::max<std::int64_t>(1, lengths.max().item<std::int64_t>());
-  at::Tensor padded = at::zeros({longest}, at::kByte);
-  text.copy(static_cast<char*>(padded.data_ptr()), text.size());
-  const at::Tensor gathered = at::empty({world_size() * longest}, at::kByte);
-  all_gather(gathered, padded, "texts")->wait();
-  const char* bytes = static_cast<const char*>(gathered.const_data_ptr());
-  std::vector<std::string> texts;
-  for (int rank = 0; rank < world_size(); ++rank) {
-    texts.emplace_back(bytes + rank * longest,
-                       static_cast<std::size_t>(lengths[rank].item<std::int64_t>()));
-  }
-  return texts;
-}
 
 std::unique_ptr<Communicator> C10dCommunicator::split(int color) {
   const std::string own = std::to_string(color);

@@ -79,7 +79,7 @@ class DistributedDataParallel::State {
       refuse_missing_gradients(refused, used_.demand(), &communicator_);
     }
     used_.finish_exchange();
-    give_gradients(untouched, used_.allows_missing() ? used_.unused() : used_.maybe_unused());
+    give_gradients(untouched, used_.unused());
     report_ = reducer_.report();
     last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();

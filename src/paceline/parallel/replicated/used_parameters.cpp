@@ -37,8 +37,8 @@ void UsedParameters::finish_exchange() {
   if (!allows_missing()) return;
   if (exchange_) std::exchange(exchange_, nullptr)->wait();
   // A rank without samples would have to keep a copy of everything: it waits for the device rather.
-  const bool may_wait = is_used_.is_cpu() || !had_backward_ || rule_ == Rule::kAsFirst;
-  maybe_unused_ = may_wait ? unused() : untouched_;
+  is_exact_ = is_used_.is_cpu() || !had_backward_ || rule_ == Rule::kAsFirst;
+  maybe_unused_ = is_exact_ ? read_unused() : untouched_;
   if (rule_ == Rule::kAny) return;
   const auto idle = static_cast<std::int64_t>(is_settled_.size());
   if (!is_used_[idle].item<bool>()) {
@@ -53,6 +53,10 @@ at::Tensor UsedParameters::is_used(std::size_t slot) const {
 }
 
 std::vector<std::size_t> UsedParameters::unused() const {
+  return is_exact_ ? maybe_unused_ : read_unused();
+}
+
+std::vector<std::size_t> UsedParameters::read_unused() const {
   const at::Tensor of_all = is_used_.to(at::kCPU);
   const bool* const is_used = of_all.const_data_ptr<bool>();
   std::vector<std::size_t> unused;

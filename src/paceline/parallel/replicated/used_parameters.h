@@ -46,11 +46,13 @@ class UsedParameters {
   const std::vector<std::size_t>& maybe_unused() const { return maybe_unused_; }
   /// A bool scalar on the device: whether a rank had a gradient for one of these after all.
   at::Tensor is_used(std::size_t slot) const;
-  /// Those that no rank had a gradient for. Waits for the device.
+  /// Those that no rank had a gradient for. Waits for the device unless that was done.
   std::vector<std::size_t> unused() const;
 
  private:
   enum class Rule { kAll, kAny, kAsFirst };
+  std::vector<std::size_t> read_unused() const;
+
   Rule rule_;
   std::string_view section_;  // of a literal
   at::Device device_;
@@ -63,6 +65,7 @@ class UsedParameters {
   at::Tensor is_used_;  // [slots + 1], bool: the last says that a rank had no samples
   std::unique_ptr<comm::Work> exchange_;
   std::vector<std::size_t> maybe_unused_;
+  bool is_exact_ = true;  // what it holds is unused
 };
 
 }  // namespace paceline::parallel
