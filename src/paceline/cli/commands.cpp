@@ -3,7 +3,6 @@
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_names.h"
 #include "paceline/config/secret.h"
 
 #include <array>
@@ -30,8 +29,7 @@ void refuse_foreign_options(const std::vector<std::string>& arguments) {
     const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
     config::refuse_secret(arguments[i], value);
     if (!registries) registries = app::make_registries();
-    const auto advice =
-        config::foreign_option_advice(arguments[i], value, &registries->algorithms, 0);
+    const auto advice = registries->foreign_names.option_advice(arguments[i], value);
     const std::string name = arguments[i].substr(0, arguments[i].find('='));
     problems.push_back(advice ? fmt::format("{} is not an option here: {}", name, *advice)
                               : fmt::format("unknown option {}; --help lists the options", name));

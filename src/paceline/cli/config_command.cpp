@@ -84,8 +84,7 @@ void explain(const std::string& key, const RecipeArguments& arguments,
              const config::BindContext& context, const app::Registries& registries) {
   const auto loaded = load(arguments, context);
   print(config::explain(key, config::describe<app::Recipe>(), &loaded.value, loaded.written,
-                        context.catalogs,
-                        app::derived_values(loaded.value, loaded.written, registries)));
+                        context, app::derived_values(loaded.value, loaded.written, registries)));
 }
 
 void print_template(const app::Registries& registries) {

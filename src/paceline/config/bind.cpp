@@ -2,7 +2,6 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_names.h"
 #include "paceline/config/merge.h"
 
 #include <algorithm>
@@ -146,9 +145,21 @@ class Binder {
     }
   }
 
+  std::optional<std::string> translate(const std::string& path, const std::string& value) const {
+    if (context_.foreign_names == nullptr) return std::nullopt;
+    return context_.foreign_names->translate(path, value);
+  }
+
+  std::optional<std::string> foreign_advice(const std::string& section, const std::string& key,
+                                            const Node& value) const {
+    if (is_secret(key, "")) return std::string(secret_advice());
+    if (context_.foreign_names == nullptr) return std::nullopt;
+    return context_.foreign_names->key_advice(section, key, value, context_.world_size);
+  }
+
   // "; here it is called fp16" for another trainer's spelling of one of the choices, or of null.
-  static std::string translation(const TypeInfo& type, const Node& node, const std::string& path) {
-    const std::optional<std::string> ours = translate_value(path, node.text);
+  std::string translation(const TypeInfo& type, const Node& node, const std::string& path) const {
+    const std::optional<std::string> ours = translate(path, node.text);
     if (!ours || base::nearest_name(node.text, type.choices) == *ours) return "";
     const bool is_choice =
         std::find(type.choices.begin(), type.choices.end(), *ours) != type.choices.end();
@@ -261,11 +272,10 @@ class Binder {
     const std::vector<std::string> names = catalog.names();
     const std::string nearest = base::nearest_name(name, names);
     std::string text = fmt::format("there is no '{}'", base::excerpt(name));
-    if (const auto ours = translate_value(path, name); ours && nearest != *ours)
+    if (const auto ours = translate(path, name); ours && nearest != *ours)
       text += fmt::format("; here it is called {}", *ours);
     if (!nearest.empty()) text += fmt::format("; did you mean {}?", nearest);
-    if (const auto advice = foreign_key_advice(path, name, {}, nullptr, 0);
-        advice && nearest.empty())
+    if (const auto advice = foreign_advice(path, name, {}); advice && nearest.empty())
       text += fmt::format("; {}", *advice);
     text += fmt::format("{} Known: {}", nearest.empty() ? "." : "",
                         names.empty() ? "none" : base::join(names, ", "));
@@ -291,13 +301,7 @@ class Binder {
     std::string text = "there is no such key";
     const std::string nearest = base::nearest_name(entry.key, names);
     const bool is_ours = base::to_lower(entry.key) == nearest;
-    const auto algorithms = context_.catalogs.find("algorithms");
-    const auto advice =
-        is_ours ? std::nullopt
-                : foreign_key_advice(
-                      path, entry.key, entry.value,
-                      algorithms == context_.catalogs.end() ? nullptr : algorithms->second,
-                      context_.world_size);
+    const auto advice = is_ours ? std::nullopt : foreign_advice(path, entry.key, entry.value);
     if (path.empty() && entry.key.find('.') != std::string::npos) {
       text += fmt::format("; in a file it is written {}", as_sections(entry));
     } else if (advice) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/config/component.h"
+#include "paceline/config/foreign_names.h"
 #include "paceline/config/node.h"
 #include "paceline/config/problems.h"
 #include "paceline/config/schema.h"
@@ -12,8 +13,9 @@ namespace paceline::config {
 
 /// What binding needs to know besides the schema.
 struct BindContext {
-  Catalogs catalogs;   ///< by kind, for sections that pick a component
-  int world_size = 0;  ///< 0: unknown; only for the numbers in messages
+  Catalogs catalogs;                            ///< by kind, for sections that pick a component
+  int world_size = 0;                           ///< 0: unknown; only for the numbers in messages
+  const ForeignNames* foreign_names = nullptr;  ///< null: none are known
   /// What a written text stands for in a field that is a Path; null: for itself.
   std::function<std::string(const std::string& text)> resolve_path = {};
 };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "paceline/config/component.h"
 #include "paceline/config/node.h"
 
 #include <optional>
@@ -9,20 +8,20 @@
 
 namespace paceline::config {
 
-/// What to write instead of a key that is not ours but another trainer's, with the user's value put
-/// in: "write train.duration=90ep". Nothing if the name is not known. `algorithms`: those that a
-/// recipe can add, or nullptr; `world_size` 0: unknown.
-std::optional<std::string> foreign_key_advice(std::string_view section, std::string_view key,
-                                              const Node& value, const ComponentCatalog* algorithms,
-                                              int world_size);
+/// What is known of the names that other programs use, for messages about keys that are not ours.
+class ForeignNames {
+ public:
+  virtual ~ForeignNames() = default;
 
-/// The same for an option: "--sync-bn", "-b", "--lr=0.1"; `value` is the argument after it, if any.
-std::optional<std::string> foreign_option_advice(std::string_view option, std::string_view value,
-                                                 const ComponentCatalog* algorithms,
-                                                 int world_size);
+  /// What to write instead of such a key, with the user's value put in: "write
+  /// train.duration=90ep". Nothing if the name is not known. `world_size` 0: unknown.
+  virtual std::optional<std::string> key_advice(std::string_view section, std::string_view key,
+                                                const Node& value, int world_size) const = 0;
 
-/// Our value of a key for another trainer's: "fp16" for precision 16-mixed, "ddp" for strategy
-/// ddp_spawn. The key's last part decides. Nothing if the value is not known.
-std::optional<std::string> translate_value(std::string_view key, std::string_view value);
+  /// Our value of a key for another program's: "fp16" for precision 16-mixed, "ddp" for strategy
+  /// ddp_spawn. Nothing if the value is not known.
+  virtual std::optional<std::string> translate(std::string_view key,
+                                               std::string_view value) const = 0;
+};
 
 }  // namespace paceline::config

@@ -176,14 +176,9 @@ TEST(Bind, CrossFieldRulesRunWhenTheFieldsAreSound) {
             "recipe.yaml:4: optimizer.momentum: must be between 0 and 1, got -1");
 }
 
-TEST(Bind, AnswersNamesOfOtherTrainers) {
-  EXPECT_EQ(problems_of("data: {path: x}\nepochs: 90"),
-            "recipe.yaml:2: epochs: there is no such key; write train.duration=90ep");
-  EXPECT_EQ(
-      problems_of("data: {path: x, batch_size: 256}", 4),
-      "recipe.yaml:1: data.batch_size: there is no such key; write data.global_batch_size=256 "
-      "(256 samples per step, 64 on each of 4 ranks) or data.batch_size_per_rank=256 (256 on each "
-      "of 4 ranks, 1024 samples per step)");
+TEST(Bind, AnswersNamesOfOtherPrograms) {
+  EXPECT_EQ(problems_of("data: {path: x}\nmax_epochs: 90", 4),
+            "recipe.yaml:2: max_epochs: there is no such key; write train.duration=90ep (4 ranks)");
   EXPECT_EQ(problems_of("data: {path: x}\ntrain: {precision: bf16-mixed}"),
             "recipe.yaml:2: train.precision: must be one of fp32, bf16, got 'bf16-mixed'; here "
             "it is called bf16");

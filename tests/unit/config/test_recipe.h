@@ -236,6 +236,24 @@ struct Schema<test::Recipe> {
 
 namespace paceline::config::test {
 
+/// Another program's `max_epochs`, `lr` without a section, and precision `bf16-mixed`.
+class TestForeignNames final : public ForeignNames {
+ public:
+  std::optional<std::string> key_advice(std::string_view section, std::string_view key,
+                                        const Node& value, int world_size) const override {
+    const std::string given = value.text.empty() ? "VALUE" : value.text;
+    if (key == "max_epochs")
+      return fmt::format("write train.duration={}ep ({} ranks)", given, world_size);
+    if (key == "lr" && section.empty()) return "write optimizer.lr=" + given;
+    return std::nullopt;
+  }
+  std::optional<std::string> translate(std::string_view key,
+                                       std::string_view value) const override {
+    const bool is_known = key == "train.precision" && value == "bf16-mixed";
+    return is_known ? std::optional("bf16") : std::nullopt;
+  }
+};
+
 /// The catalogs of the recipe above.
 struct TestCatalogs {
   Registry<Product> datasets{"dataset"};
@@ -267,8 +285,11 @@ struct TestCatalogs {
              {"transform", &transforms},
              {"algorithms", &algorithms},
              {"loggers", &loggers}},
-            world_size};
+            world_size,
+            &foreign_names};
   }
+
+  TestForeignNames foreign_names;
 };
 
 /// The catalogs outlive what is bound with them.

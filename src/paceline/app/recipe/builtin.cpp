@@ -205,7 +205,7 @@ config::Catalogs Registries::catalogs() const {
 }
 
 config::BindContext Registries::context(int world_size) const {
-  return {catalogs(), world_size, absolute_path};
+  return {catalogs(), world_size, &foreign_names, absolute_path};
 }
 
 std::unique_ptr<Registries> make_registries() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/app/recipe/foreign_names.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/registry.h"
 #include "paceline/data/builtin_datasets.h"
@@ -59,6 +60,9 @@ struct Registries {
   config::Registry<train::Algorithm> algorithms{"algorithms"};
   config::Registry<train::Callback> callbacks{"callbacks"};
   config::Registry<metrics::MetricSink, const loggers::SinkContext&> loggers{"loggers"};
+
+  /// For messages about what is none of these.
+  KnownForeignNames foreign_names{algorithms};
 
   /// By the kinds that Schema<Recipe> names.
   config::Catalogs catalogs() const;

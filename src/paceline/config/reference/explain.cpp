@@ -2,7 +2,6 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_names.h"
 #include "paceline/config/keys.h"
 
 #include <memory>
@@ -55,14 +54,14 @@ std::string component_names(const TypeInfo& type, const Catalogs& catalogs) {
 
 /// What to look at instead of a key that is not there; "" if nothing is known.
 std::string advice(std::string_view key, const std::vector<std::string>& names,
-                   const Catalogs& catalogs) {
-  const std::size_t dot = key.rfind('.');
-  const std::string_view section = dot == key.npos ? "" : key.substr(0, dot);
-  const auto algorithms = catalogs.find("algorithms");
-  const auto foreign = foreign_key_advice(
-      section, dot == key.npos ? key : key.substr(dot + 1), Node(),
-      algorithms == catalogs.end() ? nullptr : algorithms->second, /*world_size=*/0);
-  if (foreign) return "; " + *foreign;
+                   const ForeignNames* foreign_names) {
+  if (foreign_names != nullptr) {
+    const std::size_t dot = key.rfind('.');
+    const std::string_view section = dot == key.npos ? "" : key.substr(0, dot);
+    const auto foreign = foreign_names->key_advice(
+        section, dot == key.npos ? key : key.substr(dot + 1), Node(), /*world_size=*/0);
+    if (foreign) return "; " + *foreign;
+  }
   const std::string nearest = base::nearest_name(key, names);
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
@@ -114,7 +113,8 @@ class OptionFinder {
 }  // namespace
 
 std::string explain(std::string_view key, const StructInfo& info, const void* object,
-                    const Node& written, const Catalogs& catalogs, const DerivedValues& derived) {
+                    const Node& written, const BindContext& context, const DerivedValues& derived) {
+  const Catalogs& catalogs = context.catalogs;
   const std::vector<KeyView> keys = list_keys(info, object, catalogs);
   std::vector<std::string> names;
   for (const KeyView& candidate : keys) {
@@ -127,7 +127,8 @@ std::string explain(std::string_view key, const StructInfo& info, const void* ob
   others.find(info, base::split(key, '.'));
   if (!others.text.empty())
     return fmt::format("{}, which the recipe has not\n{}", key, others.text);
-  throw base::ConfigError(fmt::format("there is no key '{}'{}", key, advice(key, names, catalogs)));
+  throw base::ConfigError(
+      fmt::format("there is no key '{}'{}", key, advice(key, names, context.foreign_names)));
 }
 
 std::string describe_type(const FieldInfo& field, const Catalogs& catalogs) {

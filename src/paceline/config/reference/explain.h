@@ -19,7 +19,7 @@ using DerivedValues = std::map<std::string, std::string, std::less<>>;
 /// `written`; `derived` says in words what a run takes for keys that nobody wrote. Throws
 /// ConfigError with the nearest key if there is none of this name.
 std::string explain(std::string_view key, const StructInfo& info, const void* object,
-                    const Node& written, const Catalogs& catalogs,
+                    const Node& written, const BindContext& context,
                     const DerivedValues& derived = {});
 
 /// "integer, at least 1": a field's type and rules in words; the names to choose from for a

@@ -132,7 +132,7 @@ class Obtaining {
 
  private:
   fs::path place_of(const LocatedFile& file) const {
-    return is_remote(file.path) ? options_.folder / file.file->name : fs::path(file.path);
+    return data::is_remote(file.path) ? options_.folder / file.file->name : fs::path(file.path);
   }
 
   bool is_ready() const {
@@ -151,7 +151,7 @@ class Obtaining {
         if (reports_.progress)
           reports_.progress("MB of " + file.file->name, megabytes(done), megabytes(total));
       };
-      if (is_remote(file.path)) {
+      if (data::is_remote(file.path)) {
         fetch(storage_, file.path, file.file->md5, place_of(file), options_.fetch, files_,
               progress);
       } else if (!file.file->md5.empty()) {
@@ -167,7 +167,7 @@ class Obtaining {
     const fs::path partial = unpacked_.string() + ".partial";
     files_.remove_all(partial);
     files_.remove_all(unpacked_);
-    unpack_archive(archive, partial, files_);
+    data::unpack_archive(archive, partial, files_);
     sort_into_classes(partial / set_.folder_in_archive / "val", files_);
     // Before ready.txt, which syncs the name, says that it is whole.
     base::sync_all(files_, partial);
@@ -208,7 +208,7 @@ std::vector<LocatedFile> locate_files(const KnownSet& set, const std::string& fr
   }
   const std::string missing = missing_of(set, located);
   if (missing.empty()) return located;
-  if (located.empty() || !is_remote(from)) return {};
+  if (located.empty() || !data::is_remote(from)) return {};
   throw base::DataError(fmt::format("{}: {} is not there", from, missing));
 }
 

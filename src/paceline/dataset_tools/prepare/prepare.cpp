@@ -74,7 +74,7 @@ class Preparation {
   /// Throws ConfigError if there is a pack of something else.
   bool is_packed(data::Split split) const {
     const fs::path folder = folder_of(split);
-    if (!fs::exists(folder / kPackManifestName)) return false;
+    if (!fs::exists(folder / data::kPackManifestName)) return false;
     const data::PackManifest manifest = data::read_pack_manifest(folder);
     if (std::ssize(manifest.classes) == set_.classes &&
         manifest.num_samples() == expected(split).samples &&
@@ -104,7 +104,7 @@ class Preparation {
     const double growth = set_.is_pixels ? 1.0 : growth_of(options_.pack.mode);
     double needed = growth * static_cast<double>(set_.image_bytes);
     for (const LocatedFile& file : located)
-      if (is_remote(file.path)) needed += static_cast<double>(file.size_bytes);
+      if (data::is_remote(file.path)) needed += static_cast<double>(file.size_bytes);
     if (!set_.folder_in_archive.empty() && !located.empty())
       needed += static_cast<double>(set_.image_bytes);
     const fs::path& folder = options_.pack.folder;

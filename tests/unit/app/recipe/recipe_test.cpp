@@ -1,10 +1,9 @@
 #include "paceline/app/recipe/recipe.h"
 
 #include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/foreign_table.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
-#include "paceline/config/foreign_names.h"
-#include "paceline/config/foreign_table.h"
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
@@ -66,7 +65,7 @@ TEST(Recipe, RefusesTwoBatchSizes) {
 TEST(Recipe, NamesOfPrecisionsFromOtherTrainersBind) {
   for (const char* foreign : {"16", "16-mixed", "amp_fp16", "half", "bf16-mixed", "amp_bf16",
                               "bfloat16", "32", "no", "64-true", "double"}) {
-    const auto ours = config::translate_value("train.precision", foreign);
+    const auto ours = make_registries()->foreign_names.translate("train.precision", foreign);
     ASSERT_TRUE(ours) << foreign;
     const Recipe recipe = bind_text("train: {precision: " + *ours + "}");
     EXPECT_EQ(config::enum_name(recipe.train.precision), *ours);

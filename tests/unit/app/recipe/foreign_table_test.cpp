@@ -1,4 +1,4 @@
-#include "paceline/config/foreign_table.h"
+#include "paceline/app/recipe/foreign_table.h"
 
 #include <set>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace paceline::config {
+namespace paceline::app {
 namespace {
 
 TEST(ForeignTable, IsSound) {
@@ -23,4 +23,4 @@ TEST(ForeignTable, IsSound) {
 }
 
 }  // namespace
-}  // namespace paceline::config
+}  // namespace paceline::app

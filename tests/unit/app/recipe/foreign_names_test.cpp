@@ -1,16 +1,27 @@
-#include "paceline/config/foreign_names.h"
+#include "paceline/app/recipe/foreign_names.h"
 
 #include "unit/config/test_recipe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace paceline::config {
+namespace paceline::app {
 namespace {
 
+using config::Node;
+
+const KnownForeignNames& names() {
+  static const KnownForeignNames names(config::test::catalogs().algorithms);
+  return names;
+}
+
 std::string option(std::string_view name, std::string_view value = "", int world_size = 0) {
-  return foreign_option_advice(name, value, &test::catalogs().algorithms, world_size)
-      .value_or("unknown");
+  return names().option_advice(name, value, world_size).value_or("unknown");
+}
+
+std::optional<std::string> key_advice(std::string_view section, std::string_view key,
+                                      const Node& value) {
+  return names().key_advice(section, key, value, 0);
 }
 
 TEST(ForeignNames, AnswersOptions) {
@@ -55,20 +66,19 @@ TEST(ForeignNames, ShowsBothReadingsOfABatchSize) {
 }
 
 TEST(ForeignNames, AKeyThatIsOursAlreadyGetsNoAdvice) {
-  EXPECT_EQ(foreign_key_advice("optimizer", "lr", Node::scalar("1"), nullptr, 0), std::nullopt);
-  EXPECT_EQ(foreign_key_advice("train", "lr", Node::scalar("1"), nullptr, 0),
-            "write optimizer.lr=1");
-  EXPECT_EQ(foreign_key_advice("", "trainer", Node::map(), nullptr, 0),
+  EXPECT_EQ(key_advice("optimizer", "lr", Node::scalar("1")), std::nullopt);
+  EXPECT_EQ(key_advice("train", "lr", Node::scalar("1")), "write optimizer.lr=1");
+  EXPECT_EQ(key_advice("", "trainer", Node::map()),
             "write train (the section of the training loop)");
 }
 
 TEST(ForeignNames, TranslatesValues) {
-  EXPECT_EQ(translate_value("train.precision", "16-mixed"), "fp16");
-  EXPECT_EQ(translate_value("train.precision", "32"), "fp32");
-  EXPECT_EQ(translate_value("parallel.strategy", "ddp_spawn"), "ddp");
-  EXPECT_EQ(translate_value("train.precision", "bf16"), std::nullopt);
-  EXPECT_EQ(translate_value("run.name", "32"), std::nullopt);
-  EXPECT_EQ(translate_value("train.eval_every", "never"), "null");
+  EXPECT_EQ(names().translate("train.precision", "16-mixed"), "fp16");
+  EXPECT_EQ(names().translate("train.precision", "32"), "fp32");
+  EXPECT_EQ(names().translate("parallel.strategy", "ddp_spawn"), "ddp");
+  EXPECT_EQ(names().translate("train.precision", "bf16"), std::nullopt);
+  EXPECT_EQ(names().translate("run.name", "32"), std::nullopt);
+  EXPECT_EQ(names().translate("train.eval_every", "never"), "null");
 }
 
 TEST(ForeignNames, AnswersByTheValue) {
@@ -87,10 +97,9 @@ TEST(ForeignNames, AnswersByTheValue) {
   EXPECT_EQ(option("--run_dir", "x"), "write --run-dir x");
   Node section = Node::map();
   section.set("lr", Node::scalar("1"));
-  EXPECT_EQ(foreign_key_advice("", "optim", section, nullptr, 0),
+  EXPECT_EQ(key_advice("", "optim", section),
             "write optimizer (the section is called so); lr: write optimizer.lr=1");
-  EXPECT_EQ(foreign_key_advice("", "optim", Node::scalar("adamw"), nullptr, 0),
-            "write optimizer.name=adamw");
+  EXPECT_EQ(key_advice("", "optim", Node::scalar("adamw")), "write optimizer.name=adamw");
 }
 
 TEST(ForeignNames, WordsThatWouldLeadAstrayLeadElsewhere) {
@@ -106,13 +115,14 @@ TEST(ForeignNames, WordsThatWouldLeadAstrayLeadElsewhere) {
   EXPECT_EQ(option("--amp-dtype", "bfloat16"), "write train.precision=bf16");
   Node trainer = Node::map();
   trainer.set("max_epochs", Node::scalar("3"));
-  EXPECT_EQ(foreign_key_advice("", "trainer", trainer, nullptr, 0),
+  EXPECT_EQ(key_advice("", "trainer", trainer),
             "write train (the section of the training loop); max_epochs: write train.duration=3ep");
 }
 
 TEST(ForeignNames, AnAlgorithmThatIsThereComesFirst) {
   EXPECT_EQ(option("--mixup"), "write +algorithms.mixup");
-  EXPECT_THAT(foreign_option_advice("--mixup", "", nullptr, 0).value_or(""),
+  const config::Registry<int> none{"algorithms"};
+  EXPECT_THAT(KnownForeignNames(none).option_advice("--mixup", "").value_or(""),
               ::testing::HasSubstr("not built yet"));
 }
 
@@ -123,4 +133,4 @@ TEST(ForeignNames, ASecretGetsNoPlace) {
 }
 
 }  // namespace
-}  // namespace paceline::config
+}  // namespace paceline::app

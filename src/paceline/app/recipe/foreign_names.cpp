@@ -1,7 +1,7 @@
-#include "paceline/config/foreign_names.h"
+#include "paceline/app/recipe/foreign_names.h"
 
+#include "paceline/app/recipe/foreign_table.h"
 #include "paceline/base/text.h"
-#include "paceline/config/foreign_table.h"
 #include "paceline/config/secret.h"
 
 #include <algorithm>
@@ -10,8 +10,12 @@
 
 #include <fmt/format.h>
 
-namespace paceline::config {
+namespace paceline::app {
 namespace {
+
+using config::ComponentCatalog;
+using config::MapEntry;
+using config::Node;
 
 std::string normalized(std::string_view name) {
   while (name.starts_with('-')) name.remove_prefix(1);
@@ -23,6 +27,16 @@ std::string normalized(std::string_view name) {
 std::string last_part(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   return normalized(dot == key.npos ? key : key.substr(dot + 1));
+}
+
+std::optional<std::string> translate_value(std::string_view key, std::string_view value) {
+  const std::string part = last_part(key);
+  for (const ForeignValue& candidate : foreign_values()) {
+    if ((candidate.key == part || candidate.key == key) &&
+        candidate.foreign == base::to_lower(value))
+      return std::string(candidate.ours);
+  }
+  return std::nullopt;
 }
 
 // Both readings of a batch size of which we do not know whether it counts one rank or all.
@@ -129,7 +143,7 @@ std::optional<std::string> advice_inside(const Node& section, int world_size) {
 
 std::optional<std::string> advice_for(const std::string& name, const Node& given,
                                       const ComponentCatalog* algorithms, int world_size) {
-  if (is_secret(name, "")) return std::string(secret_advice());
+  if (config::is_secret(name, "")) return std::string(config::secret_advice());
   const std::string value = given.is_scalar() ? base::excerpt(given.text) : "";
   if (name == "batch_size" || name == "b") return batch_size_advice(value, world_size);
   if (algorithms != nullptr) {
@@ -147,36 +161,32 @@ std::optional<std::string> advice_for(const std::string& name, const Node& given
 
 }  // namespace
 
-std::optional<std::string> foreign_key_advice(std::string_view section, std::string_view key,
-                                              const Node& value, const ComponentCatalog* algorithms,
-                                              int world_size) {
+std::optional<std::string> KnownForeignNames::key_advice(std::string_view section,
+                                                         std::string_view key, const Node& value,
+                                                         int world_size) const {
   const std::string name = normalized(key);
   // `lr` in the section `optimizer` would be told to write what it already is.
   for (const ForeignName& candidate : foreign_names()) {
-    if (candidate.name == name && candidate.key == join_path(section, key)) return std::nullopt;
+    if (candidate.name == name && candidate.key == config::join_path(section, key))
+      return std::nullopt;
   }
-  return advice_for(name, value, algorithms, world_size);
+  return advice_for(name, value, &algorithms_, world_size);
 }
 
-std::optional<std::string> foreign_option_advice(std::string_view option, std::string_view value,
-                                                 const ComponentCatalog* algorithms,
-                                                 int world_size) {
+std::optional<std::string> KnownForeignNames::translate(std::string_view key,
+                                                        std::string_view value) const {
+  return translate_value(key, value);
+}
+
+std::optional<std::string> KnownForeignNames::option_advice(std::string_view option,
+                                                            std::string_view value,
+                                                            int world_size) const {
   const std::size_t equals = option.find('=');
   if (equals != option.npos) value = option.substr(equals + 1);
   // The next option is not this one's value.
   if (value.starts_with("--")) value = "";
   const Node given = value.empty() ? Node() : Node::scalar(std::string(value));
-  return advice_for(normalized(option.substr(0, equals)), given, algorithms, world_size);
+  return advice_for(normalized(option.substr(0, equals)), given, &algorithms_, world_size);
 }
 
-std::optional<std::string> translate_value(std::string_view key, std::string_view value) {
-  const std::string part = last_part(key);
-  for (const ForeignValue& candidate : foreign_values()) {
-    if ((candidate.key == part || candidate.key == key) &&
-        candidate.foreign == base::to_lower(value))
-      return std::string(candidate.ours);
-  }
-  return std::nullopt;
-}
-
-}  // namespace paceline::config
+}  // namespace paceline::app

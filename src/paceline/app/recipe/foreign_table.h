@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-namespace paceline::config {
+namespace paceline::app {
 
 /// Which values of a foreign name a row of the table is for.
 enum class GivenValue { kAny, kZero, kShare, kWhole, kMap, kOverride };
@@ -29,4 +29,4 @@ struct ForeignValue {
 std::span<const ForeignName> foreign_names();
 std::span<const ForeignValue> foreign_values();
 
-}  // namespace paceline::config
+}  // namespace paceline::app

@@ -1,6 +1,6 @@
-#include "paceline/config/foreign_table.h"
+#include "paceline/app/recipe/foreign_table.h"
 
-namespace paceline::config {
+namespace paceline::app {
 namespace {
 
 constexpr std::string_view kNoDevice =
@@ -350,4 +350,4 @@ constexpr ForeignValue kValues[] = {
 std::span<const ForeignName> foreign_names() { return kNames; }
 std::span<const ForeignValue> foreign_values() { return kValues; }
 
-}  // namespace paceline::config
+}  // namespace paceline::app
