@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/config/merge.h"
+#include "paceline/config/secret.h"
 
 #include <algorithm>
 
