@@ -59,7 +59,7 @@ double bare_step_ms(int steps) {
   auto last_end = Clock::now();
   for (int step = 0; step < steps; ++step) {
     strategy->begin_microbatch(true, true);
-    const at::Tensor loss = criterion.sum(model.forward(images, {1, step, 0}), labels);
+    const at::Tensor loss = criterion.sum(model.forward_images(images, {1, step, 0}), labels);
     strategy->backward(loss, 1.0);
     strategy->finish_gradients();
     optimizer->step(sgd.lr);

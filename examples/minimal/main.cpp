@@ -39,7 +39,7 @@ class Greys final : public pl::data::Dataset {
   std::string fingerprint() const override { return "greys-1"; }
 };
 
-class Net final : public pl::nn::Network {
+class Net final : public pl::nn::ImageNetwork {
  public:
   Net() {
     conv_ =
@@ -47,7 +47,7 @@ class Net final : public pl::nn::Network {
                                     3, 4, 3, pl::nn::Conv2d::Options{.padding = 1, .bias = true}));
     fc_ = register_module("fc", std::make_shared<pl::nn::Linear>(4, 2));
   }
-  at::Tensor forward(const at::Tensor& images, const pl::nn::ForwardContext&) override {
+  at::Tensor forward_images(const at::Tensor& images, const pl::nn::ForwardContext&) override {
     return fc_->forward(conv_->forward(images).relu().mean({2, 3}));
   }
   void initialize_parameter(const pl::nn::NamedTensor& parameter,
@@ -81,7 +81,7 @@ int main() {
       .total_steps = 40, .steps_per_epoch = loader->batches_per_epoch(), .samples_per_step = 32};
   auto network = std::make_shared<Net>();
   network->initialize(1);
-  state.model = std::make_unique<pl::train::ClassificationModel>(
+  state.task = std::make_unique<pl::train::ClassificationTask>(
       network, std::make_shared<pl::nn::CrossEntropy>(pl::nn::CrossEntropyConfig{}));
   state.strategy = pl::parallel::make_none({});
   const pl::optim::SgdConfig sgd{.lr = 0.1};

@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t num_parameters(const Session& session, bool trained_only) {
   std::int64_t count = 0;
-  for (const auto& named : nn::named_parameters(session.state().model->network())) {
+  for (const auto& named : nn::named_parameters(session.state().task->network())) {
     if (!trained_only || named.tensor.requires_grad()) count += named.tensor.numel();
   }
   return count;
@@ -70,7 +70,7 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
 
 std::vector<std::string> plan(const Session& session) {
   const data::ImageSize size = session.image_size();
-  const double flops = session.state().model->network().flops_per_image(size.height, size.width);
+  const double flops = session.state().task->network().flops_per_sample(sample_sizes(size));
   const BatchArithmetic& batches = session.batches();
   std::vector<std::string> lines;
   lines.push_back(

@@ -102,14 +102,14 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
               data_place(recipe, communicator, context.num_threads, context.device));
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
-  const auto model = make_model(recipe, context.registries);
-  check_image_size(model->network(), part.pipeline->output_size());
-  nn::set_device(model->network(), context.device.place());
-  data::check_num_classes(*part.dataset, num_classes_of(model->network()));
+  const auto task = make_task(recipe, context.registries);
+  task->check_fields(sample_sizes(part.pipeline->output_size()));
+  nn::set_device(task->network(), context.device.place());
+  check_classes(*part.dataset, task->network());
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
-  strategy->prepare(model->network(), std::array{all}, undefined);
+  strategy->prepare(task->network(), std::array{all}, undefined);
   load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,
                   communicator);
   strategy->state_was_loaded();
@@ -118,7 +118,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                               context.device};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches,
                              max_skipped(recipe.data, *part.dataset));
-  const auto result = evaluator.run(*model, *strategy, recipe.train.precision, run);
+  const auto result =
+      evaluator.run(*task, *strategy, recipe.train.precision, reader->manifest().step, run);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, part.dataset->class_names(), *result};
 }

@@ -36,12 +36,12 @@ Prepared prepare(const Recipe& recipe, const Registries& registries, int world_s
                  int ranks_per_node) {
   Prepared made;
   made.communicator = comm::make_fake_communicator(0, world_size);
-  made.state.model = make_model(recipe, registries);
+  made.state.task = make_task(recipe, registries);
   const auto plan = registries.optimizers.build(recipe.optimizer);
   made.state.strategy = make_strategy(recipe, *made.communicator, ranks_per_node);
   const auto zeros = [](const nn::NamedTensor& parameter) { nn::constant(parameter.tensor, 0.0); };
-  made.state.strategy->prepare(made.state.model->network(),
-                               group_rules(*plan, made.state.model->network()), zeros);
+  made.state.strategy->prepare(made.state.task->network(),
+                               group_rules(*plan, made.state.task->network()), zeros);
   made.state.optimizer = plan->make(made.state.strategy->param_groups());
   return made;
 }
@@ -50,10 +50,10 @@ train::Batch blank_batch(const Recipe& recipe, data::ImageSize size, std::int64_
   train::Batch batch;
   const auto order =
       recipe.train.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-  batch.inputs = at::zeros({images, 3, size.height, size.width},
-                           at::dtype(train::storage_dtype(recipe.train.precision)))
-                     .contiguous(order);
-  batch.targets = at::zeros({images}, at::kLong);
+  const auto dtype = at::dtype(train::storage_dtype(recipe.train.precision));
+  batch.fields.set(train::kImages,
+                   at::zeros({images, 3, size.height, size.width}, dtype).contiguous(order));
+  batch.fields.set(train::kLabels, at::zeros({images}, at::kLong));
   batch.size = images;
   batch.global_size = images;
   return batch;
@@ -68,12 +68,12 @@ std::int64_t peak_of_pass(train::TrainState& state, const Recipe& recipe, data::
   state.strategy->begin_microbatch(true, true);
   {
     const tensor::AutocastGuard autocast(at::kCPU, autocast_dtype(recipe.train.precision));
-    state.outputs = state.model->forward(batch, {});
-    state.loss = state.model->loss(state.outputs, batch);
+    state.outputs = state.task->forward(batch, {});
+    state.loss = state.task->loss(state.outputs, batch);
   }
   state.strategy->backward(state.loss, 1.0);
   state.strategy->finish_gradients();
-  state.outputs.reset();
+  state.outputs = {};
   state.loss.reset();
   return tensor::tensor_memory().peak - before;
 }
@@ -167,7 +167,7 @@ ActivationBytes measure_activations(const Recipe& recipe, const Registries& regi
       recipe, gathers_casts(recipe) ? recipe.parallel.strategy : ParallelStrategy::kNone);
   if (alone.parallel.strategy == ParallelStrategy::kHsdp) alone.parallel.fsdp.shard_group_size = 1;
   Prepared made = prepare(alone, registries, 1, 1);
-  made.state.model->set_training(true);
+  made.state.task->set_training(true);
   const auto few = static_cast<double>(peak_of_pass(made.state, alone, size, kFewImages));
   const auto more = static_cast<double>(peak_of_pass(made.state, alone, size, kMoreImages));
   ActivationBytes bytes;

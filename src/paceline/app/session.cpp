@@ -75,24 +75,21 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.clock.lengths = batches_.lengths;
   if (recipe_.train.precision == train::Precision::kFloat16)
     state_.scaler.emplace(recipe_.train.grad_scaler);
-  state_.model = make_model(recipe_, context.registries);
-  nn::set_device(state_.model->network(), context.device.place());
-  check_image_sizes();
-  const auto values =
-      initial_values(recipe_, state_.model->network(), train_part_.dataset->class_names(), notes_);
-  const int num_classes = num_classes_of(state_.model->network());
-  data::check_num_classes(*train_part_.dataset, num_classes);
-  if (val_part_) data::check_num_classes(*val_part_->dataset, num_classes);
-  batch_norm_group_ =
-      synchronise_batch_norm(recipe_, state_.model->network(), context.communicator, notes_);
+  state_.task = make_task(recipe_, context.registries);
+  nn::Network& network = state_.task->network();
+  nn::set_device(network, context.device.place());
+  check_fields();
+  const auto values = initial_values(recipe_, network, train_part_.dataset->class_names(), notes_);
+  check_classes(*train_part_.dataset, network);
+  if (val_part_) check_classes(*val_part_->dataset, network);
+  batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
   engine_->fire(train::Event::kInit, state_, run);
-  state_.strategy->prepare(state_.model->network(),
-                           group_rules(*optimizer_plan_, state_.model->network()), values);
+  state_.strategy->prepare(network, group_rules(*optimizer_plan_, network), values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
   if (val_part_)
@@ -103,12 +100,12 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
 
 Session::~Session() = default;
 
-void Session::check_image_sizes() const {
-  const nn::Network& network = state_.model->network();
-  check_image_size(network, train_part_.pipeline->output_size());
+void Session::check_fields() const {
+  train::Task& task = *state_.task;
+  task.check_fields(sample_sizes(train_part_.pipeline->output_size()));
   for (const data::PipelineChange& change : train_part_.pipeline_changes)
-    check_image_size(network, change.pipeline->output_size());
-  if (val_part_) check_image_size(network, val_part_->pipeline->output_size());
+    task.check_fields(sample_sizes(change.pipeline->output_size()));
+  if (val_part_) task.check_fields(sample_sizes(val_part_->pipeline->output_size()));
 }
 
 void Session::refuse_non_finite_weights() const {

@@ -86,7 +86,7 @@ class Session {
   std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
-  void check_image_sizes() const;
+  void check_fields() const;
   void refuse_non_finite_weights() const;
   void build_engine();
   /// What rank 0 does in attach(). Returns the monitored value of the best checkpoint that is

@@ -29,11 +29,12 @@ std::string plural_of(const std::string& word, const std::vector<std::string>& n
 int run_list(const std::vector<std::string>& arguments) {
   const auto registries = app::make_registries();
   const std::vector<std::pair<std::string, const config::ComponentCatalog*>> kinds{
-      {"models", &registries->models},         {"datasets", &registries->datasets},
-      {"transforms", &registries->transforms}, {"samplers", &registries->samplers},
-      {"optimizers", &registries->optimizers}, {"schedules", &registries->schedules},
-      {"losses", &registries->losses},         {"algorithms", &registries->algorithms},
-      {"callbacks", &registries->callbacks},   {"loggers", &registries->loggers}};
+      {"tasks", &registries->tasks},           {"models", &registries->models},
+      {"datasets", &registries->datasets},     {"transforms", &registries->transforms},
+      {"samplers", &registries->samplers},     {"optimizers", &registries->optimizers},
+      {"schedules", &registries->schedules},   {"losses", &registries->losses},
+      {"algorithms", &registries->algorithms}, {"callbacks", &registries->callbacks},
+      {"loggers", &registries->loggers}};
   std::vector<std::string> names;
   for (const auto& [name, catalog] : kinds) names.push_back(name);
   std::string kind;

@@ -2,9 +2,12 @@
 
 #include "paceline/nn/module_tree.h"
 #include "paceline/tensor/draws.h"
+#include "paceline/tensor/fields.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -20,13 +23,16 @@ struct ForwardContext {
   std::int64_t first_position = 0;  ///< of the batch's first sample in the epoch's global order
 };
 
-/// A network from images [N, C, H, W] to outputs, for instance logits [N, num_classes].
+/// The sizes of one sample's fields, without the dimension of the batch, by name.
+using SampleSizes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
+/// A network from some of a batch's fields to one tensor, the first dimension of which are samples.
 ///
 /// Names of parameters and buffers are those of torchvision or timm. The constructor leaves the
 /// parameters undefined and draws nothing from LibTorch's default generator.
 class Network : public torch::nn::Module {
  public:
-  virtual at::Tensor forward(const at::Tensor& images, const ForwardContext& context) = 0;
+  virtual at::Tensor forward(const tensor::Fields& inputs, const ForwardContext& context) = 0;
 
   /// Gives one of the parameters the values that the reference gives it at construction (same
   /// distributions, own generator). The others may be without memory meanwhile.
@@ -45,12 +51,13 @@ class Network : public torch::nn::Module {
     }
   }
 
-  /// Multiply-accumulate operations of one forward pass of one image of this size, times two.
-  /// Throws ConfigError for a size that the network does not take.
-  virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
+  /// Multiply-accumulate operations of one forward pass of one sample with fields of these sizes,
+  /// times two. Throws ConfigError for a size that the network does not take.
+  virtual double flops_per_sample(const SampleSizes& sizes) const = 0;
 
-  /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ.
-  virtual std::string head_name() const = 0;
+  /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ; empty
+  /// if there is none.
+  virtual std::string head_name() const { return {}; }
 
   /// The state_dict prefixes of what comes before the first block.
   virtual std::vector<std::string> stem_names() const { return {}; }

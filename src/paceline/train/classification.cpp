@@ -1,27 +1,33 @@
 #include "paceline/train/classification.h"
 
+#include "paceline/base/error.h"
 #include "paceline/metrics/classification.h"
 
 namespace paceline::train {
 
-ClassificationModel::ClassificationModel(std::shared_ptr<nn::Network> network,
-                                         std::shared_ptr<nn::Loss> loss)
+ClassificationTask::ClassificationTask(std::shared_ptr<nn::Network> network,
+                                       std::shared_ptr<nn::Loss> loss)
     : network_(std::move(network)), loss_(std::move(loss)) {}
 
-at::Tensor ClassificationModel::forward(const Batch& batch, const nn::ForwardContext& context) {
-  return network_->forward(batch.inputs, context);
+void ClassificationTask::check_fields(const nn::SampleSizes& sizes) {
+  if (!sizes.contains(kLabels))
+    throw base::ConfigError("task classification needs a data set with labels, one for a sample");
+  static_cast<void>(network_->flops_per_sample(sizes));  // throws for sizes that it does not take
 }
 
-at::Tensor ClassificationModel::loss(const at::Tensor& outputs, const Batch& batch) {
-  return loss_->sum(outputs, batch.targets);
+tensor::Fields ClassificationTask::forward(const Batch& batch, const nn::ForwardContext& context) {
+  return {{std::string(kLogits), network_->forward(batch.fields, context)}};
 }
 
-std::span<const std::string> ClassificationModel::count_names() const { return count_names_; }
-
-at::Tensor ClassificationModel::count(const at::Tensor& outputs, const Batch& batch) {
-  return metrics::count_top_k(outputs.detach(), batch.targets);
+at::Tensor ClassificationTask::loss(const tensor::Fields& outputs, const Batch& batch) {
+  const at::Tensor* const targets = batch.fields.find(kTargets);
+  return loss_->sum(outputs.at(kLogits), targets != nullptr ? *targets : batch.fields.at(kLabels));
 }
 
-void ClassificationModel::set_training(bool is_training) { network_->train(is_training); }
+at::Tensor ClassificationTask::sums(const tensor::Fields& outputs, const Batch& batch) {
+  return metrics::count_top_k(outputs.at(kLogits).detach(), batch.fields.at(kLabels));
+}
+
+void ClassificationTask::set_training(bool is_training) { network_->train(is_training); }
 
 }  // namespace paceline::train

@@ -1,30 +1,47 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/nn/losses.h"
-#include "paceline/train/train_model.h"
+#include "paceline/train/task.h"
 
 #include <array>
 #include <memory>
-#include <string>
+#include <string_view>
 
 namespace paceline::train {
 
-/// Image classification: a network that gives logits, a loss, top-1 and top-5.
-class ClassificationModel final : public TrainModel {
+struct ClassificationConfig {};
+
+/// The logits among the outputs: [size, num_classes].
+inline constexpr std::string_view kLogits = "logits";
+
+/// Classification: a network that gives logits, a loss, top-1 and top-5. Metrics count by the
+/// labels, also where a batch holds targets beside them.
+class ClassificationTask final : public Task {
  public:
-  ClassificationModel(std::shared_ptr<nn::Network> network, std::shared_ptr<nn::Loss> loss);
+  ClassificationTask(std::shared_ptr<nn::Network> network, std::shared_ptr<nn::Loss> loss);
 
   nn::Network& network() override { return *network_; }
-  at::Tensor forward(const Batch& batch, const nn::ForwardContext& context) override;
-  at::Tensor loss(const at::Tensor& outputs, const Batch& batch) override;
-  std::span<const std::string> count_names() const override;
-  at::Tensor count(const at::Tensor& outputs, const Batch& batch) override;
+  void check_fields(const nn::SampleSizes& sizes) override;
+  tensor::Fields forward(const Batch& batch, const nn::ForwardContext& context) override;
+  at::Tensor loss(const tensor::Fields& outputs, const Batch& batch) override;
+  std::span<const Metric> metrics() const override { return metrics_; }
+  std::int64_t num_sums() const override { return std::ssize(metrics_); }
+  at::Tensor sums(const tensor::Fields& outputs, const Batch& batch) override;
   void set_training(bool is_training) override;
 
  private:
   std::shared_ptr<nn::Network> network_;
   std::shared_ptr<nn::Loss> loss_;
-  std::array<std::string, 2> count_names_{"top1", "top5"};
+  std::array<Metric, 2> metrics_{Metric{"top1", 0}, Metric{"top5", 1}};
 };
 
 }  // namespace paceline::train
+
+template <>
+struct paceline::config::Schema<paceline::train::ClassificationConfig> {
+  static constexpr std::string_view name = "classification";
+  static constexpr std::string_view summary =
+      "Tells images' classes: `model` gives logits, `loss` compares them with labels.";
+  static constexpr auto fields = std::tuple{};
+};

@@ -13,16 +13,16 @@
 namespace paceline::train {
 namespace {
 
-/// Puts the model back into training mode at the end, also after an exception.
+/// Puts the task back into training mode at the end, also after an exception.
 class EvaluationScope {
  public:
-  explicit EvaluationScope(TrainModel& model) : model_(model) { model_.set_training(false); }
-  ~EvaluationScope() { model_.set_training(true); }
+  explicit EvaluationScope(Task& task) : task_(task) { task_.set_training(false); }
+  ~EvaluationScope() { task_.set_training(true); }
   EvaluationScope(const EvaluationScope&) = delete;
   EvaluationScope& operator=(const EvaluationScope&) = delete;
 
  private:
-  TrainModel& model_;
+  Task& task_;
 };
 
 /// How many batches lie between two looks of the ranks at each other, at most, and how long that
@@ -89,8 +89,9 @@ void refuse_non_finite(const EvalResult& result) {
 
 }  // namespace
 
-bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
-                            const RunContext& run, StepReduction& sums, SkipLimit& skips) {
+bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision precision,
+                            std::int64_t step, const RunContext& run, StepReduction& sums,
+                            SkipLimit& skips) {
   BatchFeed feed(loader_, run.device);
   feed.seek(0);
   const std::int64_t num_batches =
@@ -117,12 +118,13 @@ bool Evaluator::add_batches(TrainModel& model, parallel::Strategy& strategy, Pre
       strategy.forward_nothing();
       continue;
     }
-    Batch batch = *std::move(taken);
-    batch.inputs = batch.inputs.to(storage_dtype(precision));
-    const tensor::AutocastGuard autocast(batch.inputs.device().type(), autocast_dtype(precision));
-    const at::Tensor outputs = model.forward(batch, {});
+    {
+      const tensor::AutocastGuard autocast(run.device.place().type(), autocast_dtype(precision));
+      const Batch batch = with_floats_as(*std::move(taken), storage_dtype(precision));
+      const auto evaluated = task.evaluate(batch, {run.seed, step, batch.first_position});
+      sums.add(evaluated.loss, evaluated.sums);
+    }
     if (number + 1 < num_batches) feed.prefetch();
-    sums.add(model.loss(outputs, batch), model.count(outputs, batch));
     if (number % kMostQueued == kMostQueued - 1 && run.device.is_queued()) run.device.synchronize();
   }
   return looks.look(num_batches, lacks_batch, num_skipped).num_stopped == 0;
@@ -148,15 +150,16 @@ void Evaluator::judge(const EvalResult& result, const SkipLimit& skips,
   }
 }
 
-std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& strategy,
-                                         Precision precision, const RunContext& run) {
+std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strategy,
+                                         Precision precision, std::int64_t step,
+                                         const RunContext& run) {
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
-  const EvaluationScope scope(model);
-  StepReduction sums(run.communicator, model.count_names().size(), run.device);
+  const EvaluationScope scope(task);
+  StepReduction sums(run.communicator, task.num_sums(), run.device);
   SkipLimit skips(max_skipped_);
   strategy.begin_evaluation();
-  const bool is_complete = add_batches(model, strategy, precision, run, sums, skips);
+  const bool is_complete = add_batches(task, strategy, precision, step, run, sums, skips);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
   sums.start({});
@@ -170,8 +173,8 @@ std::optional<EvalResult> Evaluator::run(TrainModel& model, parallel::Strategy& 
   result.skipped = static_cast<std::int64_t>(totals.skipped);
   judge(result, skips, run);
   result.values[prefix_ + "/loss"] = totals.mean_loss();
-  for (std::size_t i = 0; i < totals.counts.size(); ++i) {
-    result.values[prefix_ + "/" + model.count_names()[i]] = totals.counts[i] / totals.samples;
+  for (const Metric& metric : task.metrics()) {
+    if (totals.has(metric)) result.values[prefix_ + "/" + metric.name] = totals.value(metric);
   }
   refuse_non_finite(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -18,13 +18,13 @@ namespace paceline::train {
 
 struct EvalResult {
   std::string prefix;                    ///< of the names
-  std::map<std::string, double> values;  ///< "<prefix>/loss" and one per count of the model
+  std::map<std::string, double> values;  ///< "<prefix>/loss" and one per metric of the task
   std::int64_t samples = 0;              ///< that were counted, over all ranks
   std::int64_t skipped = 0;              ///< that could not be read and are missing in the values
   double seconds = 0;
 };
 
-/// Evaluates a model on all samples of a loader, each counted once whatever the number of ranks.
+/// Evaluates a task on all samples of a loader, each counted once whatever the number of ranks.
 class Evaluator {
  public:
   /// `loader` gives every rank the same number of batches, some of them perhaps empty.
@@ -36,16 +36,16 @@ class Evaluator {
         max_batches_(max_batches),
         max_skipped_(max_skipped) {}
 
-  /// `strategy` holds the model's parameters. Every rank must call it. Returns nothing if a signal
-  /// on any rank interrupted it. Throws, on all ranks, DataError when more samples than
-  /// `max_skipped` could not be read, or none was counted, and DivergedError for a result that is
-  /// not finite.
-  std::optional<EvalResult> run(TrainModel& model, parallel::Strategy& strategy,
-                                Precision precision, const RunContext& run);
+  /// `strategy` holds the task's parameters; `step` is how many steps they were trained. Every rank
+  /// must call it. Returns nothing if a signal on any rank interrupted it. Throws, on all ranks,
+  /// DataError when more samples than `max_skipped` could not be read, or none was counted, and
+  /// DivergedError for a result that is not finite.
+  std::optional<EvalResult> run(Task& task, parallel::Strategy& strategy, Precision precision,
+                                std::int64_t step, const RunContext& run);
 
  private:
-  /// Adds up the losses and counts of the batches; false if a signal interrupted it.
-  bool add_batches(TrainModel& model, parallel::Strategy& strategy, Precision precision,
+  /// Adds up the losses and sums of the batches; false if a signal interrupted it.
+  bool add_batches(Task& task, parallel::Strategy& strategy, Precision precision, std::int64_t step,
                    const RunContext& run, StepReduction& sums, SkipLimit& skips);
 
   /// Throws on every rank if the result is not one; rank 0 warns of what was left out.

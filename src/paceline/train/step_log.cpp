@@ -23,17 +23,18 @@ metrics::MetricStep step_of(const TrainState& state) {
 
 }  // namespace
 
-StepLog::StepLog(std::span<metrics::MetricSink* const> sinks,
-                 std::span<const std::string> count_names, const tensor::Device& device)
-    : sinks_(sinks), device_(device) {
-  for (const std::string& name : count_names) count_names_.push_back("train/" + name);
+StepLog::StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const Metric> metrics,
+                 const tensor::Device& device)
+    : sinks_(sinks), device_(device), metrics_(metrics) {
+  for (const Metric& metric : metrics) metric_names_.push_back("train/" + metric.name);
 }
 
 void StepLog::describe_input(const TrainState& state) {
-  if (sinks_.empty() || state.batch.size == 0) return;
-  const at::Tensor inputs = state.batch.inputs.to(at::kDouble);
-  const at::Tensor means = inputs.mean({0, 2, 3});
-  const at::Tensor deviations = inputs.std({0, 2, 3}, /*unbiased=*/false);
+  const at::Tensor* const found = state.batch.fields.find(kImages);
+  if (sinks_.empty() || state.batch.size == 0 || found == nullptr) return;
+  const at::Tensor images = found->to(at::kDouble);
+  const at::Tensor means = images.mean({0, 2, 3});
+  const at::Tensor deviations = images.std({0, 2, 3}, /*unbiased=*/false);
   std::string text = "first batch:";
   bool is_plausible = true;
   for (std::int64_t channel = 0; channel < means.numel(); ++channel) {
@@ -81,8 +82,9 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   const auto milliseconds = [&](metrics::Phase phase) { return 1e3 * state.phases.seconds(phase); };
   values_.clear();
   values_.push_back({"train/loss", state.step_totals.mean_loss()});
-  for (std::size_t i = 0; i < count_names_.size(); ++i) {
-    values_.push_back({count_names_[i], state.step_totals.counts[i] / state.step_totals.samples});
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    if (state.step_totals.has(metrics_[i]))
+      values_.push_back({metric_names_[i], state.step_totals.value(metrics_[i])});
   }
   values_.push_back({"train/lr", state.lr});
   values_.push_back({"data/skipped", static_cast<double>(state.skipped.of_run)});

@@ -15,13 +15,13 @@ namespace paceline::train {
 /// Hands the values of steps and evaluations to the sinks of rank 0.
 class StepLog {
  public:
-  /// `count_names` are those that the step counts; "train/" is put before them. `device` must
-  /// outlive the log.
-  StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const std::string> count_names,
+  /// `metrics` are those of the step's sums; "train/" is put before their names. They and `device`
+  /// must outlive the log.
+  StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const Metric> metrics,
           const tensor::Device& device = tensor::cpu_device());
 
-  /// Logs the mean and deviation of each channel of the first batch, and warns when they are not
-  /// those of normalised images.
+  /// Logs the mean and deviation of each channel of the first batch's images, and warns when they
+  /// are not those of normalised ones.
   void describe_input(const TrainState& state);
   /// Tells how the sums of the step's gradients went, which gradients hold them up, and what mends
   /// it.
@@ -36,7 +36,8 @@ class StepLog {
 
   std::span<metrics::MetricSink* const> sinks_;
   const tensor::Device& device_;
-  std::vector<std::string> count_names_;
+  std::span<const Metric> metrics_;
+  std::vector<std::string> metric_names_;     ///< as they are logged
   std::vector<metrics::MetricValue> values_;  ///< of the step at hand; kept for its memory
   metrics::ThroughputMeter throughput_;
 };

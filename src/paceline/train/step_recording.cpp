@@ -29,8 +29,7 @@ const StepRecording::Losses& StepRecording::run(const Batch& batch) {
     return direct_losses_;
   }
   if (inputs_) {
-    inputs_->inputs.copy_(batch.inputs);
-    inputs_->targets.copy_(batch.targets);
+    for (auto& [name, field] : inputs_->fields) field.copy_(batch.fields.at(name));
   } else {
     record(batch);
   }
@@ -45,9 +44,14 @@ bool StepRecording::fits(const Batch& batch) const {
 
 // As progressive resizing changes them, at the same step on all ranks.
 void StepRecording::forget_other_sizes(const Batch& batch) {
-  std::vector<std::int64_t> sizes = batch.inputs.sizes().slice(1).vec();
-  if (sizes == image_sizes_) return;
-  image_sizes_ = std::move(sizes);
+  std::vector<std::int64_t> sizes;
+  for (const auto& [name, field] : batch.fields) {
+    const auto of_sample = field.sizes().slice(1);
+    sizes.push_back(field.dim());
+    sizes.insert(sizes.end(), of_sample.begin(), of_sample.end());
+  }
+  if (sizes == sample_sizes_) return;
+  sample_sizes_ = std::move(sizes);
   num_warm_ups_ = 0;
   inputs_.reset();
   recorded_losses_.clear();
@@ -57,8 +61,7 @@ void StepRecording::forget_other_sizes(const Batch& batch) {
 void StepRecording::record(const Batch& batch) {
   work_ = make_work_();
   inputs_ = batch;
-  inputs_->inputs = batch.inputs.clone();
-  inputs_->targets = batch.targets.clone();
+  inputs_->fields = batch.fields.map([](const at::Tensor& field) { return field.clone(); });
   try {
     work_->record([this] { recorded_losses_ = queue_(*inputs_); });
   } catch (const base::Error&) {
@@ -77,7 +80,7 @@ std::optional<std::string> obstacle_to_recording(const TrainState& state, const 
                        state.strategy->name());
   }
   if (state.scaler) return "the loss scale of fp16 changes between steps";
-  if (nn::draws_in_training(state.model->network())) {
+  if (nn::draws_in_training(state.task->network())) {
     return "dropout and drop path draw anew in each step";
   }
   if (const auto name = engine.acts_between(Event::kBeforeForward, Event::kAfterBackward)) {

@@ -42,7 +42,7 @@ class StepRecording {
 
   MakeWork make_work_;
   std::unique_ptr<tensor::RecordedWork> work_;
-  std::vector<std::int64_t> image_sizes_;  ///< of the warm-up and the recording, without samples
+  std::vector<std::int64_t> sample_sizes_;  ///< of the warm-up's and the recording's fields
   std::int64_t samples_per_step_;
   Queue queue_;
   int num_warm_ups_ = 0;

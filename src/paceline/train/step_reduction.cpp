@@ -16,8 +16,8 @@ constexpr std::int64_t kNumTold = 5;
 // what the device has added to,
 constexpr std::int64_t kLoss = 5;
 constexpr std::int64_t kNotFinite = 6;
-constexpr std::int64_t kFirstCount = 7;
-// and, behind the counts, what is found out after it, by all ranks alike.
+constexpr std::int64_t kFirstSum = 7;
+// and, behind the sums, what is found out after it, by all ranks alike.
 constexpr std::int64_t kOverflow = 0;
 constexpr std::int64_t kGradNorm = 1;
 constexpr std::int64_t kSkip = 2;
@@ -34,15 +34,15 @@ at::Tensor host_zeros(std::int64_t size, tensor::Device& device) {
 
 }  // namespace
 
-StepReduction::StepReduction(comm::Communicator& communicator, std::size_t num_counts,
+StepReduction::StepReduction(comm::Communicator& communicator, std::int64_t num_sums,
                              tensor::Device& device)
     : communicator_(communicator),
       device_(device),
-      num_counts_(static_cast<std::int64_t>(num_counts)),
-      values_(at::zeros({kFirstCount + num_counts_ + kNumFound},
+      num_sums_(num_sums),
+      values_(at::zeros({kFirstSum + num_sums_ + kNumFound},
                         at::TensorOptions(device.place()).dtype(at::kDouble))),
       told_(values_.is_cpu() ? range(0, kNumTold) : host_zeros(kNumTold, device)) {
-  totals_.counts.resize(num_counts);
+  totals_.sums.resize(static_cast<std::size_t>(num_sums));
 }
 
 at::Tensor StepReduction::range(std::int64_t begin, std::int64_t end) const {
@@ -55,20 +55,20 @@ void StepReduction::add_batch(std::int64_t samples, std::size_t skipped) {
   told[kSkipped] += static_cast<double>(skipped);
 }
 
-void StepReduction::add(const at::Tensor& loss_sum, const at::Tensor& counts) {
+void StepReduction::add(const at::Tensor& loss_sum, const at::Tensor& sums) {
   const at::NoGradGuard no_grad;
   if (values_.is_cpu()) {  // without operators, which cost more than a small step
     auto* const values = values_.mutable_data_ptr<double>();
     const double loss = loss_sum.item<double>();
     values[kLoss] += loss;
     if (!std::isfinite(loss)) values[kNotFinite] = 1;
-    for (std::int64_t i = 0; i < num_counts_; ++i)
-      values[kFirstCount + i] += counts.const_data_ptr<double>()[i];
+    for (std::int64_t i = 0; i < num_sums_; ++i)
+      values[kFirstSum + i] += sums.const_data_ptr<double>()[i];
     return;
   }
   values_[kLoss].add_(loss_sum);
   values_[kNotFinite].add_(loss_sum.isfinite().logical_not_());
-  if (num_counts_ > 0) range(kFirstCount, kFirstCount + num_counts_).add_(counts);
+  if (num_sums_ > 0) range(kFirstSum, kFirstSum + num_sums_).add_(sums);
 }
 
 void StepReduction::start(const StepFlags& own) {
@@ -78,7 +78,7 @@ void StepReduction::start(const StepFlags& own) {
   told[kLacking] = own.lacks_next_batch ? 1 : 0;
   if (!values_.is_cpu()) range(0, kNumTold).copy_(told_, /*non_blocking=*/true);
   if (communicator_.world_size() > 1)
-    work_ = communicator_.all_reduce(range(0, kFirstCount + num_counts_), comm::ReduceOp::kSum);
+    work_ = communicator_.all_reduce(range(0, kFirstSum + num_sums_), comm::ReduceOp::kSum);
 }
 
 void StepReduction::finish() {
@@ -88,7 +88,7 @@ void StepReduction::finish() {
 at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm) {
   const at::NoGradGuard no_grad;
   has_grad_norm_ = grad_norm.defined();
-  const std::int64_t found = kFirstCount + num_counts_;
+  const std::int64_t found = kFirstSum + num_sums_;
   if (values_.is_cpu()) {
     auto* const values = values_.mutable_data_ptr<double>();
     if (overflows.defined()) values[found + kOverflow] = overflows.item<double>();
@@ -115,7 +115,7 @@ void StepReduction::read() {
   const at::Tensor read = device_.read(values_);
   communicator_.require_intact();
   const auto* const values = read.const_data_ptr<double>();
-  const double* const found = values + kFirstCount + num_counts_;
+  const double* const found = values + kFirstSum + num_sums_;
   totals_.loss_sum = values[kLoss];
   totals_.samples = values[kSamples];
   totals_.skipped = values[kSkipped];
@@ -123,7 +123,7 @@ void StepReduction::read() {
   any_wants_stop_ = values[kStop] != 0;
   any_misses_gradients_ = values[kMissing] != 0;
   any_lacks_next_batch_ = values[kLacking] != 0;
-  std::copy_n(values + kFirstCount, num_counts_, totals_.counts.begin());
+  std::copy_n(values + kFirstSum, num_sums_, totals_.sums.begin());
   overflows_ = found[kOverflow] != 0;
   is_skipped_ = found[kSkip] != 0;
   grad_norm_ =

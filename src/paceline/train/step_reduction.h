@@ -18,22 +18,22 @@ struct StepFlags {
   bool lacks_next_batch = false;  ///< which is still being read
 };
 
-/// The one small reduction of a step: loss, counts of samples, counted metrics, and flags, in
+/// The one small reduction of a step: loss, numbers of samples, the sums of metrics, and flags, in
 /// float64. Whether ranks communicate in a step is decided by what it tells all of them. It lies on
 /// the run's device: nothing is known on the host before read(), the one wait of a step where work
 /// is queued.
 class StepReduction {
  public:
   /// Both must outlive it.
-  StepReduction(comm::Communicator& communicator, std::size_t num_counts,
+  StepReduction(comm::Communicator& communicator, std::int64_t num_sums,
                 tensor::Device& device = tensor::cpu_device());
 
   /// Samples of this rank's batch, and how many others could not be read.
   void add_batch(std::int64_t samples, std::size_t skipped);
-  /// Adds one microbatch of this rank, by tensors on the device: a scalar, and a number for each
-  /// count (undefined if none are counted). A loss that is not finite is noticed here. May be
+  /// Adds one microbatch of this rank, by tensors on the device: a scalar, and Task::sums()
+  /// (undefined if num_sums is 0). A loss that is not finite is noticed here. May be
   /// recorded and replayed.
-  void add(const at::Tensor& loss_sum, const at::Tensor& counts);
+  void add(const at::Tensor& loss_sum, const at::Tensor& sums);
 
   /// Every rank must call it once a step. After the last microbatch's backward and before the
   /// gradients are waited for its wait is part of theirs.
@@ -65,7 +65,7 @@ class StepReduction {
 
   comm::Communicator& communicator_;
   tensor::Device& device_;
-  std::int64_t num_counts_;
+  std::int64_t num_sums_;
   at::Tensor values_;  ///< on the device; what stands where is told in the source
   at::Tensor told_;    ///< the first of them, in host memory: values_ itself if that lies there
   std::unique_ptr<comm::Work> work_;

@@ -6,8 +6,9 @@
 #include "paceline/parallel/strategy.h"
 #include "paceline/train/batch/batch.h"
 #include "paceline/train/clock.h"
-#include "paceline/train/train_model.h"
+#include "paceline/train/task.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,10 +22,22 @@ namespace paceline::train {
 struct Totals {
   double loss_sum = 0;
   double samples = 0;
-  double skipped = 0;          ///< samples that could not be read
-  std::vector<double> counts;  ///< one per TrainModel::count_names()
+  double skipped = 0;        ///< samples that could not be read
+  std::vector<double> sums;  ///< as Task::sums()
 
   double mean_loss() const { return loss_sum / samples; }
+  /// Whether there was anything to divide by.
+  bool has(const Metric& metric) const { return denominator(metric) != 0; }
+  double value(const Metric& metric) const {
+    return sums.at(static_cast<std::size_t>(metric.numerator)) / denominator(metric);
+  }
+
+ private:
+  double denominator(const Metric& metric) const {
+    return metric.denominator == Metric::kSamples
+               ? samples
+               : sums.at(static_cast<std::size_t>(metric.denominator));
+  }
 };
 
 /// Training samples of all ranks that could not be read.
@@ -36,7 +49,7 @@ struct SkippedSamples {
 /// All that changes during training. The first part is saved in checkpoints (through the strategy
 /// for tensors); the second belongs to the current step and is gone after it.
 struct TrainState {
-  std::unique_ptr<TrainModel> model;
+  std::unique_ptr<Task> task;
   std::unique_ptr<parallel::Strategy> strategy;
   std::unique_ptr<optim::Optimizer>
       optimizer;                            ///< null until the strategy has laid out the parameters
@@ -48,7 +61,7 @@ struct TrainState {
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
 
   Batch batch;  ///< of the step; during a microbatch: that microbatch
-  at::Tensor outputs;
+  tensor::Fields outputs;
   at::Tensor loss;  ///< summed over the microbatch's samples
   double lr = 0;
   double grad_norm = 0;  ///< before clipping; NaN where it was not asked for, and before kStepEnd

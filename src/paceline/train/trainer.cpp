@@ -49,10 +49,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
       storage_dtype_(storage_dtype(config.precision)),
       autocast_dtype_(autocast_dtype(config.precision)),
-      reduction_(run_.communicator, config.log_accuracy ? state_.model->count_names().size() : 0,
-                 run_.device),
-      log_(run_.sinks,
-           config.log_accuracy ? state_.model->count_names() : std::span<const std::string>(),
+      reduction_(run_.communicator, config.log_accuracy ? state_.task->num_sums() : 0, run_.device),
+      log_(run_.sinks, config.log_accuracy ? state_.task->metrics() : std::span<const Metric>(),
            run_.device),
       data_watch_(parts.loader),
       speed_(parts.loader),
@@ -68,7 +66,7 @@ FitResult Trainer::fit() try {
   fit_start_s_ = base::SystemClock().monotonic_s();
   first_step_ = state_.clock.step;
   feed_.seek(first_step_);
-  state_.model->set_training(true);
+  state_.task->set_training(true);
   engine_.fire(Event::kFitStart, state_, run_);
 
   std::optional<FitResult> result;
@@ -115,10 +113,9 @@ bool Trainer::train_step() {
       feed_.next_of_all(run_.communicator, /*may_lack=*/reduction_.any_lacks_next_batch());
   lacks_batch_ = !batch;
   if (lacks_batch_) return false;
-  state_.batch = *std::move(batch);
+  state_.batch = with_floats_as(*std::move(batch), storage_dtype_);
   reduction_.add_batch(state_.batch.size, state_.batch.skipped.size());
   skips_.add(state_.batch.skipped);
-  state_.batch.inputs = state_.batch.inputs.to(storage_dtype_);
   state_.phases.mark(metrics::Phase::kDataWait);
   if (state_.clock.step == 0) log_.describe_input(state_);
   engine_.fire(Event::kStepStart, state_, run_);
@@ -189,8 +186,8 @@ at::Tensor Trainer::process_microbatch() {
   }
   compute_loss();
   const at::Tensor loss = state_.loss.detach();
-  reduction_.add(loss, config_.log_accuracy ? state_.model->count(state_.outputs, state_.batch)
-                                            : at::Tensor());
+  reduction_.add(
+      loss, config_.log_accuracy ? state_.task->sums(state_.outputs, state_.batch) : at::Tensor());
   mark_phase(metrics::Phase::kForward);
   start_backward();
   mark_phase(metrics::Phase::kBackward);
@@ -209,13 +206,13 @@ void Trainer::start_backward() {
 
 void Trainer::compute_loss() {
   const tensor::DeviceRange range(run_.device, "forward");
-  const tensor::AutocastGuard autocast(state_.batch.inputs.device().type(), autocast_dtype_);
+  const tensor::AutocastGuard autocast(run_.device.place().type(), autocast_dtype_);
   const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
   engine_.fire(Event::kBeforeForward, state_, run_);
-  state_.outputs = state_.model->forward(state_.batch, context);
+  state_.outputs = state_.task->forward(state_.batch, context);
   engine_.fire(Event::kAfterForward, state_, run_);
   engine_.fire(Event::kBeforeLoss, state_, run_);
-  state_.loss = state_.model->loss(state_.outputs, state_.batch);
+  state_.loss = state_.task->loss(state_.outputs, state_.batch);
   engine_.fire(Event::kAfterLoss, state_, run_);
 }
 
@@ -333,7 +330,7 @@ std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
 void Trainer::evaluate() {
   engine_.fire(Event::kEvalStart, state_, run_);
   const std::optional<EvalResult> result =
-      evaluator_->run(*state_.model, *state_.strategy, config_.precision, run_);
+      evaluator_->run(*state_.task, *state_.strategy, config_.precision, state_.clock.step, run_);
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;

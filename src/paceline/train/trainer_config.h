@@ -125,8 +125,8 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::log_grad_norm, "log_grad_norm",
             "Log the norm of the gradients every so many steps; 0: only where clipping needs it.",
             AtLeast{0}, AtMost{1'000'000'000'000, "no run has more steps"}, MayChangeOnResume{}),
-      field(&Config::log_accuracy, "log_accuracy", "Count top-1 and top-5 of training batches too.",
-            MayChangeOnResume{})};
+      field(&Config::log_accuracy, "log_accuracy",
+            "Measure metrics (top-1, top-5) of training batches too.", MayChangeOnResume{})};
 
   static void validate(const Config& value, Problems& problems) {
     if (value.precision != paceline::train::Precision::kFloat16 &&

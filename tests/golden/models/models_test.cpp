@@ -118,10 +118,11 @@ void expect_case(const json& wanted) {
   nn::set_training(*model, false);
   {
     const at::NoGradGuard no_grad;
-    expect_values(model->forward(images.slice(0, 0, 2), {}), wanted["eval_logits"], tolerance);
+    expect_values(model->forward({{"images", images.slice(0, 0, 2)}}, {}), wanted["eval_logits"],
+                  tolerance);
   }
   nn::set_training(*model, true);
-  const at::Tensor logits = model->forward(images, {});
+  const at::Tensor logits = model->forward({{"images", images}}, {});
   expect_values(logits, wanted["logits"], tolerance);
   const at::Tensor loss =
       nn::CrossEntropy({.label_smoothing = 0.1}).sum(logits, reference_labels(8, 10));
@@ -162,8 +163,8 @@ TEST(ModelsGolden, VitBaseGivesTheReferencesLogitsAtItsOwnSize) {
   fill_reference_weights(*model, 0.0);
   nn::set_training(*model, false);
   const at::NoGradGuard no_grad;
-  expect_values(model->forward(reference_images(1, 224, at::kFloat), {}), golden()["base_logits"],
-                1e-5);
+  expect_values(model->forward({{"images", reference_images(1, 224, at::kFloat)}}, {}),
+                golden()["base_logits"], 1e-5);
 }
 
 std::string state_hash(const torch::nn::Module& module) {
@@ -192,7 +193,9 @@ TEST(ModelsGolden, StateDictsHaveTheReferencesNamesAndShapesInOrder) {
 
 TEST(ModelsGolden, FlopsAreTheCountersOfPytorch) {
   for (const auto& [name, wanted] : golden()["flops"].items()) {
-    EXPECT_DOUBLE_EQ(make(name, 1000)->flops_per_image(224, 224), wanted.get<double>()) << name;
+    EXPECT_DOUBLE_EQ(make(name, 1000)->flops_per_sample({{"images", {3, 224, 224}}}),
+                     wanted.get<double>())
+        << name;
   }
 }
 

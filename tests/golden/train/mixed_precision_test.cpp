@@ -40,7 +40,7 @@ float wave(std::int64_t index, double phase) {
   return static_cast<float>(0.5 * std::sin(0.7 * static_cast<double>(index) + phase));
 }
 
-class Net final : public nn::Network {
+class Net final : public nn::ImageNetwork {
  public:
   Net() {
     conv_ = register_module(
@@ -59,7 +59,7 @@ class Net final : public nn::Network {
       phase += 10.0;
     }
   }
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
     const at::Tensor x = at::relu(bn_->forward(conv_->forward(images))).mean({2, 3});
     return fc2_->forward(at::gelu(norm_->forward(fc1_->forward(x))));
   }
@@ -114,12 +114,12 @@ class SameRate final : public optim::Schedule {
 /// Runs the script's steps with our trainer; `run` keeps their state and what was logged.
 void train(const json& golden, ScriptedRun& run) {
   TrainState& state = run.state;
-  state.model = std::make_unique<ClassificationModel>(
+  state.task = std::make_unique<ClassificationTask>(
       std::make_shared<Net>(),
       std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{.label_smoothing = 0.1}));
   state.strategy = parallel::make_none({});
   const std::array rules{optim::GroupRule{"all", 0.01, 1.0, [](auto&&...) { return true; }}};
-  state.strategy->prepare(state.model->network(), rules);
+  state.strategy->prepare(state.task->network(), rules);
   state.optimizer = optim::make_optimizer(optim::SgdConfig{}, state.strategy->param_groups());
   run.config.precision = Precision::kBFloat16;
   if (golden["precision"] == "fp16") {
@@ -160,7 +160,7 @@ void expect_case(const json& golden) {
     }
   }
   EXPECT_EQ(run.sink.steps.size(), golden["losses"].size());
-  for (const nn::NamedTensor& item : nn::state_dict(run.state.model->network())) {
+  for (const nn::NamedTensor& item : nn::state_dict(run.state.task->network())) {
     const json& wanted = golden["state"].at(item.name);
     const at::Tensor flat = item.tensor.detach().to(at::kDouble).flatten();
     ASSERT_EQ(flat.numel(), static_cast<std::int64_t>(wanted.size()));

@@ -60,7 +60,7 @@ std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicato
       const at::Tensor images =
           at::linspace(-2 - ranks.rank(), 2 + step, 3 * 3 * 16 * 16).view({3, 3, 16, 16});
       strategy->begin_microbatch(!is_last, is_last);
-      const at::Tensor outputs = network->forward(images, {.seed = 9, .step = step});
+      const at::Tensor outputs = network->forward({{"images", images}}, {.seed = 9, .step = step});
       strategy->backward(outputs.square().sum(), 0.1);
     }
     strategy->finish_gradients();

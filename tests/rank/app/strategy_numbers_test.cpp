@@ -26,7 +26,7 @@ at::Tensor summed_loss(const Net& net, std::int64_t first, std::int64_t count) {
   const at::Tensor images =
       test::wave({test::kRaggedBatch, 3, kPixels, kPixels}, 3).narrow(0, first, count);
   const at::Tensor targets = test::wave({test::kRaggedBatch, 5}, 5).narrow(0, first, count);
-  return (net.network->forward(images, {}) - targets).square().sum();
+  return (net.network->forward({{"images", images}}, {}) - targets).square().sum();
 }
 
 std::shared_ptr<nn::Network> small_vit() {

@@ -23,13 +23,13 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// Two weights, so small that only rank 0's shard holds any of them; they are its outputs.
-class TwoWeights final : public nn::Network {
+class TwoWeights final : public nn::ImageNetwork {
  public:
   TwoWeights() {
     first = register_parameter("first", at::ones({1, 2}));
     second = register_parameter("second", at::ones({3}));
   }
-  at::Tensor forward(const at::Tensor&, const nn::ForwardContext&) override {
+  at::Tensor forward_images(const at::Tensor&, const nn::ForwardContext&) override {
     return at::cat({first.flatten(), second});
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
@@ -40,20 +40,22 @@ class TwoWeights final : public nn::Network {
 };
 
 /// The loss is the sum of the weights per sample. In training a test may change it.
-class SumModel final : public TrainModel {
+class SumTask final : public Task {
  public:
   using Change = std::function<at::Tensor(const TwoWeights&, const at::Tensor& loss)>;
-  explicit SumModel(Change change) : change_(std::move(change)) {}
+  explicit SumTask(Change change) : change_(std::move(change)) {}
   nn::Network& network() override { return network_; }
-  at::Tensor forward(const Batch& batch, const nn::ForwardContext& context) override {
-    return network_.forward(batch.inputs, context);
+  void check_fields(const nn::SampleSizes&) override {}
+  tensor::Fields forward(const Batch& batch, const nn::ForwardContext& context) override {
+    return {{"weights", network_.forward(batch.fields, context)}};
   }
-  at::Tensor loss(const at::Tensor& outputs, const Batch& batch) override {
-    const at::Tensor loss = outputs.sum() * batch.size;
+  at::Tensor loss(const tensor::Fields& outputs, const Batch& batch) override {
+    const at::Tensor loss = outputs.at("weights").sum() * batch.size;
     return is_training_ ? change_(network_, loss) : loss;
   }
-  std::span<const std::string> count_names() const override { return {}; }
-  at::Tensor count(const at::Tensor&, const Batch&) override { return {}; }
+  std::span<const Metric> metrics() const override { return {}; }
+  std::int64_t num_sums() const override { return 0; }
+  at::Tensor sums(const tensor::Fields&, const Batch&) override { return {}; }
   void set_training(bool is_training) override { is_training_ = is_training; }
 
  private:
@@ -66,16 +68,16 @@ class SumModel final : public TrainModel {
 class TestedRun {
  public:
   TestedRun(const test::MakeStrategy& make, comm::Communicator& communicator,
-            const SumModel::Change& change, std::int64_t num_samples = 8)
+            const SumTask::Change& change, std::int64_t num_samples = 8)
       : run_(communicator, num_samples) {
     const auto change_once = [this, change, rank = communicator.rank()](const TwoWeights& weights,
                                                                         const at::Tensor& loss) {
       return run_.state.clock.step == 1 && rank == 2 ? change(weights, loss) : loss;
     };
-    run_.state.model = std::make_unique<SumModel>(change_once);
+    run_.state.task = std::make_unique<SumTask>(change_once);
     run_.state.strategy = make(communicator);
     const std::array rules{optim::GroupRule{"all", 0.0, 1.0, [](auto&&...) { return true; }}};
-    run_.state.strategy->prepare(run_.state.model->network(), rules);
+    run_.state.strategy->prepare(run_.state.task->network(), rules);
     run_.state.optimizer =
         optim::make_optimizer(optim::SgdConfig{.momentum = 0}, run_.state.strategy->param_groups());
     run_.config.log_accuracy = false;
@@ -95,7 +97,7 @@ class TestedRun {
   ScriptedRun run_;
 };
 
-void with_every_strategy(const SumModel::Change& change,
+void with_every_strategy(const SumTask::Change& change,
                          const std::function<void(TestedRun&)>& check,
                          std::int64_t num_samples = 8) {
   for (const auto& [name, make] : test::main_strategies()) {

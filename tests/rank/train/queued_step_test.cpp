@@ -34,7 +34,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// A convolution, a norm with running statistics, two blocks that strategies gather, and a head.
-class MixedNet : public nn::Network {
+class MixedNet : public nn::ImageNetwork {
  public:
   MixedNet() {
     stem = register_parameter("stem", test::wave({6, 3, 2, 2}, 1, at::kFloat));
@@ -48,7 +48,7 @@ class MixedNet : public nn::Network {
     }
     head = register_parameter("head", test::wave({3, 6}, 4, at::kFloat));
   }
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
     at::Tensor x = norm->forward(at::conv2d(images, stem, {}, 1, 1)).relu().mean({2, 3});
     for (const auto& block : blocks) x = block->forward(x);
     return at::linear(x, head);
@@ -68,8 +68,8 @@ class SparingNet final : public MixedNet {
   explicit SparingNet(int rank) : rank_(rank) {
     spare = register_parameter("spare", test::wave({3}, 5, at::kFloat));
   }
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override {
-    const at::Tensor logits = MixedNet::forward(images, context);
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext& context) override {
+    const at::Tensor logits = MixedNet::forward_images(images, context);
     return (context.step + rank_) % 3 == 0 ? logits + spare : logits;
   }
 
@@ -114,7 +114,7 @@ class SteppedRun {
     const auto net = parts.is_sparing ? std::make_shared<SparingNet>(communicator.rank())
                                       : std::make_shared<MixedNet>();
     nn::set_device(*net, device.place());
-    run_.state.model = std::make_unique<ClassificationModel>(net, parts.loss);
+    run_.state.task = std::make_unique<ClassificationTask>(net, parts.loss);
     run_.state.strategy = make(communicator);
     const std::array rules{optim::GroupRule{"all", 0.01, 1.0, [](auto&&...) { return true; }}};
     run_.state.strategy->prepare(*net, rules);
@@ -319,7 +319,7 @@ TEST(QueuedStep, WhoseLossIsNotFiniteIsNotAppliedOnAnyRank) {
         if (event == Event::kStepStart && state.clock.step == 2) {
           before = run.state();
           if (communicator.rank() == 1)
-            state.batch.inputs.fill_(std::numeric_limits<float>::quiet_NaN());
+            state.batch.fields.at(kImages).fill_(std::numeric_limits<float>::quiet_NaN());
         }
         return std::nullopt;
       };

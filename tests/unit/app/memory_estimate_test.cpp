@@ -55,24 +55,24 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
   const std::int64_t before = tensor::tensor_memory().current;
   const auto communicator = comm::make_fake_communicator(0, ranks);
   std::vector<std::string> notes;
-  const auto model = make_model(recipe, *registries_);
-  const auto values = initial_values(recipe, model->network(), /*class_names=*/{}, notes);
+  const auto task = make_task(recipe, *registries_);
+  const auto values = initial_values(recipe, task->network(), /*class_names=*/{}, notes);
   const auto plan = registries_->optimizers.build(recipe.optimizer);
   const auto strategy = make_strategy(recipe, *communicator, ranks);
-  strategy->prepare(model->network(), plan->rules, values);
+  strategy->prepare(task->network(), plan->rules, values);
   const auto optimizer = plan->make(strategy->param_groups());
   tensor::restart_peak();
   for (int step = 0; step < 2; ++step) {
     for (int i = 0; i < recipe.train.grad_accum_steps; ++i) {
       const std::int64_t images = 8 / recipe.train.grad_accum_steps;
       train::Batch batch;
-      batch.inputs = at::randn({images, 3, 32, 32});
-      batch.targets = at::zeros({images}, at::kLong);
+      batch.fields.set(train::kImages, at::randn({images, 3, 32, 32}));
+      batch.fields.set(train::kLabels, at::zeros({images}, at::kLong));
       strategy->begin_microbatch(i == 0, i + 1 == recipe.train.grad_accum_steps);
       at::Tensor loss;
       {
         const tensor::AutocastGuard autocast(at::kCPU, autocast_dtype(recipe.train.precision));
-        loss = model->loss(model->forward(batch, {}), batch);
+        loss = task->loss(task->forward(batch, {}), batch);
       }
       strategy->backward(loss, 1.0);
     }

@@ -35,7 +35,7 @@ TEST(BuiltinModels, VitOfAnySizeCanBeBuilt) {
       .num_classes = 10, .img_size = 32, .patch_size = 8, .embed_dim = 64, .num_heads = 4};
   const auto model = builtin().build(config::Component::of("vit", tiny));
   model->initialize(1);
-  EXPECT_EQ(model->forward(at::ones({2, 3, 32, 32}), {}).sizes(),
+  EXPECT_EQ(model->forward({{"images", at::ones({2, 3, 32, 32})}}, {}).sizes(),
             (std::vector<std::int64_t>{2, 10}));
 }
 

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-class ThreeParts : public Network {
+class ThreeParts : public ImageNetwork {
  public:
   ThreeParts() {
     token_ = register_parameter("token", at::zeros({2}));
@@ -26,7 +26,9 @@ class ThreeParts : public Network {
     bn2_ = layer->register_module("bn", std::make_shared<BatchNorm2d>(2));
     fc_ = register_module("fc", std::make_shared<Linear>(2, 3));
   }
-  at::Tensor forward(const at::Tensor& images, const ForwardContext&) override { return images; }
+  at::Tensor forward_images(const at::Tensor& images, const ForwardContext&) override {
+    return images;
+  }
   void initialize_parameter(const NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
   std::string head_name() const override { return "fc"; }

@@ -23,7 +23,7 @@ namespace paceline::train {
 namespace {
 
 namespace fs = std::filesystem;
-using paceline::test::ScriptedModel;
+using paceline::test::ScriptedTask;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -36,9 +36,9 @@ const std::array kAllParameters{
 class CheckpointSaverTest : public ::testing::Test {
  protected:
   CheckpointSaverTest() {
-    state_.model = std::make_unique<ScriptedModel>();
+    state_.task = std::make_unique<ScriptedTask>();
     state_.strategy = parallel::make_none({});
-    state_.strategy->prepare(state_.model->network(), kAllParameters);
+    state_.strategy->prepare(state_.task->network(), kAllParameters);
     state_.optimizer = optim::make_optimizer(optim::SgdConfig{}, state_.strategy->param_groups());
     state_.clock.lengths.steps_per_epoch = 10;
   }
@@ -116,7 +116,7 @@ TEST_P(BothWaysOfSaving, AStateThatIsNotFiniteIsNotSavedAndNamed) {
   config.async = GetParam();
   CheckpointSaver saver = make_saver(config);
   for (int i = 0; i < 5; ++i) step(saver);
-  state_.model->network().parameters()[0].detach()[0][0] = std::numeric_limits<double>::infinity();
+  state_.task->network().parameters()[0].detach()[0][0] = std::numeric_limits<double>::infinity();
   const auto save = [&] {
     step(saver);
     saver.finish(run_);
@@ -131,7 +131,7 @@ TEST_F(CheckpointSaverTest, AStateThatIsNotFiniteIsToldAtTheEndOfARunThatNeverSa
   config.every.reset();
   CheckpointSaver saver = make_saver(config);
   step(saver);
-  state_.model->network().parameters()[0].detach().fill_(std::numeric_limits<double>::quiet_NaN());
+  state_.task->network().parameters()[0].detach().fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_NO_THROW(step(saver));
   state_.is_stopping = true;
   EXPECT_THROW(step(saver), base::DivergedError);
@@ -171,9 +171,9 @@ TEST_F(CheckpointSaverTest, AFailureIsToldAtALaterStep) {
 TEST_F(CheckpointSaverTest, ComparesReplicasWhenTheyAreDue) {
   paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
     TrainState state;
-    state.model = std::make_unique<ScriptedModel>();
+    state.task = std::make_unique<ScriptedTask>();
     state.strategy = parallel::make_ddp({}, communicator);
-    state.strategy->prepare(state.model->network(), kAllParameters);
+    state.strategy->prepare(state.task->network(), kAllParameters);
     state.optimizer = optim::make_optimizer(optim::SgdConfig{}, state.strategy->param_groups());
     CheckpointConfig config = kEveryThirdStep;
     config.check_replicas = config::Duration{2, config::TimeUnit::kBatch};
@@ -181,7 +181,7 @@ TEST_F(CheckpointSaverTest, ComparesReplicasWhenTheyAreDue) {
     const RunContext run{communicator, {}, 1, {}, signal_};
     if (communicator.rank() == 1) {
       const at::NoGradGuard no_grad;
-      state.model->network().parameters().front().add_(1e-6);
+      state.task->network().parameters().front().add_(1e-6);
     }
     state.clock.step = 1;
     saver.at_safe_point(state, engine_, run);

@@ -10,21 +10,26 @@
 namespace paceline::train {
 namespace {
 
-TEST(ClassificationModel, SumsTheLossAndCounts) {
+TEST(ClassificationTask, SumsTheLossAndCountsByLabels) {
   const auto network = std::make_shared<paceline::test::OneWeight>();
-  ClassificationModel model(network, std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{}));
+  ClassificationTask task(network, std::make_shared<nn::CrossEntropy>(nn::CrossEntropyConfig{}));
   Batch batch;
-  batch.targets = at::tensor({0, 1, 2}, at::kLong);
+  batch.fields.set(kLabels, at::tensor({0, 1, 2}, at::kLong));
   const at::Tensor logits =
       at::eye(3).mul(100).index_select(0, at::tensor({0, 1, 1}, at::kLong)).requires_grad_();
 
-  const at::Tensor loss = model.loss(logits, batch);
+  const tensor::Fields outputs{{std::string(kLogits), logits}};
+  const at::Tensor loss = task.loss(outputs, batch);
   EXPECT_EQ(loss.item<double>(), 100.0) << "two are certain, one is certain of the wrong class";
-  const at::Tensor counts = model.count(logits, batch);
-  EXPECT_THAT(model.count_names(), ::testing::ElementsAre("top1", "top5"));
-  EXPECT_TRUE(counts.equal(at::tensor({2, 3}, at::kDouble)));
+  EXPECT_THAT(task.metrics(), ::testing::ElementsAre(::testing::Field(&Metric::name, "top1"),
+                                                     ::testing::Field(&Metric::name, "top5")));
+  EXPECT_TRUE(task.sums(outputs, batch).equal(at::tensor({2, 3}, at::kDouble)));
 
-  model.set_training(false);
+  batch.fields.set(kTargets, at::tensor({0, 1, 1}, at::kLong));
+  EXPECT_EQ(task.loss(outputs, batch).item<double>(), 0.0) << "targets are what the loss sees";
+  EXPECT_TRUE(task.sums(outputs, batch).equal(at::tensor({2, 3}, at::kDouble)));
+
+  task.set_training(false);
   EXPECT_FALSE(network->is_training());
 }
 

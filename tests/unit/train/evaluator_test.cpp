@@ -22,7 +22,7 @@ using paceline::test::Calls;
 using paceline::test::OwnedLoader;
 using paceline::test::RecordingStrategy;
 using paceline::test::run_ranks;
-using paceline::test::ScriptedModel;
+using paceline::test::ScriptedTask;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ struct Evaluation {
                       std::int64_t num_samples = 7)
       : loader(num_samples, 4, false, communicator, std::move(damaged)),
         run{communicator, {}, 1, {}, signal} {
-    model.eval_loss = [](const Batch& batch) {
+    task.eval_loss = [](const Batch& batch) {
       double sum = 0;
       for (const std::int64_t index : batch.indices) sum += static_cast<double>(index + 1);
       return sum;
@@ -42,12 +42,12 @@ struct Evaluation {
   }
   std::optional<EvalResult> evaluate(std::optional<std::int64_t> max_batches = std::nullopt) {
     return Evaluator(*loader, "val", max_batches, max_skipped)
-        .run(model, strategy, Precision::kFloat32, run);
+        .run(task, strategy, Precision::kFloat32, /*step=*/0, run);
   }
 
   std::int64_t max_skipped = SkipLimit::kNone;
   std::atomic<int> signal{0};
-  ScriptedModel model;
+  ScriptedTask task;
   Calls calls;
   RecordingStrategy strategy{calls};
   OwnedLoader loader;
@@ -152,7 +152,7 @@ TEST(Evaluator, RanksLookAtEachOtherNowAndThen) {
     for (const std::int64_t stop : {std::int64_t{0}, std::int64_t{13}, kBatches - 1}) {
       Evaluation evaluation(communicator, {}, kBatches * 4);
       std::int64_t num_batches = 0;
-      evaluation.model.eval_loss = [&](const Batch&) { return static_cast<double>(++num_batches); };
+      evaluation.task.eval_loss = [&](const Batch&) { return static_cast<double>(++num_batches); };
       if (communicator.rank() == 1) evaluation.loader.stop_at(stop, evaluation.signal);
       EXPECT_FALSE(evaluation.evaluate().has_value());
       EXPECT_LE(num_batches, stop + 9);
@@ -163,7 +163,7 @@ TEST(Evaluator, RanksLookAtEachOtherNowAndThen) {
 TEST(Evaluator, AResultThatIsNotFiniteIsAnErrorOfAllRanks) {
   run_ranks(3, [](comm::Communicator& communicator) {
     Evaluation evaluation(communicator);
-    evaluation.model.eval_loss = [&](const Batch&) {
+    evaluation.task.eval_loss = [&](const Batch&) {
       return communicator.rank() == 1 ? std::numeric_limits<double>::infinity() : 1.0;
     };
     EXPECT_THAT([&] { evaluation.evaluate(); },
@@ -176,10 +176,10 @@ TEST(Evaluator, LeavesTheModelInTrainingMode) {
   run_ranks(1, [](comm::Communicator& communicator) {
     Evaluation evaluation(communicator);
     evaluation.evaluate();
-    EXPECT_TRUE(evaluation.model.is_training);
-    evaluation.model.eval_loss = [](const Batch&) -> double { throw base::DataError("damaged"); };
+    EXPECT_TRUE(evaluation.task.is_training);
+    evaluation.task.eval_loss = [](const Batch&) -> double { throw base::DataError("damaged"); };
     EXPECT_THROW(evaluation.evaluate(), base::DataError);
-    EXPECT_TRUE(evaluation.model.is_training) << "also after an error";
+    EXPECT_TRUE(evaluation.task.is_training) << "also after an error";
   });
 }
 

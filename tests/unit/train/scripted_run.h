@@ -24,10 +24,10 @@ namespace paceline::test {
 using Calls = std::vector<std::string>;
 
 /// One weight; its output is not looked at.
-class OneWeight final : public nn::Network {
+class OneWeight final : public nn::ImageNetwork {
  public:
   OneWeight() { weight = register_parameter("weight", at::ones({1, 2})); }
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext&) override {
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
     return at::zeros({images.size(0), 1}, images.options());
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
@@ -37,20 +37,22 @@ class OneWeight final : public nn::Network {
   at::Tensor weight;
 };
 
-/// A model whose losses a test writes down. It counts "seen": every sample.
-class ScriptedModel final : public train::TrainModel {
+/// A task whose losses a test writes down. It counts "seen": every sample.
+class ScriptedTask final : public train::Task {
  public:
   nn::Network& network() override { return network_; }
-  at::Tensor forward(const train::Batch& batch, const nn::ForwardContext& context) override {
+  void check_fields(const nn::SampleSizes&) override {}
+  tensor::Fields forward(const train::Batch& batch, const nn::ForwardContext& context) override {
     first_positions.push_back(context.first_position);
-    return network_.forward(batch.inputs, context);
+    return {{"zeros", network_.forward(batch.fields, context)}};
   }
-  at::Tensor loss(const at::Tensor&, const train::Batch& batch) override {
+  at::Tensor loss(const tensor::Fields&, const train::Batch& batch) override {
     return at::scalar_tensor(is_training ? train_loss(batch) : eval_loss(batch), at::kDouble);
   }
-  std::span<const std::string> count_names() const override { return names_; }
-  at::Tensor count(const at::Tensor&, const train::Batch& batch) override {
-    return at::full({1}, batch.size, batch.inputs.options().dtype(at::kDouble));
+  std::span<const train::Metric> metrics() const override { return metrics_; }
+  std::int64_t num_sums() const override { return 1; }
+  at::Tensor sums(const tensor::Fields&, const train::Batch& batch) override {
+    return at::full({1}, batch.size, batch.fields.at(train::kImages).options().dtype(at::kDouble));
   }
   void set_training(bool training) override { is_training = training; }
 
@@ -64,7 +66,7 @@ class ScriptedModel final : public train::TrainModel {
 
  private:
   OneWeight network_;
-  std::array<std::string, 1> names_{"seen"};
+  std::array<train::Metric, 1> metrics_{train::Metric{"seen", 0}};
 };
 
 /// Writes down what it is asked to do, and does nothing.
@@ -347,7 +349,7 @@ struct ScriptedRun {
         device(&on),
         train_loader(num_samples, batch_size, true, ranks, std::move(damaged), on),
         val_loader(3, batch_size, false, ranks, {}, on) {
-    state.model = std::make_unique<ScriptedModel>();
+    state.task = std::make_unique<ScriptedTask>();
     state.strategy = std::make_unique<RecordingStrategy>(calls, [this] { return overflows(); });
     state.optimizer = std::make_unique<RecordingOptimizer>(calls);
     state.clock.lengths.steps_per_epoch = (*train_loader).batches_per_epoch();
@@ -362,7 +364,7 @@ struct ScriptedRun {
   }
 
   RecordingStrategy& strategy() { return static_cast<RecordingStrategy&>(*state.strategy); }
-  ScriptedModel& model() { return static_cast<ScriptedModel&>(*state.model); }
+  ScriptedTask& task() { return static_cast<ScriptedTask&>(*state.task); }
 
   train::FitResult fit(train::CheckpointSaver* saver = nullptr) {
     std::vector<std::unique_ptr<train::Callback>> callbacks;

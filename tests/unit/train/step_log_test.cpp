@@ -26,7 +26,7 @@ class StepLogTest : public ::testing::Test {
     state_.clock.step = 6;
     state_.clock.samples = 21;
     state_.clock.lengths.steps_per_epoch = 4;
-    state_.step_totals = {.loss_sum = 6, .samples = 4, .counts = {3}};
+    state_.step_totals = {.loss_sum = 6, .samples = 4, .sums = {3}};
     state_.lr = 0.25;
     state_.skipped.of_run = 5;
     state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
@@ -73,12 +73,12 @@ TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) 
   const base::LogRedirection redirection(
       [&](base::LogLevel, std::string_view line) { warnings += line; });
   state_.batch.size = 2;
-  state_.batch.inputs = at::tensor({-1.0, 1.0}).view({2, 1, 1, 1}).expand({2, 3, 4, 4});
+  state_.batch.fields.set(kImages, at::tensor({-1.0, 1.0}).view({2, 1, 1, 1}).expand({2, 3, 4, 4}));
   log_.describe_input(state_);
   EXPECT_THAT(sink_.text, HasSubstr("channel 2 mean 0.000 deviation 1.000"));
   EXPECT_THAT(warnings, IsEmpty());
 
-  state_.batch.inputs = state_.batch.inputs * 127.5 + 127.5;
+  state_.batch.fields.set(kImages, state_.batch.fields.at(kImages) * 127.5 + 127.5);
   log_.describe_input(state_);
   EXPECT_THAT(sink_.text, HasSubstr("channel 0 mean 127.500 deviation 127.500"));
   EXPECT_THAT(warnings, AllOf(HasSubstr("data.train_transforms"), HasSubstr("normalize")));

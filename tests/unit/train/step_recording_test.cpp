@@ -27,8 +27,8 @@ using ::testing::ThrowsMessage;
 Batch batch_of(double value, std::int64_t global_size = 4, std::int64_t image_size = 3) {
   const at::TensorOptions there(FakeGpu::at(0).place());
   Batch batch;
-  batch.inputs = at::full({2, image_size}, value, there.dtype(at::kDouble));
-  batch.targets = at::zeros({2}, there.dtype(at::kLong));
+  batch.fields.set(kImages, at::full({2, image_size}, value, there.dtype(at::kDouble)));
+  batch.fields.set(kLabels, at::zeros({2}, there.dtype(at::kLong)));
   batch.size = 2;
   batch.global_size = global_size;
   return batch;
@@ -45,7 +45,7 @@ class StepRecordingTest : public ::testing::Test {
                            [this](const Batch& batch) {
                              ++num_queued_;
                              if (during_) during_(batch);
-                             return StepRecording::Losses{batch.inputs.sum()};
+                             return StepRecording::Losses{batch.fields.at(kImages).sum()};
                            }};
   int num_queued_ = 0;
   std::function<void(const Batch& batch)> during_;  ///< the work
@@ -64,10 +64,13 @@ TEST_F(StepRecordingTest, WhatAGpuRefusesToRecordEndsTheRun) {
   const std::shared_ptr<void> memory = device_.allocate_host(8);
   const at::Tensor pinned = at::from_blob(memory.get(), {1}, at::kDouble);
   const std::map<std::string, std::function<void(const Batch&)>> refused{
-      {"a value read back", [](const Batch& batch) { batch.inputs.sum().item<double>(); }},
-      {"a copy to the host", [&](const Batch& batch) { on_host.copy_(batch.inputs); }},
-      {"a copy from the host", [&](const Batch& batch) { batch.inputs.copy_(pageable); }},
-      {"a size that only the device knows", [](const Batch& batch) { batch.inputs.nonzero(); }},
+      {"a value read back",
+       [](const Batch& batch) { batch.fields.at(kImages).sum().item<double>(); }},
+      {"a copy to the host", [&](const Batch& batch) { on_host.copy_(batch.fields.at(kImages)); }},
+      {"a copy from the host",
+       [&](const Batch& batch) { batch.fields.at(kImages).copy_(pageable); }},
+      {"a size that only the device knows",
+       [](const Batch& batch) { batch.fields.at(kImages).nonzero(); }},
       {"pinned memory", [this](const Batch&) { device_.allocate_host(8); }},
       {"a wait", [this](const Batch&) { device_.synchronize(); }},
       {"another stream", [&](const Batch&) { device_.start_transfer({pinned}); }}};
@@ -75,7 +78,7 @@ TEST_F(StepRecordingTest, WhatAGpuRefusesToRecordEndsTheRun) {
     StepRecording recording([this] { return device_.make_recorded_work(); }, 4,
                             [&, &work = work](const Batch& batch) {
                               work(batch);
-                              return StepRecording::Losses{batch.inputs.sum()};
+                              return StepRecording::Losses{batch.fields.at(kImages).sum()};
                             });
     EXPECT_THAT(
         [&] {
@@ -87,8 +90,8 @@ TEST_F(StepRecordingTest, WhatAGpuRefusesToRecordEndsTheRun) {
 }
 
 TEST_F(StepRecordingTest, WhatIsRecordedHasNotRun) {
-  at::Tensor seen = at::zeros({}, batch_of(0).inputs.options());
-  during_ = [&](const Batch& batch) { seen.add_(batch.inputs.sum()); };
+  at::Tensor seen = at::zeros({}, batch_of(0).fields.at(kImages).options());
+  during_ = [&](const Batch& batch) { seen.add_(batch.fields.at(kImages).sum()); };
   for (int step = 1; step <= 3; ++step) run(step);
   EXPECT_EQ(seen.item<double>(), 36.0);
   EXPECT_EQ(run(4), 24.0) << "recorded, then replayed: once";
@@ -96,8 +99,8 @@ TEST_F(StepRecordingTest, WhatIsRecordedHasNotRun) {
 }
 
 TEST_F(StepRecordingTest, MemoryThatIsGoneIsNotReplayed) {
-  auto seen = std::make_unique<at::Tensor>(at::zeros({}, batch_of(0).inputs.options()));
-  during_ = [&](const Batch& batch) { seen->add_(batch.inputs.sum()); };
+  auto seen = std::make_unique<at::Tensor>(at::zeros({}, batch_of(0).fields.at(kImages).options()));
+  during_ = [&](const Batch& batch) { seen->add_(batch.fields.at(kImages).sum()); };
   for (int step = 1; step <= 4; ++step) run(step);
   seen.reset();
   EXPECT_THROW(run(5), c10::Error);
@@ -137,7 +140,7 @@ class BrokenRecording final : public tensor::RecordedWork {
 TEST(StepRecording, WorkThatCannotBeRecordedEndsTheRunWithTheCure) {
   StepRecording recording(
       [] { return std::make_unique<BrokenRecording>(); }, 4,
-      [](const Batch& batch) { return StepRecording::Losses{batch.inputs.sum()}; });
+      [](const Batch& batch) { return StepRecording::Losses{batch.fields.at(kImages).sum()}; });
   for (int step = 1; step <= 3; ++step) recording.run(batch_of(step));
   EXPECT_THAT([&] { recording.run(batch_of(4)); },
               ThrowsMessage<base::ConfigError>(
@@ -171,7 +174,7 @@ class ObstacleTest : public ::testing::Test {
   Calls calls_;
   TrainState state_ = [this] {
     TrainState state;
-    state.model = std::make_unique<paceline::test::ScriptedModel>();
+    state.task = std::make_unique<paceline::test::ScriptedTask>();
     state.strategy = std::make_unique<paceline::test::RecordingStrategy>(calls_);
     return state;
   }();
@@ -181,7 +184,7 @@ TEST_F(ObstacleTest, NothingStandsAgainstAPlainRun) { EXPECT_EQ(obstacle(), std:
 
 TEST_F(ObstacleTest, NamesWhatChangesBetweenSteps) {
   EXPECT_THAT(obstacle(Event::kBeforeLoss), Optional(HasSubstr("watcher acts within the step")));
-  state_.model->network().register_module("drop", std::make_shared<nn::Dropout>(0.1, 0));
+  state_.task->network().register_module("drop", std::make_shared<nn::Dropout>(0.1, 0));
   EXPECT_THAT(obstacle(), Optional(HasSubstr("dropout")));
   state_.scaler.emplace(optim::GradScalerConfig{});
   EXPECT_THAT(obstacle(), Optional(HasSubstr("fp16")));
@@ -190,7 +193,7 @@ TEST_F(ObstacleTest, NamesWhatChangesBetweenSteps) {
 }
 
 TEST_F(ObstacleTest, DropoutOfRateZeroIsNone) {
-  state_.model->network().register_module("drop", std::make_shared<nn::Dropout>(0.0, 0));
+  state_.task->network().register_module("drop", std::make_shared<nn::Dropout>(0.0, 0));
   EXPECT_EQ(obstacle(), std::nullopt);
 }
 

@@ -24,7 +24,7 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
     EXPECT_EQ(reduction.totals().loss_sum, 6.0);
     EXPECT_EQ(reduction.totals().samples, 21.0);
     EXPECT_EQ(reduction.totals().skipped, 3.0);
-    EXPECT_THAT(reduction.totals().counts, ::testing::ElementsAre(12.0));
+    EXPECT_THAT(reduction.totals().sums, ::testing::ElementsAre(12.0));
     EXPECT_TRUE(reduction.any_wants_stop());
     EXPECT_FALSE(reduction.any_misses_gradients());
     EXPECT_FALSE(reduction.any_not_finite());

@@ -134,7 +134,7 @@ TEST_F(TrainerTest, RaggedBatchesWeighEachSampleTheSame) {
                           "microbatch last", "backward 0.2857", "finish", "step at 0.1",
                           "microbatch first", "backward 1.0000", "microbatch last",
                           "backward 1.0000", "finish", "step at 0.1"));
-  EXPECT_THAT(run.model().first_positions, ElementsAre(0, 3, 6, 7, 9, 0))
+  EXPECT_THAT(run.task().first_positions, ElementsAre(0, 3, 6, 7, 9, 0))
       << "the last is the evaluation's";
 }
 
@@ -145,7 +145,7 @@ TEST_F(TrainerTest, ADeviceThatQueuesItsWorkIsAskedTheSameAndGivesTheSame) {
   queued.device = &device;
   for (ScriptedRun* run : {&now, &queued}) {
     run->config.grad_accum_steps = 3;
-    run->model().train_loss = [](const Batch& batch) {
+    run->task().train_loss = [](const Batch& batch) {
       return static_cast<double>(batch.indices.front() + batch.size);
     };
     run->fit();
@@ -158,7 +158,7 @@ TEST_F(TrainerTest, ADeviceThatQueuesItsWorkIsAskedTheSameAndGivesTheSame) {
 TEST_F(TrainerTest, ADeviceThatQueuesItsWorkNamesSamplesWhoseLossIsNotFinite) {
   QueuedDevice device;
   run_.device = &device;
-  run_.model().train_loss = [](const Batch& batch) {
+  run_.task().train_loss = [](const Batch& batch) {
     return batch.indices.front() == 3 ? std::numeric_limits<double>::quiet_NaN() : 1.0;
   };
   run_.config.grad_accum_steps = 4;  // one sample each
@@ -275,7 +275,7 @@ TEST_F(TrainerTest, GradientsThatNoScaleMakesFiniteEndTheRun) {
 
 TEST_F(TrainerTest, ALossThatIsNotFiniteIsNoOverflow) {
   run_.scale_loss({});
-  run_.model().train_loss = [](const Batch&) { return std::numeric_limits<double>::infinity(); };
+  run_.task().train_loss = [](const Batch&) { return std::numeric_limits<double>::infinity(); };
   EXPECT_THROW(run_.fit(), base::DivergedError);
   EXPECT_EQ(run_.state.scaler->num_skipped(), 0);
 }
@@ -298,10 +298,10 @@ TEST_F(TrainerTest, ForwardAndLossRunUnderAutocastAndBackwardDoesNot) {
     return std::nullopt;
   };
   bool evaluates_reduced = false;
-  run_.model().eval_loss = [&](const Batch& batch) {
+  run_.task().eval_loss = [&](const Batch& batch) {
     const at::Tensor matrix = at::ones({1, 1});
     evaluates_reduced = at::mm(matrix, matrix).scalar_type() == at::kBFloat16;
-    EXPECT_EQ(batch.inputs.scalar_type(), at::kFloat);
+    EXPECT_EQ(batch.fields.at(kImages).scalar_type(), at::kFloat);
     return 1.0;
   };
   run_.fit();
@@ -340,7 +340,7 @@ TEST_F(TrainerTest, ReportsHowFastItWas) {
 }
 
 TEST_F(TrainerTest, LogsEachStepUnderItsOwnNumber) {
-  run_.model().train_loss = [&](const Batch& batch) {
+  run_.task().train_loss = [&](const Batch& batch) {
     return static_cast<double>(batch.size) * (10.0 + static_cast<double>(run_.state.clock.step));
   };
   run_.fit();
@@ -369,7 +369,7 @@ TEST_F(TrainerTest, EndsByTheWallClock) {
 TEST_F(TrainerTest, EndsWhenAConditionHoldsButNotBeforeTheLeastDuration) {
   run_.config.duration = batches(20);
   run_.config.stop_when = "val/loss < 1.5";
-  run_.model().eval_loss = [&](const Batch& batch) {
+  run_.task().eval_loss = [&](const Batch& batch) {
     return static_cast<double>(batch.size) * (run_.state.clock.step < 4 ? 2.0 : 1.0);
   };
   const FitResult result = run_.fit();
@@ -539,7 +539,7 @@ TEST_F(TrainerTest, NamesStepRankAndSamplesOfALossThatIsNotFinite) {
     ScriptedRun run(communicator);
     run.config.grad_accum_steps = 2;
     std::string indices;
-    run.model().train_loss = [&](const Batch& batch) {
+    run.task().train_loss = [&](const Batch& batch) {
       const bool is_bad =
           run.state.clock.step == 2 && communicator.rank() == 1 && batch.first_position % 2 == 1;
       if (is_bad) indices = fmt::format("{}", batch.indices.front());

@@ -10,7 +10,7 @@
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/sharded/sharded_strategy.h"
-#include "paceline/train/classification.h"
+#include "paceline/train/task.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -143,8 +143,12 @@ std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::N
   return optim::scale_learning_rates(plan.rules, scales);
 }
 
-std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries) {
-  std::shared_ptr<nn::Network> network = registries.models.build(recipe.model.network);
+std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& registries) {
+  const TaskParts parts{
+      [&] { return std::shared_ptr(registries.models.build(recipe.model.network)); },
+      [&] { return std::shared_ptr(registries.losses.build(recipe.loss)); }};
+  auto task = registries.tasks.build(recipe.task, parts);
+  nn::Network* const network = &task->network();
   nn::defer_values(*network);
   nn::set_dtype(*network, train::storage_dtype(recipe.train.precision));
   if (recipe.model.freeze_batch_norm && nn::set_batch_norm_frozen(*network, true) == 0) {
@@ -156,12 +160,12 @@ std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Regist
     nn::set_activation_checkpointing(*network, recipe.train.activation_checkpointing->every,
                                      recipe.train.activation_checkpointing->keep);
   }
-  std::shared_ptr<nn::Loss> loss = registries.losses.build(recipe.loss);
-  return std::make_unique<train::ClassificationModel>(std::move(network), std::move(loss));
+  return task;
 }
 
-void check_image_size(const nn::Network& network, data::ImageSize size) {
-  network.flops_per_image(size.height, size.width);
+nn::SampleSizes sample_sizes(data::ImageSize size) {
+  return {{std::string(train::kImages), {3, size.height, size.width}},
+          {std::string(train::kLabels), {}}};
 }
 
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
@@ -236,8 +240,9 @@ bool gathers_blocks(ParallelStrategy strategy) {
   return strategy == ParallelStrategy::kFsdp || strategy == ParallelStrategy::kHsdp;
 }
 
-int num_classes_of(const nn::Network& network) {
-  return static_cast<int>(head_weight(network).size(0));
+void check_classes(const data::Dataset& dataset, const nn::Network& network) {
+  if (!network.head_name().empty())
+    data::check_num_classes(dataset, static_cast<int>(head_weight(network).size(0)));
 }
 
 std::unique_ptr<parallel::Strategy> make_strategy(const Recipe& recipe,

@@ -5,7 +5,7 @@
 #include "paceline/comm/communicator.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/tensor/device.h"
-#include "paceline/train/train_model.h"
+#include "paceline/train/task.h"
 
 #include <memory>
 #include <string>
@@ -18,16 +18,16 @@ namespace paceline::app {
 /// depends on timing. To be called before the first tensor is there.
 void choose_kernels(const Recipe& recipe, const tensor::Device& device);
 
-/// The model of a recipe in its dtype and memory order. Its parameters have no memory before a
-/// strategy is prepared with their initial_values().
-std::unique_ptr<train::TrainModel> make_model(const Recipe& recipe, const Registries& registries);
+/// The task of a recipe, its networks in their dtype and memory order. Their parameters have no
+/// memory before a strategy is prepared with their initial_values().
+std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& registries);
+
+/// The sizes of a labelled image's fields.
+nn::SampleSizes sample_sizes(data::ImageSize size);
 
 /// How an optimizer divides this network's parameters. Throws ConfigError for a part in
 /// optimizer.lr_scale that the network has not got.
 std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network);
-
-/// Throws ConfigError if the network does not take images of this size.
-void check_image_size(const nn::Network& network, data::ImageSize size);
 
 /// What gives each parameter of the network its first values: those of model.pretrained, or drawn
 /// from run.seed. Copies pretrained buffers at once. `class_names` are the data's; `notes` receives
@@ -60,8 +60,8 @@ BatchNormGroup synchronise_batch_norm(const Recipe& recipe, nn::Network& network
 /// Whether parameters come and go block by block, instead of staying whole on every rank.
 bool gathers_blocks(ParallelStrategy strategy);
 
-/// How many classes the network's head tells apart.
-int num_classes_of(const nn::Network& network);
+/// Throws ConfigError if the network's head, if it has one, tells fewer classes than there are.
+void check_classes(const data::Dataset& dataset, const nn::Network& network);
 
 /// The strategy that the recipe names; "auto" is ddp on several ranks. Throws ConfigError for
 /// `none` on several ranks, which would train each rank alone.

@@ -59,10 +59,10 @@ void check_schedule(const Recipe& recipe, const Registries& registries) {
 }  // namespace
 
 void check_metric_names(const Recipe& recipe, bool evaluates,
-                        std::span<const std::string> count_names,
+                        std::span<const train::Metric> metrics,
                         std::span<const std::unique_ptr<train::Callback>> callbacks) {
   std::vector<std::string> names{"val/loss"};
-  for (const std::string& name : count_names) names.push_back("val/" + name);
+  for (const train::Metric& metric : metrics) names.push_back("val/" + metric.name);
   std::vector<std::string> problems;
   for (const auto& [key, metric] : metrics_in_use(recipe, evaluates, callbacks)) {
     if (!evaluates) {
@@ -117,16 +117,15 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   std::vector<std::unique_ptr<train::Callback>> callbacks;
   for (const auto& [name, component] : recipe.callbacks)
     attempt([&] { callbacks.push_back(registries.callbacks.build(component)); });
-  if (!recipe.model.freeze.empty()) attempt([&] { make_model(recipe, registries); });
+  if (!recipe.model.freeze.empty()) attempt([&] { make_task(recipe, registries); });
   recipe.model.freeze.clear();  // told, if it is wrong
   attempt([&] {
-    const auto model = make_model(recipe, registries);
-    if (plan) group_rules(*plan, model->network());
-    for (const data::ImageSize size : sizes) check_image_size(model->network(), size);
-    check_metric_names(recipe, recipe.train.eval_every.has_value(), model->count_names(),
-                       callbacks);
+    const auto task = make_task(recipe, registries);
+    if (plan) group_rules(*plan, task->network());
+    for (const data::ImageSize size : sizes) task->check_fields(sample_sizes(size));
+    check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), callbacks);
     const int num_norms =
-        nn::set_batch_norm_frozen(model->network(), recipe.model.freeze_batch_norm);
+        nn::set_batch_norm_frozen(task->network(), recipe.model.freeze_batch_norm);
     if (recipe.parallel.sync_batch_norm && num_norms == 0)
       throw base::ConfigError(no_batch_norm(recipe, "parallel.sync_batch_norm"));
   });

@@ -15,6 +15,7 @@
 #include "paceline/optim/adamw.h"
 #include "paceline/optim/schedules.h"
 #include "paceline/optim/sgd.h"
+#include "paceline/train/classification.h"
 
 #include <filesystem>
 
@@ -120,6 +121,13 @@ std::unique_ptr<OptimizerPlan> optimizer_plan(const Config& config) {
       }});
 }
 
+void add_tasks(Registries& registries) {
+  registries.tasks.add<train::ClassificationConfig>(
+      [](const train::ClassificationConfig&, const TaskParts& parts) {
+        return std::make_unique<train::ClassificationTask>(parts.make_network(), parts.make_loss());
+      });
+}
+
 void add_datasets(Registries& registries) {
   auto& datasets = registries.datasets;
   datasets.add<data::ImageFolderConfig>(photo_plan<data::ImageFolderConfig>);
@@ -197,7 +205,7 @@ config::Catalogs Registries::catalogs() const {
   config::Catalogs catalogs;
   for (const config::ComponentCatalog* catalog :
        std::initializer_list<const config::ComponentCatalog*>{
-           &models, &datasets, &transforms, &samplers, &optimizers, &schedules, &losses,
+           &tasks, &models, &datasets, &transforms, &samplers, &optimizers, &schedules, &losses,
            &algorithms, &callbacks, &loggers}) {
     catalogs.emplace(catalog->kind(), catalog);
   }
@@ -210,6 +218,7 @@ config::BindContext Registries::context(int world_size) const {
 
 std::unique_ptr<Registries> make_registries() {
   auto registries = std::make_unique<Registries>();
+  add_tasks(*registries);
   models::add_builtin(registries->models);
   add_datasets(*registries);
   data::register_transforms(registries->transforms);

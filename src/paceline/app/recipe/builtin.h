@@ -15,6 +15,7 @@
 #include "paceline/optim/param_groups.h"
 #include "paceline/optim/schedule.h"
 #include "paceline/train/algorithm.h"
+#include "paceline/train/task.h"
 
 #include <functional>
 #include <map>
@@ -48,8 +49,15 @@ struct DatasetPlan {
   std::function<void()> check_place = [] {};
 };
 
+/// What a recipe gives a task, to be made if the task wants it.
+struct TaskParts {
+  std::function<std::shared_ptr<nn::Network>()> make_network;  ///< of `model`
+  std::function<std::shared_ptr<nn::Loss>()> make_loss;        ///< of `loss`
+};
+
 /// All components, by kind and name: what a recipe can name and `paceline list` shows.
 struct Registries {
+  config::Registry<train::Task, const TaskParts&> tasks{"task"};
   config::Registry<nn::Network> models{"model"};
   config::Registry<DatasetPlan> datasets{"dataset"};
   config::Registry<data::TransformConfig> transforms{"transform"};

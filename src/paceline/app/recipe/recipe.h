@@ -76,6 +76,7 @@ inline std::chrono::milliseconds collective_timeout(const ParallelSection& paral
 /// All that a run is told, as it stands in a recipe.
 struct Recipe {
   RunSection run;
+  config::Component task{"classification"};
   ModelSection model;
   DataSection data;
   train::TrainerConfig train;
@@ -266,6 +267,7 @@ struct paceline::config::Schema<paceline::app::Recipe> {
   static constexpr std::string_view summary = "A training run.";
   static constexpr auto fields = std::tuple{
       field(&Recipe::run, "run", "What the run is called and what it repeats."),
+      component(&Recipe::task, "task", "What is learnt of the data."),
       field(&Recipe::model, "model", "The network and the weights it starts from."),
       field(&Recipe::data, "data", "The images, how they are augmented and batched."),
       field(&Recipe::train, "train", "How long, how precisely and in which pieces to train."),

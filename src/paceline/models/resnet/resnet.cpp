@@ -93,7 +93,7 @@ void ResNet::add_layer(int number, std::int64_t width, std::int64_t blocks, bool
   }
 }
 
-at::Tensor ResNet::forward(const at::Tensor& images, const nn::ForwardContext& /*context*/) {
+at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& /*context*/) {
   at::Tensor x = bn1_->forward(conv1_->forward(images));
   at::relu_(x);
   if (config_.stem == ResNetStem::kImagenet) x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});

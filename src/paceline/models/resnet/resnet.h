@@ -2,8 +2,8 @@
 
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/conv.h"
+#include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"
-#include "paceline/nn/network.h"
 #include "paceline/nn/unit.h"
 
 #include <array>
@@ -70,11 +70,11 @@ class ResidualBlock : public nn::Unit {
 
 /// Residual network with torchvision's names, initialisation and numbers.
 /// Paper: He et al., "Deep residual learning for image recognition", 2016.
-class ResNet : public nn::Network {
+class ResNet : public nn::ImageNetwork {
  public:
   ResNet(const ResNetShape& shape, const ResNetConfig& config);
 
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override;
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext& context) override;
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   double flops_per_image(std::int64_t height, std::int64_t width) const override;

@@ -76,7 +76,7 @@ at::Tensor Vit::embed(const at::Tensor& images, const nn::ForwardContext& contex
   return pos_drop_->forward(tokens.view({batch * tokens_, config_.embed_dim}), batch, context);
 }
 
-at::Tensor Vit::forward(const at::Tensor& images, const nn::ForwardContext& context) {
+at::Tensor Vit::forward_images(const at::Tensor& images, const nn::ForwardContext& context) {
   check_size(images.size(2), images.size(3));
   const std::int64_t batch = images.size(0);
   at::Tensor x = embed(images, context);

@@ -2,7 +2,7 @@
 
 #include "paceline/models/vit/vit_block.h"
 #include "paceline/nn/conv.h"
-#include "paceline/nn/network.h"
+#include "paceline/nn/image_network.h"
 
 #include <cstdint>
 #include <memory>
@@ -30,12 +30,12 @@ struct VitConfig {
 /// Vision transformer with a class token, timm's names, initialisation and numbers. Images are
 /// [N, 3, img_size, img_size].
 /// Paper: Dosovitskiy et al., "An image is worth 16x16 words", 2021.
-class Vit : public nn::Network {
+class Vit : public nn::ImageNetwork {
  public:
   /// Throws ConfigError when sizes do not divide.
   explicit Vit(const VitConfig& config);
 
-  at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) override;
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext& context) override;
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   /// The position embedding fixes the size: throws ConfigError for another than img_size.

@@ -21,11 +21,20 @@ Batch wrap(std::unique_ptr<data::HostBatch> host) {
       host->channels_last || is_bytes
           ? std::vector<std::int64_t>{3 * height * width, 1, 3 * width, 3}
           : std::vector<std::int64_t>{3 * height * width, height * width, width, 1};
-  batch.inputs = at::from_blob(
-      host->pixels.get(), sizes, strides, [owner = host->pixels](void*) {},
-      is_bytes ? at::kByte : at::kFloat);
-  batch.targets = at::from_blob(
-      host->labels.get(), {host->count}, {1}, [owner = host->labels](void*) {}, at::kLong);
+  batch.fields.set(kImages,
+                   at::from_blob(
+                       host->pixels.get(), sizes, strides, [owner = host->pixels](void*) {},
+                       is_bytes ? at::kByte : at::kFloat));
+  batch.fields.set(kLabels, at::from_blob(
+                                host->labels.get(), {host->count}, {1},
+                                [owner = host->labels](void*) {}, at::kLong));
+  return batch;
+}
+
+Batch with_floats_as(Batch batch, at::ScalarType dtype) {
+  for (auto& [name, field] : batch.fields) {
+    if (field.is_floating_point()) field = field.to(dtype);
+  }
   return batch;
 }
 
@@ -40,8 +49,8 @@ std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_siz
   for (std::int64_t begin = 0; begin < largest_share; begin += part_size) {
     const std::int64_t size = std::min(part_size, batch.size - begin);
     Batch part;
-    part.inputs = batch.inputs.narrow(0, begin, size);
-    part.targets = batch.targets.narrow(0, begin, size);
+    part.fields =
+        batch.fields.map([&](const at::Tensor& field) { return field.narrow(0, begin, size); });
     part.size = size;
     part.global_size = batch.global_size;
     part.first_position = batch.first_position + begin;

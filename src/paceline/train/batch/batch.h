@@ -1,19 +1,29 @@
 #pragma once
 
 #include "paceline/data/loader/loader.h"
-#include "paceline/tensor/aten.h"
+#include "paceline/nn/image_network.h"
+#include "paceline/tensor/fields.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::train {
 
-/// This rank's share of a global batch, or a microbatch of it.
+/// [size, 3, height, width] float32, channels-last or contiguous.
+inline constexpr std::string_view kImages = nn::kImages;
+/// [size] int64: class indices, which nothing changes.
+inline constexpr std::string_view kLabels = "labels";
+/// What the loss compares with instead of the labels, if it is there: [size] int64 class indices or
+/// [size, num_classes] probabilities.
+inline constexpr std::string_view kTargets = "targets";
+
+/// This rank's share of a global batch, or a microbatch of it. The first dimension of every field
+/// are samples.
 struct Batch {
-  at::Tensor inputs;   ///< [size, 3, height, width] float32, channels-last or contiguous
-  at::Tensor targets;  ///< [size] int64 class indices
+  tensor::Fields fields;
   std::int64_t size = 0;
   std::int64_t global_size = 0;       ///< samples of the whole global batch, over all ranks
   std::int64_t first_position = 0;    ///< global position of the first sample in the epoch's order
@@ -22,8 +32,11 @@ struct Batch {
 };
 
 /// Wraps the loader's memory as tensors without copying; the batch owns it. Of a loader that gives
-/// bytes, inputs are uint8 (see ByteImages).
+/// bytes, images are uint8 (see ByteImages).
 Batch wrap(std::unique_ptr<data::HostBatch> host);
+
+/// The batch with floating fields in another dtype.
+Batch with_floats_as(Batch batch, at::ScalarType dtype);
 
 /// Consecutive parts, at most `num_microbatches` and as many on each of the `world_size` ranks,
 /// which have equal shares of the global batch or one sample less. All but the last part have the

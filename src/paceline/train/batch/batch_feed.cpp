@@ -18,9 +18,12 @@ Batch BatchFeed::next() {
   Incoming incoming = ahead_ ? std::move(*ahead_) : fetch();
   ahead_.reset();
   std::vector<at::Tensor> tensors = incoming.transfer->take();
-  incoming.batch.inputs =
-      incoming.bytes ? incoming.bytes->to_floats(tensors[0], tensors[2]) : std::move(tensors[0]);
-  incoming.batch.targets = std::move(tensors[1]);
+  auto on_device = tensors.begin();
+  for (auto& [name, field] : incoming.batch.fields) field = std::move(*on_device++);
+  if (incoming.bytes) {
+    at::Tensor& images = incoming.batch.fields.at(kImages);
+    images = incoming.bytes->to_floats(images, *on_device);
+  }
   latest_ = std::move(incoming.transfer);
   return std::move(incoming.batch);
 }
@@ -55,7 +58,8 @@ BatchFeed::Incoming BatchFeed::fetch() {
   Incoming incoming;
   if (loaded->form == data::PixelForm::kBytes) incoming.bytes.emplace(*loaded, device_);
   incoming.batch = wrap(std::move(loaded));
-  std::vector<at::Tensor> host{std::move(incoming.batch.inputs), std::move(incoming.batch.targets)};
+  std::vector<at::Tensor> host;
+  for (auto& [name, field] : incoming.batch.fields) host.push_back(std::move(field));
   if (incoming.bytes) host.push_back(incoming.bytes->parameters());
   incoming.transfer = device_.start_transfer(std::move(host));
   return incoming;

@@ -36,7 +36,7 @@ class BatchFeed {
  private:
   struct Incoming {
     Batch batch;
-    std::optional<ByteImages> bytes;  ///< if the inputs come so
+    std::optional<ByteImages> bytes;  ///< if the images come so
     std::unique_ptr<tensor::Transfer> transfer;
   };
   Incoming fetch();

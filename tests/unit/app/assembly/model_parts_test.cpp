@@ -20,7 +20,7 @@ TEST(ModelParts, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
   const auto make = [&](const std::string& text) {
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
-    auto model = make_model(recipe, *registries);
+    auto model = make_task(recipe, *registries);
     std::vector<std::string> notes;
     const auto values = initial_values(recipe, model->network(), /*class_names=*/{}, notes);
     parallel::make_none({})->prepare(model->network(), optim::weight_decay_rules(0, false, {}),
@@ -33,9 +33,8 @@ TEST(ModelParts, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
   const auto model = make(tiny + "run: {seed: 1}");
   const auto same = make(tiny + "run: {seed: 1}\ntrain: {channels_last: false}");
   const auto other = make(tiny + "run: {seed: 2}\ntrain: {precision: fp64}");
-  EXPECT_EQ(num_classes_of(model->network()), 6);
 
-  const auto patches = [](train::TrainModel& of) {
+  const auto patches = [](train::Task& of) {
     for (const auto& named : nn::named_parameters(of.network())) {
       if (named.name == "patch_embed.proj.weight") return named.tensor;
     }
@@ -77,10 +76,10 @@ TEST(ModelParts, ActivationCheckpointingIsTheRecipes) {
         train + "}";
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
-    const auto model = make_model(recipe, *registries);
+    const auto model = make_task(recipe, *registries);
     for (const auto& named : nn::named_parameters(model->network()))
       tensor::allocate_memory(named.tensor);
-    const at::Tensor outputs = model->network().forward(at::ones({2, 3, 8, 8}), {});
+    const at::Tensor outputs = model->network().forward({{"images", at::ones({2, 3, 8, 8})}}, {});
     torch::autograd::grad({outputs.sum()}, {nn::named_parameters(model->network())[0].tensor});
   };
   EXPECT_NO_THROW(grad_of_one("null"));
@@ -95,7 +94,7 @@ TEST(ModelParts, BatchNormIsSynchronisedWhereThereIsSomethingToSynchronise) {
     const std::string text = "model: {" + model + "}\nparallel: {sync_batch_norm: true}";
     const auto recipe =
         config::bind<Recipe>(config::parse_yaml(text, "test.yaml"), {registries->catalogs(), 1});
-    const auto built = make_model(recipe, *registries);
+    const auto built = make_task(recipe, *registries);
     const auto ranks = comm::make_fake_communicator(0, world_size);
     return synchronise_batch_norm(recipe, built->network(), *ranks, notes).is_forward_collective;
   };
@@ -118,7 +117,7 @@ TEST(ModelParts, GroupsOfNeighboursShareBatchNormStatistics) {
         config::parse_yaml("model: {name: resnet18, num_classes: 2}\nparallel: {" + parallel + "}",
                            "test.yaml"),
         {registries->catalogs(), 1});
-    const auto built = make_model(recipe, *registries);
+    const auto built = make_task(recipe, *registries);
     std::vector<std::string> notes;
     return synchronise_batch_norm(recipe, built->network(), ranks, notes);
   };
@@ -152,7 +151,7 @@ TEST(ModelParts, TheMostExactNameScalesTheLearningRate) {
                          "head.bias: 11}}",
                          "test.yaml"),
       registries->context(1));
-  const auto model = make_model(recipe, *registries);
+  const auto model = make_task(recipe, *registries);
   const auto plan = registries->optimizers.build(recipe.optimizer);
   const auto rules = group_rules(*plan, model->network());
   const auto scale_of = [&](const std::string& name) {

@@ -49,7 +49,7 @@ TEST(ResNet, InitializeIsAFunctionOfTheSeedAndLeavesTheDefaultGenerator) {
   }
   EXPECT_FALSE(at::equal(a[0].tensor, nn::state_dict(other)[0].tensor));
 
-  first.forward(at::ones({2, 3, 64, 64}), {}).sum().backward();
+  first.forward_images(at::ones({2, 3, 64, 64}), {}).sum().backward();
   EXPECT_TRUE(at::equal(before, default_generator_state()));
 }
 
@@ -65,9 +65,10 @@ TEST(ResNet, ChannelsLastChangesTheLayoutAndNotTheNumbers) {
   nn::set_training(network, false);
   const at::NoGradGuard no_grad;
   const at::Tensor images = at::linspace(-1, 1, 2 * 3 * 64 * 64).view({2, 3, 64, 64});
-  const at::Tensor wanted = network.forward(images, {});
+  const at::Tensor wanted = network.forward_images(images, {});
   nn::set_channels_last(network);
-  const at::Tensor got = network.forward(images.contiguous(at::MemoryFormat::ChannelsLast), {});
+  const at::Tensor got =
+      network.forward_images(images.contiguous(at::MemoryFormat::ChannelsLast), {});
   EXPECT_TRUE(at::allclose(got, wanted, 1e-4, 1e-5));
 }
 

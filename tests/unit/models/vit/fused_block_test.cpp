@@ -43,7 +43,7 @@ Result run(FusedMode fused, at::ScalarType dtype) {
                                 .view({3, 3, 32, 32})
                                 .to(dtype)
                                 .requires_grad_();
-  const at::Tensor logits = vit.forward(images, {});
+  const at::Tensor logits = vit.forward_images(images, {});
   nn::CrossEntropy({}).sum(logits, at::tensor({1, 4, 6}, at::kLong)).backward();
   return {logits.detach(), images.grad(), nn::named_parameters(vit)};
 }
@@ -88,7 +88,7 @@ TEST(FusedVitBlock, AutocastRunsItsTwin) {
     Vit vit(config(fused));
     vit.initialize(3);
     const tensor::AutocastGuard autocast(at::kCPU, at::kBFloat16);
-    return vit.forward(at::linspace(-1, 1, 3 * 32 * 32).view({1, 3, 32, 32}), {}).detach();
+    return vit.forward_images(at::linspace(-1, 1, 3 * 32 * 32).view({1, 3, 32, 32}), {}).detach();
   };
   const at::Tensor plain = logits(FusedMode::kOff);
   EXPECT_EQ(plain.scalar_type(), at::kBFloat16);
@@ -99,7 +99,7 @@ TEST(FusedVitBlock, AutocastRunsItsTwin) {
 TEST(FusedVitBlock, NoticesWeightsChangedBeforeBackward) {
   Vit vit(config(FusedMode::kOn));
   vit.initialize(1);
-  const at::Tensor loss = vit.forward(at::ones({1, 3, 32, 32}), {}).sum();
+  const at::Tensor loss = vit.forward_images(at::ones({1, 3, 32, 32}), {}).sum();
   {
     const at::NoGradGuard no_grad;
     for (const nn::NamedTensor& item : nn::named_parameters(vit)) item.tensor.add_(1.0);

@@ -30,12 +30,12 @@ TEST(Vit, DropsDependOnTheSampleAndNotOnItsBatch) {
   vit.initialize(1);
   const at::NoGradGuard no_grad;
   const at::Tensor all = images(6);
-  const at::Tensor whole = vit.forward(all, {.seed = 9, .step = 4, .first_position = 100});
-  const at::Tensor head = vit.forward(all.slice(0, 0, 2), {9, 4, 100});
-  const at::Tensor tail = vit.forward(all.slice(0, 2, 6), {9, 4, 102});
+  const at::Tensor whole = vit.forward_images(all, {.seed = 9, .step = 4, .first_position = 100});
+  const at::Tensor head = vit.forward_images(all.slice(0, 0, 2), {9, 4, 100});
+  const at::Tensor tail = vit.forward_images(all.slice(0, 2, 6), {9, 4, 102});
   EXPECT_TRUE(at::allclose(whole, at::cat({head, tail}), 1e-5, 1e-6));
-  EXPECT_FALSE(at::allclose(whole, vit.forward(all, {9, 5, 100}), 1e-3, 1e-3));
-  EXPECT_FALSE(at::allclose(whole, vit.forward(all, {8, 4, 100}), 1e-3, 1e-3));
+  EXPECT_FALSE(at::allclose(whole, vit.forward_images(all, {9, 5, 100}), 1e-3, 1e-3));
+  EXPECT_FALSE(at::allclose(whole, vit.forward_images(all, {8, 4, 100}), 1e-3, 1e-3));
 }
 
 TEST(Vit, DropsAreOffInEvaluation) {
@@ -44,7 +44,8 @@ TEST(Vit, DropsAreOffInEvaluation) {
   dropping.initialize(1);
   plain.initialize(1);
   nn::set_training(dropping, false);
-  EXPECT_TRUE(at::equal(dropping.forward(images(2), {}), plain.forward(images(2), {})));
+  EXPECT_TRUE(
+      at::equal(dropping.forward_images(images(2), {}), plain.forward_images(images(2), {})));
 }
 
 TEST(Vit, AttentionWithDropoutEqualsTheFusedKernelWhereNothingIsDropped) {
@@ -57,7 +58,8 @@ TEST(Vit, AttentionWithDropoutEqualsTheFusedKernelWhereNothingIsDropped) {
     nn::set_dtype(*vit, at::kDouble);
   }
   const at::Tensor x = images(3).to(at::kDouble);
-  EXPECT_TRUE(at::allclose(dropping.forward(x, {}), plain.forward(x, {}), 1e-11, 1e-12));
+  EXPECT_TRUE(
+      at::allclose(dropping.forward_images(x, {}), plain.forward_images(x, {}), 1e-11, 1e-12));
 }
 
 TEST(Vit, LeavesTheDefaultGeneratorUnchanged) {
@@ -65,7 +67,7 @@ TEST(Vit, LeavesTheDefaultGeneratorUnchanged) {
   const at::Tensor before = state();
   Vit vit(with_drops());
   vit.initialize(1);
-  vit.forward(images(2), {}).sum().backward();
+  vit.forward_images(images(2), {}).sum().backward();
   EXPECT_TRUE(at::equal(before, state()));
 }
 
@@ -73,7 +75,7 @@ TEST(Vit, NamesTheSizesItCannotTake) {
   EXPECT_THROW(Vit({.img_size = 30, .patch_size = 16}), base::ConfigError);
   EXPECT_THROW(Vit({.embed_dim = 65, .num_heads = 2}), base::ConfigError);
   Vit vit(kSmall);
-  EXPECT_THROW(vit.forward(at::ones({1, 3, 32, 32}), {}), base::ConfigError);
+  EXPECT_THROW(vit.forward_images(at::ones({1, 3, 32, 32}), {}), base::ConfigError);
   EXPECT_THROW(vit.flops_per_image(32, 32), base::ConfigError);
 }
 

@@ -33,9 +33,9 @@ TEST_F(BatchFeedTest, BatchesComeInTheLoadersOrderWithAndWithoutPrefetch) {
   for (int number = 0; number < 5; ++number) {
     const Batch batch = feed.next();
     const Batch expected = wrap((*reference_).next());
-    EXPECT_TRUE(batch.inputs.cpu().equal(expected.inputs));
-    EXPECT_EQ(batch.inputs.strides(), expected.inputs.strides());
-    EXPECT_TRUE(batch.targets.cpu().equal(expected.targets));
+    EXPECT_TRUE(batch.fields.at(kImages).cpu().equal(expected.fields.at(kImages)));
+    EXPECT_EQ(batch.fields.at(kImages).strides(), expected.fields.at(kImages).strides());
+    EXPECT_TRUE(batch.fields.at(kLabels).cpu().equal(expected.fields.at(kLabels)));
     EXPECT_EQ(batch.indices, expected.indices);
     if (number % 2 == 0) feed.prefetch();
   }

@@ -30,14 +30,14 @@ std::unique_ptr<data::HostBatch> host_batch(std::int64_t count, bool channels_la
 
 TEST(Batch, WrapsBothMemoryOrders) {
   const Batch plain = wrap(host_batch(4, false));
-  EXPECT_EQ(plain.inputs.sizes(), (std::vector<std::int64_t>{4, 3, 2, 3}));
-  EXPECT_TRUE(plain.inputs.is_contiguous());
-  EXPECT_EQ(plain.inputs[0][1][0][0].item<float>(), 6.0f);
+  EXPECT_EQ(plain.fields.at(kImages).sizes(), (std::vector<std::int64_t>{4, 3, 2, 3}));
+  EXPECT_TRUE(plain.fields.at(kImages).is_contiguous());
+  EXPECT_EQ(plain.fields.at(kImages)[0][1][0][0].item<float>(), 6.0f);
 
   const Batch channels_last = wrap(host_batch(4, true));
-  EXPECT_TRUE(channels_last.inputs.is_contiguous(at::MemoryFormat::ChannelsLast));
-  EXPECT_EQ(channels_last.inputs[0][1][0][0].item<float>(), 1.0f);
-  EXPECT_EQ(channels_last.inputs[0][0][0][1].item<float>(), 3.0f);
+  EXPECT_TRUE(channels_last.fields.at(kImages).is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_EQ(channels_last.fields.at(kImages)[0][1][0][0].item<float>(), 1.0f);
+  EXPECT_EQ(channels_last.fields.at(kImages)[0][0][0][1].item<float>(), 3.0f);
   EXPECT_EQ(channels_last.global_size, 8);
 }
 
@@ -59,8 +59,9 @@ TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {
   EXPECT_EQ(parts[2].first_position, 106);
   EXPECT_EQ(parts[2].indices, (std::vector<std::int64_t>{60}));
   EXPECT_EQ(parts[1].global_size, 14);
-  EXPECT_TRUE(
-      at::equal(at::cat({parts[0].inputs, parts[1].inputs, parts[2].inputs}), batch.inputs));
+  EXPECT_TRUE(at::equal(at::cat({parts[0].fields.at(kImages), parts[1].fields.at(kImages),
+                                 parts[2].fields.at(kImages)}),
+                        batch.fields.at(kImages)));
 }
 
 TEST(Batch, EveryRankHasAsManyParts) {

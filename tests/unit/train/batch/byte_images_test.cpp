@@ -31,10 +31,10 @@ void expect_same_floats(const std::vector<data::TransformConfig>& transforms) {
   for (const bool channels_last : {false, true}) {
     const Batch floats = first_batch(transforms, data::PixelForm::kFloats, channels_last);
     const Batch bytes = first_batch(transforms, data::PixelForm::kBytes, channels_last);
-    EXPECT_EQ(bytes.inputs.scalar_type(), at::kFloat);
-    EXPECT_EQ(bytes.inputs.strides(), floats.inputs.strides());
-    EXPECT_TRUE(bytes.inputs.equal(floats.inputs));
-    EXPECT_TRUE(bytes.targets.equal(floats.targets));
+    EXPECT_EQ(bytes.fields.at(kImages).scalar_type(), at::kFloat);
+    EXPECT_EQ(bytes.fields.at(kImages).strides(), floats.fields.at(kImages).strides());
+    EXPECT_TRUE(bytes.fields.at(kImages).equal(floats.fields.at(kImages)));
+    EXPECT_TRUE(bytes.fields.at(kLabels).equal(floats.fields.at(kLabels)));
   }
 }
 
@@ -49,7 +49,7 @@ TEST(ByteImages, AreErasedAfterwards) {
       data::RandomErasingConfig{.p = 0.5, .value = {1, 2, 3}}};
   expect_same_floats(transforms);
   const Batch batch = first_batch(transforms, data::PixelForm::kBytes, true);
-  EXPECT_GT(batch.inputs.select(1, 2).eq(3).sum().item<std::int64_t>(), 0);
+  EXPECT_GT(batch.fields.at(kImages).select(1, 2).eq(3).sum().item<std::int64_t>(), 0);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "paceline/nn/network.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace paceline::nn {
+
+/// The field that image networks read: [N, channels, height, width].
+inline constexpr std::string_view kImages = "images";
+
+/// A network from images to outputs, for instance logits [N, num_classes].
+class ImageNetwork : public Network {
+ public:
+  at::Tensor forward(const tensor::Fields& inputs, const ForwardContext& context) final {
+    return forward_images(inputs.at(kImages), context);
+  }
+  double flops_per_sample(const SampleSizes& sizes) const final {
+    const auto& image = sizes.find(kImages)->second;
+    return flops_per_image(image.at(1), image.at(2));
+  }
+
+  virtual at::Tensor forward_images(const at::Tensor& images, const ForwardContext& context) = 0;
+  /// As flops_per_sample().
+  virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
+};
+
+}  // namespace paceline::nn
