@@ -35,7 +35,7 @@ std::pair<fs::path, std::optional<std::string>> split_name(const fs::path& named
 }
 
 /// The steps of the checkpoints that there are, for a message.
-std::string steps_in(const fs::path& folder) {
+std::string saved_steps_in(const fs::path& folder) {
   constexpr std::size_t kMost = 10;
   std::vector<std::string> steps;
   for (const checkpoint::Listed& listed : checkpoint::list_checkpoints(folder).complete)
@@ -80,7 +80,7 @@ fs::path best_checkpoint(const fs::path& folder, const fs::path& named) {
   throw base::CheckpointError(fmt::format(
       "{}: no checkpoint was saved right after an evaluation of '{}' (checkpoint.monitor), so none "
       "is the best; there are: {}",
-      named.string(), monitor->text, steps_in(folder)));
+      named.string(), monitor->text, saved_steps_in(folder)));
 }
 
 fs::path checkpoint_of_step(const fs::path& folder, std::string_view which, const fs::path& named) {
@@ -98,7 +98,7 @@ fs::path checkpoint_of_step(const fs::path& folder, std::string_view which, cons
   fs::path path = folder / checkpoint::checkpoint_name(step);
   if (base::file_exists(path / checkpoint::kManifestFile)) return path;
   throw base::CheckpointError(fmt::format("{}: there is no checkpoint of step {}; there are: {}",
-                                          named.string(), step, steps_in(folder)));
+                                          named.string(), step, saved_steps_in(folder)));
 }
 
 }  // namespace
