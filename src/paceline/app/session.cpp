@@ -125,7 +125,7 @@ void Session::build_engine() {
   for (const auto& [name, component] : recipe_.callbacks) {
     callbacks.push_back(context_.registries.callbacks.build(component));
   }
-  check_metric_names(recipe_, val_part_.has_value(), state_.model->count_names(), callbacks);
+  check_metric_names(recipe_, val_part_.has_value(), state_.task->metrics(), callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 

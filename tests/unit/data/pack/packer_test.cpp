@@ -30,14 +30,14 @@ using ::testing::ThrowsMessage;
 class PackerTest : public ::testing::Test {
  protected:
   PackerTest() {
-    SynthOptions options;
+    dataset_tools::SynthOptions options;
     options.path = source_path().string();
     options.classes = 3;
     options.train_per_class = 7;
     options.val_per_class = 1;
     options.min_size = 16;
     options.max_size = 24;
-    synthesize_image_folder(options, 1);
+    dataset_tools::synthesize_image_folder(options, 1);
   }
 
   fs::path source_path() const { return folder_.path() / "source"; }

@@ -2,9 +2,9 @@
 
 #include "paceline/base/error.h"
 #include "support/data/fake_storage.h"
-#include "support/data/md5_of.h"
 #include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
+#include "unit/dataset_tools/prepare/md5_of.h"
 
 #include <algorithm>
 #include <filesystem>

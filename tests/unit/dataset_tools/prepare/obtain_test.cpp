@@ -2,11 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "support/data/fake_storage.h"
-#include "support/data/md5_of.h"
 #include "support/data/tar_files.h"
 #include "support/power_loss_file_system.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
+#include "unit/dataset_tools/prepare/md5_of.h"
 
 #include <filesystem>
 #include <thread>

@@ -4,9 +4,9 @@
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/dataset_tools/synth.h"
 #include "support/data/fake_storage.h"
-#include "support/data/md5_of.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
+#include "unit/dataset_tools/prepare/md5_of.h"
 
 #include <filesystem>
 

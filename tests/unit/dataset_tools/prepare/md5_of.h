@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace paceline::data {
+namespace paceline::dataset_tools {
 
 inline std::string md5_of(const std::string& content) {
   Md5 md5;
@@ -12,4 +12,4 @@ inline std::string md5_of(const std::string& content) {
   return md5.finish();
 }
 
-}  // namespace paceline::data
+}  // namespace paceline::dataset_tools
