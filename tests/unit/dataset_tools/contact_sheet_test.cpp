@@ -63,10 +63,10 @@ TEST(ContactSheet, MakesLargeImagesFit) {
 TEST(ContactSheet, IsWrittenAsPng) {
   const test::TempFolder folder;
   ContactSheet sheet(1, 30);
-  const NoiseImage image({21, 30}, 7);
+  const data::NoiseImage image({21, 30}, 7);
   sheet.put(0, image.view);
   sheet.write_png(folder.path() / "sheet.png");
-  const std::vector<std::uint8_t> file = read_bytes(folder.path() / "sheet.png");
+  const std::vector<std::uint8_t> file = data::read_bytes(folder.path() / "sheet.png");
   data::ImageDecoder decoder;
   data::PixelBuffer buffer;
   const data::PixelView read = decoder.decode(whole(decoder.open(file)), buffer);

@@ -33,7 +33,7 @@ TEST(Distribution, HasItsLandmarks) {
 class StatisticsTest : public ::testing::Test {
  protected:
   void add(const std::string& image, const std::string& place) {
-    const std::vector<std::uint8_t> bytes = golden_image(image);
+    const std::vector<std::uint8_t> bytes = data::golden_image(image);
     folder_.write("train/" + place, {bytes.begin(), bytes.end()});
   }
   TempFolder folder_;
@@ -61,8 +61,8 @@ TEST_F(StatisticsTest, CountsClassesAndFormats) {
   EXPECT_THAT(all.class_sizes, ElementsAre(3, 2));
   EXPECT_THAT(all.damaged, ElementsAre(HasSubstr("b/2.jpg")));
   EXPECT_THAT(all.formats, ElementsAre(Pair(HasSubstr("JPEG "), 3), Pair("PNG", 1)));
-  EXPECT_EQ(all.size_bytes.largest,
-            static_cast<double>(std::max(golden_image(jpeg).size(), golden_image(png).size())));
+  EXPECT_EQ(all.size_bytes.largest, static_cast<double>(std::max(data::golden_image(jpeg).size(),
+                                                                 data::golden_image(png).size())));
   EXPECT_GT(all.bits_per_pixel.median, 0);
   EXPECT_EQ(examine(dataset, 2, 1, {}).num_examined, 2);
 }

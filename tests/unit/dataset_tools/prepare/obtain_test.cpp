@@ -41,13 +41,13 @@ class ArchiveTest : public ::testing::Test {
 
   void make_archive(const std::string& annotations) {
     const std::string archive =
-        base::read_file(write_tar(folder_.path() / "source" / "set.zip",
-                                  {{"set/train/n1/images/x.JPEG", "x"},
-                                   {"set/train/n2/images/y.JPEG", "y"},
-                                   {"set/val/images/a.JPEG", "a"},
-                                   {"set/val/images/b.JPEG", "b"},
-                                   {"set/val/val_annotations.txt", annotations}},
-                                  "zip"));
+        base::read_file(data::write_tar(folder_.path() / "source" / "set.zip",
+                                        {{"set/train/n1/images/x.JPEG", "x"},
+                                         {"set/train/n2/images/y.JPEG", "y"},
+                                         {"set/val/images/a.JPEG", "a"},
+                                         {"set/val/images/b.JPEG", "b"},
+                                         {"set/val/val_annotations.txt", annotations}},
+                                        "zip"));
     storage_->files["https://host/set.zip"] = archive;
     set_.files = {{"set.zip", "https://host/set.zip", md5_of(archive)}};
   }
@@ -217,7 +217,7 @@ TEST_F(FilesTest, AreFetchedTogether) {
 
 TEST_F(ArchiveTest, IsWholeOrMadeAgainAfterAPowerLoss) {
   const std::string archive = base::read_file(
-      write_tar(folder_.path() / "source" / "set.zip", {{"set/n1/x.JPEG", "x"}}, "zip"));
+      data::write_tar(folder_.path() / "source" / "set.zip", {{"set/n1/x.JPEG", "x"}}, "zip"));
   storage_->files["https://host/set.zip"] = archive;
   set_.files = {{"set.zip", "https://host/set.zip", md5_of(archive)}};
   const auto obtain_below = [&](const fs::path& root, base::FileSystem& files) {

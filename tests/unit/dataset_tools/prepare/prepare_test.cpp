@@ -33,13 +33,13 @@ class PrepareTest : public ::testing::Test {
                              .val_per_class = 2,
                              .min_size = 20,
                              .max_size = 30});
-    TarContent members;
+    data::TarContent members;
     for (const auto& entry : fs::recursive_directory_iterator(made)) {
       if (entry.is_regular_file())
         members.emplace_back("photos/" + fs::relative(entry.path(), made).string(),
                              base::read_file(entry.path()));
     }
-    publish(tar_bytes(folder_.path() / "scratch.tar", members));
+    publish(data::tar_bytes(folder_.path() / "scratch.tar", members));
     options_.pack.folder = folder_.path() / "out";
   }
 
@@ -188,24 +188,26 @@ TEST_F(PrepareTest, RefusesAFolderOfAnotherSet) {
 /// tar, whose classes stand in a list.
 TEST_F(PrepareTest, TakesImagenetsTarsFromABucket) {
   const fs::path made = folder_.path() / "made";
-  TarContent class_tars;
-  TarContent val;
+  data::TarContent class_tars;
+  data::TarContent val;
   std::string labels;
   int number = 0;
   for (const fs::directory_entry& train_class : fs::directory_iterator(made / "train")) {
     const std::string wnid = fmt::format("n0000000{}", class_tars.size());
-    TarContent images;
-    for (const auto& [name, image] : folder_content(train_class))
+    data::TarContent images;
+    for (const auto& [name, image] : data::folder_content(train_class))
       images.emplace_back(wnid + "_" + std::to_string(images.size()) + ".JPEG", image);
-    class_tars.emplace_back(wnid + ".tar", tar_bytes(folder_.path() / "scratch.tar", images));
-    for (const auto& [name, image] : folder_content(made / "val" / train_class.path().filename())) {
+    class_tars.emplace_back(wnid + ".tar", data::tar_bytes(folder_.path() / "scratch.tar", images));
+    for (const auto& [name, image] :
+         data::folder_content(made / "val" / train_class.path().filename())) {
       val.emplace_back(fmt::format("ILSVRC2012_val_{:08}.JPEG", ++number), image);
       labels += val.back().first + " " + wnid + "\n";
     }
   }
   storage_->files = {
-      {"s3://b/ILSVRC2012_img_train.tar", tar_bytes(folder_.path() / "scratch.tar", class_tars)},
-      {"s3://b/ILSVRC2012_img_val.tar", tar_bytes(folder_.path() / "scratch.tar", val)},
+      {"s3://b/ILSVRC2012_img_train.tar",
+       data::tar_bytes(folder_.path() / "scratch.tar", class_tars)},
+      {"s3://b/ILSVRC2012_img_val.tar", data::tar_bytes(folder_.path() / "scratch.tar", val)},
       {"s3://b/val.txt", labels}};
   set_.format = "ilsvrc2012";
   set_.folder_in_archive.clear();
