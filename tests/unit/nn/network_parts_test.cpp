@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/nn/batch_norm.h"
+#include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"
 
 #include <memory>
