@@ -42,14 +42,14 @@ std::string describe_data(const Session& session) {
 
 std::vector<std::string> banner(const Recipe& recipe, const Session& session,
                                 const SessionContext& context) {
-  const data::ImageSize size = session.image_size();
   std::vector<std::string> lines;
   lines.push_back(fmt::format("paceline {}: {}", base::kVersion, context.communicator.describe()));
   if (context.device.is_queued()) {
     lines.push_back("device of rank 0: " + context.device.describe());
   }
-  lines.push_back(fmt::format("data: {}, {} classes, {} x {} pixels", describe_data(session),
-                              session.train_set().num_classes(), size.height, size.width));
+  lines.push_back(fmt::format("data: {}, {} classes, {}", describe_data(session),
+                              session.train_set().num_classes(),
+                              describe_fields(session.fields())));
   lines.push_back(fmt::format("model: {}, {} parameters{}{}", recipe.model.network.name,
                               base::format_count(num_parameters(session, false)),
                               frozen_text(recipe, session),
@@ -69,8 +69,8 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
 }
 
 std::vector<std::string> plan(const Session& session) {
-  const data::ImageSize size = session.image_size();
-  const double flops = session.state().task->network().flops_per_sample(sample_sizes(size));
+  const double flops =
+      session.state().task->network().flops_per_sample(sample_sizes(session.fields()));
   const BatchArithmetic& batches = session.batches();
   std::vector<std::string> lines;
   lines.push_back(

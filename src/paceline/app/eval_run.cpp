@@ -103,7 +103,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
   const auto task = make_task(recipe, context.registries);
-  task->check_fields(sample_sizes(part.pipeline->output_size()));
+  task->check_fields(sample_sizes(part.maker->fields()));
   nn::set_device(task->network(), context.device.place());
   check_classes(*part.dataset, task->network());
   const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);

@@ -46,23 +46,26 @@ Prepared prepare(const Recipe& recipe, const Registries& registries, int world_s
   return made;
 }
 
-train::Batch blank_batch(const Recipe& recipe, data::ImageSize size, std::int64_t images) {
-  train::Batch batch;
-  const auto order =
-      recipe.train.channels_last ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-  const auto dtype = at::dtype(train::storage_dtype(recipe.train.precision));
-  batch.fields.set(train::kImages,
-                   at::zeros({images, 3, size.height, size.width}, dtype).contiguous(order));
-  batch.fields.set(train::kLabels, at::zeros({images}, at::kLong));
-  batch.size = images;
-  batch.global_size = images;
-  return batch;
+train::Batch blank_batch(const Recipe& recipe, std::span<const data::FieldSpec> fields,
+                         std::int64_t samples) {
+  std::vector<data::HostField> blank;
+  for (const data::FieldSpec& field : fields) {
+    const std::size_t bytes = static_cast<std::size_t>(samples) * data::sample_bytes(field);
+    const std::shared_ptr<std::byte[]> memory(new std::byte[bytes]());
+    blank.push_back({field, {memory, memory.get()}});
+  }
+  data::HostBatch host;
+  host.fields = std::move(blank);
+  host.count = samples;
+  host.global_count = samples;
+  return train::with_floats_as(train::wrap(std::make_unique<data::HostBatch>(std::move(host))),
+                               train::storage_dtype(recipe.train.precision));
 }
 
 /// The most that forward and backward add while they last.
-std::int64_t peak_of_pass(train::TrainState& state, const Recipe& recipe, data::ImageSize size,
-                          std::int64_t images) {
-  const train::Batch batch = blank_batch(recipe, size, images);
+std::int64_t peak_of_pass(train::TrainState& state, const Recipe& recipe,
+                          std::span<const data::FieldSpec> fields, std::int64_t images) {
+  const train::Batch batch = blank_batch(recipe, fields, images);
   const std::int64_t before = tensor::tensor_memory().current;
   tensor::restart_peak();
   state.strategy->begin_microbatch(true, true);
@@ -96,14 +99,18 @@ Recipe with_strategy(const Recipe& recipe, ParallelStrategy strategy) {
 }
 
 std::uint64_t input_bytes(const Recipe& recipe, const BatchArithmetic& batches,
-                          data::ImageSize size) {
-  const auto pixels = static_cast<std::uint64_t>(batches.images_per_rank()) * 3 *
-                      static_cast<std::uint64_t>(size.height) *
-                      static_cast<std::uint64_t>(size.width);
+                          std::span<const data::FieldSpec> fields) {
+  const auto samples = static_cast<std::uint64_t>(batches.images_per_rank());
   const auto held = static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1);
   const auto dtype = train::storage_dtype(recipe.train.precision);
-  return 2 * held * pixels * sizeof(float) +
-         (dtype == at::kFloat ? 0 : pixels * c10::elementSize(dtype));
+  std::uint64_t bytes = 0;
+  for (const data::FieldSpec& field : fields) {
+    if (field.sizes.empty()) continue;  // labels
+    bytes += 2 * held * samples * data::sample_bytes(field);
+    if (field.type == data::FieldType::kFloat32 && dtype != at::kFloat)
+      bytes += samples * data::sample_bytes(field) / sizeof(float) * c10::elementSize(dtype);
+  }
+  return bytes;
 }
 
 /// Groups of ranks that each hold the whole state count alone: the others hold the same.
@@ -130,7 +137,7 @@ MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
   const BatchArithmetic batches =
       batch_arithmetic(recipe, question.train_samples, is_alone ? 1 : question.world_size);
   const Prepared made = prepare(recipe, registries, sharing, sharing);
-  MemoryEstimate result = state_memory(recipe, made.state, batches, question.image_size);
+  MemoryEstimate result = state_memory(recipe, made.state, batches, question.fields);
   result.strategy = recipe.parallel.strategy;
   result.activations = activations.of(batches.microbatch());
   return result;
@@ -144,7 +151,8 @@ std::uint64_t ActivationBytes::of(std::int64_t images) const {
 }
 
 MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
-                            const BatchArithmetic& batches, data::ImageSize size) {
+                            const BatchArithmetic& batches,
+                            std::span<const data::FieldSpec> fields) {
   const parallel::StrategyMemory memory = state.strategy->memory(batches.grad_accum_steps);
   MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
   result.parameters = memory.parameters;
@@ -155,12 +163,12 @@ MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state
   result.transient = memory.transient;
   if (recipe.checkpoint.async && recipe.checkpoint.every)
     result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state));
-  result.input = input_bytes(recipe, batches, size);
+  result.input = input_bytes(recipe, batches, fields);
   return result;
 }
 
 ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
-                                    data::ImageSize size) {
+                                    std::span<const data::FieldSpec> fields) {
   tensor::count_tensor_memory();
   // On one rank a strategy holds nothing for a while: what comes and goes is autograd's.
   Recipe alone = with_strategy(
@@ -168,8 +176,8 @@ ActivationBytes measure_activations(const Recipe& recipe, const Registries& regi
   if (alone.parallel.strategy == ParallelStrategy::kHsdp) alone.parallel.fsdp.shard_group_size = 1;
   Prepared made = prepare(alone, registries, 1, 1);
   made.state.task->set_training(true);
-  const auto few = static_cast<double>(peak_of_pass(made.state, alone, size, kFewImages));
-  const auto more = static_cast<double>(peak_of_pass(made.state, alone, size, kMoreImages));
+  const auto few = static_cast<double>(peak_of_pass(made.state, alone, fields, kFewImages));
+  const auto more = static_cast<double>(peak_of_pass(made.state, alone, fields, kMoreImages));
   ActivationBytes bytes;
   bytes.per_image = (more - few) / static_cast<double>(kMoreImages - kFewImages);
   bytes.fixed = few - bytes.per_image * static_cast<double>(kFewImages);
@@ -180,7 +188,7 @@ MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int
                          int ranks_per_node) {
   const DataPart part =
       open_data(recipe, registries, data::Split::kTrain, /*interruption=*/nullptr);
-  return {world_size, ranks_per_node, part.pipeline->output_size(), part.dataset->size()};
+  return {world_size, ranks_per_node, part.maker->fields(), part.dataset->size()};
 }
 
 MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registries,
@@ -190,7 +198,7 @@ MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registrie
     asked.parallel.strategy =
         question.world_size > 1 ? ParallelStrategy::kDdp : ParallelStrategy::kNone;
   }
-  const ActivationBytes activations = measure_activations(asked, registries, question.image_size);
+  const ActivationBytes activations = measure_activations(asked, registries, question.fields);
   return estimate(asked, registries, question, activations);
 }
 
@@ -201,7 +209,7 @@ std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Regi
   for (const ParallelStrategy strategy : kStrategies) {
     const Recipe asked = with_strategy(recipe, strategy);
     auto& activations = measured[gathers_casts(asked) ? 1 : 0];
-    if (!activations) activations = measure_activations(asked, registries, question.image_size);
+    if (!activations) activations = measure_activations(asked, registries, question.fields);
     estimates.push_back(estimate(asked, registries, question, *activations));
   }
   return estimates;

@@ -3,10 +3,11 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
-#include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/loader/field.h"
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace paceline::app {
@@ -15,7 +16,7 @@ namespace paceline::app {
 struct MemoryQuestion {
   int world_size = 1;
   int ranks_per_node = 1;
-  data::ImageSize image_size;
+  std::vector<data::FieldSpec> fields = {};  ///< of a training sample
   std::int64_t train_samples = 0;
 };
 
@@ -47,7 +48,7 @@ struct ActivationBytes {
 /// peers, and extended linearly. Counts all CPU tensors of the process, so nothing else may make
 /// tensors meanwhile. Throws what training throws, and what LibTorch throws out of memory.
 ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
-                                    data::ImageSize size);
+                                    std::span<const data::FieldSpec> fields);
 
 /// What the recipe needs under its own strategy. Its state is laid out, without values, by the
 /// strategy itself among ranks that are not there, so that it is exact. Throws ConfigError.
@@ -60,7 +61,8 @@ std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Regi
 
 /// What a run needs besides activations, by what its strategy and its optimizer have made.
 MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
-                            const BatchArithmetic& batches, data::ImageSize size);
+                            const BatchArithmetic& batches,
+                            std::span<const data::FieldSpec> fields);
 
 /// Opens the recipe's training data to learn what its size and its images are.
 MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,

@@ -82,7 +82,7 @@ std::string advice(const Recipe& recipe, const Registries& registries,
   const MemoryEstimate need = estimate_memory(recipe, registries, question);
   std::vector<Cure> all = cures(recipe, question, need);
   if (need.batches.microbatch() > 1) {
-    const auto activations = measure_activations(recipe, registries, question.image_size);
+    const auto activations = measure_activations(recipe, registries, question.fields);
     all.insert(all.begin(), smaller_microbatches(recipe, need, activations, limit));
   }
   std::vector<std::string> that_fit;

@@ -62,7 +62,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const DataPlace place =
       data_place(recipe_, context.communicator, context.num_threads, context.device);
   add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
-  for (const data::PipelineChange& change : train_part_.pipeline_changes)
+  for (const PipelineChange& change : train_part_.pipeline_changes)
     notes_.push_back(fmt::format("from step {} on, training images of {} pixels",
                                  change.first_batch, change.pipeline->output_size().height));
   make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
@@ -102,10 +102,8 @@ Session::~Session() = default;
 
 void Session::check_fields() const {
   train::Task& task = *state_.task;
-  task.check_fields(sample_sizes(train_part_.pipeline->output_size()));
-  for (const data::PipelineChange& change : train_part_.pipeline_changes)
-    task.check_fields(sample_sizes(change.pipeline->output_size()));
-  if (val_part_) task.check_fields(sample_sizes(val_part_->pipeline->output_size()));
+  for (const nn::SampleSizes& sizes : all_sample_sizes(train_part_)) task.check_fields(sizes);
+  if (val_part_) task.check_fields(sample_sizes(val_part_->maker->fields()));
 }
 
 void Session::refuse_non_finite_weights() const {
@@ -248,7 +246,7 @@ train::FitResult Session::fit() {
 }
 
 MemoryQuestion Session::memory_question() const {
-  return {context_.communicator.world_size(), context_.ranks_per_node, image_size(),
+  return {context_.communicator.world_size(), context_.ranks_per_node, fields(),
           train_set().size()};
 }
 

@@ -71,13 +71,14 @@ class Session {
   const data::Dataset& train_set() const { return *train_part_.dataset; }
   /// nullptr if the run evaluates nothing.
   const data::Dataset* val_set() const { return val_part_ ? val_part_->dataset.get() : nullptr; }
-  data::ImageSize image_size() const { return train_part_.pipeline->output_size(); }
+  /// Of a training sample.
+  const std::vector<data::FieldSpec>& fields() const { return train_part_.maker->fields(); }
   const std::vector<std::string>& notes() const { return notes_; }
   MemoryQuestion memory_question() const;
   /// What its last bits depend on besides recipe and data.
   checkpoint::Environment environment() const;
   /// Without activations.
-  MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, image_size()); }
+  MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, fields()); }
   double base_lr() const { return optimizer_plan_->lr; }
   /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
   /// an evaluation. For rank 0.

@@ -71,12 +71,13 @@ void report_end(const train::FitResult& result, const Session& session) {
 /// here say little, or where there is no memory to find out.
 std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimate memory,
                                              const train::FitResult& result,
-                                             const SessionContext& context, data::ImageSize size) {
+                                             const SessionContext& context,
+                                             std::span<const data::FieldSpec> fields) {
   if (result.reason == train::FitResult::Reason::kSignal || context.device.is_queued())
     return std::nullopt;
   try {
     memory.activations =
-        measure_activations(recipe, context.registries, size).of(memory.batches.microbatch());
+        measure_activations(recipe, context.registries, fields).of(memory.batches.microbatch());
     return memory.total();
   } catch (const std::exception& error) {
     base::log_warning("what memory the run needs could not be predicted: {}", error.what());
@@ -131,9 +132,9 @@ void finish_run(std::unique_ptr<Session> session, const train::FitResult& result
   const auto best = session->best_checkpoint();
   nlohmann::json summary = summary_of(*session, result, best);
   const MemoryEstimate memory = session->memory();
-  const data::ImageSize size = session->image_size();
+  const std::vector<data::FieldSpec> fields = session->fields();
   session.reset();
-  const auto predicted = predicted_bytes(job.loaded.recipe, memory, result, job.context, size);
+  const auto predicted = predicted_bytes(job.loaded.recipe, memory, result, job.context, fields);
   summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
   if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
   write_file_atomically(job.context.files, directory.summary_file(), summary.dump(2) + "\n");

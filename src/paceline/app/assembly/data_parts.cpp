@@ -37,16 +37,16 @@ data::InputSize first_image_size(const data::Dataset& dataset, data::OnError on_
 }
 
 /// The size of the first image, where the transforms do not fix one: others must have it, too.
-std::unique_ptr<data::TransformPipeline> make_pipeline(const DataSection& section,
-                                                       const Registries& registries,
-                                                       data::Split split,
-                                                       const data::Dataset& dataset) {
+std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& section,
+                                                             const Registries& registries,
+                                                             data::Split split,
+                                                             const data::Dataset& dataset) {
   const auto transforms = transforms_of(section, registries, split);
   if (data::fixes_size(transforms) || dataset.size() == 0)
-    return std::make_unique<data::TransformPipeline>(transforms);
+    return std::make_shared<data::TransformPipeline>(transforms);
   data::InputSize input = first_image_size(dataset, section.on_error);
   input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
-  return std::make_unique<data::TransformPipeline>(transforms, std::move(input));
+  return std::make_shared<data::TransformPipeline>(transforms, std::move(input));
 }
 
 /// By LibTorch's allocator, which counts what it gives out.
@@ -107,8 +107,42 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
                    const base::Interruption* interruption, std::unique_ptr<data::Dataset> opened) {
   DataPart part;
   part.dataset = opened ? std::move(opened) : open_dataset(recipe, registries, split, interruption);
-  part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
+  const auto plan = registries.datasets.build(recipe.data.source);
+  if (plan->make_samples) {
+    part.maker = plan->make_samples(*part.dataset, split);
+  } else {
+    part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
+    part.maker = std::make_shared<data::ImageMaker>(
+        part.pipeline, data::ImageForm{.channels_last = recipe.train.channels_last});
+  }
   return part;
+}
+
+nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields) {
+  nn::SampleSizes sizes;
+  for (const data::FieldSpec& field : fields) sizes.emplace(field.name, field.sizes);
+  return sizes;
+}
+
+std::vector<nn::SampleSizes> all_sample_sizes(const DataPart& part) {
+  std::vector<nn::SampleSizes> sizes{sample_sizes(part.maker->fields())};
+  for (const PipelineChange& change : part.pipeline_changes)
+    sizes.push_back(sample_sizes(data::ImageMaker(change.pipeline).fields()));
+  return sizes;
+}
+
+std::string describe_fields(std::span<const data::FieldSpec> fields) {
+  std::vector<std::string> texts;
+  for (const data::FieldSpec& field : fields) {
+    if (field.sizes.empty()) continue;
+    std::vector<std::string> sizes;
+    for (const std::int64_t size : field.sizes) sizes.push_back(std::to_string(size));
+    const bool is_image = field.name == data::kImagesField;
+    if (is_image) sizes.erase(sizes.begin());
+    texts.push_back(is_image ? base::join(sizes, " x ") + " pixels"
+                             : fmt::format("{} {}", field.name, base::join(sizes, " x ")));
+  }
+  return base::join(texts, ", ");
 }
 
 std::vector<data::TransformConfig> transforms_of(const DataSection& section,
@@ -149,16 +183,16 @@ void warn_of_content(const data::Dataset& dataset) {
 
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
+  if (!recipe.data.progressive_resizing.start_size) return;
+  if (!part.pipeline)
+    throw base::ConfigError("data.progressive_resizing: this data set's samples are no images");
   const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
   const int size = part.pipeline->output_size().height;
   for (const SizeChange& change : size_changes(recipe.data.progressive_resizing, size, lengths)) {
-    const data::TransformPipeline* pipeline = part.pipeline.get();
-    if (change.size != size) {
-      part.smaller_pipelines.push_back(
-          std::make_unique<data::TransformPipeline>(with_size(transforms, change.size)));
-      pipeline = part.smaller_pipelines.back().get();
-    }
-    part.pipeline_changes.push_back({change.first_step, pipeline});
+    auto pipeline = part.pipeline;
+    if (change.size != size)
+      pipeline = std::make_shared<data::TransformPipeline>(with_size(transforms, change.size));
+    part.pipeline_changes.push_back({change.first_step, std::move(pipeline)});
   }
 }
 
@@ -189,18 +223,23 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.slots = place.slots;
   if (place.slots && place.world_size > 1) options.num_threads *= 2;
   options.prefetch_batches = recipe.data.prefetch_batches;
-  options.channels_last = recipe.train.channels_last;
   options.on_error = recipe.data.on_error;
-  options.pipeline_changes = part.pipeline_changes;
-  if (place.device != nullptr && place.device->is_queued()) {
-    options.pixel_form = data::PixelForm::kBytes;
+  const bool is_copied = place.device != nullptr && place.device->is_queued();
+  const data::ImageForm form{.as_bytes = is_copied, .channels_last = recipe.train.channels_last};
+  for (const PipelineChange& change : part.pipeline_changes) {
+    options.maker_changes.push_back(
+        {change.first_batch, std::make_shared<data::ImageMaker>(change.pipeline, form)});
+  }
+  auto maker = part.maker;
+  if (is_copied) {
+    if (part.pipeline) maker = std::make_shared<data::ImageMaker>(part.pipeline, form);
     options.allocator = [device = place.device](std::size_t size_bytes) {
       return device->allocate_host(size_bytes);
     };
   } else {
     options.allocator = allocate_as_tensor;
   }
-  part.loader = data::make_data_loader(*part.dataset, *part.pipeline, options);
+  part.loader = data::make_data_loader(*part.dataset, std::move(maker), options);
 }
 
 }  // namespace paceline::app

@@ -6,8 +6,10 @@
 #include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/nn/network.h"
 #include "paceline/tensor/device.h"
 
 #include <memory>
@@ -18,15 +20,30 @@
 
 namespace paceline::app {
 
+/// The transforms of training images from number `first_batch` on, counted over all epochs.
+struct PipelineChange {
+  std::int64_t first_batch = 0;
+  std::shared_ptr<const data::TransformPipeline> pipeline;
+};
+
 /// One split of the data with its loader.
 struct DataPart {
   std::unique_ptr<data::Dataset> dataset;
-  std::unique_ptr<data::TransformPipeline> pipeline;
-  /// Of progressive resizing: the pipelines before that one, and when which is used.
-  std::vector<std::unique_ptr<data::TransformPipeline>> smaller_pipelines;
-  std::vector<data::PipelineChange> pipeline_changes;
-  std::unique_ptr<data::DataLoader> loader;  ///< null until make_loader()
+  /// What a host's batches are made by, but for changes.
+  std::shared_ptr<const data::SampleMaker> maker;
+  /// Of labelled images; null if the data set makes its samples by itself.
+  std::shared_ptr<const data::TransformPipeline> pipeline;
+  std::vector<PipelineChange> pipeline_changes;  ///< of progressive resizing
+  std::unique_ptr<data::DataLoader> loader;      ///< null until make_loader()
 };
+
+/// The sizes of a sample's fields, by name.
+nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields);
+/// Those of all batches of a split, changes included.
+std::vector<nn::SampleSizes> all_sample_sizes(const DataPart& part);
+
+/// "32 x 32 pixels", or the sizes of each field that is no image, for people.
+std::string describe_fields(std::span<const data::FieldSpec> fields);
 
 /// This process's place among the ranks, as far as data matters.
 struct DataPlace {

@@ -163,11 +163,6 @@ std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& r
   return task;
 }
 
-nn::SampleSizes sample_sizes(data::ImageSize size) {
-  return {{std::string(train::kImages), {3, size.height, size.width}},
-          {std::string(train::kLabels), {}}};
-}
-
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
                                     std::span<const std::string> class_names,
                                     std::vector<std::string>& notes) {

@@ -22,9 +22,6 @@ void choose_kernels(const Recipe& recipe, const tensor::Device& device);
 /// memory before a strategy is prepared with their initial_values().
 std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& registries);
 
-/// The sizes of a labelled image's fields.
-nn::SampleSizes sample_sizes(data::ImageSize size);
-
 /// How an optimizer divides this network's parameters. Throws ConfigError for a part in
 /// optimizer.lr_scale that the network has not got.
 std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network);

@@ -94,15 +94,17 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   };
   attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
   attempt([&] { check_schedule(recipe, registries); });
-  std::vector<data::ImageSize> sizes;
+  std::vector<nn::SampleSizes> sizes;
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
     if (split == data::Split::kVal && !recipe.train.eval_every) continue;
     attempt([&] {
+      if (registries.datasets.build(recipe.data.source)->make_samples) return;
       const auto transforms = transforms_of(recipe.data, registries, split);
       if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
         with_size(transforms, *recipe.data.progressive_resizing.start_size);
       if (!data::fixes_size(transforms)) return;  // the images may
-      sizes.push_back(data::TransformPipeline(transforms).output_size());
+      const auto pipeline = std::make_shared<data::TransformPipeline>(transforms);
+      sizes.push_back(sample_sizes(data::ImageMaker(pipeline).fields()));
     });
   }
   std::unique_ptr<OptimizerPlan> plan;
@@ -122,7 +124,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   attempt([&] {
     const auto task = make_task(recipe, registries);
     if (plan) group_rules(*plan, task->network());
-    for (const data::ImageSize size : sizes) task->check_fields(sample_sizes(size));
+    for (const nn::SampleSizes& of_split : sizes) task->check_fields(of_split);
     check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), callbacks);
     const int num_norms =
         nn::set_batch_norm_frozen(task->network(), recipe.model.freeze_batch_norm);

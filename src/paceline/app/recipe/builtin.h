@@ -5,6 +5,7 @@
 #include "paceline/config/registry.h"
 #include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/sampler.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/loggers/sink_context.h"
@@ -47,6 +48,11 @@ struct DatasetPlan {
   std::function<std::vector<data::TransformConfig>(int image_size)> eval_transforms;
   /// Throws ConfigError if the recipe does not say where the data are; opens nothing.
   std::function<void()> check_place = [] {};
+  /// What makes samples that are no labelled images, for which a recipe's transforms have no say;
+  /// empty: they are. The data set outlives the maker.
+  std::function<std::shared_ptr<const data::SampleMaker>(const data::Dataset& dataset,
+                                                         data::Split split)>
+      make_samples = {};
 };
 
 /// What a recipe gives a task, to be made if the task wants it.

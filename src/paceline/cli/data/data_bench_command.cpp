@@ -136,10 +136,11 @@ int run_data_bench(const std::vector<std::string>& arguments) {
     data::LoaderOptions options{.seed = its_seed};
     options.sampler = registries->samplers.build(recipe.data.sampler, *part.dataset, its_seed);
     options.num_threads = threads;
-    options.pixel_form =
-        needed ? data::PixelForm::kBytes : data::PixelForm::kFloats;  // as GPUs get
     options.on_error = recipe.data.on_error;
-    return data::measure_loader(*part.dataset, *part.pipeline, options, num_samples);
+    auto maker = part.maker;
+    if (needed && part.pipeline)  // as GPUs get them
+      maker = std::make_shared<data::ImageMaker>(part.pipeline, data::ImageForm{.as_bytes = true});
+    return data::measure_loader(*part.dataset, std::move(maker), options, num_samples);
   };
   data::LoaderRate one;
   data::LoaderRate all;

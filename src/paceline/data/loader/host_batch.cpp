@@ -1,17 +1,42 @@
 #include "paceline/data/loader/host_batch.h"
 
+#include "paceline/base/error.h"
+
 #include <algorithm>
 
 namespace paceline::data {
+namespace {
 
-std::byte* HostBatch::image(std::int64_t i) const {
-  return static_cast<std::byte*>(pixels.get()) +
-         static_cast<std::size_t>(i) * image_bytes({height, width}, form);
+std::size_t aligned_bytes(const FieldSpec& field, std::int64_t count) {
+  constexpr std::size_t kAlignment = 64;
+  const std::size_t bytes = static_cast<std::size_t>(count) * sample_bytes(field);
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::size_t image_bytes(ImageSize size, PixelForm form) {
-  return std::size_t{3} * static_cast<std::size_t>(size.height) *
-         static_cast<std::size_t>(size.width) * (form == PixelForm::kFloats ? sizeof(float) : 1);
+}  // namespace
+
+const HostField& HostBatch::at(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(fields, [&](const HostField& field) { return field.spec.name == name; });
+  PACELINE_CHECK(found != fields.end(), "a batch has no field '{}'", name);
+  return *found;
+}
+
+std::size_t batch_bytes(const std::vector<FieldSpec>& fields, std::int64_t count) {
+  std::size_t bytes = 0;
+  for (const FieldSpec& field : fields) bytes += aligned_bytes(field, count);
+  return bytes;
+}
+
+std::vector<HostField> lay_out(const std::vector<FieldSpec>& fields, std::int64_t count,
+                               const std::shared_ptr<void>& memory) {
+  std::vector<HostField> placed;
+  auto* next = static_cast<std::byte*>(memory.get());
+  for (const FieldSpec& field : fields) {
+    placed.push_back({field, std::shared_ptr<std::byte>(memory, next)});
+    next += aligned_bytes(field, count);
+  }
+  return placed;
 }
 
 void remove_samples(HostBatch& batch, std::span<const std::int64_t> places) {
@@ -25,8 +50,8 @@ void remove_samples(HostBatch& batch, std::span<const std::int64_t> places) {
     const auto from = static_cast<std::size_t>(i);
     const auto to = static_cast<std::size_t>(kept);
     if (kept != i) {
-      std::copy(batch.image(i), batch.image(i + 1), batch.image(kept));
-      batch.labels.get()[to] = batch.labels.get()[from];
+      for (const HostField& field : batch.fields)
+        std::copy(field.sample(i), field.sample(i + 1), field.sample(kept));
       batch.indices[to] = batch.indices[from];
       if (!batch.erased.empty()) batch.erased[to] = batch.erased[from];
     }

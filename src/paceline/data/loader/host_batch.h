@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/image/pixels.h"
+#include "paceline/data/loader/field.h"
 #include "paceline/data/transforms/configs.h"
 #include "paceline/data/transforms/plan.h"
 
@@ -10,44 +10,53 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::data {
 
-/// What the pixels of a batch are.
-enum class PixelForm {
-  kFloats,  ///< float32, normalised
-  /// 8 bits, to be normalised on the device: a quarter of the memory, and of the way there.
-  kBytes,
+/// What makes floats of images that come to the device as bytes.
+struct BytePixels {
+  NormalizeConfig normalization;
+  bool channels_last = true;  ///< of the floats; the bytes always are
+  bool erases = false;        ///< some of the normalised images may have to be erased in part
 };
 
-/// One rank's share of a batch in host memory: [count, 3, height, width], in memory row by row of
-/// RGB triples (channels-last) or plane by plane, as the loader was asked; bytes always row by row.
+/// A field of all samples of a batch, one behind the other.
+struct HostField {
+  FieldSpec spec;
+  std::shared_ptr<std::byte> memory;
+
+  /// Where that of sample `i` begins.
+  std::byte* sample(std::int64_t i) const {
+    return memory.get() + static_cast<std::size_t>(i) * sample_bytes(spec);
+  }
+};
+
+/// One rank's share of a batch in host memory.
 struct HostBatch {
-  std::shared_ptr<void> pixels;  ///< of `form`
-  std::shared_ptr<std::int64_t> labels;
+  std::vector<HostField> fields;
   std::vector<std::int64_t> indices;  ///< in the data set, for messages
   std::int64_t count = 0;             ///< samples of this rank; may be 0 in an epoch's last batch
   std::int64_t global_count = 0;      ///< samples of all ranks, as planned
   std::int64_t first_position = 0;    ///< of this rank's first sample in the epoch's order
-  int height = 0;
-  int width = 0;
-  bool channels_last = true;
-  PixelForm form = PixelForm::kFloats;
-  NormalizeConfig normalization;  ///< that makes floats of bytes
-  /// Of bytes: what to erase of each sample once it is normalised; empty if transforms never do.
+  std::optional<BytePixels> byte_pixels;  ///< of kImagesField
+  /// With byte_pixels that erase: of each sample, once it is normalised.
   std::vector<std::optional<EraseStep>> erased;
   /// Samples that could not be read, each with what is wrong with it; in training others took
   /// their places, in evaluation they are missing.
   std::vector<std::string> skipped;
 
-  float* floats() const { return static_cast<float*>(pixels.get()); }  ///< of PixelForm::kFloats
-  /// Where image `i` begins.
-  std::byte* image(std::int64_t i) const;
+  /// Throws InternalError if there is no such field.
+  const HostField& at(std::string_view name) const;
 };
 
-/// Bytes that an image takes in a batch.
-std::size_t image_bytes(ImageSize size, PixelForm form);
+/// Bytes that `count` samples of these fields take, each field aligned to 64 bytes.
+std::size_t batch_bytes(const std::vector<FieldSpec>& fields, std::int64_t count);
+
+/// Room for `count` samples in memory of at least batch_bytes(), which the fields own.
+std::vector<HostField> lay_out(const std::vector<FieldSpec>& fields, std::int64_t count,
+                               const std::shared_ptr<void>& memory);
 
 /// Leaves out the samples at `places`, which are sorted, and closes the gaps.
 void remove_samples(HostBatch& batch, std::span<const std::int64_t> places);

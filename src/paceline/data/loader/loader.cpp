@@ -6,7 +6,6 @@
 #include "paceline/data/loader/sample_order.h"
 #include "paceline/data/loader/sample_reader.h"
 #include "paceline/data/loader/work_slots.h"
-#include "paceline/data/transforms/pipeline.h"
 
 #include <algorithm>
 #include <atomic>
@@ -27,13 +26,13 @@ namespace {
 /// A batch in work. The loader's mutex guards it, except for the batch's memory and indices: there
 /// each sample's place belongs to the thread that claimed it.
 struct BatchInWork {
-  BatchInWork(const BatchSlice& its_slice, const TransformPipeline& its_pipeline)
-      : slice(its_slice), pipeline(its_pipeline) {}
+  BatchInWork(const BatchSlice& its_slice, const SampleMaker& its_maker)
+      : slice(its_slice), maker(its_maker) {}
 
   bool is_done() const { return num_claimed == slice.count && num_running == 0; }
 
   const BatchSlice slice;
-  const TransformPipeline& pipeline;
+  const SampleMaker& maker;
   std::unique_ptr<HostBatch> batch;
   std::int64_t num_claimed = 0;  ///< samples given to threads, in order
   int num_running = 0;           ///< threads at work on this batch
@@ -50,13 +49,6 @@ struct Claim {
   std::int64_t end = 0;
 };
 
-ImageSink sink_of(const HostBatch& batch, std::int64_t i) {
-  std::byte* const image = batch.image(i);
-  if (batch.form == PixelForm::kBytes) return ByteSink{reinterpret_cast<std::uint8_t*>(image)};
-  return PixelSink{reinterpret_cast<float*>(image),
-                   batch.channels_last ? PixelLayout::kChannelsLast : PixelLayout::kPlanar};
-}
-
 void check_options(const LoaderOptions& options) {
   if (options.num_threads < 1)
     throw base::ConfigError(
@@ -69,7 +61,7 @@ void check_options(const LoaderOptions& options) {
 
 class ThreadedLoader final : public DataLoader {
  public:
-  ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
+  ThreadedLoader(const Dataset& dataset, std::shared_ptr<const SampleMaker> maker,
                  const LoaderOptions& options);
   ~ThreadedLoader() override;
 
@@ -102,13 +94,13 @@ class ThreadedLoader final : public DataLoader {
   }
   void read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch);
   std::unique_ptr<HostBatch> make_batch(const BatchInWork& work) const;
-  const TransformPipeline& pipeline_of(std::int64_t position) const;
+  const SampleMaker& maker_of(std::int64_t position) const;
 
-  const TransformPipeline& first_pipeline_;
+  const std::shared_ptr<const SampleMaker> first_maker_;
   const LoaderOptions options_;
   const SampleReader reader_;
   const BatchPlan plan_;
-  const std::size_t pixel_bytes_;  ///< of the largest batch
+  const std::size_t batch_bytes_;  ///< of the largest batch
   const std::int64_t max_ahead_;   ///< batches of the window
   const std::shared_ptr<BufferPool> buffers_;
   const std::int64_t end_position_;  ///< of evaluation
@@ -125,35 +117,32 @@ class ThreadedLoader final : public DataLoader {
   std::vector<std::thread> threads_;
 };
 
-/// Room for the pixels of `count` of the largest images; labels follow, aligned.
-std::size_t room_for_pixels(std::int64_t count, const TransformPipeline& pipeline,
-                            const LoaderOptions& options) {
-  std::size_t largest = image_bytes(pipeline.output_size(), options.pixel_form);
-  for (const PipelineChange& change : options.pipeline_changes) {
-    largest = std::max(largest, image_bytes(change.pipeline->output_size(), options.pixel_form));
-  }
-  return (static_cast<std::size_t>(count) * largest + 63) / 64 * 64;
+/// Room for a batch of the largest samples.
+std::size_t room_for_batch(std::int64_t count, const SampleMaker& maker,
+                           const LoaderOptions& options) {
+  std::size_t largest = batch_bytes(maker.fields(), count);
+  for (const MakerChange& change : options.maker_changes)
+    largest = std::max(largest, batch_bytes(change.maker->fields(), count));
+  return largest;
 }
 
 /// Of tiny batches more are read ahead than asked for, up to 32 samples and 4 MiB.
-std::int64_t tiny_batches_ahead(std::int64_t count, std::size_t pixel_bytes) {
+std::int64_t tiny_batches_ahead(std::int64_t count, std::size_t bytes) {
   return std::min(32 / std::max<std::int64_t>(1, count),
-                  (std::int64_t{4} << 20) / (static_cast<std::int64_t>(pixel_bytes) + 1));
+                  (std::int64_t{4} << 20) / (static_cast<std::int64_t>(bytes) + 1));
 }
 
-ThreadedLoader::ThreadedLoader(const Dataset& dataset, const TransformPipeline& pipeline,
+ThreadedLoader::ThreadedLoader(const Dataset& dataset, std::shared_ptr<const SampleMaker> maker,
                                const LoaderOptions& options)
-    : first_pipeline_(pipeline),
+    : first_maker_(std::move(maker)),
       options_(options),
       reader_(dataset, options),
       plan_(reader_.places_per_epoch(), options.global_batch_size,
             options.is_training && options.drop_last, options.rank, options.world_size),
-      pixel_bytes_(room_for_pixels(plan_.max_count(), pipeline, options)),
+      batch_bytes_(room_for_batch(plan_.max_count(), *first_maker_, options)),
       max_ahead_(std::max<std::int64_t>(options.prefetch_batches,
-                                        tiny_batches_ahead(plan_.max_count(), pixel_bytes_))),
-      buffers_(BufferPool::make(
-          options.allocator,
-          pixel_bytes_ + static_cast<std::size_t>(plan_.max_count()) * sizeof(std::int64_t))),
+                                        tiny_batches_ahead(plan_.max_count(), batch_bytes_))),
+      buffers_(BufferPool::make(options.allocator, batch_bytes_)),
       end_position_(options.is_training ? std::numeric_limits<std::int64_t>::max()
                                         : plan_.batches_per_epoch()) {}
 
@@ -253,17 +242,17 @@ bool ThreadedLoader::may_open() const {
   return !failed_ && ahead < max_ahead_ && position_ + ahead < end_position_;
 }
 
-const TransformPipeline& ThreadedLoader::pipeline_of(std::int64_t position) const {
-  const TransformPipeline* pipeline = &first_pipeline_;
-  for (const PipelineChange& change : options_.pipeline_changes) {
-    if (position >= change.first_batch) pipeline = change.pipeline;
+const SampleMaker& ThreadedLoader::maker_of(std::int64_t position) const {
+  const SampleMaker* maker = first_maker_.get();
+  for (const MakerChange& change : options_.maker_changes) {
+    if (position >= change.first_batch) maker = change.maker.get();
   }
-  return *pipeline;
+  return *maker;
 }
 
 void ThreadedLoader::open_batch() {
   const std::int64_t position = position_ + static_cast<std::int64_t>(window_.size());
-  auto work = std::make_shared<BatchInWork>(plan_.slice(position), pipeline_of(position));
+  auto work = std::make_shared<BatchInWork>(plan_.slice(position), maker_of(position));
   try {
     hint(position);
     work->batch = make_batch(*work);
@@ -292,20 +281,13 @@ std::unique_ptr<HostBatch> ThreadedLoader::make_batch(const BatchInWork& work) c
   const BatchSlice& slice = work.slice;
   const auto count = static_cast<std::size_t>(slice.count);
   auto batch = std::make_unique<HostBatch>();
-  batch->pixels = buffers_->take();
-  auto* const behind = static_cast<std::byte*>(batch->pixels.get()) + pixel_bytes_;
-  batch->labels =
-      std::shared_ptr<std::int64_t>(batch->pixels, reinterpret_cast<std::int64_t*>(behind));
+  batch->fields = lay_out(work.maker.fields(), slice.count, buffers_->take());
   batch->indices.resize(count);
   batch->count = slice.count;
   batch->global_count = slice.global_count;
   batch->first_position = slice.first;
-  batch->height = work.pipeline.output_size().height;
-  batch->width = work.pipeline.output_size().width;
-  batch->channels_last = options_.channels_last;
-  batch->form = options_.pixel_form;
-  batch->normalization = work.pipeline.normalization();
-  if (batch->form == PixelForm::kBytes && work.pipeline.erases()) batch->erased.resize(count);
+  batch->byte_pixels = work.maker.byte_pixels();
+  if (batch->byte_pixels && batch->byte_pixels->erases) batch->erased.resize(count);
   return batch;
 }
 
@@ -378,9 +360,10 @@ void ThreadedLoader::read_samples(const Claim& claim, WorkSeat* seat, ReaderScra
 void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratch& scratch) {
   HostBatch& batch = *work.batch;
   const auto which = static_cast<std::size_t>(i);
-  const ReadSample read = reader_.read(batch.indices[which], place_of(work, i), work.pipeline,
-                                       scratch, sink_of(batch, i));
-  batch.labels.get()[i] = read.label;
+  scratch.targets.clear();
+  for (const HostField& field : batch.fields) scratch.targets.push_back(field.sample(i));
+  const ReadSample read =
+      reader_.read(batch.indices[which], place_of(work, i), work.maker, scratch, scratch.targets);
   batch.indices[which] = read.index;
   if (!batch.erased.empty()) batch.erased[which] = read.erased;
   if (read.skipped.empty()) return;
@@ -391,10 +374,10 @@ void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratc
 }  // namespace
 
 std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
-                                             const TransformPipeline& pipeline,
+                                             std::shared_ptr<const SampleMaker> maker,
                                              const LoaderOptions& options) {
   check_options(options);
-  return std::make_unique<ThreadedLoader>(dataset, pipeline, options);
+  return std::make_unique<ThreadedLoader>(dataset, std::move(maker), options);
 }
 
 }  // namespace paceline::data

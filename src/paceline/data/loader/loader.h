@@ -11,9 +11,9 @@
 
 namespace paceline::data {
 
-class Sampler;            // data/loader/sampler.h
-class TransformPipeline;  // data/transforms/pipeline.h
-class WorkSlots;          // data/loader/work_slots.h
+class Sampler;      // data/loader/sampler.h
+class SampleMaker;  // data/loader/sample_maker.h
+class WorkSlots;    // data/loader/work_slots.h
 
 /// Gives `size_bytes` of memory aligned to 64 bytes; frees it with the last reference.
 using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes)>;
@@ -27,10 +27,10 @@ using HostAllocator = std::function<std::shared_ptr<void>(std::size_t size_bytes
 /// ranks stay exact. Skipped samples are counted and named in LoaderCounts.
 enum class OnError { kFail, kSkip };
 
-/// The pipeline of training batches from number `first_batch` on, counted over all epochs.
-struct PipelineChange {
+/// What makes the training batches from number `first_batch` on, counted over all epochs.
+struct MakerChange {
   std::int64_t first_batch = 0;
-  const TransformPipeline* pipeline = nullptr;
+  std::shared_ptr<const SampleMaker> maker;
 };
 
 struct LoaderOptions {
@@ -44,10 +44,8 @@ struct LoaderOptions {
   int num_threads = 1;
   std::shared_ptr<const WorkSlots> slots = {};  ///< of all loaders of the node; empty: unlimited
   int prefetch_batches = 2;  ///< ready or in work ahead of the consumer; more if they are tiny
-  bool channels_last = true;
-  PixelForm pixel_form = PixelForm::kFloats;
-  /// In ascending order; images may change their size, as progressive resizing wants.
-  std::vector<PipelineChange> pipeline_changes = {};
+  /// In ascending order; fields may change their sizes, as progressive resizing wants.
+  std::vector<MakerChange> maker_changes = {};
   OnError on_error = OnError::kFail;
   HostAllocator allocator = {};  ///< empty: aligned heap memory
 };
@@ -109,10 +107,10 @@ class DataLoader {
 };
 
 /// The loader of this process: one pool of threads, which share each batch by samples. next() and
-/// seek() are for one thread at a time. The data set and the pipelines must outlive it. Throws
-/// ConfigError for options that make no sense.
+/// seek() are for one thread at a time. The data set must outlive it. Throws ConfigError for
+/// options that make no sense.
 std::unique_ptr<DataLoader> make_data_loader(const Dataset& dataset,
-                                             const TransformPipeline& pipeline,
+                                             std::shared_ptr<const SampleMaker> maker,
                                              const LoaderOptions& options);
 
 }  // namespace paceline::data

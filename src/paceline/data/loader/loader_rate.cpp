@@ -3,6 +3,7 @@
 #include "paceline/base/clock.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace paceline::data {
 namespace {
@@ -40,10 +41,10 @@ std::string_view cure_of(LoaderStage stage) {
   return "";
 }
 
-LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
+LoaderRate measure_loader(const Dataset& dataset, std::shared_ptr<const SampleMaker> maker,
                           LoaderOptions options, std::int64_t num_samples) {
   options.global_batch_size = std::min(kBatchSize, dataset.size());
-  const auto loader = make_data_loader(dataset, pipeline, options);
+  const auto loader = make_data_loader(dataset, std::move(maker), options);
   loader->next();  // threads and buffers are there now
   const StageTimes warm_up = loader->counts().stages;
   const std::int64_t batches = std::max<std::int64_t>(1, num_samples / options.global_batch_size);

@@ -2,9 +2,10 @@
 
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/loader/loader.h"
-#include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/loader/sample_maker.h"
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace paceline::data {
@@ -28,7 +29,7 @@ struct LoaderRate {
 /// Loads about `num_samples` training samples and throws them away. Of `options` the size of
 /// batches is not used. What an earlier call read may lie in memory now: give another seed to read
 /// other samples.
-LoaderRate measure_loader(const Dataset& dataset, const TransformPipeline& pipeline,
+LoaderRate measure_loader(const Dataset& dataset, std::shared_ptr<const SampleMaker> maker,
                           LoaderOptions options, std::int64_t num_samples);
 
 }  // namespace paceline::data

@@ -59,8 +59,8 @@ void SampleReader::expect(std::span<const std::int64_t> later, ReaderScratch& sc
 }
 
 std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
-                                            const TransformPipeline& pipeline,
-                                            ReaderScratch& scratch, const ImageSink& sink) const {
+                                            const SampleMaker& maker, ReaderScratch& scratch,
+                                            std::span<std::byte* const> targets) const {
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
   scratch.transform.next_sample.advance();
@@ -73,12 +73,7 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   scratch.transform.next_sample.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
-  std::optional<EraseStep> erased;
-  if (const auto* const bytes = std::get_if<ByteSink>(&sink)) {
-    erased = pipeline.run(scratch.sample, key, scratch.transform, *bytes);
-  } else {
-    pipeline.run(scratch.sample, key, scratch.transform, std::get<PixelSink>(sink));
-  }
+  std::optional<EraseStep> erased = maker.make(scratch.sample, key, scratch.transform, targets);
   scratch.transform.next_sample.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
   scratch.times += {.read_s = read - start,
@@ -89,14 +84,13 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
 }
 
 ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
-                              const TransformPipeline& pipeline, ReaderScratch& scratch,
-                              const ImageSink& sink) const {
+                              const SampleMaker& maker, ReaderScratch& scratch,
+                              std::span<std::byte* const> targets) const {
   ReadSample result;
   result.index = index;
   for (int bad_samples = 1;; ++bad_samples) {
     try {
-      result.erased = make(result.index, place, pipeline, scratch, sink);
-      result.label = scratch.sample.label;
+      result.erased = make(result.index, place, maker, scratch, targets);
       return result;
     } catch (const base::ConfigError& error) {  // what the recipe does to a good image
       throw base::ConfigError(describe_problem(dataset_, result.index, error.what()));

@@ -2,15 +2,16 @@
 
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/sampler.h"
 #include "paceline/data/transforms/pipeline.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace paceline::data {
@@ -28,17 +29,14 @@ struct ReaderScratch {
   WorkSeat* seat = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
   StoredSample sample;
   TransformScratch transform;
-  StageTimes times;  ///< of all samples so far, bad ones left out
+  std::vector<std::byte*> targets;  ///< of the sample at hand
+  StageTimes times;                 ///< of all samples so far, bad ones left out
 };
-
-/// Where an image goes, normalised or not.
-using ImageSink = std::variant<PixelSink, ByteSink>;
 
 /// The sample that was read for a place.
 struct ReadSample {
-  std::int64_t index = 0;  ///< in the data set
-  std::int64_t label = 0;
-  std::optional<EraseStep> erased;   ///< of bytes: still to be done
+  std::int64_t index = 0;            ///< in the data set
+  std::optional<EraseStep> erased;   ///< as SampleMaker::make()
   std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
 };
 
@@ -67,15 +65,15 @@ class SampleReader {
   /// Takes all hints back.
   void will_read_no_more() const { dataset_.will_read_no_more(); }
 
-  /// Writes the pixels of sample `index`, which stands at `place`, to `sink`. In evaluation a
-  /// skipped sample leaves nothing there. Throws DataError by OnError's rules.
-  ReadSample read(std::int64_t index, const SamplePlace& place, const TransformPipeline& pipeline,
-                  ReaderScratch& scratch, const ImageSink& sink) const;
+  /// Has the fields of sample `index`, which stands at `place`, written to `targets`. In evaluation
+  /// a skipped sample leaves nothing there. Throws DataError by OnError's rules.
+  ReadSample read(std::int64_t index, const SamplePlace& place, const SampleMaker& maker,
+                  ReaderScratch& scratch, std::span<std::byte* const> targets) const;
 
  private:
   std::optional<EraseStep> make(std::int64_t index, const SamplePlace& place,
-                                const TransformPipeline& pipeline, ReaderScratch& scratch,
-                                const ImageSink& sink) const;
+                                const SampleMaker& maker, ReaderScratch& scratch,
+                                std::span<std::byte* const> targets) const;
 
   const Dataset& dataset_;
   std::uint64_t seed_;

@@ -3,8 +3,54 @@
 #include "paceline/base/error.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <ranges>
+#include <vector>
 
 namespace paceline::train {
+
+namespace {
+
+at::ScalarType dtype_of(data::FieldType type) {
+  switch (type) {
+    case data::FieldType::kUInt8:
+      return at::kByte;
+    case data::FieldType::kInt16:
+      return at::kShort;
+    case data::FieldType::kInt32:
+      return at::kInt;
+    case data::FieldType::kInt64:
+      return at::kLong;
+    case data::FieldType::kFloat16:
+      return at::kHalf;
+    case data::FieldType::kFloat32:
+      return at::kFloat;
+    case data::FieldType::kFloat64:
+      return at::kDouble;
+  }
+  throw base::InternalError("an unknown type of a field");
+}
+
+at::Tensor wrap(const data::HostField& field, std::int64_t count) {
+  std::vector<std::int64_t> sizes{count};
+  sizes.insert(sizes.end(), field.spec.sizes.begin(), field.spec.sizes.end());
+  std::vector<std::int64_t> order(sizes.size());  // of dimensions, the slowest first
+  std::iota(order.begin(), order.end(), 0);
+  if (field.spec.channels_last && order.size() > 1)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  std::vector<std::int64_t> strides(sizes.size());
+  std::int64_t stride = 1;
+  for (const std::int64_t dimension : order | std::views::reverse) {
+    strides[static_cast<std::size_t>(dimension)] = stride;
+    stride *= sizes[static_cast<std::size_t>(dimension)];
+  }
+  return at::from_blob(
+      field.memory.get(), sizes, strides, [owner = field.memory](void*) {},
+      dtype_of(field.spec.type));
+}
+
+}  // namespace
 
 Batch wrap(std::unique_ptr<data::HostBatch> host) {
   Batch batch;
@@ -13,21 +59,8 @@ Batch wrap(std::unique_ptr<data::HostBatch> host) {
   batch.first_position = host->first_position;
   batch.indices = std::move(host->indices);
   batch.skipped = std::move(host->skipped);
-  const std::int64_t height = host->height;
-  const std::int64_t width = host->width;
-  const std::vector<std::int64_t> sizes{host->count, 3, height, width};
-  const bool is_bytes = host->form == data::PixelForm::kBytes;
-  const std::vector<std::int64_t> strides =
-      host->channels_last || is_bytes
-          ? std::vector<std::int64_t>{3 * height * width, 1, 3 * width, 3}
-          : std::vector<std::int64_t>{3 * height * width, height * width, width, 1};
-  batch.fields.set(kImages,
-                   at::from_blob(
-                       host->pixels.get(), sizes, strides, [owner = host->pixels](void*) {},
-                       is_bytes ? at::kByte : at::kFloat));
-  batch.fields.set(kLabels, at::from_blob(
-                                host->labels.get(), {host->count}, {1},
-                                [owner = host->labels](void*) {}, at::kLong));
+  for (const data::HostField& field : host->fields)
+    batch.fields.set(field.spec.name, wrap(field, host->count));
   return batch;
 }
 

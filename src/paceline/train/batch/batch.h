@@ -13,9 +13,10 @@
 namespace paceline::train {
 
 /// [size, 3, height, width] float32, channels-last or contiguous.
-inline constexpr std::string_view kImages = nn::kImages;
+inline constexpr std::string_view kImages = data::kImagesField;
+static_assert(kImages == nn::kImages);
 /// [size] int64: class indices, which nothing changes.
-inline constexpr std::string_view kLabels = "labels";
+inline constexpr std::string_view kLabels = data::kLabelsField;
 /// What the loss compares with instead of the labels, if it is there: [size] int64 class indices or
 /// [size, num_classes] probabilities.
 inline constexpr std::string_view kTargets = "targets";

@@ -56,7 +56,7 @@ void BatchFeed::prefetch() {
 BatchFeed::Incoming BatchFeed::fetch() {
   auto loaded = loader_.next();
   Incoming incoming;
-  if (loaded->form == data::PixelForm::kBytes) incoming.bytes.emplace(*loaded, device_);
+  if (loaded->byte_pixels) incoming.bytes.emplace(*loaded, device_);
   incoming.batch = wrap(std::move(loaded));
   std::vector<at::Tensor> host;
   for (auto& [name, field] : incoming.batch.fields) host.push_back(std::move(field));

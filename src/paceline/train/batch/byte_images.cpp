@@ -51,13 +51,13 @@ at::Tensor erased(const at::Tensor& images, const at::Tensor& boxes) {
 }  // namespace
 
 ByteImages::ByteImages(const data::HostBatch& host, tensor::Device& device)
-    : channels_last_(host.channels_last) {
+    : channels_last_(host.byte_pixels.value().channels_last) {
   const std::int64_t size = kNormalization + kErasing * std::ssize(host.erased);
   const auto memory = device.allocate_host(static_cast<std::size_t>(size) * sizeof(float));
   parameters_ = at::from_blob(
       memory.get(), {size}, [memory](void*) {}, at::kFloat);
   auto* next = parameters_.mutable_data_ptr<float>();
-  next = std::ranges::copy(normalization_of(host.normalization), next).out;
+  next = std::ranges::copy(normalization_of(host.byte_pixels->normalization), next).out;
   for (const auto& step : host.erased) next = std::ranges::copy(erasing_of(step), next).out;
 }
 

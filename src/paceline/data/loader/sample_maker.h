@@ -1,0 +1,66 @@
+#pragma once
+
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/loader/field.h"
+#include "paceline/data/loader/host_batch.h"
+#include "paceline/data/transforms/pipeline.h"
+#include "paceline/data/transforms/plan.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace paceline::data {
+
+/// Makes the fields of a batch's samples of what is stored. Immutable; any number of threads may
+/// use it at once, each with a scratch of its own. Whatever is drawn is a function of the key and
+/// the sample, one draw for all fields of it.
+class SampleMaker {
+ public:
+  virtual ~SampleMaker() = default;
+
+  /// What every sample has, in the order in which targets are given. Sizes are those of all.
+  virtual const std::vector<FieldSpec>& fields() const = 0;
+
+  /// How images that come as bytes become floats on the device; nothing if none do.
+  virtual std::optional<BytePixels> byte_pixels() const { return std::nullopt; }
+
+  /// Writes each field of a sample to its target. Returns what is left to be erased of an image
+  /// that comes as bytes. Throws DataError, without the file's name, if the sample does not suit.
+  virtual std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
+                                        TransformScratch& scratch,
+                                        std::span<std::byte* const> targets) const = 0;
+};
+
+/// What the pixels of images are.
+struct ImageForm {
+  bool as_bytes = false;  ///< 8 bits, to be normalised on the device: a quarter of the memory
+  bool channels_last = true;
+};
+
+/// Labelled images by a pipeline of transforms: kImagesField and kLabelsField.
+class ImageMaker final : public SampleMaker {
+ public:
+  explicit ImageMaker(std::shared_ptr<const TransformPipeline> pipeline, ImageForm form = {});
+
+  const std::vector<FieldSpec>& fields() const override { return fields_; }
+  std::optional<BytePixels> byte_pixels() const override;
+  std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
+                                TransformScratch& scratch,
+                                std::span<std::byte* const> targets) const override;
+
+ private:
+  std::shared_ptr<const TransformPipeline> pipeline_;
+  ImageForm form_;
+  std::vector<FieldSpec> fields_;
+};
+
+/// An ImageMaker of its own pipeline.
+inline std::shared_ptr<const SampleMaker> make_images(const TransformPipeline& pipeline,
+                                                      ImageForm form = {}) {
+  return std::make_shared<ImageMaker>(std::make_shared<TransformPipeline>(pipeline), form);
+}
+
+}  // namespace paceline::data
