@@ -34,9 +34,9 @@ class StepLogTest : public ::testing::Test {
 
   paceline::test::RecordingSink sink_;
   metrics::MetricSink* sinks_[1] = {&sink_};
-  std::vector<std::string> count_names_{"top1"};
+  std::array<Metric, 1> metrics_{Metric{"top1", 0}};
   TrainState state_;
-  StepLog log_{sinks_, count_names_};
+  StepLog log_{sinks_, metrics_};
 };
 
 TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
@@ -86,7 +86,7 @@ TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) 
 
 TEST_F(StepLogTest, TellsOfTheMemoryOfADevice) {
   paceline::test::QueuedDevice device;
-  StepLog log(sinks_, count_names_, device);
+  StepLog log(sinks_, metrics_, device);
   log.log_step(state_, 1.0);
   EXPECT_THAT(sink_.steps.back().second, IsSupersetOf({Pair("memory/allocated_bytes", 1000.0),
                                                        Pair("memory/peak_allocated_bytes", 3000.0),
@@ -112,7 +112,7 @@ TEST_F(StepLogTest, DescribesTheSumsOfGradients) {
 }
 
 TEST_F(StepLogTest, WithoutSinksNothingIsLogged) {
-  StepLog log({}, count_names_);
+  StepLog log({}, metrics_);
   log.log_step(state_, 1.0);
   log.log_evaluation(state_, {}, 0);
   log.describe_input(state_);
