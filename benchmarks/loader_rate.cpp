@@ -6,8 +6,9 @@
 // normalisation. Prints {"images_per_s": ..., "images_per_cpu_s": ...}.
 
 #include "paceline/data/builtin_datasets.h"
-#include "paceline/data/sources/dataset_name.h"
 #include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sample_maker.h"
+#include "paceline/data/sources/dataset_name.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/data/transforms/presets.h"
 
@@ -33,6 +34,7 @@ struct Work {
   std::unique_ptr<pl::Dataset> dataset;
   std::vector<pl::TransformConfig> transforms;
   pl::LoaderOptions options{.seed = 1, .num_threads = 1};
+  pl::ImageForm form = {};
 };
 
 double cpu_seconds() {
@@ -82,7 +84,7 @@ Work parse(const std::vector<std::string>& arguments) {
     return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
   };
   Work work = work_on(arguments.at(0), has("augment"));
-  if (has("bytes")) work.options.pixel_form = pl::PixelForm::kBytes;
+  work.form.as_bytes = has("bytes");
   constexpr std::string_view kThreads = "threads=";
   for (const std::string& argument : arguments) {
     if (argument.starts_with(kThreads))
@@ -93,7 +95,8 @@ Work parse(const std::vector<std::string>& arguments) {
 
 void measure(const Work& work, int batches) {
   const pl::TransformPipeline pipeline(work.transforms);
-  const auto loader = pl::make_data_loader(*work.dataset, pipeline, work.options);
+  const auto loader =
+      pl::make_data_loader(*work.dataset, pl::make_images(pipeline, work.form), work.options);
   for (int i = 0; i < kWarmUpBatches; ++i) loader->next();
   const auto begin = std::chrono::steady_clock::now();
   const double cpu_begin = cpu_seconds();

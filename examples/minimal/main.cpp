@@ -6,6 +6,7 @@
 
 #include <paceline/comm/c10d/bootstrap.h>
 #include <paceline/data/loader/loader.h>
+#include <paceline/data/loader/sample_maker.h>
 #include <paceline/data/transforms/pipeline.h>
 #include <paceline/nn/conv.h>
 #include <paceline/nn/linear.h>
@@ -71,8 +72,8 @@ int main() {
   const pl::data::TransformPipeline pipeline({pl::data::RandomHorizontalFlipConfig{},
                                               pl::data::CenterCropConfig{.size = 8},
                                               pl::data::NormalizeConfig{}});
-  const auto loader =
-      pl::data::make_data_loader(greys, pipeline, {.seed = 1, .global_batch_size = 32});
+  const auto loader = pl::data::make_data_loader(greys, pl::data::make_images(pipeline),
+                                                 {.seed = 1, .global_batch_size = 32});
   const auto communicator = pl::comm::connect({});
   const std::atomic<int> no_signal{0};
 

@@ -42,8 +42,8 @@ TEST(TorchvisionVit, ItsWeightsGiveItsLogits) {
   const auto golden = nlohmann::json::parse(std::ifstream(golden_file(".json")));
   const auto registries = make_registries();
   const Recipe recipe = recipe_of(golden.at("sizes"), *registries);
-  const auto model = make_model(recipe, *registries);
-  nn::Network& network = model->network();
+  const auto task = make_task(recipe, *registries);
+  nn::Network& network = task->network();
   std::vector<std::string> notes;
   const auto values = initial_values(recipe, network, /*class_names=*/{}, notes);
   parallel::make_none({})->prepare(network, optim::weight_decay_rules(0, false, {}), values);
@@ -53,7 +53,7 @@ TEST(TorchvisionVit, ItsWeightsGiveItsLogits) {
   const at::NoGradGuard no_grad;
   const at::Tensor images =
       models::reference_images(3, golden.at("sizes").at("image_size"), at::kFloat);
-  const at::Tensor logits = network.forward(images, {}).flatten();
+  const at::Tensor logits = network.forward({{"images", images}}, {}).flatten();
   const auto wanted = golden.at("logits").get<std::vector<double>>();
   ASSERT_EQ(logits.numel(), static_cast<std::int64_t>(wanted.size()));
   for (std::size_t i = 0; i < wanted.size(); ++i) {

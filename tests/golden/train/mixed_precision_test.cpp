@@ -9,6 +9,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/classification.h"
+#include "support/image_batch.h"
 #include "support/one_thread.h"
 #include "unit/train/scripted_run.h"
 
@@ -84,17 +85,12 @@ class WaveLoader final : public data::DataLoader {
   void start() override {}
   bool is_ready() const override { return true; }
   std::unique_ptr<data::HostBatch> next() override {
-    auto batch = std::make_unique<data::HostBatch>();
-    batch->count = batch->global_count = kBatch;
-    batch->height = batch->width = kSize;
-    batch->channels_last = false;
+    auto batch = paceline::test::image_batch(kBatch, kSize, kSize, /*channels_last=*/false);
     batch->indices.resize(kBatch);
-    const std::int64_t num_pixels = kBatch * 3 * kSize * kSize;
-    batch->pixels = std::shared_ptr<float>(new float[num_pixels], std::default_delete<float[]>());
-    batch->labels = {new std::int64_t[kBatch], std::default_delete<std::int64_t[]>()};
-    for (std::int64_t i = 0; i < num_pixels; ++i)
-      batch->floats()[i] = wave(i, 3.0 + static_cast<double>(position_));
-    for (std::int64_t i = 0; i < kBatch; ++i) batch->labels.get()[i] = (i + position_) % kClasses;
+    for (std::int64_t i = 0; i < kBatch * 3 * kSize * kSize; ++i)
+      paceline::test::floats_of(*batch)[i] = wave(i, 3.0 + static_cast<double>(position_));
+    for (std::int64_t i = 0; i < kBatch; ++i)
+      paceline::test::labels_of(*batch)[i] = (i + position_) % kClasses;
     ++position_;
     return batch;
   }

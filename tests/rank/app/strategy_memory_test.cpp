@@ -46,13 +46,13 @@ TEST_P(StrategyMemoryTest, StateIsItsShareAndTheAllocatorAgrees) {
   const std::int64_t before = tensor::tensor_memory().current;
   std::atomic<std::uint64_t> told = 0;
   test::run_ranks(kTwoRanks, [&](comm::Communicator& communicator) {
-    const auto model = make_model(recipe, *registries_);
+    const auto task = make_task(recipe, *registries_);
     std::uint64_t elements = 0;
-    for (const auto& named : nn::named_parameters(model->network()))
+    for (const auto& named : nn::named_parameters(task->network()))
       elements += static_cast<std::uint64_t>(named.tensor.numel());
     const auto plan = registries_->optimizers.build(recipe.optimizer);
     const auto strategy = make_strategy(recipe, communicator, kTwoRanks);
-    strategy->prepare(model->network(), plan->rules, [](const nn::NamedTensor& parameter) {
+    strategy->prepare(task->network(), plan->rules, [](const nn::NamedTensor& parameter) {
       nn::constant(parameter.tensor, 0.0);
     });
     const auto optimizer = plan->make(strategy->param_groups());

@@ -1,7 +1,7 @@
 #include "paceline/cli/commands.h"
 
+#include "paceline/app/recipe/foreign_table.h"
 #include "paceline/base/error.h"
-#include "paceline/config/foreign_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Commands, NamesOfOtherTrainersLeadToOptionsThatAreThere) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run_train({"--help"}), 0);
   const std::string help = ::testing::internal::GetCapturedStdout();
-  for (const config::ForeignName& foreign : config::foreign_names()) {
+  for (const app::ForeignName& foreign : app::foreign_names()) {
     if (!foreign.key.starts_with("--")) continue;
     EXPECT_THAT(help, ::testing::ContainsRegex("[ ,]" + std::string(foreign.key) + "[ ,{=\n]"))
         << foreign.name;

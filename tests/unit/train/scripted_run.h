@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/sources/synthetic.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/trainer.h"
@@ -323,7 +324,7 @@ class OwnedLoader {
     options.global_batch_size = batch_size;
     options.rank = communicator.rank();
     options.world_size = communicator.world_size();
-    loader_ = data::make_data_loader(dataset_, pipeline_, options);
+    loader_ = data::make_data_loader(dataset_, data::make_images(pipeline_), options);
   }
   data::DataLoader& operator*() { return *loader_; }
   /// Has a signal come while the batch at this position is waited for.

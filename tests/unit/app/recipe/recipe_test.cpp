@@ -108,7 +108,7 @@ void add_names(const config::StructInfo& info, std::set<std::string>& names) {
 }
 
 TEST(Recipe, NamesOfOtherTrainersLeadToItsKeys) {
-  for (const config::ForeignName& foreign : config::foreign_names()) {
+  for (const ForeignName& foreign : foreign_names()) {
     if (foreign.key.empty() || foreign.key.starts_with("--")) continue;
     if (foreign.when == config::GivenValue::kMap) {
       EXPECT_NE(config::describe<Recipe>().find(foreign.key), nullptr) << foreign.name;
@@ -135,7 +135,7 @@ TEST(Recipe, NamesOfOtherTrainersThatLeadNowhereAreNotItsKeys) {
   for (const auto& [kind, catalog] : registries->catalogs()) {
     for (const auto& [name, entry] : catalog->entries()) add_names(*entry.info, names);
   }
-  for (const config::ForeignName& foreign : config::foreign_names()) {
+  for (const ForeignName& foreign : foreign_names()) {
     if (!foreign.key.empty()) continue;
     EXPECT_FALSE(names.contains(std::string(foreign.name))) << foreign.name;
   }

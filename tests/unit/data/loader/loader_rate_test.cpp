@@ -19,7 +19,7 @@ TEST(MeasureLoader, CountsTheSamplesOfTheMeasurementAlone) {
   const TransformPipeline pipeline({RandomResizedCropConfig{.size = 16}});
   for (const int threads : {1, 2}) {
     const LoaderRate rate =
-        measure_loader(dataset, pipeline, {.seed = 1, .num_threads = threads}, 128);
+        measure_loader(dataset, make_images(pipeline), {.seed = 1, .num_threads = threads}, 128);
     EXPECT_EQ(rate.num_threads, threads);
     EXPECT_GE(rate.stages.samples, 128 - 32 * 3) << "some were read ahead while it warmed up";
     EXPECT_GT(rate.images_per_s, 0);
@@ -31,7 +31,8 @@ TEST(MeasureLoader, CountsTheSamplesOfTheMeasurementAlone) {
 
 TEST(MeasureLoader, TakesDataSetsSmallerThanABatch) {
   const SyntheticDataset dataset(3, 2, 16, 0);
-  EXPECT_GT(measure_loader(dataset, TransformPipeline({CenterCropConfig{16}}), {.seed = 1}, 10)
+  EXPECT_GT(measure_loader(dataset, make_images(TransformPipeline({CenterCropConfig{16}})),
+                           {.seed = 1}, 10)
                 .images_per_s,
             0);
 }

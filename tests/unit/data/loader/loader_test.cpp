@@ -3,8 +3,10 @@
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/data/loader/buffer_pool.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "support/image_batch.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +23,9 @@
 
 namespace paceline::data {
 namespace {
+
+using test::floats_of;
+using test::labels_of;
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -107,9 +112,9 @@ struct Content {
 void append(Content& content, const HostBatch& batch) {
   const auto count = static_cast<std::size_t>(batch.count);
   ASSERT_EQ(batch.indices.size(), count);
-  const float* const pixels = batch.floats();
+  const float* const pixels = floats_of(batch);
   content.indices.insert(content.indices.end(), batch.indices.begin(), batch.indices.end());
-  content.labels.insert(content.labels.end(), batch.labels.get(), batch.labels.get() + count);
+  content.labels.insert(content.labels.end(), labels_of(batch), labels_of(batch) + count);
   content.pixels.insert(content.pixels.end(), pixels, pixels + count * 3 * kSide * kSide);
 }
 
@@ -121,7 +126,7 @@ std::vector<Content> read_batches(const Dataset& dataset, LoaderOptions options,
   std::vector<Content> batches(static_cast<std::size_t>(num_batches));
   options.world_size = world_size;
   for (options.rank = 0; options.rank < world_size; ++options.rank) {
-    const auto loader = make_data_loader(dataset, pipeline, options);
+    const auto loader = make_data_loader(dataset, make_images(pipeline), options);
     loader->seek(position);
     for (Content& content : batches) {
       const auto batch = loader->next();
@@ -197,10 +202,14 @@ TEST(DataLoader, LabelsAndPixelsBelongToTheIndices) {
 
 TEST(DataLoader, PlanarBatchesHoldTheSamePixels) {
   const NumberedImages images(4);
-  LoaderOptions options = evaluation_options(4);
-  const Content rows = read_batches(images, options, 1, 1).front();
-  options.channels_last = false;
-  const Content planes = read_batches(images, options, 1, 1).front();
+  const auto read = [&](bool channels_last) {
+    Content content;
+    const auto maker = make_images(evaluation_pipeline(), {.channels_last = channels_last});
+    append(content, *make_data_loader(images, maker, evaluation_options(4))->next());
+    return content;
+  };
+  const Content rows = read(true);
+  const Content planes = read(false);
   constexpr std::size_t kPlane = kSide * kSide;
   for (std::size_t image = 0; image < 4; ++image) {
     for (std::size_t pixel = 0; pixel < kPlane; ++pixel) {
@@ -219,12 +228,12 @@ TEST(DataLoader, PipelinesChangeAtTheirBatchWhereverItStarts) {
   LoaderOptions options = training_options();
   options.num_threads = 2;
   const auto only_large = read_batches(images, options, 1, 6);
-  options.pipeline_changes = {{3, &large}};
-  const auto loader = make_data_loader(images, small, options);
+  options.maker_changes = {{3, make_images(large)}};
+  const auto loader = make_data_loader(images, make_images(small), options);
   for (const std::int64_t position : {0, 1, 2, 3, 4, 5, 2, 3}) {
     loader->seek(position);
     const auto batch = loader->next();
-    EXPECT_EQ(batch->height, position < 3 ? kSide / 2 : kSide) << position;
+    EXPECT_EQ(batch->at(kImagesField).spec.sizes[1], position < 3 ? kSide / 2 : kSide) << position;
     EXPECT_EQ(batch->indices, only_large[static_cast<std::size_t>(position)].indices);
     if (position < 3) continue;
     Content content;
@@ -243,7 +252,7 @@ TEST(DataLoader, LoadersWithCommonSlotsTakeTurns) {
   options.world_size = 2;
   std::vector<std::unique_ptr<DataLoader>> loaders;
   for (options.rank = 0; options.rank < 2; ++options.rank) {
-    loaders.push_back(make_data_loader(images, pipeline, options));
+    loaders.push_back(make_data_loader(images, make_images(pipeline), options));
     loaders.back()->start();
   }
   for (std::size_t number = 0; number < alone.size(); ++number) {
@@ -259,27 +268,27 @@ TEST(DataLoader, BytesBecomeTheSameFloats) {
   const NormalizeConfig normalization{{0.4, 0.5, 0.6}, {0.2, 0.3, 0.4}};
   const TransformPipeline pipeline(
       {RandomCropConfig{kSide, 2}, normalization, RandomErasingConfig{.p = 0.5}});
-  LoaderOptions options = training_options();
-  const auto floats = make_data_loader(images, pipeline, options)->next();
-  options.pixel_form = PixelForm::kBytes;
-  const auto bytes = make_data_loader(images, pipeline, options)->next();
+  const LoaderOptions options = training_options();
+  const auto floats = make_data_loader(images, make_images(pipeline), options)->next();
+  const auto bytes =
+      make_data_loader(images, make_images(pipeline, {.as_bytes = true}), options)->next();
   EXPECT_EQ(bytes->indices, floats->indices);
   ASSERT_EQ(bytes->erased.size(), 10u);
   EXPECT_TRUE(floats->erased.empty());
-  const NormalizeTable table(bytes->normalization);
+  const NormalizeTable table(bytes->byte_pixels.value().normalization);
   constexpr std::int64_t kImage = 3 * kSide * kSide;
   int num_erased = 0;
   for (std::int64_t image = 0; image < bytes->count; ++image) {
     std::vector<float> values;
     for (std::int64_t i = 0; i < kImage; ++i) {
-      const auto byte = std::to_integer<std::uint8_t>(bytes->image(image)[i]);
+      const auto byte = std::to_integer<std::uint8_t>(bytes->at(kImagesField).sample(image)[i]);
       values.push_back(table.value(static_cast<int>(i % 3), byte));
     }
     if (const auto& erased = bytes->erased[static_cast<std::size_t>(image)]) {
       fill_box({values.data()}, {kSide, kSide}, erased->box, erased->value);
       ++num_erased;
     }
-    EXPECT_TRUE(std::equal(values.begin(), values.end(), floats->floats() + image * kImage));
+    EXPECT_TRUE(std::equal(values.begin(), values.end(), floats_of(*floats) + image * kImage));
   }
   EXPECT_GT(num_erased, 0);
 }
@@ -302,7 +311,7 @@ TEST(DataLoader, SeeksBackAndForthWhileThreadsWork) {
   options.prefetch_batches = 4;
   const auto expected = read_batches(images, options, 1, 30);
   const TransformPipeline pipeline = training_pipeline();
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   loader->start();
   for (const std::int64_t position : {7, 0, 29, 3, 3, 12, 11, 28}) {
     loader->seek(position);
@@ -318,14 +327,14 @@ TEST(DataLoader, KeepsOrDropsTheLastBatch) {
   const NumberedImages images(53);
   const TransformPipeline pipeline = training_pipeline();
   LoaderOptions options = training_options();
-  auto loader = make_data_loader(images, pipeline, options);
+  auto loader = make_data_loader(images, make_images(pipeline), options);
   EXPECT_EQ(loader->batches_per_epoch(), 6);
   EXPECT_EQ(loader->global_count_of(5), 3);
   loader->seek(5);
   EXPECT_EQ(loader->next()->count, 3);
   EXPECT_EQ(loader->next()->count, 10);
   options.drop_last = true;
-  loader = make_data_loader(images, pipeline, options);
+  loader = make_data_loader(images, make_images(pipeline), options);
   EXPECT_EQ(loader->batches_per_epoch(), 5);
   std::set<std::int64_t> seen;
   for (int i = 0; i < 5; ++i) {
@@ -342,11 +351,11 @@ TEST(DataLoader, EvaluationEndsAndKeepsRanksInStep) {
   options.drop_last = true;  // not of evaluation
   options.world_size = 4;
   options.rank = 3;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   std::vector<std::int64_t> counts;
   while (const auto batch = loader->next()) {
     counts.push_back(batch->count);
-    EXPECT_NE(batch->pixels, nullptr);
+    EXPECT_NE(batch->at(kImagesField).memory, nullptr);
     EXPECT_EQ(batch->global_count, counts.size() < 3 ? 4 : 1);
   }
   EXPECT_THAT(counts, ElementsAre(1, 1, 0));
@@ -361,7 +370,7 @@ TEST(DataLoader, FailsInOrderWithTheFilesName) {
   for (const int threads : {1, 4}) {
     LoaderOptions options = evaluation_options();
     options.num_threads = threads;
-    const auto loader = make_data_loader(images, pipeline, options);
+    const auto loader = make_data_loader(images, make_images(pipeline), options);
     EXPECT_EQ(loader->next()->count, 10);
     EXPECT_EQ(loader->next()->count, 10);
     for (int again = 0; again < 2; ++again) {
@@ -385,7 +394,7 @@ TEST(DataLoader, AStopIsThrownInOrderAlsoWhereBadSamplesAreSkipped) {
   const TransformPipeline pipeline = evaluation_pipeline();
   LoaderOptions options = evaluation_options();
   options.on_error = OnError::kSkip;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   EXPECT_EQ(loader->next()->count, 10) << "what was read before it is given";
   for (int again = 0; again < 2; ++again) {
     EXPECT_THROW(loader->next(), base::Interrupted);
@@ -397,7 +406,7 @@ TEST(DataLoader, AStopIsThrownInOrderAlsoWhereBadSamplesAreSkipped) {
 TEST(DataLoader, IsReadyWhenTheNextBatchIsAtHand) {
   const NumberedImages images(20);
   const TransformPipeline pipeline = evaluation_pipeline();
-  const auto loader = make_data_loader(images, pipeline, evaluation_options());
+  const auto loader = make_data_loader(images, make_images(pipeline), evaluation_options());
   EXPECT_FALSE(loader->is_ready()) << "nothing was asked for yet";
   loader->start();
   while (!loader->is_ready()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -413,7 +422,7 @@ TEST(DataLoader, SkipsWhateverElseIsWrongWithASample) {
   const TransformPipeline pipeline = evaluation_pipeline();
   LoaderOptions options = evaluation_options();
   options.on_error = OnError::kSkip;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   const auto batch = loader->next();
   EXPECT_EQ(batch->count, 9);
   EXPECT_THAT(batch->skipped, ElementsAre(HasSubstr("image_3.jpg")));
@@ -446,7 +455,7 @@ TEST(DataLoader, CountsAndNamesSkippedSamples) {
   LoaderOptions options = training_options();
   options.on_error = OnError::kSkip;
   options.num_threads = 2;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(loader->next()->count, 10);
   EXPECT_GE(loader->counts().skipped_samples, 1);
   EXPECT_THAT(loader->counts().last_skipped, HasSubstr("image_4.jpg: it is cut short"));
@@ -460,7 +469,7 @@ TEST(DataLoader, LeavesBadEvaluationSamplesOut) {
   const auto whole = read_batches(NumberedImages(20), options, 1, 2);
   for (const int threads : {1, 3}) {
     options.num_threads = threads;
-    const auto loader = make_data_loader(images, pipeline, options);
+    const auto loader = make_data_loader(images, make_images(pipeline), options);
     const auto first = loader->next();
     EXPECT_EQ(first->count, 7);
     EXPECT_EQ(first->global_count, 10);
@@ -469,12 +478,12 @@ TEST(DataLoader, LeavesBadEvaluationSamplesOut) {
     EXPECT_THAT(first->skipped, ElementsAre(HasSubstr("image_0.jpg"), HasSubstr("image_4.jpg"),
                                             HasSubstr("image_5.jpg")));
     for (std::size_t i = 0; i < first->indices.size(); ++i) {
-      EXPECT_EQ(first->labels.get()[i], first->indices[i]);
+      EXPECT_EQ(labels_of(*first)[i], first->indices[i]);
       const std::size_t floats = 3 * kSide * kSide;
       const auto from =
           whole[0].pixels.begin() + first->indices[i] * static_cast<std::ptrdiff_t>(floats);
       EXPECT_TRUE(std::equal(from, from + static_cast<std::ptrdiff_t>(floats),
-                             first->floats() + i * floats));
+                             floats_of(*first) + i * floats));
     }
     EXPECT_EQ(loader->next()->count, 9);
     EXPECT_EQ(loader->next(), nullptr);
@@ -494,7 +503,7 @@ TEST(DataLoader, LeavesOutWhatManyThreadsCannotRead) {
   LoaderOptions options = evaluation_options(640);
   options.on_error = OnError::kSkip;
   options.num_threads = 4;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   EXPECT_EQ(loader->next()->indices, even);
   EXPECT_EQ(loader->counts().skipped_samples, 320);
 }
@@ -506,7 +515,7 @@ TEST(DataLoader, GivesUpWhenEverythingIsBad) {
   const TransformPipeline pipeline = training_pipeline();
   LoaderOptions options = training_options();
   options.on_error = OnError::kSkip;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   try {
     loader->next();
     FAIL();
@@ -526,7 +535,7 @@ TEST(DataLoader, ReusesItsMemory) {
     ++allocations;
     return allocate_host_memory(size_bytes);
   };
-  auto loader = make_data_loader(images, pipeline, options);
+  auto loader = make_data_loader(images, make_images(pipeline), options);
   for (int i = 0; i < 100; ++i) loader->next();
   // Two ahead, one in the consumer's hands, and one that it has not let go of when the next is
   // opened.
@@ -534,7 +543,7 @@ TEST(DataLoader, ReusesItsMemory) {
   const auto kept = loader->next();
   loader.reset();
   EXPECT_EQ(kept->count, 10);
-  kept->floats()[0] = 1;  // its memory outlives the loader
+  floats_of(*kept)[0] = 1;  // its memory outlives the loader
 }
 
 TEST(DataLoader, ReadsNoFurtherAheadThanAsked) {
@@ -543,7 +552,7 @@ TEST(DataLoader, ReadsNoFurtherAheadThanAsked) {
   LoaderOptions options = training_options();
   options.num_threads = 2;
   options.prefetch_batches = 3;
-  const auto loader = make_data_loader(images, pipeline, options);
+  const auto loader = make_data_loader(images, make_images(pipeline), options);
   EXPECT_EQ(images.num_reads, 0);  // nothing before it is asked for
   for (int i = 0; i < 5; ++i) loader->next();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -554,7 +563,7 @@ TEST(DataLoader, MetersTheTimeThatNextWaits) {
   NumberedImages images(20);
   images.read_time = std::chrono::milliseconds(2);
   const TransformPipeline pipeline = training_pipeline();
-  const auto loader = make_data_loader(images, pipeline, training_options());
+  const auto loader = make_data_loader(images, make_images(pipeline), training_options());
   EXPECT_EQ(loader->counts().wait_seconds, 0);
   // A batch takes 20 ms to read, so next() finds none ready, unless this thread is held up each
   // time.
@@ -567,14 +576,14 @@ TEST(DataLoader, RefusesOptionsThatMakeNoSense) {
   const TransformPipeline pipeline = training_pipeline();
   LoaderOptions options = training_options();
   options.num_threads = 0;
-  EXPECT_THROW(make_data_loader(images, pipeline, options), base::ConfigError);
+  EXPECT_THROW(make_data_loader(images, make_images(pipeline), options), base::ConfigError);
   options = training_options();
   options.prefetch_batches = 0;
-  EXPECT_THROW(make_data_loader(images, pipeline, options), base::ConfigError);
+  EXPECT_THROW(make_data_loader(images, make_images(pipeline), options), base::ConfigError);
   options = training_options(0);
-  EXPECT_THROW(make_data_loader(images, pipeline, options), base::ConfigError);
+  EXPECT_THROW(make_data_loader(images, make_images(pipeline), options), base::ConfigError);
   const NumberedImages none(0);
-  EXPECT_THROW(make_data_loader(none, pipeline, training_options()), base::DataError);
+  EXPECT_THROW(make_data_loader(none, make_images(pipeline), training_options()), base::DataError);
 }
 
 /// Expects that every read was hinted at, and not taken back.
@@ -637,7 +646,7 @@ TEST(DataLoader, HintsAtWhatItWillRead) {
   options.world_size = 2;
   options.num_threads = 3;
   {
-    const auto loader = make_data_loader(images, pipeline, options);
+    const auto loader = make_data_loader(images, make_images(pipeline), options);
     for (int i = 0; i < 250; ++i) loader->next();  // beyond an epoch
     EXPECT_EQ(images.num_unhinted(), 0);
     EXPECT_GE(images.most_hints(), 512u);  // far enough for far machines,
@@ -649,7 +658,7 @@ TEST(DataLoader, HintsAtWhatItWillRead) {
 TEST(DataLoader, TakesHintsBackWhenItSeeks) {
   const HintedImages images;
   const auto pipeline = evaluation_pipeline();
-  const auto loader = make_data_loader(images, pipeline, evaluation_options(100));
+  const auto loader = make_data_loader(images, make_images(pipeline), evaluation_options(100));
   loader->next();
   loader->seek(12);
   const auto batch = loader->next();

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/pack/packer.h"
 #include "paceline/data/remote/remote_config.h"
 #include "paceline/data/sources/synthetic.h"
@@ -168,7 +169,7 @@ TEST(PackedDataset, DISABLED_KeepsAThrottledLineBusy) {
   LoaderOptions options;
   options.global_batch_size = 64;
   options.num_threads = 2;
-  const auto loader = make_data_loader(packed, pipeline, options);
+  const auto loader = make_data_loader(packed, make_images(pipeline), options);
   const auto begin = std::chrono::steady_clock::now();
   loader->next();
   const auto first = std::chrono::steady_clock::now();

@@ -1,6 +1,7 @@
 #include "paceline/train/batch/batch.h"
 
 #include "paceline/base/error.h"
+#include "support/image_batch.h"
 
 #include <numeric>
 
@@ -11,19 +12,13 @@ namespace paceline::train {
 namespace {
 
 std::unique_ptr<data::HostBatch> host_batch(std::int64_t count, bool channels_last) {
-  auto host = std::make_unique<data::HostBatch>();
-  host->count = count;
+  auto host = paceline::test::image_batch(count, 2, 3, channels_last);
   host->global_count = 2 * count;
   host->first_position = 100;
-  host->height = 2;
-  host->width = 3;
-  host->channels_last = channels_last;
-  const auto elements = static_cast<std::size_t>(count * 3 * 2 * 3);
-  host->pixels = std::shared_ptr<float>(new float[elements], std::default_delete<float[]>());
-  std::iota(host->floats(), host->floats() + elements, 0.0f);
-  host->labels = std::shared_ptr<std::int64_t>(new std::int64_t[static_cast<std::size_t>(count)],
-                                               std::default_delete<std::int64_t[]>());
-  std::iota(host->labels.get(), host->labels.get() + count, 0);
+  float* const floats = paceline::test::floats_of(*host);
+  std::iota(floats, floats + count * 3 * 2 * 3, 0.0f);
+  std::int64_t* const labels = paceline::test::labels_of(*host);
+  std::iota(labels, labels + count, 0);
   for (std::int64_t i = 0; i < count; ++i) host->indices.push_back(10 * i);
   return host;
 }
@@ -43,11 +38,31 @@ TEST(Batch, WrapsBothMemoryOrders) {
 
 TEST(Batch, KeepsTheLoadersMemoryAlive) {
   auto host = host_batch(2, true);
-  const std::weak_ptr<void> memory = host->pixels;
+  const std::weak_ptr<void> memory = host->fields[0].memory;
+  host->fields[1].memory = nullptr;  // which is the same
   Batch batch = wrap(std::move(host));
   EXPECT_FALSE(memory.expired());
   batch = {};
   EXPECT_TRUE(memory.expired());
+}
+
+TEST(Batch, WrapsFieldsOfAnyRank) {
+  const std::vector<data::FieldSpec> fields{
+      {.name = "volume", .type = data::FieldType::kInt16, .sizes = {2, 3, 4, 5}},
+      {.name = "views",
+       .type = data::FieldType::kFloat64,
+       .sizes = {2, 3, 4, 5},
+       .channels_last = true},
+      {.name = "score", .type = data::FieldType::kFloat16}};
+  const std::shared_ptr<std::byte[]> memory(new std::byte[data::batch_bytes(fields, 2)]());
+  auto host = std::make_unique<data::HostBatch>();
+  host->fields = data::lay_out(fields, 2, {memory, memory.get()});
+  host->count = 2;
+  const Batch batch = wrap(std::move(host));
+  EXPECT_EQ(batch.fields.at("volume").scalar_type(), at::kShort);
+  EXPECT_TRUE(batch.fields.at("volume").is_contiguous());
+  EXPECT_TRUE(batch.fields.at("views").is_contiguous(at::MemoryFormat::ChannelsLast3d));
+  EXPECT_EQ(batch.fields.at("score").sizes(), (std::vector<std::int64_t>{2}));
 }
 
 TEST(Batch, SplitsIntoConsecutivePartsAndARaggedLast) {

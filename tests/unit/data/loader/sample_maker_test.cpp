@@ -1,0 +1,55 @@
+#include "paceline/data/loader/sample_maker.h"
+
+#include <array>
+#include <cstdint>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// 2 x 2 pixels, each of another red.
+StoredSample sample_of_four() {
+  StoredSample sample;
+  sample.width = sample.height = 2;
+  sample.label = 7;
+  sample.bytes = {0, 10, 20, 51, 10, 20, 102, 10, 20, 255, 10, 20};
+  return sample;
+}
+
+TEST(ImageMaker, FieldsAreThePipelinesImagesAndLabels) {
+  const TransformPipeline pipeline({CenterCropConfig{2}, NormalizeConfig{}});
+  const ImageMaker floats(std::make_shared<TransformPipeline>(pipeline), {.channels_last = false});
+  EXPECT_EQ(floats.fields()[0].name, kImagesField);
+  EXPECT_EQ(floats.fields()[0].type, FieldType::kFloat32);
+  EXPECT_THAT(floats.fields()[0].sizes, ElementsAre(3, 2, 2));
+  EXPECT_FALSE(floats.fields()[0].channels_last);
+  EXPECT_EQ(floats.fields()[1].name, kLabelsField);
+  EXPECT_FALSE(floats.byte_pixels());
+
+  const auto bytes = make_images(pipeline, {.as_bytes = true, .channels_last = false});
+  EXPECT_EQ(bytes->fields()[0].type, FieldType::kUInt8);
+  EXPECT_TRUE(bytes->fields()[0].channels_last) << "bytes always are";
+  ASSERT_TRUE(bytes->byte_pixels());
+  EXPECT_FALSE(bytes->byte_pixels()->channels_last) << "the floats that they become";
+}
+
+TEST(ImageMaker, WritesEachFieldToItsTarget) {
+  const auto maker =
+      make_images(TransformPipeline({CenterCropConfig{2}}), {.channels_last = false});
+  std::array<float, 12> image{};
+  std::int64_t label = 0;
+  TransformScratch scratch;
+  maker->make(
+      sample_of_four(), {}, scratch,
+      std::array{reinterpret_cast<std::byte*>(image.data()), reinterpret_cast<std::byte*>(&label)});
+  EXPECT_EQ(label, 7);
+  EXPECT_FLOAT_EQ(image[1], 0.2f);
+  EXPECT_FLOAT_EQ(image[3], 1.0f);
+}
+
+}  // namespace
+}  // namespace paceline::data
