@@ -92,6 +92,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   state_.strategy->prepare(network, group_rules(*optimizer_plan_, network), values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
+  engine_->fire(train::Event::kPrepared, state_, run);
   if (val_part_)
     evaluator_ =
         std::make_unique<train::Evaluator>(*val_part_->loader, "val", recipe_.train.eval_batches,
@@ -130,7 +131,8 @@ void Session::build_engine() {
 void Session::resume(checkpoint::CheckpointReader& reader) {
   const checkpoint::Manifest& manifest = reader.manifest();
   check_inputs(reader, inputs());
-  load_checkpoint(reader, train::state_shards(state_), checkpoint::ExtraTensors::kRefuse,
+  train::check_algorithms(manifest.state, *engine_);
+  load_checkpoint(reader, train::state_shards(state_, *engine_), checkpoint::ExtraTensors::kRefuse,
                   context_.communicator);
   state_.strategy->state_was_loaded();
   train::load_state_dict(manifest.state, state_, *engine_);

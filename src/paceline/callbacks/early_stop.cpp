@@ -12,7 +12,7 @@ namespace paceline::callbacks {
 
 std::optional<std::string> EarlyStop::on_event(train::Event event, const train::TrainState& state,
                                                const train::RunContext&) {
-  if (event == train::Event::kEvalEnd) count(state.last_eval);
+  if (event == train::Event::kEvaluated) count(state.last_eval);
   if (evaluations_since_best_ < config_.patience) return std::nullopt;
   if (!best_) {
     return fmt::format("{} was no number in {} evaluations", config_.monitor,

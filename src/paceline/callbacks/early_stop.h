@@ -26,7 +26,7 @@ class EarlyStop final : public train::Callback {
   std::string_view name() const override { return "early_stop"; }
   /// At the start of a resumed run too, which else would go on to its next evaluation.
   train::EventSet events() const override {
-    return {train::Event::kFitStart, train::Event::kEvalEnd};
+    return {train::Event::kFitStart, train::Event::kEvaluated};
   }
   std::map<std::string, std::string> metrics_in_use() const override {
     return {{"monitor", config_.monitor}};

@@ -112,10 +112,16 @@ class Strategy {
   /// samples.
   virtual void forward_nothing() {}
 
-  /// Parameters and buffers, then the state of the optimizer and of what else changes gradients.
-  /// Collective under strategies that gather.
+  /// Parameters and buffers. Collective under strategies that gather.
   virtual std::vector<StateShard> model_state() = 0;
-  virtual std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) = 0;
+  /// What lies parallel to the slots of param_groups(), one tensor of its size for each, cut by
+  /// parameter: `prefix` stands before the parameters' names.
+  virtual std::vector<StateShard> cut_by_parameter(const std::string& prefix,
+                                                   std::span<const at::Tensor> tensors) const = 0;
+  /// Of what changes gradients on their way.
+  virtual std::vector<StateShard> gradient_state() { return {}; }
+  /// The optimizer's, "optimizer.KIND/PARAMETER", and gradient_state().
+  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer);
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
 

@@ -16,9 +16,11 @@ inline constexpr std::string_view kRankBuffers = "rank_buffers/";
 /// What compressed gradients need from step to step. It changes their errors and no more, so that a
 /// run can do without it.
 inline constexpr std::string_view kCompression = "compression.";
+/// What algorithms own: "algorithms.NAME/PARAMETER".
+inline constexpr std::string_view kAlgorithms = "algorithms.";
 /// What names begin with that are none of the model's state_dict.
-inline constexpr std::array<std::string_view, 3> kOtherStates{"optimizer.", kCompression,
-                                                              kRankBuffers};
+inline constexpr std::array<std::string_view, 4> kOtherStates{"optimizer.", kCompression,
+                                                              kRankBuffers, kAlgorithms};
 
 /// A named tensor of the model or of its optimizer as this rank holds it, for saving and loading.
 /// `data` is a view: copying into it restores it. It is either the whole tensor, with any strides,

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "paceline/tensor/state_shard.h"
 #include "paceline/train/event.h"
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -28,6 +30,14 @@ class Algorithm {
   virtual AlgorithmTraits traits() const = 0;
   /// Every rank must reach the same decisions.
   virtual void apply(Event event, TrainState& state, const RunContext& run) = 0;
+  /// Tensors of its own, from kPrepared on, which are saved and loaded with the run. Their names
+  /// begin with tensor::kAlgorithms, its own name and '/'.
+  virtual std::vector<tensor::StateShard> tensors(const TrainState& /*state*/) const { return {}; }
+  /// Whether evaluations measure weights of its own besides the trained ones, at this moment.
+  virtual bool has_weights() const { return false; }
+  /// Exchanges these with the trained ones, bit for bit. Called before and after such an
+  /// evaluation, on every rank.
+  virtual void swap_weights(TrainState& /*state*/) {}
   /// What the algorithm must remember to go on as if never stopped.
   virtual nlohmann::json state_dict() const = 0;
   virtual void load_state_dict(const nlohmann::json& state) = 0;

@@ -62,7 +62,7 @@ void CheckpointSaver::at_safe_point(TrainState& state, const Engine& engine, con
     return;
   }
   if (writer_ && !std::exchange(has_memory_, true) && !state.is_stopping) {
-    writer_->reserve(state_shards(state), run.device);
+    writer_->reserve(state_shards(state, engine), run.device);
   }
   const std::optional<double> value = monitored_value(state);
   // Rank 0 knows what the disk holds; all save, or none.
@@ -90,7 +90,7 @@ void CheckpointSaver::throw_if_failed(const RunContext& run) {
 
 void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunContext& run) {
   state.strategy->synchronise_buffers();
-  const std::vector<tensor::StateShard> shards = state_shards(state);
+  const std::vector<tensor::StateShard> shards = state_shards(state, engine);
   checkpoint::SaveRequest request = request_for(state, engine, run);
   request.shards = shards;
   if (request.monitored && is_best(request.monitored->value)) best_ = request.monitored->value;

@@ -27,17 +27,6 @@ void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
   }
 }
 
-/// Unlike a callback it changes what is trained, and cannot begin in the middle of a run.
-void load_algorithm(Algorithm& algorithm, const nlohmann::json& state) {
-  const std::string name(algorithm.name());
-  if (!state.contains(name)) {
-    throw base::CheckpointError(fmt::format(
-        "the checkpoint holds no state of algorithm '{}'; resume with the recipe that wrote it",
-        name));
-  }
-  algorithm.load_state_dict(state.at(name));
-}
-
 }  // namespace
 
 Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
@@ -91,8 +80,37 @@ nlohmann::json Engine::state_dict() const {
   return state;
 }
 
+std::vector<tensor::StateShard> Engine::tensors(const TrainState& state) const {
+  std::vector<tensor::StateShard> tensors;
+  for (const auto& algorithm : algorithms_) {
+    for (auto& shard : algorithm->tensors(state)) tensors.push_back(std::move(shard));
+  }
+  return tensors;
+}
+
+std::vector<Algorithm*> Engine::with_weights() const {
+  std::vector<Algorithm*> found;
+  for (const auto& algorithm : algorithms_) {
+    if (algorithm->has_weights()) found.push_back(algorithm.get());
+  }
+  return found;
+}
+
+// Unlike a callback an algorithm changes what is trained, and cannot begin in the middle of a run.
+void Engine::check_state(const nlohmann::json& state) const {
+  for (const auto& algorithm : algorithms_) {
+    if (state.at("algorithms").contains(std::string(algorithm->name()))) continue;
+    throw base::CheckpointError(
+        fmt::format("the checkpoint holds no state of algorithm '{}'; resume with the recipe that "
+                    "wrote it",
+                    algorithm->name()));
+  }
+}
+
 void Engine::load_state_dict(const nlohmann::json& state) {
-  for (const auto& part : algorithms_) load_algorithm(*part, state.at("algorithms"));
+  check_state(state);
+  for (const auto& part : algorithms_)
+    part->load_state_dict(state.at("algorithms").at(std::string(part->name())));
   const nlohmann::json& of_callbacks = state.at("callbacks");
   for (const auto& part : callbacks_) {
     const auto own = of_callbacks.find(std::string(part->name()));

@@ -27,8 +27,15 @@ class Engine {
   /// Why a callback asked to stop since the last call, if one did.
   std::optional<std::string> take_stop_reason();
 
+  /// What algorithms own, in their order.
+  std::vector<tensor::StateShard> tensors(const TrainState& state) const;
+  /// Those that have weights to be evaluated now.
+  std::vector<Algorithm*> with_weights() const;
+
   nlohmann::json state_dict() const;
-  /// Throws CheckpointError when the names differ from those saved.
+  /// Throws CheckpointError when an algorithm of this run is not among those saved.
+  void check_state(const nlohmann::json& state) const;
+  /// Throws what check_state() throws.
   void load_state_dict(const nlohmann::json& state);
 
  private:

@@ -152,7 +152,7 @@ void Evaluator::judge(const EvalResult& result, const SkipLimit& skips,
 
 std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strategy,
                                          Precision precision, std::int64_t step,
-                                         const RunContext& run) {
+                                         const RunContext& run, std::string_view weights) {
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(task);
@@ -168,13 +168,13 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
 
   const Totals& totals = sums.totals();
   EvalResult result;
-  result.prefix = prefix_;
+  result.prefix = weights.empty() ? prefix_ : fmt::format("{}_{}", prefix_, weights);
   result.samples = static_cast<std::int64_t>(totals.samples);
   result.skipped = static_cast<std::int64_t>(totals.skipped);
   judge(result, skips, run);
-  result.values[prefix_ + "/loss"] = totals.mean_loss();
+  result.values[result.prefix + "/loss"] = totals.mean_loss();
   for (const Metric& metric : task.metrics()) {
-    if (totals.has(metric)) result.values[prefix_ + "/" + metric.name] = totals.value(metric);
+    if (totals.has(metric)) result.values[result.prefix + "/" + metric.name] = totals.value(metric);
   }
   refuse_non_finite(result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace paceline::train {
@@ -36,12 +37,14 @@ class Evaluator {
         max_batches_(max_batches),
         max_skipped_(max_skipped) {}
 
-  /// `strategy` holds the task's parameters; `step` is how many steps they were trained. Every rank
-  /// must call it. Returns nothing if a signal on any rank interrupted it. Throws, on all ranks,
-  /// DataError when more samples than `max_skipped` could not be read, or none was counted, and
-  /// DivergedError for a result that is not finite.
+  /// `strategy` holds the task's parameters; `step` is how many steps they were trained, `weights`
+  /// what they are called if they are not the trained ones: names begin with PREFIX_WEIGHTS then.
+  /// Every rank must call it. Returns nothing if a signal on any rank interrupted it. Throws, on
+  /// all ranks, DataError when more samples than `max_skipped` could not be read, or none was
+  /// counted, and DivergedError for a result that is not finite.
   std::optional<EvalResult> run(Task& task, parallel::Strategy& strategy, Precision precision,
-                                std::int64_t step, const RunContext& run);
+                                std::int64_t step, const RunContext& run,
+                                std::string_view weights = {});
 
  private:
   /// Adds up the losses and sums of the batches; false if a signal interrupted it.

@@ -11,6 +11,8 @@ namespace paceline::train {
 ///     kInit                              model surgery, before the strategy takes the parameters:
 ///                                        they have shapes and dtypes, but no memory and no values
 ///                                        yet; what replaces one holds its tensor or brings values
+///     kPrepared                          the strategy holds the parameters, with their values; a
+///                                        checkpoint is loaded after it
 ///     kFitStart
 ///       kEpochStart
 ///         kStepStart                     the whole batch of this rank is there
@@ -25,13 +27,17 @@ namespace paceline::train {
 ///         kStepEnd                       the step is counted; its loss, counts and grad_norm are
 ///                                        known on the host, and logged
 ///       kEpochEnd                        after the last step of an epoch
-///       kEvalStart  kEvalEnd             when evaluation is due
+///       kEvalStart  kEvalEnd             around each evaluation that is due, also where a signal
+///                                        interrupts it: of the trained weights, then of each set
+///                                        that an algorithm has (TrainState::eval_weights)
+///       kEvaluated                       the values of all are known
 ///       kSafePoint                       after each step and what it made due: state may be saved
 ///       here
 ///     kFitEnd
 ///     kException                         instead of the rest, when something throws
 enum class Event : std::uint8_t {
   kInit,
+  kPrepared,
   kFitStart,
   kEpochStart,
   kStepStart,
@@ -48,6 +54,7 @@ enum class Event : std::uint8_t {
   kEpochEnd,
   kEvalStart,
   kEvalEnd,
+  kEvaluated,
   kSafePoint,
   kFitEnd,
   kException,

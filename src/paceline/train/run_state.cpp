@@ -30,6 +30,12 @@ std::vector<tensor::StateShard> state_shards(const TrainState& state) {
   return shards;
 }
 
+std::vector<tensor::StateShard> state_shards(const TrainState& state, const Engine& engine) {
+  std::vector<tensor::StateShard> shards = state_shards(state);
+  for (auto& shard : engine.tensors(state)) shards.push_back(std::move(shard));
+  return shards;
+}
+
 nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
   nlohmann::json saved = {{"clock",
                            {{"step", state.clock.step},
@@ -46,6 +52,10 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
                           {"engine", engine.state_dict()}};
   if (state.scaler) saved["grad_scaler"] = state.scaler->state_dict();
   return saved;
+}
+
+void check_algorithms(const nlohmann::json& saved, const Engine& engine) {
+  if (saved.contains("engine")) engine.check_state(saved.at("engine"));
 }
 
 std::optional<std::int64_t> samples_per_step(const nlohmann::json& saved) {

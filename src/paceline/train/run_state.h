@@ -13,12 +13,18 @@
 
 namespace paceline::train {
 
-/// All tensors of a run as this rank holds them: the model's and the optimizer's.
+/// The tensors of model and optimizer as this rank holds them.
 std::vector<tensor::StateShard> state_shards(const TrainState& state);
+/// All tensors of a run: those and the algorithms'.
+std::vector<tensor::StateShard> state_shards(const TrainState& state, const Engine& engine);
 
 /// All else that a run must remember: clock, optimizer steps, loss scale, newest evaluation,
 /// algorithms, callbacks.
 nlohmann::json state_dict(const TrainState& state, const Engine& engine);
+
+/// Throws CheckpointError unless what state_dict() gave has the state of all algorithms of this
+/// run.
+void check_algorithms(const nlohmann::json& saved, const Engine& engine);
 
 /// The global batch by which what state_dict() gave counts its steps; nothing in a checkpoint of a
 /// format version before 3.

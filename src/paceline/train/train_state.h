@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::train {
@@ -59,6 +60,7 @@ struct TrainState {
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
   std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
+  std::string_view eval_weights;  ///< whose an evaluation at hand measures; empty: the trained
 
   Batch batch;  ///< of the step; during a microbatch: that microbatch
   tensor::Fields outputs;

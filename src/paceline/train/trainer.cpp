@@ -19,8 +19,27 @@ constexpr double kLeastLossScale = 1.0 / 1024;
 // Whose communication is reported: the first ones also pay for memory and connections.
 constexpr std::int64_t kReportedStep = 10;
 
-FitResult out_of_time() {
-  return {FitResult::Reason::kWallClock, "the run reached its wall-clock duration"};
+/// While an algorithm's weights are those that the strategy holds.
+class SwappedWeights {
+ public:
+  SwappedWeights(Algorithm& algorithm, TrainState& state) : algorithm_(algorithm), state_(state) {
+    algorithm_.swap_weights(state_);
+  }
+  ~SwappedWeights() { algorithm_.swap_weights(state_); }
+  SwappedWeights(const SwappedWeights&) = delete;
+  SwappedWeights& operator=(const SwappedWeights&) = delete;
+
+ private:
+  Algorithm& algorithm_;
+  TrainState& state_;
+};
+
+/// One event for the log; nothing if the second was interrupted.
+std::optional<EvalResult> joined(EvalResult first, std::optional<EvalResult> second) {
+  if (!second) return std::nullopt;
+  first.values.merge(second->values);
+  first.seconds += second->seconds;
+  return first;
 }
 
 /// 1 for a run that does not evaluate.
@@ -43,10 +62,8 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       first_step_done_(parts.first_step_done),
       sample_name_(parts.sample_name),
       config_(config),
-      last_step_(last_step_of(config.duration, state_.clock.lengths)),
-      min_steps_(config.min_duration ? to_steps(*config.min_duration, state_.clock.lengths) : 0),
+      stop_rule_(config, state_.clock.lengths),
       eval_interval_(eval_interval_of(config, state_.clock.lengths)),
-      wall_clock_limit_s_(wall_clock_limit_of(config.duration)),
       storage_dtype_(storage_dtype(config.precision)),
       autocast_dtype_(autocast_dtype(config.precision)),
       reduction_(run_.communicator, config.log_accuracy ? state_.task->num_sums() : 0, run_.device),
@@ -57,30 +74,11 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       skips_(parts.max_skipped) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
-  if (config.stop_when) stop_when_ = Condition::parse(*config.stop_when);
   if (config.compile == Compile::kGraph) start_recording();
 }
 
 FitResult Trainer::fit() try {
-  elapsed_before_s_ = state_.clock.elapsed_s;
-  fit_start_s_ = base::SystemClock().monotonic_s();
-  first_step_ = state_.clock.step;
-  feed_.seek(first_step_);
-  state_.task->set_training(true);
-  engine_.fire(Event::kFitStart, state_, run_);
-
-  std::optional<FitResult> result;
-  if (!evaluator_) state_.is_eval_pending = false;  // the run evaluated before it was interrupted
-  if (state_.is_eval_pending) {                     // go on where the run was interrupted
-    evaluate();
-    result = reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
-  } else if (state_.clock.step >= last_step_) {
-    result = FitResult{.text = "the run was complete already"};
-  } else if (first_step_ > 0 && elapsed_before_s_ >= wall_clock_limit_s_) {
-    result = out_of_time();
-  } else {
-    result = reason_to_stop();  // of an earlier start, if it still holds
-  }
+  std::optional<FitResult> result = begin();
   while (!result) {
     if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochStart, state_, run_);
     if (train_step())
@@ -103,6 +101,22 @@ FitResult Trainer::fit() try {
   throw;
 }
 
+std::optional<FitResult> Trainer::begin() {
+  stop_rule_.start(state_.clock);
+  first_step_ = state_.clock.step;
+  feed_.seek(first_step_);
+  state_.task->set_training(true);
+  engine_.fire(Event::kFitStart, state_, run_);
+
+  if (!evaluator_) state_.is_eval_pending = false;  // the run evaluated before it was interrupted
+  if (state_.is_eval_pending) {                     // go on where the run was interrupted
+    evaluate();
+    return reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
+  }
+  if (auto complete = stop_rule_.at_start(state_.clock)) return complete;
+  return stop_rule_.at_safe_point(state_, engine_.take_stop_reason());  // of an earlier start
+}
+
 // The whole step. Nothing here knows what DDP or FSDP is. A device that queues its work has all of
 // it, and the next batch, before the host waits: once, to conclude the step.
 bool Trainer::train_step() {
@@ -123,7 +137,7 @@ bool Trainer::train_step() {
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
   state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
   accumulate_gradients();
-  if (state_.clock.step == std::min(kReportedStep, last_step_ - 1)) {
+  if (state_.clock.step == std::min(kReportedStep, stop_rule_.last_step() - 1)) {
     log_.describe_communication(state_);
   }
   apply_gradients();
@@ -311,51 +325,52 @@ std::optional<FitResult> Trainer::finish_step() {
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
   if (state_.clock.is_epoch_start() && !evaluator_) data_watch_.report(run_.communicator);
 
-  const bool is_last = state_.clock.step >= last_step_;
+  const bool is_last = state_.clock.step >= stop_rule_.last_step();
   if (evaluator_ && (is_last || state_.clock.step % eval_interval_ == 0)) evaluate();
   return reach_safe_point();
 }
 
 std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
-  const bool is_last = state_.clock.step >= last_step_;
-  std::optional<FitResult> result = reason_to_stop();
-  if (!result && is_last) result = FitResult{.text = "the run reached its duration"};
+  std::optional<FitResult> result =
+      is_interrupted() ? agree_on_interruption()
+                       : stop_rule_.at_safe_point(state_, engine_.take_stop_reason());
   state_.is_stopping = result.has_value();
-  state_.clock.elapsed_s = elapsed_before_s_ + base::SystemClock().monotonic_s() - fit_start_s_;
+  state_.clock.elapsed_s = stop_rule_.elapsed_s();
   engine_.fire(Event::kSafePoint, state_, run_);
   if (saver_) saver_->at_safe_point(state_, engine_, run_, must_save);
   return result;
 }
 
 void Trainer::evaluate() {
-  engine_.fire(Event::kEvalStart, state_, run_);
-  const std::optional<EvalResult> result =
-      evaluator_->run(*state_.task, *state_.strategy, config_.precision, state_.clock.step, run_);
+  std::optional<EvalResult> result = evaluate_weights({});
+  for (Algorithm* algorithm : engine_.with_weights()) {
+    if (!result) break;
+    const SwappedWeights swapped(*algorithm, state_);
+    result = joined(*std::move(result), evaluate_weights(algorithm->name()));
+  }
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;
   state_.last_eval_step = state_.clock.step;
   log_.log_evaluation(state_, *result, data_watch_.report(run_.communicator));
-  engine_.fire(Event::kEvalEnd, state_, run_);
+  engine_.fire(Event::kEvaluated, state_, run_);
 }
 
-std::optional<FitResult> Trainer::reason_to_stop() {
-  if (reduction_.any_wants_stop() || state_.is_eval_pending || lacks_batch_)
-    return agree_on_interruption();
-  const std::optional<std::string> asked = engine_.take_stop_reason();
-  if (state_.clock.step < min_steps_) return std::nullopt;
-  if (stop_when_ && stop_when_->holds(state_.last_eval)) {
-    return FitResult{FitResult::Reason::kCondition, stop_when_->to_string() + " holds"};
-  }
-  if (asked) return FitResult{FitResult::Reason::kCallback, *asked};
-  return std::nullopt;
+std::optional<EvalResult> Trainer::evaluate_weights(std::string_view weights) {
+  state_.eval_weights = weights;
+  engine_.fire(Event::kEvalStart, state_, run_);
+  std::optional<EvalResult> result = evaluator_->run(
+      *state_.task, *state_.strategy, config_.precision, state_.clock.step, run_, weights);
+  engine_.fire(Event::kEvalEnd, state_, run_);
+  state_.eval_weights = {};
+  return result;
 }
 
 FitResult Trainer::agree_on_interruption() {
   if (saver_) saver_->throw_if_failed(run_);
   const int signal = static_cast<int>(comm::max_over_ranks(
       run_.communicator, run_.received_signal.load(std::memory_order_relaxed)));
-  if (signal == 0) return out_of_time();
+  if (signal == 0) return StopRule::out_of_time();
   return {FitResult::Reason::kSignal, fmt::format("signal {} asked for it", signal), signal};
 }
 
@@ -369,13 +384,8 @@ void Trainer::count_skipped() {
 }
 
 bool Trainer::wants_stop() const {
-  return run_.received_signal.load(std::memory_order_relaxed) != 0 || is_past_wall_clock() ||
-         (saver_ && saver_->has_failed());
-}
-
-bool Trainer::is_past_wall_clock() const {
-  return elapsed_before_s_ + base::SystemClock().monotonic_s() - fit_start_s_ >=
-         wall_clock_limit_s_;
+  return run_.received_signal.load(std::memory_order_relaxed) != 0 ||
+         stop_rule_.is_past_wall_clock() || (saver_ && saver_->has_failed());
 }
 
 }  // namespace paceline::train

@@ -4,7 +4,6 @@
 #include "paceline/optim/schedule.h"
 #include "paceline/train/batch/batch_feed.h"
 #include "paceline/train/checkpoint_saver.h"
-#include "paceline/train/condition.h"
 #include "paceline/train/data_watch.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
@@ -15,6 +14,7 @@
 #include "paceline/train/step_log.h"
 #include "paceline/train/step_recording.h"
 #include "paceline/train/step_reduction.h"
+#include "paceline/train/stop_rule.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
 
@@ -24,15 +24,6 @@
 #include <vector>
 
 namespace paceline::train {
-
-/// How a run ended.
-struct FitResult {
-  enum class Reason { kDuration, kWallClock, kCondition, kCallback, kSignal };
-  Reason reason = Reason::kDuration;
-  std::string text;  ///< for people: "val/top1 >= 0.78 holds"
-  int signal = 0;    ///< for kSignal
-  SpeedReport speed = {};
-};
 
 /// The parts a trainer works with; all outlive it.
 struct TrainerParts {
@@ -95,15 +86,22 @@ class Trainer {
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
   /// does.
   std::optional<FitResult> finish_step();
+  /// How a run ends that has begun, or goes on: at once, if it does.
+  std::optional<FitResult> begin();
   /// What follows an evaluation, also one that a resumed run had to make up for.
   std::optional<FitResult> reach_safe_point(bool must_save = false);
   void evaluate();
-  std::optional<FitResult> reason_to_stop();
+  /// Of the trained weights, or of those that an algorithm has swapped in; nothing if a signal
+  /// interrupted it.
+  std::optional<EvalResult> evaluate_weights(std::string_view weights);
+  /// On any rank: a signal, the clock on the wall, or a batch that could not be read.
+  bool is_interrupted() const {
+    return reduction_.any_wants_stop() || state_.is_eval_pending || lacks_batch_;
+  }
   FitResult agree_on_interruption();
   /// Throws DataError on every rank when an epoch skipped too much.
   void count_skipped();
   bool wants_stop() const;
-  bool is_past_wall_clock() const;
 
   TrainState& state_;
   const RunContext& run_;
@@ -117,15 +115,10 @@ class Trainer {
   std::function<void(std::int64_t step)> first_step_done_;
   SampleName sample_name_;
   TrainerConfig config_;
-  std::optional<Condition> stop_when_;
   bool lacks_batch_ = false;     ///< a rank does, and the run ends
   std::int64_t first_step_ = 0;  ///< as the clock counts, before it
-  std::int64_t last_step_;       ///< the run ends after so many steps at the latest
-  std::int64_t min_steps_;
-  std::int64_t eval_interval_;   ///< in steps
-  double wall_clock_limit_s_;    ///< infinite if there is none
-  double elapsed_before_s_ = 0;  ///< of earlier starts of the run
-  double fit_start_s_ = 0;
+  StopRule stop_rule_;
+  std::int64_t eval_interval_;  ///< in steps
   at::ScalarType storage_dtype_;
   std::optional<at::ScalarType> autocast_dtype_;
   std::optional<StepRecording> recording_;  ///< of compile: graph, where nothing stands against it

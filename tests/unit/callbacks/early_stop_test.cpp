@@ -18,7 +18,7 @@ class EarlyStopTest : public ::testing::Test {
  protected:
   std::optional<std::string> evaluate(EarlyStop& callback, double value) {
     state_.last_eval["val/top1"] = value;
-    return callback.on_event(train::Event::kEvalEnd, state_, run_);
+    return callback.on_event(train::Event::kEvaluated, state_, run_);
   }
 
   train::TrainState state_;

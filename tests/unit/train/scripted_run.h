@@ -114,7 +114,10 @@ class RecordingStrategy final : public parallel::Strategy {
   void synchronise_buffers() override {}
   void forward_nothing() override { calls_.push_back("forward nothing"); }
   std::vector<tensor::StateShard> model_state() override { return {}; }
-  std::vector<tensor::StateShard> optimizer_state(optim::Optimizer&) override { return {}; }
+  std::vector<tensor::StateShard> cut_by_parameter(const std::string&,
+                                                   std::span<const at::Tensor>) const override {
+    return {};
+  }
   void state_was_loaded() override {}
   parallel::StrategyMemory memory(int) const override { return {}; }
   bool can_be_recorded() const override { return is_recordable; }
@@ -163,6 +166,7 @@ class HalfFromStepTwo final : public optim::Schedule {
 inline train::EventSet all_events() {
   using enum train::Event;
   return {kInit,
+          kPrepared,
           kFitStart,
           kEpochStart,
           kStepStart,
@@ -179,6 +183,7 @@ inline train::EventSet all_events() {
           kEpochEnd,
           kEvalStart,
           kEvalEnd,
+          kEvaluated,
           kSafePoint,
           kFitEnd,
           kException};
@@ -186,6 +191,7 @@ inline train::EventSet all_events() {
 
 inline constexpr std::array<std::string_view, train::kNumEvents> kEventNames{
     "init",
+    "prepared",
     "fit_start",
     "epoch_start",
     "step_start",
@@ -202,6 +208,7 @@ inline constexpr std::array<std::string_view, train::kNumEvents> kEventNames{
     "epoch_end",
     "eval_start",
     "eval_end",
+    "evaluated",
     "safe_point",
     "fit_end",
     "exception"};

@@ -76,9 +76,9 @@ TEST_F(TrainerTest, EventsComeInTheirOrder) {
   append(step);
   append({"safe_point"});
   append(step);
-  append({"epoch_end", "eval_start", "eval_end", "safe_point", "epoch_start"});
+  append({"epoch_end", "eval_start", "eval_end", "evaluated", "safe_point", "epoch_start"});
   append(step);
-  append({"eval_start", "eval_end", "safe_point", "fit_end"});
+  append({"eval_start", "eval_end", "evaluated", "safe_point", "fit_end"});
   EXPECT_EQ(calls, expected);
 }
 
@@ -314,7 +314,7 @@ TEST_F(TrainerTest, ForwardAndLossRunUnderAutocastAndBackwardDoesNot) {
 
 TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
   run_.config.duration = batches(5);
-  EXPECT_THAT(steps_of(Event::kEvalEnd), ElementsAre(2, 4, 5));
+  EXPECT_THAT(steps_of(Event::kEvaluated), ElementsAre(2, 4, 5));
   EXPECT_EQ(run_.state.last_eval_step, 5);
 
   ScriptedRun rarely(*communicator_);
@@ -389,7 +389,7 @@ TEST_F(TrainerTest, EndsWhenAConditionHoldsButNotBeforeTheLeastDuration) {
 TEST_F(TrainerTest, EndsWhenACallbackAsksButNotBeforeTheLeastDuration) {
   run_.config.duration = batches(20);
   run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
-    const bool asks = event == Event::kEvalEnd && state.clock.step != 6;
+    const bool asks = event == Event::kEvaluated && state.clock.step != 6;
     return asks ? std::optional<std::string>("it is enough") : std::nullopt;
   };
   const FitResult result = run_.fit();
@@ -508,8 +508,8 @@ TEST_F(TrainerTest, AnInterruptedEvaluationIsMadeUpForAtItsStep) {
   };
   EXPECT_EQ(run_.fit().reason, Reason::kCondition);
   EXPECT_FALSE(run_.state.is_eval_pending);
-  EXPECT_THAT(
-      calls, ElementsAre("fit_start 2", "eval_start 2", "eval_end 2", "safe_point 2", "fit_end 2"));
+  EXPECT_THAT(calls, ElementsAre("fit_start 2", "eval_start 2", "eval_end 2", "evaluated 2",
+                                 "safe_point 2", "fit_end 2"));
 }
 
 TEST_F(TrainerTest, ContinuesAtTheClocksStep) {

@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/builtin.h"
 
+#include "paceline/algorithms/ema/ema.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
@@ -184,6 +185,12 @@ void add_optimization(Registries& registries) {
   });
 }
 
+void add_algorithms(Registries& registries) {
+  registries.algorithms.add<algorithms::EmaConfig>([](const algorithms::EmaConfig& config) {
+    return std::make_unique<algorithms::Ema>(config);
+  });
+}
+
 void add_observers(Registries& registries) {
   registries.callbacks.add<callbacks::MemorySnapshotConfig>(
       [](const callbacks::MemorySnapshotConfig& config) {
@@ -224,6 +231,7 @@ std::unique_ptr<Registries> make_registries() {
   data::register_transforms(registries->transforms);
   add_samplers(*registries);
   add_optimization(*registries);
+  add_algorithms(*registries);
   add_observers(*registries);
   return registries;
 }

@@ -197,10 +197,11 @@ void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr, const at
   };
   for (const std::size_t slot : maybe_unused) keep(slot, values_->slot(slot));
   if (!maybe_unused.empty()) {
-    for_each_state_part(optimizer,
-                        [&](const std::string&, std::size_t slot, const at::Tensor& part) {
-                          if (std::ranges::binary_search(maybe_unused, slot)) keep(slot, part);
-                        });
+    for (const optim::SlotState& state : optimizer.state()) {
+      for_each_part(state.tensors, [&](std::size_t slot, const at::Tensor& part) {
+        if (std::ranges::binary_search(maybe_unused, slot)) keep(slot, part);
+      });
+    }
   }
   optimizer.step(lr, skip);
   for (const auto& [slot, view, value] : kept)
@@ -261,41 +262,40 @@ std::vector<StateShard> ReplicatedStrategy::model_state() {
   return shards;
 }
 
-void ReplicatedStrategy::for_each_state_part(
-    optim::Optimizer& optimizer,
-    const std::function<void(const std::string& kind, std::size_t slot, const at::Tensor&)>& visit)
-    const {
-  // The optimizer numbers its slots group by group; param_groups() gave it one slot for each range.
+void ReplicatedStrategy::for_each_part(
+    std::span<const at::Tensor> tensors,
+    const std::function<void(std::size_t slot, const at::Tensor&)>& visit) const {
+  // Slots are numbered group by group; param_groups() has one for each range.
   std::vector<const tensor::FlatRange*> ranges;
   for (std::size_t group = 0; group < group_settings_.size(); ++group) {
     for (const tensor::FlatRange& range : layout().ranges) {
       if (range.group == static_cast<std::int64_t>(group)) ranges.push_back(&range);
     }
   }
-  for (const optim::SlotState& state : optimizer.state()) {
-    PACELINE_CHECK(state.tensors.size() == ranges.size(),
-                   "the optimizer was not built from this strategy's param_groups()");
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      for (std::int64_t slot = ranges[i]->first_slot; slot < ranges[i]->end_slot; ++slot) {
-        const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
-        const at::Tensor part = state.tensors[i].as_strided(
-            place.spec.sizes, place.spec.strides,
-            state.tensors[i].storage_offset() + place.offset - ranges[i]->begin);
-        visit(state.name, static_cast<std::size_t>(slot), part);
-      }
+  PACELINE_CHECK(tensors.size() == ranges.size(),
+                 "{} tensors for the {} slots of this strategy's param_groups()", tensors.size(),
+                 ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (std::int64_t slot = ranges[i]->first_slot; slot < ranges[i]->end_slot; ++slot) {
+      const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
+      visit(static_cast<std::size_t>(slot),
+            tensors[i].as_strided(place.spec.sizes, place.spec.strides,
+                                  tensors[i].storage_offset() + place.offset - ranges[i]->begin));
     }
   }
 }
 
-std::vector<StateShard> ReplicatedStrategy::optimizer_state(optim::Optimizer& optimizer) {
+std::vector<StateShard> ReplicatedStrategy::cut_by_parameter(
+    const std::string& prefix, std::span<const at::Tensor> tensors) const {
   std::vector<StateShard> shards;
-  for_each_state_part(
-      optimizer, [&](const std::string& kind, std::size_t slot, const at::Tensor& part) {
-        shards.push_back(
-            whole_shard(fmt::format("optimizer.{}/{}", kind, parameters_[slot].name), part));
-      });
-  if (compression_) std::ranges::move(compression_->state(), std::back_inserter(shards));
+  for_each_part(tensors, [&](std::size_t slot, const at::Tensor& part) {
+    shards.push_back(whole_shard(prefix + parameters_[slot].name, part));
+  });
   return shards;
+}
+
+std::vector<StateShard> ReplicatedStrategy::gradient_state() {
+  return compression_ ? compression_->state() : std::vector<StateShard>();
 }
 
 void ReplicatedStrategy::state_was_loaded() {

@@ -49,7 +49,9 @@ class ReplicatedStrategy final : public Strategy {
   void clip_grad_value(double max_value) override;
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() override;
-  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
+  std::vector<StateShard> cut_by_parameter(const std::string& prefix,
+                                           std::span<const at::Tensor> tensors) const override;
+  std::vector<StateShard> gradient_state() override;
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
   /// Not where each step may use other parameters.
@@ -68,9 +70,9 @@ class ReplicatedStrategy final : public Strategy {
   void take_gradient(std::size_t slot, at::Tensor& grad);
   void settle(std::size_t slot);
   void end_backward();
-  void for_each_state_part(optim::Optimizer& optimizer,
-                           const std::function<void(const std::string& kind, std::size_t slot,
-                                                    const at::Tensor&)>& visit) const;
+  /// Visits the parts of each slot of the layout in tensors parallel to param_groups()' slots.
+  void for_each_part(std::span<const at::Tensor> tensors,
+                     const std::function<void(std::size_t slot, const at::Tensor&)>& visit) const;
   void check_views() const;
   StateShard whole_shard(std::string name, const at::Tensor& data) const;
 

@@ -79,18 +79,16 @@ std::vector<StateShard> ShardedStrategy::model_state() {
   return shards;
 }
 
-std::vector<StateShard> ShardedStrategy::optimizer_state(optim::Optimizer& optimizer) {
+std::vector<StateShard> ShardedStrategy::cut_by_parameter(
+    const std::string& prefix, std::span<const at::Tensor> tensors) const {
   const std::vector<Slice> slices = optimizer_slices();
+  PACELINE_CHECK(tensors.size() == slices.size(),
+                 "{} tensors for the {} slots of this strategy's param_groups()", tensors.size(),
+                 slices.size());
   std::vector<StateShard> shards;
-  for (const optim::SlotState& state : optimizer.state()) {
-    PACELINE_CHECK(state.tensors.size() == slices.size(),
-                   "the optimizer was not built from this strategy's param_groups()");
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      for (const tensor::FlatSlot& slot : slices[i].flat->layout().slots) {
-        append_piece(shards, slot, state.tensors[i], slices[i].begin,
-                     fmt::format("optimizer.{}/{}", state.name, slot.spec.name));
-      }
-    }
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    for (const tensor::FlatSlot& slot : slices[i].flat->layout().slots)
+      append_piece(shards, slot, tensors[i], slices[i].begin, prefix + slot.spec.name);
   }
   return shards;
 }

@@ -71,7 +71,8 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void end_evaluation() override;
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() override;
-  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer) override;
+  std::vector<StateShard> cut_by_parameter(const std::string& prefix,
+                                           std::span<const at::Tensor> tensors) const override;
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
   double exposed_communication_s() const override { return exposed_s_; }

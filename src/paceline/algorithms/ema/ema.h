@@ -1,0 +1,90 @@
+#pragma once
+
+#include "paceline/config/duration.h"
+#include "paceline/config/schema.h"
+#include "paceline/tensor/aten.h"
+#include "paceline/train/algorithm.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::algorithms {
+
+struct EmaConfig {
+  std::optional<config::Duration> half_life;
+  std::optional<double> smoothing;
+  std::optional<config::Duration> update_interval;
+  config::Duration start{0, config::TimeUnit::kFraction};
+};
+
+/// An exponential moving average of the trained weights and of floating buffers (running
+/// statistics), laid out as the strategy holds them: shards are averaged as shards. Evaluations
+/// measure it besides the trained weights; training goes on with these.
+///
+/// After every `update_interval`: average <- s * average + (1 - s) * weights, with s given, or 2 to
+/// the power of -update_interval / half_life. The first update after `start` copies the weights. A
+/// step that fp16 skipped counts.
+/// Paper: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
+class Ema final : public train::Algorithm {
+ public:
+  /// Throws ConfigError for lengths that do not fit each other.
+  explicit Ema(const EmaConfig& config);
+
+  std::string_view name() const override { return "ema"; }
+  train::AlgorithmTraits traits() const override;
+  void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
+  std::vector<tensor::StateShard> tensors(const train::TrainState& state) const override;
+  bool has_weights() const override { return is_started_; }
+  void swap_weights(train::TrainState& state) override;
+  nlohmann::json state_dict() const override;
+  void load_state_dict(const nlohmann::json& state) override;
+
+ private:
+  /// A tensor of the run and its average.
+  struct Pair {
+    at::Tensor value;
+    at::Tensor average;
+  };
+  struct Buffer {
+    tensor::StateShard shard;  ///< of the model
+    at::Tensor average;
+  };
+  void prepare(train::TrainState& state);
+  void update();
+  std::vector<Pair> pairs() const;
+
+  EmaConfig config_;
+  config::Duration interval_;
+  double smoothing_;
+  bool is_started_ = false;
+  std::vector<at::Tensor> weights_;   ///< as param_groups() has them: flat, or shards
+  std::vector<at::Tensor> averages_;  ///< parallel to them
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace paceline::algorithms
+
+template <>
+struct paceline::config::Schema<paceline::algorithms::EmaConfig> {
+  using Config = paceline::algorithms::EmaConfig;
+  static constexpr std::string_view name = "ema";
+  static constexpr std::string_view summary =
+      "Averages weights over time, and evaluates the average too.";
+  static constexpr auto fields = std::tuple{
+      field(&Config::half_life, "half_life",
+            "After how long a weight counts half, in ba or ep; 1000ba if smoothing is not given."),
+      field(&Config::smoothing, "smoothing",
+            "What the average keeps of itself at each update, instead of half_life.",
+            InRange{0, 1}),
+      field(&Config::update_interval, "update_interval",
+            "How often it is updated, in ba or ep; 1 of half_life's unit if left out."),
+      field(&Config::start, "start", "When averaging begins: 0.2dur, 5ep, 1000ba.")};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (value.half_life && value.smoothing)
+      problems.add("smoothing", "and half_life say the same thing; leave one of them out");
+  }
+};

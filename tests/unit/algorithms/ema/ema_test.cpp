@@ -1,0 +1,150 @@
+#include "paceline/algorithms/ema/ema.h"
+
+#include "paceline/base/error.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+#include "paceline/nn/batch_norm.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <array>
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace paceline::algorithms {
+namespace {
+
+using config::TimeUnit;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using train::Event;
+
+/// A BatchNorm of two channels under "none", whose weights a test sets.
+class EmaTest : public ::testing::Test {
+ protected:
+  EmaTest() {
+    const at::NoGradGuard no_grad;
+    norm_->weight.fill_(1);
+    norm_->bias.fill_(0);
+    const std::array rules{optim::GroupRule{"all", 0.0, 1.0, [](auto&&...) { return true; }}};
+    state_.strategy = parallel::make_none({});
+    state_.strategy->prepare(*norm_, rules);
+    state_.clock.lengths = {.total_steps = 12, .steps_per_epoch = 3, .samples_per_step = 1};
+  }
+
+  void step(Ema& ema, double weight) {
+    const at::NoGradGuard no_grad;
+    norm_->weight.fill_(weight);
+    norm_->running_mean.fill_(10 * weight);
+    state_.clock.step += 1;
+    fire(ema, Event::kStepEnd);
+    if (state_.clock.is_epoch_start()) fire(ema, Event::kEpochEnd);
+  }
+
+  void fire(Ema& ema, Event event) {
+    if (ema.traits().events.contains(event)) ema.apply(event, state_, run_);
+  }
+
+  /// Of a tensor that the average holds, by the parameter's or buffer's name.
+  double average(const Ema& ema, const std::string& name) const {
+    for (const tensor::StateShard& shard : ema.tensors(state_)) {
+      if (shard.name == "algorithms.ema/" + name) return shard.data[0].item<double>();
+    }
+    ADD_FAILURE() << "there is no average of " << name;
+    return 0;
+  }
+
+  std::shared_ptr<nn::BatchNorm2d> norm_ = std::make_shared<nn::BatchNorm2d>(2);
+  train::TrainState state_;
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
+  std::atomic<int> signal_{0};
+  train::RunContext run_{*communicator_, {}, 1, {}, signal_};
+};
+
+EmaConfig every(double interval, double half_life, TimeUnit unit = TimeUnit::kBatch) {
+  return {.half_life = {{half_life, unit}}, .update_interval = {{interval, unit}}};
+}
+
+TEST_F(EmaTest, AveragesWeightsAndFloatingBuffers) {
+  Ema ema(every(1, 1));  // half of the new weights
+  fire(ema, Event::kPrepared);
+  EXPECT_FALSE(ema.has_weights()) << "nothing was averaged yet";
+  step(ema, 8);
+  EXPECT_EQ(average(ema, "weight"), 8) << "the first update copies";
+  step(ema, 4);
+  EXPECT_EQ(average(ema, "weight"), 6);
+  EXPECT_EQ(average(ema, "running_mean"), 60);
+  step(ema, 0);
+  EXPECT_EQ(average(ema, "weight"), 3);
+  EXPECT_EQ(average(ema, "bias"), 0);
+  EXPECT_EQ(ema.tensors(state_).size(), 4u) << "the count of batches is no average";
+}
+
+TEST_F(EmaTest, UpdatesAtItsIntervalFromItsStartOn) {
+  EmaConfig config = every(2, 2);
+  config.start = {0.25, TimeUnit::kFraction};  // of 12 steps
+  Ema ema(config);
+  fire(ema, Event::kPrepared);
+  for (const double weight : {1.0, 2.0, 3.0, 4.0}) step(ema, weight);
+  EXPECT_EQ(average(ema, "weight"), 4) << "step 4 is the first even one from 3 on";
+  for (const double weight : {5.0, 8.0}) step(ema, weight);
+  EXPECT_EQ(average(ema, "weight"), 6);
+}
+
+TEST_F(EmaTest, CountsEpochs) {
+  Ema ema(every(1, 1, TimeUnit::kEpoch));
+  fire(ema, Event::kPrepared);
+  for (const double weight : {1.0, 2.0, 3.0, 4.0, 5.0, 7.0}) step(ema, weight);
+  EXPECT_EQ(average(ema, "weight"), 5) << "of the weights after steps 3 and 6";
+}
+
+TEST_F(EmaTest, SwapsExactlyAndBack) {
+  Ema ema(every(1, 3));
+  fire(ema, Event::kPrepared);
+  for (const double weight : {0.1, 0.7, 0.3}) step(ema, weight);
+  const double before = average(ema, "weight");
+  ema.swap_weights(state_);
+  EXPECT_EQ(norm_->weight[0].item<double>(), before);
+  EXPECT_EQ(average(ema, "weight"), static_cast<double>(0.3f));
+  EXPECT_LT(norm_->running_mean[0].item<double>(), 7) << "its average, and not 3";
+  EXPECT_EQ(average(ema, "running_mean"), 3);
+  ema.swap_weights(state_);
+  EXPECT_EQ(norm_->weight[0].item<float>(), 0.3f);
+  EXPECT_EQ(average(ema, "weight"), before);
+}
+
+TEST_F(EmaTest, GoesOnFromItsStateAsIfNeverStopped) {
+  Ema whole(every(1, 5));
+  fire(whole, Event::kPrepared);
+  for (const double weight : {1.0, 2.0, 3.0}) step(whole, weight);
+  Ema resumed(every(1, 5));
+  fire(resumed, Event::kPrepared);
+  const auto saved = whole.tensors(state_);
+  const auto loaded = resumed.tensors(state_);
+  for (std::size_t i = 0; i < saved.size(); ++i) loaded[i].data.copy_(saved[i].data);
+  resumed.load_state_dict(whole.state_dict());
+  EXPECT_TRUE(resumed.has_weights());
+  step(whole, 9);
+  resumed.apply(Event::kStepEnd, state_, run_);
+  EXPECT_EQ(average(resumed, "weight"), average(whole, "weight"));
+}
+
+TEST(Ema, RefusesLengthsThatDoNotFit) {
+  const auto refusal = [](const EmaConfig& config, const char* words) {
+    EXPECT_THAT([&] { const Ema ema(config); }, ThrowsMessage<base::ConfigError>(HasSubstr(words)));
+  };
+  refusal({.half_life = {{2, TimeUnit::kSecond}}}, "algorithms.ema.half_life is 2s");
+  refusal({.half_life = {{1.5, TimeUnit::kBatch}}}, "a whole number of batches or epochs");
+  refusal({.half_life = {{0, TimeUnit::kBatch}}}, "half_life is 0ba");
+  refusal({.half_life = {{10, TimeUnit::kBatch}}, .update_interval = {{1, TimeUnit::kEpoch}}},
+          "count both in ba, or both in ep");
+  refusal({.smoothing = 0.9, .update_interval = {{0.5, TimeUnit::kFraction}}}, "update_interval");
+}
+
+}  // namespace
+}  // namespace paceline::algorithms
