@@ -17,6 +17,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace paceline::comm {
 namespace {
@@ -154,6 +155,29 @@ TEST(Connect, CountsTheDescriptorsThatItTakes) {
   group.ranks_per_node = 2;
   check_descriptors(group, {0, 0, 1, 1});
   check_descriptors(group, {0, 1, 0, 1});
+}
+
+// At the limit Gloo would end the process.
+TEST(Connect, APartForWhichThereAreTooFewDescriptorsIsRefused) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  std::barrier all_are_here(4);
+  const auto errors = errors_of(test_options(4), [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    all_are_here.arrive_and_wait();
+    if (options.rank == 0) {
+      const rlimit lower{static_cast<rlim_t>(count_descriptors()), before.rlim_max};
+      setrlimit(RLIMIT_NOFILE, &lower);
+    }
+    all_are_here.arrive_and_wait();
+    EXPECT_THAT([&] { communicator->split(options.rank / 2); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("ulimit -n")));
+    all_are_here.arrive_and_wait();
+    if (options.rank == 0) setrlimit(RLIMIT_NOFILE, &before);
+    all_are_here.arrive_and_wait();
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
 }
 
 TEST(Connect, RefusesOptionsThatCannotWork) {
