@@ -14,6 +14,7 @@ HEADER = """# The public headers of paceline, with what they include: sources th
 """
 PROGRAMS = {"app", "cli", "launcher"}  # modules that are not installed as libraries
 ROOTS = [
+    "algorithms/ema/ema.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
     "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",

@@ -8,7 +8,7 @@
 namespace paceline::test {
 
 /// The real file system without fsync, which a test cannot observe and the disk takes its time for.
-class UnsyncedFileSystem final : public base::FileSystem {
+class UnsyncedFileSystem : public base::FileSystem {
  public:
   std::unique_ptr<base::OutputFile> create(const std::filesystem::path& path) override {
     return std::make_unique<File>(real_.create(path));

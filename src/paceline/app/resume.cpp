@@ -48,12 +48,13 @@ void refuse_to_repeat(const RunDirectory& directory) {
 }
 
 /// The newest checkpoint of the run in this directory; nothing for one that has not saved yet.
-std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory) {
+std::optional<std::filesystem::path> newest_of_run(const RunDirectory& directory,
+                                                   const checkpoint::DamageOf& damage) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
-  if (auto newest = newest_checkpoint(folder)) return newest;
+  if (auto newest = newest_checkpoint(folder, damage)) return newest;
   // It may have saved elsewhere: checkpoint.dir may change.
   if (const auto former = folder_of_run(directory.path()); former && *former != folder) {
-    if (auto newest = newest_checkpoint(*former)) return newest;
+    if (auto newest = newest_checkpoint(*former, damage)) return newest;
   }
   if (checkpoint::has_branches(folder)) {  // a start of the run died while it went back to one
     throw base::CheckpointError(fmt::format(
@@ -89,11 +90,10 @@ void require_own(const std::filesystem::path& checkpoint, const RunDirectory& di
       directory.path().string(), checkpoint.string()));
 }
 
-/// "" for a run that has not saved yet.
-std::string path_to_resume(const std::string& resume, const RunDirectory& directory,
-                           base::FileSystem& files) {
+/// What a user's words stand for.
+std::string named_checkpoint(const std::string& resume, const RunDirectory& directory,
+                             base::FileSystem& files) {
   checkpoint::restore_replaced(files, directory.checkpoint_folder());
-  if (resume == "auto") return newest_of_run(directory).value_or("").string();
   const std::filesystem::path checkpoint = find_checkpoint(resume);
   require_own(checkpoint, directory);
   return checkpoint.string();
@@ -135,9 +135,16 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
                                                            const RunDirectory& directory,
                                                            base::FileSystem& files,
                                                            comm::Communicator& communicator) {
+  if (resume == "auto") {
+    const auto newest = [&](const checkpoint::DamageOf& known) {
+      checkpoint::restore_replaced(files, directory.checkpoint_folder());
+      return newest_of_run(directory, known).value_or("");
+    };
+    return checkpoint::open_whole(newest, communicator);
+  }
   const std::string path = comm::first_rank_decides(
-      communicator, [&] { return path_to_resume(resume, directory, files); });
-  return path.empty() ? nullptr : checkpoint::open_checkpoint(path, communicator);
+      communicator, [&] { return named_checkpoint(resume, directory, files); });
+  return checkpoint::open_checkpoint(path, communicator);
 }
 
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,

@@ -154,11 +154,11 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
   if (directory.owns_checkpoint_folder()) checkpoint_folder_ = directory.checkpoint_folder();
   std::vector<metrics::LocalRank> local_ranks =
       ranks_beside_first(context_.communicator, context_.device.uuid());
-  std::optional<double> best;
   comm::first_rank_decides(context_.communicator, [&] {
-    best = take_over(directory, resolved, resumed, std::move(local_ranks));
+    take_over(directory, resolved, resumed, std::move(local_ranks));
     return "";
   });
+  const auto best = resumed ? best_value(directory.checkpoint_folder()) : std::nullopt;
   train::CheckpointFacts facts{directory.checkpoint_folder(),
                                config::to_yaml(resolved),
                                environment(),
@@ -173,10 +173,9 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
                                                     batches_.lengths, context_.files);
 }
 
-std::optional<double> Session::take_over(const RunDirectory& directory,
-                                         const config::Node& resolved,
-                                         const std::optional<std::filesystem::path>& resumed,
-                                         std::vector<metrics::LocalRank> local_ranks) {
+void Session::take_over(const RunDirectory& directory, const config::Node& resolved,
+                        const std::optional<std::filesystem::path>& resumed,
+                        std::vector<metrics::LocalRank> local_ranks) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
   if (directory.owns_checkpoint_folder()) checkpoint::clean_leftovers(context_.files, folder);
   make_sinks(run_directory_, std::move(local_ranks));
@@ -188,10 +187,17 @@ std::optional<double> Session::take_over(const RunDirectory& directory,
     sink->log_hparams(values);
   }
   if (resumed) base::log_info("resumed {} at step {}", resumed->string(), state_.clock.step);
-  if (!resumed || recipe_.checkpoint.keep_best == 0) return std::nullopt;
-  const auto best =
-      checkpoint::best_whole(folder, recipe_.checkpoint.monitor, recipe_.checkpoint.mode);
-  return best ? std::optional(best->monitored->value) : std::nullopt;
+}
+
+std::optional<double> Session::best_value(const std::filesystem::path& folder) const {
+  if (recipe_.checkpoint.keep_best == 0) return std::nullopt;
+  const auto best = [&](const checkpoint::DamageOf& known) {
+    const auto found =
+        checkpoint::best_whole(folder, recipe_.checkpoint.monitor, recipe_.checkpoint.mode, known);
+    return found ? found->path : std::filesystem::path();
+  };
+  const auto reader = checkpoint::open_whole(best, context_.communicator);
+  return reader ? std::optional(reader->manifest().monitored->value) : std::nullopt;
 }
 
 void Session::branch_off(const std::filesystem::path& resumed,

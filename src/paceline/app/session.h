@@ -90,11 +90,12 @@ class Session {
   void check_fields() const;
   void refuse_non_finite_weights() const;
   void build_engine();
-  /// What rank 0 does in attach(). Returns the monitored value of the best checkpoint that is
-  /// there.
-  std::optional<double> take_over(const RunDirectory& directory, const config::Node& resolved,
-                                  const std::optional<std::filesystem::path>& resumed,
-                                  std::vector<metrics::LocalRank> local_ranks);
+  /// What rank 0 does in attach().
+  void take_over(const RunDirectory& directory, const config::Node& resolved,
+                 const std::optional<std::filesystem::path>& resumed,
+                 std::vector<metrics::LocalRank> local_ranks);
+  /// The monitored value of the best checkpoint in the folder. Every rank must call it.
+  std::optional<double> best_value(const std::filesystem::path& folder) const;
   /// Makes `resumed` the newest checkpoint of the run.
   void branch_off(const std::filesystem::path& resumed, const std::filesystem::path& folder);
   void make_sinks(const std::filesystem::path& run_directory,

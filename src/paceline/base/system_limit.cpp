@@ -3,7 +3,10 @@
 #include "paceline/base/error.h"
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <latch>
 #include <system_error>
 #include <thread>
@@ -76,6 +79,12 @@ void require_descriptors(int count) {
       "this process needs some {} descriptors for files and connections, but may have {}: raise "
       "the limit (`ulimit -n`)",
       count, limit.rlim_cur));
+}
+
+void require_more_descriptors(int count) {
+  constexpr std::ptrdiff_t kBesides = 16;
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  require_descriptors(static_cast<int>(std::distance(begin(open), end(open)) + kBesides) + count);
 }
 
 }  // namespace paceline::base

@@ -20,4 +20,7 @@ void require_threads(int count);
 /// connections end the process.
 void require_descriptors(int count);
 
+/// The same for so many besides those that are open now, and a few for what comes with them.
+void require_more_descriptors(int count);
+
 }  // namespace paceline::base

@@ -23,10 +23,6 @@ constexpr auto kPollInterval = std::chrono::milliseconds(5);
 /// What a dying run grants the other ranks, which write at the same time and as much.
 constexpr auto kGrace = std::chrono::seconds(5);
 
-fs::path done_file(const SaveRequest& request, int rank) {
-  return temporary_of(target_of(request)) / fmt::format("rank-{}.done", rank);
-}
-
 }  // namespace
 
 AsyncWriter::AsyncWriter(base::FileSystem& files,
@@ -62,7 +58,7 @@ void AsyncWriter::start(const SaveRequest& request, comm::Communicator& communic
       if (rank == 0) make_empty_directory(files_, temporary_of(target_of(request)));
     });
   } catch (const CheckpointError& error) {
-    fail_save(request, rank, error, files_);
+    fail_save(request, communicator, error, files_);
   }
   request_ = request;
   request_->shards = shards_;
@@ -82,17 +78,17 @@ void AsyncWriter::finish(comm::Communicator& communicator) {
     on_all_ranks(communicator, not_saved(*request_), [&] { done_.get(); });
     request_.reset();
   } catch (const CheckpointError& error) {
-    fail(error, communicator.rank());
+    fail(error, communicator);
   } catch (const base::DivergedError& error) {
-    fail(error, communicator.rank());
+    fail(error, communicator);
   }
 }
 
-void AsyncWriter::fail(const base::Error& problem, int rank) {
+void AsyncWriter::fail(const base::Error& problem, comm::Communicator& communicator) {
   wait_until(steady_clock::now());
   if (done_.valid()) done_.wait();
   has_failed_ = false;
-  fail_save(*std::exchange(request_, std::nullopt), rank, problem, files_);
+  fail_save(*std::exchange(request_, std::nullopt), communicator, problem, files_);
 }
 
 void AsyncWriter::throw_if_failed(comm::Communicator& communicator) {
@@ -126,26 +122,21 @@ void AsyncWriter::run(int rank) {
 }
 
 void AsyncWriter::write_own_part(int rank) {
-  const fs::path done = done_file(*request_, rank);
-  own_report_ = write_rank_file(shards_, done.parent_path(), rank, files_);
+  own_report_ = write_rank_file(shards_, temporary_of(target_of(*request_)), rank, files_);
   if (std::ranges::find(other_writers_, rank) == other_writers_.end()) return;
-  const fs::path unfinished = base::unfinished_path(done);
-  const auto file = files_.create(unfinished);
-  file->write(own_report_);
-  file->close();  // not synced: nobody looks for it after a stop
-  files_.rename(unfinished, done);
+  leave_report(*request_, rank, own_report_, files_);
 }
 
 void AsyncWriter::commit() {
   std::vector<std::string> reports{own_report_};
   for (const int rank : other_writers_) reports.push_back(report_of(rank));
-  for (const int rank : other_writers_) files_.remove_all(done_file(*request_, rank));
+  remove_reports(*request_, other_writers_, files_);
   commit_checkpoint(*request_, reports, files_);
   after_commit_(target_of(*request_));
 }
 
 std::string AsyncWriter::report_of(int rank) {
-  const fs::path done = done_file(*request_, rank);
+  const fs::path done = report_file(*request_, rank);
   std::unique_lock lock(mutex_);
   while (!base::file_exists(done)) {
     if (steady_clock::now() >= deadline_) {

@@ -63,7 +63,7 @@ class AsyncWriter {
   void commit();
   std::string report_of(int rank);
   /// Ends the save in flight and throws, as fail_save() does.
-  [[noreturn]] void fail(const base::Error& problem, int rank);
+  [[noreturn]] void fail(const base::Error& problem, comm::Communicator& communicator);
   /// From now on rank 0's thread waits for other ranks until `deadline` and no longer.
   void wait_until(std::chrono::steady_clock::time_point deadline);
 

@@ -2,13 +2,18 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
+#include "paceline/checkpoint/agreement.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/reader.h"
+#include "paceline/comm/agreement.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 namespace paceline::checkpoint {
 
@@ -23,6 +28,28 @@ bool is_unknown(const base::Error& problem) {
   if (error == nullptr) return false;
   const int number = error->error_number();
   return number != ENOENT && number != EIO && number != EINVAL;
+}
+
+/// What `verify` finds.
+std::string damage_by(const std::function<void()>& verify) {
+  try {
+    verify();
+    return {};
+  } catch (const base::Error& problem) {
+    if (is_unknown(problem)) throw;
+    return problem.what();
+  }
+}
+
+/// What all ranks find together.
+std::string damage_in(CheckpointReader& reader, comm::Communicator& communicator) {
+  std::string own;
+  on_all_ranks(communicator, "cannot read the checkpoint",
+               [&] { own = damage_by([&] { reader.verify(); }); });
+  std::set<std::string> damages;
+  for (std::string& text : comm::texts_if_any(communicator, own)) damages.insert(std::move(text));
+  damages.erase("");
+  return fmt::format("{}", fmt::join(damages, "; "));
 }
 
 }  // namespace
@@ -50,20 +77,22 @@ Listing list_checkpoints(const fs::path& folder) {
   return listing;
 }
 
-Latest find_latest(const fs::path& folder) {
+std::string damage_of(const fs::path& checkpoint) {
+  return damage_by([&] { CheckpointReader(checkpoint).verify(); });
+}
+
+Latest find_latest(const fs::path& folder, const DamageOf& damage) {
   Listing listing = list_checkpoints(folder);
   Latest latest;
   std::int64_t step = -1;
   while (!listing.complete.empty() && !latest.path) {
     const Listed newest = listing.complete.back();
     listing.complete.pop_back();
-    try {
-      CheckpointReader(newest.path).verify();
+    if (std::string reason = damage(newest.path); !reason.empty()) {
+      latest.skipped.push_back({newest.path, newest.step, std::move(reason)});
+    } else {
       latest.path = newest.path;
       step = newest.step;
-    } catch (const base::Error& problem) {
-      if (is_unknown(problem)) throw;
-      latest.skipped.push_back({newest.path, newest.step, problem.what()});
     }
   }
   for (Damaged& damaged : listing.damaged) {  // only newer ones change what a resume does
@@ -91,17 +120,30 @@ std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::s
 }
 
 std::optional<Listed> best_whole(const fs::path& folder, const std::string& monitor,
-                                 MonitorMode mode) {
+                                 MonitorMode mode, const DamageOf& damage) {
   const std::vector<Listed> all = list_checkpoints(folder).complete;
   for (Listed& best : best_of(all, monitor, mode, all.size())) {
-    try {
-      CheckpointReader(best.path).verify();
-      return std::move(best);
-    } catch (const base::Error& problem) {
-      if (is_unknown(problem)) throw;
-    }
+    if (damage(best.path).empty()) return std::move(best);
   }
   return std::nullopt;
+}
+
+std::unique_ptr<CheckpointReader> open_whole(
+    const std::function<fs::path(const DamageOf& known)>& name, comm::Communicator& communicator) {
+  std::map<fs::path, std::string> damaged;
+  const DamageOf known = [&](const fs::path& checkpoint) {
+    const auto found = damaged.find(checkpoint);
+    return found == damaged.end() ? std::string() : found->second;
+  };
+  for (;;) {
+    const fs::path path =
+        comm::first_rank_decides(communicator, [&] { return name(known).string(); });
+    if (path.empty()) return nullptr;
+    std::unique_ptr<CheckpointReader> reader = open_checkpoint(path, communicator);
+    const std::string damage = damage_in(*reader, communicator);
+    if (damage.empty()) return reader;
+    damaged[path] = damage;
+  }
 }
 
 std::string describe_newest(const fs::path& folder) try {

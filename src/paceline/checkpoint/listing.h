@@ -1,9 +1,13 @@
 #pragma once
 
 #include "paceline/checkpoint/manifest.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/comm/communicator.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +45,14 @@ struct Latest {
   std::vector<Damaged> skipped;  ///< newer ones that cannot be used: to be reported
 };
 
-/// The newest checkpoint that is whole, by all its checksums. Throws as list_checkpoints() does.
-Latest find_latest(const std::filesystem::path& folder);
+/// Why a checkpoint cannot be used; empty if it can.
+using DamageOf = std::function<std::string(const std::filesystem::path& checkpoint)>;
+
+/// By all its checksums, for which it is read as a whole. Throws as list_checkpoints() does.
+std::string damage_of(const std::filesystem::path& checkpoint);
+
+/// The newest checkpoint that is whole. Throws as list_checkpoints() does.
+Latest find_latest(const std::filesystem::path& folder, const DamageOf& damage = damage_of);
 
 enum class MonitorMode { kMax, kMin };
 
@@ -51,10 +61,18 @@ enum class MonitorMode { kMax, kMin };
 std::vector<Listed> best_of(const std::vector<Listed>& checkpoints, const std::string& monitor,
                             MonitorMode mode, std::size_t count);
 
-/// The best of a folder's checkpoints by this metric that is whole, by all its checksums. Throws as
-/// list_checkpoints() does.
+/// The best of a folder's checkpoints by this metric that is whole. Throws as list_checkpoints()
+/// does.
 std::optional<Listed> best_whole(const std::filesystem::path& folder, const std::string& monitor,
-                                 MonitorMode mode);
+                                 MonitorMode mode, const DamageOf& damage = damage_of);
+
+/// Opens on all ranks the first checkpoint that is whole of those that rank 0 names; null when it
+/// names none. All ranks compare its checksums together, each its share, so that rank 0 need not
+/// read everything; `name` is called by rank 0 alone and learns what turned out to be damaged.
+/// Every rank must call it. Throws the same CheckpointError on all of them.
+std::unique_ptr<CheckpointReader> open_whole(
+    const std::function<std::filesystem::path(const DamageOf& known)>& name,
+    comm::Communicator& communicator);
 
 /// For the message of a failed save: which checkpoint is the newest, that there is none, or that
 /// the run directory itself is gone. Throws no Error.

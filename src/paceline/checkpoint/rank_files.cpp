@@ -7,6 +7,7 @@
 #include "paceline/checkpoint/format/dtypes.h"
 #include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/listing.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/tensor/element_order.h"
 
 #include <algorithm>
@@ -186,6 +187,25 @@ std::string write_rank_file(std::span<const StateShard> shards, const fs::path& 
   return encode(write_shards(shards, directory, rank, files));
 }
 
+fs::path report_file(const SaveRequest& request, int rank) {
+  return temporary_of(target_of(request)) / fmt::format("rank-{}.done", rank);
+}
+
+void leave_report(const SaveRequest& request, int rank, const std::string& report,
+                  base::FileSystem& files) {
+  const fs::path done = report_file(request, rank);
+  const fs::path unfinished = base::unfinished_path(done);
+  const auto file = files.create(unfinished);
+  file->write(report);
+  file->close();
+  files.rename(unfinished, done);
+}
+
+void remove_reports(const SaveRequest& request, std::span<const int> ranks,
+                    base::FileSystem& files) {
+  for (const int rank : ranks) files.remove_all(report_file(request, rank));
+}
+
 void commit_checkpoint(const SaveRequest& request, const std::vector<std::string>& reports,
                        base::FileSystem& files) {
   const fs::path target = target_of(request);
@@ -203,12 +223,14 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
   publish_directory(files, temporary, target);
 }
 
-void fail_save(const SaveRequest& request, int rank, const base::Error& problem,
-               base::FileSystem& files) {
-  if (rank == 0) remove_quietly(files, temporary_of(target_of(request)));
+void fail_save(const SaveRequest& request, comm::Communicator& communicator,
+               const base::Error& problem, base::FileSystem& files) {
+  const std::string newest = comm::first_rank_decides(communicator, [&] {
+    remove_quietly(files, temporary_of(target_of(request)));
+    return describe_newest(request.folder);
+  });
   std::string text = problem.what();
-  if (const std::string newest = describe_newest(request.folder); !text.ends_with(newest))
-    text += ". " + newest;
+  if (!text.ends_with(newest)) text += ". " + newest;
   if (problem.exit_code() == base::ExitCode::kDiverged) throw base::DivergedError(text);
   throw CheckpointError(text);
 }

@@ -12,7 +12,7 @@
 
 namespace paceline::checkpoint {
 
-/// The parts of a save. All but one call no collectives; how the ranks agree is their caller's
+/// The parts of a save. All but two call no collectives; how the ranks agree is their caller's
 /// business.
 
 /// The name that the checkpoint will have.
@@ -29,6 +29,18 @@ std::string write_rank_file(std::span<const tensor::StateShard> shards,
                             const std::filesystem::path& directory, int rank,
                             base::FileSystem& files);
 
+/// Where a rank beside 0 leaves its report, in the temporary directory.
+std::filesystem::path report_file(const SaveRequest& request, int rank);
+
+/// Leaves a rank's report for rank 0, when its file is on disk. Not synced: nobody looks for it
+/// after a stop.
+void leave_report(const SaveRequest& request, int rank, const std::string& report,
+                  base::FileSystem& files);
+
+/// For rank 0, when it has read them.
+void remove_reports(const SaveRequest& request, std::span<const int> ranks,
+                    base::FileSystem& files);
+
 /// For rank 0, after all ranks have written into the temporary directory: writes the manifest from
 /// their reports and gives the directory its name. Throws CheckpointError.
 void commit_checkpoint(const SaveRequest& request, const std::vector<std::string>& reports,
@@ -37,9 +49,10 @@ void commit_checkpoint(const SaveRequest& request, const std::vector<std::string
 /// "the checkpoint at step 7 was not saved"
 std::string not_saved(const SaveRequest& request);
 
-/// For every rank after a failure anywhere: removes what was written and throws the same kind of
-/// error, CheckpointError or DivergedError, that says which checkpoints are left, too.
-[[noreturn]] void fail_save(const SaveRequest& request, int rank, const base::Error& problem,
-                            base::FileSystem& files);
+/// After a failure anywhere: removes what was written and throws the same kind of error,
+/// CheckpointError or DivergedError, that says which checkpoints are left, too. Every rank must
+/// call it; rank 0 alone looks at the disk.
+[[noreturn]] void fail_save(const SaveRequest& request, comm::Communicator& communicator,
+                            const base::Error& problem, base::FileSystem& files);
 
 }  // namespace paceline::checkpoint

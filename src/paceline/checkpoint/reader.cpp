@@ -173,6 +173,7 @@ const TensorRecord* CheckpointReader::find(const std::string& name) const {
 }
 
 void CheckpointReader::verify() {
+  if (is_verified_) return;
   std::vector<Stored> own;
   for (std::size_t file = 0; file < manifest_.files.size(); ++file) {
     StoredFile& stored = files_.at(manifest_.files[file].name);
@@ -187,7 +188,8 @@ void CheckpointReader::verify() {
   for (const Stored* stored : damaged_ones(own)) {
     damaged[stored->slice->file].push_back(fmt::format("'{}'", stored->record->name));
   }
-  if (damaged.empty()) return;
+  is_verified_ = damaged.empty();
+  if (is_verified_) return;
   std::vector<std::string> lines;
   for (const auto& [file, tensors] : damaged) {
     lines.push_back(fmt::format("{}: damaged: tensor {} was changed", (directory_ / file).string(),

@@ -42,8 +42,8 @@ class CheckpointReader {
   const TensorRecord* find(const std::string& name) const;
 
   /// Reads its share of the slices and compares them with their checksums, and their files' headers
-  /// with the manifest. Uses as many threads as LibTorch has. Throws CheckpointError that names the
-  /// files and the tensors that are damaged.
+  /// with the manifest; once they were good, a later call does nothing. Uses as many threads as
+  /// LibTorch has. Throws CheckpointError that names the files and the tensors that are damaged.
   void verify();
   /// Opens and checks the files that fill() will read, which must not fail half way.
   void open_for(std::span<const tensor::StateShard> shards);
@@ -82,6 +82,7 @@ class CheckpointReader {
   std::filesystem::path directory_;
   Manifest manifest_;
   ReadShare share_;
+  bool is_verified_ = false;
   std::map<std::string, std::size_t> index_;  ///< of manifest_.tensors by name
   std::map<std::string, StoredFile> files_;   ///< by name
 };

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/json.h"
+#include "paceline/comm/agreement.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,7 +48,9 @@ void check_replicas(std::span<const StateShard> shards, comm::Communicator& comm
   for (const StateShard& shard : shards) {
     if (shard.is_replicated) own.push_back({shard.name, shard.begin, shard.end, hash_of(shard)});
   }
-  const std::vector<std::string> reports = communicator.all_gather_text(own.dump());
+  const std::string report = own.dump();
+  if (comm::is_same_on_all_ranks(communicator, report)) return;  // as under ddp
+  const std::vector<std::string> reports = communicator.all_gather_text(report);
   std::map<Key, Holders> replicas;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     for (const Json& shard : base::parse_json(reports[rank])) {

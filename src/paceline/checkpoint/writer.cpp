@@ -5,6 +5,7 @@
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/rank_files.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -20,18 +21,25 @@ fs::path save_checkpoint(const SaveRequest& request, comm::Communicator& communi
   on_all_ranks(communicator, not_saved(request), [&] {
     if (rank == 0) make_empty_directory(files, temporary);
   });
-  std::string report;
-  on_all_ranks(communicator, not_saved(request),
-               [&] { report = write_rank_file(request.shards, temporary, rank, files); });
-  const std::vector<std::string> reports = communicator.all_gather_text(report);
+  std::vector<int> others = ranks_that_write(request.shards, communicator);
+  std::erase(others, 0);
+  std::vector<std::string> reports;
   on_all_ranks(communicator, not_saved(request), [&] {
-    if (rank == 0) commit_checkpoint(request, reports, files);
+    reports.push_back(write_rank_file(request.shards, temporary, rank, files));
+    if (std::ranges::find(others, rank) != others.end())
+      leave_report(request, rank, reports.front(), files);
+  });
+  on_all_ranks(communicator, not_saved(request), [&] {
+    if (rank != 0) return;
+    for (const int other : others) reports.push_back(base::read_file(report_file(request, other)));
+    remove_reports(request, others, files);
+    commit_checkpoint(request, reports, files);
   });
   return target;
 } catch (const base::CheckpointError& error) {
-  fail_save(request, communicator.rank(), error, files);
+  fail_save(request, communicator, error, files);
 } catch (const base::DivergedError& error) {
-  fail_save(request, communicator.rank(), error, files);
+  fail_save(request, communicator, error, files);
 }
 
 }  // namespace paceline::checkpoint

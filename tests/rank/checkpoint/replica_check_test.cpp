@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "rank/checkpoint/saved_runs.h"
+#include "support/counting_communicator.h"
 
 #include <functional>
 #include <mutex>
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Shards = std::vector<tensor::StateShard>;
@@ -40,6 +42,15 @@ std::vector<std::string> outcomes(int world_size, Layout layout,
 TEST(CheckReplicas, EqualOnesPassAndSoDoPartsThatOneRankHolds) {
   EXPECT_THAT(outcomes(3, Layout::kReplicated, [](Shards&, int) {}), Each(""));
   EXPECT_THAT(outcomes(3, Layout::kSharded, [](Shards&, int) {}), Each(""));
+}
+
+TEST(CheckReplicas, EqualReplicasAreKnownByOneReduction) {
+  test::run_ranks(3, [&](comm::Communicator& world) {
+    test::CountingCommunicator communicator(world);
+    check_replicas(shards_of(whole_model(1), Layout::kReplicated, world.rank(), 3), communicator);
+    EXPECT_THAT(communicator.take_calls(),
+                ElementsAre(test::CountedCall{comm::CollectiveKind::kAllReduce, 16}));
+  });
 }
 
 TEST(CheckReplicas, ADifferentBitIsNamedWithItsTensorAndRanks) {

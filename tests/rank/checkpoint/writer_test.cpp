@@ -4,6 +4,7 @@
 #include "paceline/checkpoint/listing.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/interrupted_file_system.h"
+#include "support/opened_files.h"
 #include "support/unsynced_file_system.h"
 #include "unit/checkpoint/messages.h"
 
@@ -82,6 +83,15 @@ TEST_F(WriterTest, AFullDiskAnywhereKeepsThePreviousAndSaysSo) {
     fs::remove_all(folder_ / checkpoint_name(2));
   }
   expect_loads(previous, 1, Layout::kSharded, 2);
+}
+
+TEST_F(WriterTest, AFailedSaveIsToldByRankZerosListingAlone) {
+  const fs::path previous = save_model(folder_, 1, 1, Layout::kSharded, 3, files_);
+  InterruptedFileSystem full(3);
+  test::OpenedFiles opened(folder_);
+  EXPECT_THAT(message_of([&] { save_model(folder_, 2, 2, Layout::kSharded, 3, full); }),
+              HasSubstr("the newest is " + previous.string()));
+  EXPECT_EQ(opened.take()["step-00000001/manifest.json"], 1);
 }
 
 TEST_F(WriterTest, KilledAtAnyMomentLeavesAWholeCheckpoint) {

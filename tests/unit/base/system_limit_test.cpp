@@ -35,6 +35,9 @@ TEST(SystemLimit, TooFewDescriptorsAreAnErrorWithACure) {
   setrlimit(RLIMIT_NOFILE, &lower);
   EXPECT_THAT([] { require_descriptors(101); },
               ThrowsMessage<ConfigError>(HasSubstr("may have 100: raise the limit (`ulimit -n`)")));
+  EXPECT_NO_THROW(require_more_descriptors(10));
+  EXPECT_THAT([] { require_more_descriptors(98); },  // besides standard streams
+              ThrowsMessage<ConfigError>(HasSubstr("may have 100")));
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 

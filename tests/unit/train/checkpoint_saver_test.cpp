@@ -6,6 +6,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/faulty_file_system.h"
+#include "support/opened_files.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
@@ -94,6 +95,24 @@ TEST_F(CheckpointSaverTest, SavesWhenDueAndWhenTheRunStops) {
   state_.is_stopping = true;
   step(saver);
   EXPECT_THAT(listed_steps(), ElementsAre(3, 6, 8)) << "what stops waits for the disk";
+}
+
+// To see what may go, and what the links point at.
+TEST_F(CheckpointSaverTest, ASaveListsTheCheckpointsThatAreThereTwice) {
+  CheckpointConfig config = kEveryThirdStep;
+  config.keep_last = 3;
+  CheckpointSaver saver = make_saver(config);
+  for (int i = 0; i < 11; ++i) step(saver);
+  EXPECT_THAT(saved_steps(saver), ElementsAre(3, 6, 9));
+  paceline::test::OpenedFiles opened(folder_.path());
+  step(saver);
+  saver.finish(run_);
+  auto counts = opened.take();
+  EXPECT_EQ(counts["step-00000003/manifest.json"], 1) << "it goes";
+  for (const std::string name : {"step-00000006/", "step-00000009/"}) {
+    EXPECT_EQ(counts[name + "manifest.json"], 2);
+    EXPECT_EQ(counts[name + "rank-0.safetensors"], 0);
+  }
 }
 
 TEST_F(CheckpointSaverTest, NeverSavesWhenToldSo) {

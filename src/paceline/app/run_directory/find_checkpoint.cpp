@@ -6,7 +6,6 @@
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/directory.h"
-#include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/parse.h"
 
@@ -103,8 +102,9 @@ fs::path checkpoint_of_step(const fs::path& folder, std::string_view which, cons
 
 }  // namespace
 
-std::optional<fs::path> newest_checkpoint(const fs::path& folder) {
-  checkpoint::Latest latest = checkpoint::find_latest(folder);
+std::optional<fs::path> newest_checkpoint(const fs::path& folder,
+                                          const checkpoint::DamageOf& damage) {
+  checkpoint::Latest latest = checkpoint::find_latest(folder, damage);
   std::vector<std::string> notes;
   for (const checkpoint::Damaged& damaged : latest.skipped) {
     notes.push_back(fmt::format("passed over the damaged checkpoint {}: {}", damaged.path.string(),

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/checkpoint/listing.h"
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,7 +10,9 @@ namespace paceline::app {
 
 /// The newest whole checkpoint of a folder; nothing if it holds none at all. Warns of damaged ones
 /// that it passes over. Throws CheckpointError, also if all are damaged.
-std::optional<std::filesystem::path> newest_checkpoint(const std::filesystem::path& folder);
+std::optional<std::filesystem::path> newest_checkpoint(
+    const std::filesystem::path& folder,
+    const checkpoint::DamageOf& damage = checkpoint::damage_of);
 
 /// The checkpoint that a user's words stand for: the path of a checkpoint itself, or RUN or
 /// RUN@last, the newest_checkpoint() of a run directory (also of a run with a checkpoint.dir) or of

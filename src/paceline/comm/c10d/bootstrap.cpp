@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <numeric>
+#include <vector>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
@@ -87,6 +88,14 @@ bool wants_shared_memory(const GroupOptions& options) {
   return options.shared_memory && (variable == nullptr || std::string_view(variable) != "0");
 }
 
+bool is_server(const GroupOptions& options) { return options.rank == 0 && options.serves_store; }
+
+std::vector<int> all_ranks(const GroupOptions& options) {
+  std::vector<int> ranks(static_cast<std::size_t>(options.world_size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 Backends make_backends(const GroupOptions& options, const Endpoint& endpoint,
                        const c10::intrusive_ptr<c10d::Store>& store, std::span<const int> members,
                        int rank) {
@@ -143,6 +152,8 @@ Place meet_peers(const GroupOptions& options) {
 BackendFactory backend_factory(const GroupOptions& options, const Endpoint& endpoint) {
   return [options, endpoint](const c10::intrusive_ptr<c10d::Store>& store,
                              std::span<const int> members, int rank) {
+    if (std::ssize(members) < options.world_size)
+      base::require_more_descriptors(descriptors_needed(options, members));
     const auto make = [options, endpoint, store, rank,
                        own_members = std::vector<int>(members.begin(), members.end())] {
       return make_backends(options, endpoint, store, own_members, rank);
@@ -170,9 +181,19 @@ GroupOptions group_options(const launch::RankInfo& info) {
 
 int descriptors_needed(const GroupOptions& options) {
   if (options.world_size == 1) return 0;
-  constexpr int kToStore = 2;
-  const bool is_server = options.rank == 0 && options.serves_store;
-  return options.world_size - 1 + kToStore * (1 + (is_server ? options.world_size : 0));
+  const int to_ask = 1 + (is_server(options) ? options.world_size : 0);
+  return to_ask + descriptors_needed(options, all_ranks(options));
+}
+
+int descriptors_needed(const GroupOptions& options, std::span<const int> members) {
+  const int to_be_woken = 1 + (is_server(options) ? options.world_size : 0);
+  const auto size = static_cast<int>(members.size());
+  if (!wants_shared_memory(options)) return to_be_woken + size - 1;
+  const auto rank =
+      static_cast<int>(std::ranges::lower_bound(members, options.rank) - members.begin());
+  const NodeMap map = map_nodes(members, rank, ranks_per_node(options));
+  const int memory = map.size(map.node) > 1 ? 1 : 0;
+  return to_be_woken + memory + (map.is_first() ? map.num_nodes() - 1 : 0);
 }
 
 std::unique_ptr<Communicator> connect(const GroupOptions& options) {
@@ -184,8 +205,7 @@ std::unique_ptr<Communicator> connect(const GroupOptions& options) {
   cuda_device_of(options);  // an unknown device is refused before peers are met
   const auto [endpoint, meeting_point] = meet_peers(options);
   C10dGroupOptions group;
-  group.members.resize(static_cast<std::size_t>(options.world_size));
-  std::iota(group.members.begin(), group.members.end(), 0);
+  group.members = all_ranks(options);
   group.make_backends = backend_factory(options, endpoint);
   Backends backends =
       group.make_backends(c10::make_intrusive<c10d::PrefixStore>("backend", meeting_point.store),

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace paceline::comm {
@@ -57,10 +58,15 @@ struct GroupOptions {
 /// The place that the launcher, torchrun, srun or mpirun gave this process.
 GroupOptions group_options(const launch::RankInfo& info);
 
-/// How many descriptors this rank's connections take: one to each other rank, two to the store (one
-/// to ask, one on which the rank can be woken), and as many from each rank where it serves the
-/// store. Parts of the group take more.
+/// How many descriptors this rank's place in the run takes: one to ask the store, the group of all
+/// ranks' own, and one from each rank that asks where this one serves the store.
 int descriptors_needed(const GroupOptions& options);
+
+/// How many a group of the run's ranks `members`, in ascending order, takes on this one besides:
+/// one on which the store can wake it, one for the memory of its node, and a node's first rank has
+/// one to each other node's. Where this rank serves the store, all ranks of the run are taken to
+/// have such a group, and each to bring one more.
+int descriptors_needed(const GroupOptions& options, std::span<const int> members);
 
 /// Connects this rank with its peers. Every rank must call it. Rank 0 serves the store, which
 /// listens on the loopback address when the run has a single node, else on the address that

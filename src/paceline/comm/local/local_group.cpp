@@ -68,13 +68,12 @@ void broadcast(Meeting& meeting) {
 }
 
 void all_gather(Meeting& meeting) {
-  const auto world_size = static_cast<std::int64_t>(meeting.contributions.size());
-  for (auto& [rank, target] : meeting.contributions) {
-    const at::Tensor slices = target.output.view({world_size, meeting.signature.numel});
-    for (const auto& [source_rank, source] : meeting.contributions) {
-      slices[source_rank].copy_(source.input.view({meeting.signature.numel}));
-    }
+  std::vector<at::Tensor> inputs;
+  for (const auto& [rank, source] : meeting.contributions) {
+    inputs.push_back(source.input.view({meeting.signature.numel}));
   }
+  const at::Tensor all = at::cat(inputs);  // an input may be a slice of an output
+  for (auto& [rank, target] : meeting.contributions) target.output.view({-1}).copy_(all);
 }
 
 void reduce_scatter(Meeting& meeting) {

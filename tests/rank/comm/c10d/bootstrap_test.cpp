@@ -17,6 +17,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace paceline::comm {
 namespace {
@@ -68,36 +69,112 @@ TEST(Connect, AWorldOfOneOpensNoSocket) {
   check_collectives(*communicator);
 }
 
-TEST(Connect, TheRankThatServesTheStoreNeedsThreeDescriptorsForEachOther) {
+TEST(Connect, ANodesFirstRankAloneNeedsDescriptorsForOtherNodes) {
   GroupOptions options = test_options(1000);
-  EXPECT_EQ(descriptors_needed(options), 999 + 2 + 2000);
+  options.num_nodes = 125;
+  EXPECT_EQ(descriptors_needed(options), 124 + 1 + 2 * (1 + 1000)) << "it serves the store";
   options.serves_store = false;
-  EXPECT_EQ(descriptors_needed(options), 999 + 2);
-  options.serves_store = true;
+  EXPECT_EQ(descriptors_needed(options), 124 + 1 + 2);
   options.rank = 1;
+  EXPECT_EQ(descriptors_needed(options), 1 + 2);
+  options.rank = 8;
+  EXPECT_EQ(descriptors_needed(options), 124 + 1 + 2);
+  options.num_nodes = 1;
+  EXPECT_EQ(descriptors_needed(options), 1 + 2);
+  options.num_nodes = 3;
+  EXPECT_EQ(descriptors_needed(options), 999 + 2) << "nodes of different sizes share no memory";
+  options.num_nodes = 125;
+  options.shared_memory = false;
   EXPECT_EQ(descriptors_needed(options), 999 + 2);
   EXPECT_EQ(descriptors_needed(GroupOptions()), 0) << "a world of one opens no socket";
 }
 
-TEST(Connect, CountsTheDescriptorsThatItTakes) {
-  const auto count = [] {
-    const std::filesystem::directory_iterator entries("/proc/self/fd");
-    return std::distance(begin(entries), end(entries));
-  };
-  GroupOptions group = test_options(4);
-  group.shared_memory = false;
-  const auto before = count();
-  std::ptrdiff_t needed = 0;
+// As HSDP has them: shards on each node, and replicas of them on all.
+TEST(Connect, APartOfTheGroupNeedsDescriptorsForItsOwnNodes) {
+  GroupOptions options = test_options(1000);
+  options.num_nodes = 125;
+  options.rank = 9;
+  const std::vector<int> shards{8, 9, 10, 11, 12, 13, 14, 15};
+  std::vector<int> replicas;
+  for (int rank = 1; rank < 1000; rank += 8) replicas.push_back(rank);
+  EXPECT_EQ(descriptors_needed(options, shards), 1 + 1);
+  EXPECT_EQ(descriptors_needed(options, replicas), 124 + 1);
+  options.rank = 0;
+  const std::vector<int> own{0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(descriptors_needed(options, own), 1 + 1 + 1000) << "it serves the store";
+}
+
+int count_descriptors() {
+  const std::filesystem::directory_iterator entries("/proc/self/fd");
+  return static_cast<int>(std::distance(begin(entries), end(entries)));
+}
+
+/// Connects four ranks and expects that they take as many descriptors as they say, and as many as
+/// their parts say, which the ranks of equal `colors` make.
+void check_descriptors(GroupOptions group, const std::vector<int>& colors) {
+  group.world_size = 4;
+  group.master_port = test::free_port();
+  const int before = count_descriptors();
+  int needed = 0;
   for (group.rank = 0; group.rank < 4; ++group.rank) needed += descriptors_needed(group);
-  std::barrier all_are_connected(4);
+  int needed_by_parts = 0;
+  for (group.rank = 0; group.rank < 4; ++group.rank) {
+    std::vector<int> members;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto color = [&](int of) { return colors[static_cast<std::size_t>(of)]; };
+      if (color(rank) == color(group.rank)) members.push_back(rank);
+    }
+    needed_by_parts += descriptors_needed(group, members);
+  }
+  std::barrier all_are_here(4);
+  const auto expect_taken = [&](int rank, int earlier, int expected) {
+    constexpr int kEventLoops = 4 * 8;
+    all_are_here.arrive_and_wait();
+    const int taken = rank == 0 ? count_descriptors() - earlier : expected;
+    all_are_here.arrive_and_wait();
+    EXPECT_GE(taken, expected);
+    EXPECT_LE(taken, expected + kEventLoops);
+    return taken;
+  };
   const auto errors = errors_of(group, [&](const GroupOptions& options) {
     const auto communicator = connect(options);
-    all_are_connected.arrive_and_wait();
+    const int taken = expect_taken(options.rank, before, needed);
+    const auto part = communicator->split(colors[static_cast<std::size_t>(options.rank)]);
+    expect_taken(options.rank, before + taken, needed_by_parts);
+    communicator->shutdown();
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+}
+
+TEST(Connect, CountsTheDescriptorsThatItTakes) {
+  GroupOptions group = test_options(4);
+  group.shared_memory = false;
+  check_descriptors(group, {0, 0, 1, 1});
+  group.shared_memory = true;
+  check_descriptors(group, {0, 0, 1, 1});
+  group.ranks_per_node = 2;
+  check_descriptors(group, {0, 0, 1, 1});
+  check_descriptors(group, {0, 1, 0, 1});
+}
+
+// At the limit Gloo would end the process.
+TEST(Connect, APartForWhichThereAreTooFewDescriptorsIsRefused) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  std::barrier all_are_here(4);
+  const auto errors = errors_of(test_options(4), [&](const GroupOptions& options) {
+    const auto communicator = connect(options);
+    all_are_here.arrive_and_wait();
     if (options.rank == 0) {
-      EXPECT_LE(count() - before, needed + 4 * 8) << "each rank has some for its event loops";
-      EXPECT_GE(count() - before, needed);
+      const rlimit lower{static_cast<rlim_t>(count_descriptors()), before.rlim_max};
+      setrlimit(RLIMIT_NOFILE, &lower);
     }
-    all_are_connected.arrive_and_wait();
+    all_are_here.arrive_and_wait();
+    EXPECT_THAT([&] { communicator->split(options.rank / 2); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("ulimit -n")));
+    all_are_here.arrive_and_wait();
+    if (options.rank == 0) setrlimit(RLIMIT_NOFILE, &before);
+    all_are_here.arrive_and_wait();
     communicator->shutdown();
   });
   EXPECT_THAT(errors, Each(IsEmpty()));
