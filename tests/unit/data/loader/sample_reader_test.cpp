@@ -4,6 +4,7 @@
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/sources/synthetic.h"
 
+#include <array>
 #include <new>
 #include <stdexcept>
 
@@ -47,11 +48,15 @@ class SampleReaderTest : public ::testing::Test {
     const SampleReader reader(dataset_, options);
     std::int64_t index = 0;
     reader.fill_indices(place, {&index, 1});
-    return reader.read(index, place, pipeline_, scratch_, PixelSink{pixels_.data()});
+    return reader.read(index, place, *maker_, scratch_,
+                       std::array{reinterpret_cast<std::byte*>(pixels_.data()),
+                                  reinterpret_cast<std::byte*>(&label_)});
   }
 
   HalfDamaged dataset_;
-  TransformPipeline pipeline_{{CenterCropConfig{kImageSide}}};
+  std::shared_ptr<const SampleMaker> maker_ =
+      make_images(TransformPipeline({CenterCropConfig{kImageSide}}));
+  std::int64_t label_ = -1;  ///< of the sample that was read last
   ReaderScratch scratch_;
   std::vector<float> pixels_ = std::vector<float>(3 * kImageSide * kImageSide, -1.0f);
 };
@@ -65,7 +70,7 @@ TEST_F(SampleReaderTest, ReadsWhatTheSamplerNames) {
   for (std::int64_t place = 0; place < 40; ++place) {
     const ReadSample got = read(options, {2, place});
     EXPECT_EQ(got.index % 2, 1);
-    EXPECT_EQ(got.label, dataset_.label(got.index));
+    EXPECT_EQ(label_, dataset_.label(got.index));
     if (const std::int64_t drawn = shuffle->at(2, place); drawn % 2 == 1) {
       EXPECT_EQ(got.index, drawn);
       EXPECT_TRUE(got.skipped.empty());
@@ -161,9 +166,12 @@ TEST(SampleReader, WhoWaitsForTheNetworkLeavesItsSlotToOthers) {
   ReaderScratch scratch;
   scratch.seat = &seat;
   std::vector<float> pixels(3 * kImageSide * kImageSide);
-  const TransformPipeline pipeline{{CenterCropConfig{kImageSide}}};
+  std::int64_t label = 0;
+  const auto maker = make_images(TransformPipeline({CenterCropConfig{kImageSide}}));
   const WorkSeat::Hold hold(&seat);  // as the loader's thread does
-  const ReadSample read = reader.read(5, {0, 5}, pipeline, scratch, PixelSink{pixels.data()});
+  const ReadSample read = reader.read(5, {0, 5}, *maker, scratch,
+                                      std::array{reinterpret_cast<std::byte*>(pixels.data()),
+                                                 reinterpret_cast<std::byte*>(&label)});
   EXPECT_EQ(read.index, 5);
 }
 
