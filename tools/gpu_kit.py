@@ -96,7 +96,8 @@ def fill(kit, build, require_cuda):
         shutil.copyfile(library, kit / "lib" / "system" / library.name)
     write_stand_in(kit / "lib" / "system", ARCHIVES, names_of(ARCHIVES, [kit / name for name in names]))
     (kit / "scripts").mkdir()
-    for script in sorted((ROOT / "benchmarks" / "gpu").glob("*.py")) + [ROOT / "benchmarks" / "results.py"]:
+    beside = [ROOT / "benchmarks" / "results.py", ROOT / "tests" / "process" / "processes.py"]
+    for script in [*sorted((ROOT / "benchmarks" / "gpu").glob("*.py")), *beside]:
         shutil.copyfile(script, kit / "scripts" / script.name)
     shutil.copy(ROOT / "benchmarks" / "gpu" / "run.sh", kit / "run.sh")
     shutil.copyfile(ROOT / "docs" / "gpu-kit.md", kit / "README.md")
