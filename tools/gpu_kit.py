@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = "paceline-gpu-kit"
 MOST_BYTES = 60_000_000
 PROGRAMS = ["bin/paceline", "libexec/paceline-rank"]
-OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so", "lib/libgpu_wait_watch.so"]
+OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so"]
 # The C library and that of C++ are the machine's own: torch needs both, and no two C libraries go together.
 OF_MACHINE = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl|stdc\+\+|gcc_s))\.so")
 
