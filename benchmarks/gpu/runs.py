@@ -130,6 +130,11 @@ class Kit:
             raise OutOfTime(f"the part's {PART_S // 60} minutes were over")
         return left
 
+    def caches(self):
+        """Where LibTorch, the compiler of torch.compile and Triton keep kernels: not at home."""
+        return {name: str(self.folder / name.lower())
+                for name in ("PYTORCH_KERNEL_CACHE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+
     def environment(self, on_gpu=True, **changes):
         """Of our programs: LibTorch and what a bare machine may lack come first, and launchers leave nothing."""
         names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NODE_RANK")
@@ -138,7 +143,7 @@ class Kit:
         kept["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
         if self.is_cpu or not on_gpu:
             kept |= {"CUDA_VISIBLE_DEVICES": "", "OMP_WAIT_POLICY": "passive"}
-        return kept | changes
+        return kept | self.caches() | changes
 
     def call(self, *command, on_gpu=True, **changes):
         """Runs a program to its end; returns what it did. Its time is what the part has left."""

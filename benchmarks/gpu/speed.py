@@ -50,7 +50,7 @@ class Peer:
         words = [sys.executable, "-B", HERE / "torch_step.py", "--model", contest.peer_model, "--size", contest.size,
                  "--batch", contest.batch, "--steps", contest.steps, "--classes", contest.num_classes, "--precision",
                  contest.precision, "--device", "cpu" if kit.is_cpu else "cuda", *options]
-        environment = dict(os.environ)
+        environment = os.environ | kit.caches()
         if kit.is_cpu:
             environment |= ONE_THREAD
         self.errors = (kit.folder / "peer.txt").open("w+")
