@@ -131,9 +131,9 @@ class Kit:
         return left
 
     def caches(self):
-        """Where LibTorch, the compiler of torch.compile and Triton keep kernels: not at home."""
-        return {name: str(self.folder / name.lower())
-                for name in ("PYTORCH_KERNEL_CACHE_PATH", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")}
+        """Where LibTorch, torch.compile and Triton keep compiled kernels: neither at home nor in what others share."""
+        return {"TMPDIR": str(self.folder), "PYTORCH_KERNEL_CACHE_PATH": str(self.folder / "kernels"),
+                "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"), "TRITON_CACHE_DIR": str(self.folder / "triton")}
 
     def environment(self, on_gpu=True, **changes):
         """Of our programs: LibTorch and what a bare machine may lack come first, and launchers leave nothing."""

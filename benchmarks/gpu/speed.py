@@ -1,10 +1,12 @@
 """Step times beside PyTorch, eager and compiled: in each round own and peers take turns."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -55,7 +57,7 @@ class Peer:
             environment |= ONE_THREAD
         self.errors = (kit.folder / "peer.txt").open("w+")
         self.process = subprocess.Popen(list(map(str, words)), env=environment, cwd=kit.folder, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors, text=True)
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, start_new_session=True)
 
     def answer(self):
         ready, _, _ = select.select([self.process.stdout], [], [], self.kit.remaining_s())
@@ -74,7 +76,8 @@ class Peer:
         return self.answer()["step_ms"]
 
     def end(self):
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # with torch.compile's workers
         self.process.wait()
         self.errors.close()
 

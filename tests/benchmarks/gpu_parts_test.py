@@ -242,6 +242,14 @@ class Parts(unittest.TestCase):
         self.assertEqual(by_name["Net: step of paceline / PyTorch eager"]["value"], 0.5)
         self.assertNotIn("Net: step of paceline / torch.compile", by_name)
 
+    def test_a_peer_that_ended_says_why_and_leaves_no_process(self):
+        with tempfile.TemporaryDirectory(prefix="paceline-peer-") as folder:
+            (pathlib.Path(folder) / "torch_step.py").write_text("raise SystemExit('no compiler')")
+            with runs.Kit(pathlib.Path(folder), torch_of(), False, 1) as kit, mock.patch.object(speed, "HERE", pathlib.Path(folder)):
+                peer = speed.Peer(kit, speed.contests(kit)[0], [])
+                self.assertRaisesRegex(runs.PartError, "the peer failed: no compiler", peer.answer)
+                peer.end()
+
     def test_small_gpus_get_small_batches(self):
         kit = FakeKit(1)
         self.assertEqual([contest.batch for contest in speed.contests(kit)], [128, 256])
