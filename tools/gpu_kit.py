@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = "paceline-gpu-kit"
 MOST_BYTES = 60_000_000
 PROGRAMS = ["bin/paceline", "libexec/paceline-rank"]
-OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so", "lib/libgpu_wait_watch.so"]
+OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so"]
 # The C library and that of C++ are the machine's own: torch needs both, and no two C libraries go together.
 OF_MACHINE = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl|stdc\+\+|gcc_s))\.so")
 
@@ -96,7 +96,8 @@ def fill(kit, build, require_cuda):
         shutil.copyfile(library, kit / "lib" / "system" / library.name)
     write_stand_in(kit / "lib" / "system", ARCHIVES, names_of(ARCHIVES, [kit / name for name in names]))
     (kit / "scripts").mkdir()
-    for script in sorted((ROOT / "benchmarks" / "gpu").glob("*.py")) + [ROOT / "benchmarks" / "results.py"]:
+    beside = [ROOT / "benchmarks" / "results.py", ROOT / "tests" / "process" / "processes.py"]
+    for script in [*sorted((ROOT / "benchmarks" / "gpu").glob("*.py")), *beside]:
         shutil.copyfile(script, kit / "scripts" / script.name)
     shutil.copy(ROOT / "benchmarks" / "gpu" / "run.sh", kit / "run.sh")
     shutil.copyfile(ROOT / "docs" / "gpu-kit.md", kit / "README.md")

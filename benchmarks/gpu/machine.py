@@ -11,11 +11,18 @@ import threading
 
 PROBE = """
 import json, os, torch
-count = torch.cuda.device_count()
-print(json.dumps({"version": torch.__version__, "lib": os.path.join(os.path.dirname(torch.__file__), "lib"),
-                  "cuda": torch.version.cuda, "gpus": [torch.cuda.get_device_name(i) for i in range(count)],
-                  "memory_bytes": [torch.cuda.get_device_properties(i).total_memory for i in range(count)]}))
+told = {"version": torch.__version__, "lib": os.path.join(os.path.dirname(torch.__file__), "lib"), "cuda": torch.version.cuda,
+        "gpus": [], "memory_bytes": [], "uuids": [], "trouble": ""}
+try:
+    for found in [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]:
+        told["gpus"].append(found.name)
+        told["memory_bytes"].append(found.total_memory)
+        told["uuids"].append(f"GPU-{found.uuid}")
+except Exception as error:  # a driver that is too old, say
+    told["trouble"] = (str(error).splitlines() or [repr(error)])[0]
+print(json.dumps(told))
 """
+PROBE_S = 300  # from a network's disk an import may take minutes
 
 
 class MachineError(Exception):
@@ -24,7 +31,10 @@ class MachineError(Exception):
 
 def probe_torch():
     """What this Python's torch tells, asked in a process of its own: it would keep a context on the GPU."""
-    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True)
+    try:
+        done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, timeout=PROBE_S)
+    except subprocess.TimeoutExpired:
+        raise MachineError(f"{sys.executable}: torch did not tell its GPUs within {PROBE_S} s") from None
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         raise MachineError(f"{sys.executable} cannot import torch ({last}): pip install torch==2.11.0, "
@@ -42,13 +52,15 @@ def check_torch(torch, needed, is_cpu):
     if not (torch["cuda"] or "").startswith("13."):
         raise MachineError(f"this torch is built for CUDA {torch['cuda']}, and the plug-in for CUDA 13: install the cu130 wheel")
     if not torch["gpus"]:
-        raise MachineError("torch sees no GPU: look at nvidia-smi and CUDA_VISIBLE_DEVICES, or try the scripts with --cpu")
+        why = f" ({torch['trouble']})" if torch["trouble"] else ""
+        raise MachineError(f"torch sees no GPU{why}: look at nvidia-smi and CUDA_VISIBLE_DEVICES, or try the scripts with --cpu")
 
 
-def ask_driver(fields):
-    """What nvidia-smi says of each GPU, by field; nothing where it is not there."""
+def ask_driver(fields, uuids=()):
+    """What nvidia-smi says of these GPUs, by field, or of all; nothing where it is not there."""
+    of = [f"--id={','.join(uuids)}"] if uuids else []
     try:
-        done = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
+        done = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits", *of],
                               capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return []
@@ -77,11 +89,12 @@ def require_glibc(needed):
 
 
 class ClockWatch:
-    """The clocks of the first GPU while it works, every two seconds."""
+    """The clocks of the first of these GPUs while it works, every two seconds."""
 
     FIELDS = ["clocks.sm", "clocks.mem", "utilization.gpu", "power.draw", "temperature.gpu"]
 
-    def __init__(self):
+    def __init__(self, uuids=()):
+        self.uuids = uuids[:1]
         self.samples = []
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
@@ -96,7 +109,7 @@ class ClockWatch:
 
     def watch(self):
         while True:
-            told = ask_driver(self.FIELDS)
+            told = ask_driver(self.FIELDS, self.uuids)
             if not told:
                 return
             self.samples.append(told[0])
@@ -114,6 +127,6 @@ class ClockWatch:
         return found
 
 
-def clocks():
-    """The highest clocks and what limits them."""
-    return ask_driver(["clocks.max.sm", "clocks.max.mem", "power.limit", "persistence_mode"])
+def clocks(uuids=()):
+    """The highest clocks of these GPUs, and what limits them."""
+    return ask_driver(["clocks.max.sm", "clocks.max.mem", "power.limit", "persistence_mode"], uuids)

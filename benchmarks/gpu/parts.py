@@ -61,21 +61,31 @@ def run_gpu_tests(kit, rows, group):
     changes = {"PACELINE_GPU_TEST": "stand-in"} if kit.is_cpu else {}
     done = kit.call(kit.root / "bin" / "gpu_test", f"--gtest_filter={group}", f"--gtest_output=xml:{output}",
                     TORCH_FR_BUFFER_SIZE="0", **changes)
-    if not output.exists():
-        raise PartError(f"ended with {done.returncode}: {last_words(done)}")
-    for test in ElementTree.parse(output).getroot().iter("testcase"):
+    found = list(ElementTree.parse(output).getroot().iter("testcase")) if output.exists() else []
+    for test in found:
         add_test(rows, test)
+    add_end(rows, group, done, bool(found))
+
+
+def add_end(rows, group, done, has_tests):
+    """How the program itself ended: what breaks after the last test, or before the first one, is no test's failure."""
+    is_right = done.returncode == 0 and has_tests
+    at_work = [line for line in done.stdout.splitlines() if line.startswith("[ RUN ")][-1:] if not has_tests else []
+    why = "" if is_right else " / ".join([f"ended with {done.returncode}", *at_work, last_words(done)])
+    rows.judge(f"gpu_test {group}: runs tests and ends with 0", None, "", is_right, why)
 
 
 def add_test(rows, test):
     """The row of a test, and of each number that it recorded."""
     name = f"{test.get('classname')}.{test.get('name')}"
     skipped, failures = test.find("skipped"), test.findall("failure")
-    if skipped is not None:
-        rows.add(name, None, "", "not run", skipped.get("message", "").strip().splitlines()[-1])
-    else:
+    if failures:
         why = " ".join(failure.get("message", "").replace("\n", " ") for failure in failures)
-        rows.judge(name, None, "", not failures, why[:2000])
+        rows.add(name, None, "", "failed", why[:2000])
+    elif skipped is not None:
+        rows.add(name, None, "", "not run", (skipped.get("message", "").strip().splitlines() or ["it gives no reason"])[-1])
+    else:
+        rows.add(name, None, "", "passed")
     for found in test.iter("property"):
         rows.add(f"{name}: {found.get('name').replace('_', ' ')}", float(found.get("value")), "", "measured")
 

@@ -1,5 +1,6 @@
 """Starts the kit's programs and reads what they leave behind."""
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -14,8 +15,11 @@ import tempfile
 import time
 import traceback
 
+from processes import children, is_running
+
 PART_S = 8 * 60  # within which a part must end
 LEAST_S = 5  # with less left nothing is begun
+MOST_END_S = 60  # that processes take to end once they were killed
 
 
 class PartError(Exception):
@@ -126,6 +130,11 @@ class Kit:
             raise OutOfTime(f"the part's {PART_S // 60} minutes were over")
         return left
 
+    def caches(self):
+        """Where LibTorch, torch.compile and Triton keep compiled kernels: neither at home nor in what others share."""
+        return {"TMPDIR": str(self.folder), "PYTORCH_KERNEL_CACHE_PATH": str(self.folder / "kernels"),
+                "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"), "TRITON_CACHE_DIR": str(self.folder / "triton")}
+
     def environment(self, on_gpu=True, **changes):
         """Of our programs: LibTorch and what a bare machine may lack come first, and launchers leave nothing."""
         names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NODE_RANK")
@@ -134,18 +143,27 @@ class Kit:
         kept["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
         if self.is_cpu or not on_gpu:
             kept |= {"CUDA_VISIBLE_DEVICES": "", "OMP_WAIT_POLICY": "passive"}
-        return kept | changes
+        return kept | self.caches() | changes
 
     def call(self, *command, on_gpu=True, **changes):
         """Runs a program to its end; returns what it did. Its time is what the part has left."""
         words = list(map(str, command))
+        left = self.remaining_s()
         try:
-            return subprocess.run(words, env=self.environment(on_gpu, **changes), cwd=self.folder, capture_output=True,
-                                  text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=self.remaining_s())
-        except subprocess.TimeoutExpired:
-            raise OutOfTime(f"the part's {PART_S // 60} minutes were over while {words[0]} ran") from None
+            process = subprocess.Popen(words, env=self.environment(on_gpu, **changes), cwd=self.folder, text=True,
+                                       errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, start_new_session=True)
         except OSError as error:
             raise PartError(f"{words[0]}: {error.strerror}") from None
+        with process:
+            try:
+                out, err = process.communicate(timeout=left)
+            except BaseException as stop:  # also of who interrupts this script
+                os.killpg(process.pid, signal.SIGKILL)  # with what it has started itself, as compute-sanitizer does
+                if isinstance(stop, subprocess.TimeoutExpired):
+                    raise OutOfTime(f"the part's {PART_S // 60} minutes were over while {words[0]} ran") from None
+                raise
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def paceline(self, *arguments, on_gpu=True, **changes):
         done = self.call(self.program, *arguments, on_gpu=on_gpu, **changes)
@@ -181,35 +199,17 @@ def last_words(done):
     return " / ".join(lines[-3:]) or "no word"
 
 
-def children(pid):
-    """The processes that this one has started."""
-    found = []
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if int(pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                found.append(int(entry))
-        except OSError:
-            pass
-    return found
-
-
-def is_running(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def kill(process):
-    """Kills a launcher and its ranks; returns when all are gone."""
+    """Kills a launcher and its ranks; returns when all are gone: the driver takes a while to free what a rank had."""
     everyone = [process.pid, *children(process.pid)]
     for pid in everyone:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     process.wait()
-    while any(map(is_running, everyone[1:])):
+    deadline = time.monotonic() + MOST_END_S
+    while any(map(is_running, everyone)):
+        if time.monotonic() > deadline:
+            raise PartError(f"ranks live {MOST_END_S} s after they were killed")
         time.sleep(0.05)
 
 

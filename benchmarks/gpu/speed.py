@@ -1,10 +1,12 @@
 """Step times beside PyTorch, eager and compiled: in each round own and peers take turns."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
 import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -50,12 +52,12 @@ class Peer:
         words = [sys.executable, "-B", HERE / "torch_step.py", "--model", contest.peer_model, "--size", contest.size,
                  "--batch", contest.batch, "--steps", contest.steps, "--classes", contest.num_classes, "--precision",
                  contest.precision, "--device", "cpu" if kit.is_cpu else "cuda", *options]
-        environment = dict(os.environ)
+        environment = os.environ | kit.caches()
         if kit.is_cpu:
             environment |= ONE_THREAD
         self.errors = (kit.folder / "peer.txt").open("w+")
         self.process = subprocess.Popen(list(map(str, words)), env=environment, cwd=kit.folder, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.errors, text=True)
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, start_new_session=True)
 
     def answer(self):
         ready, _, _ = select.select([self.process.stdout], [], [], self.kit.remaining_s())
@@ -74,7 +76,8 @@ class Peer:
         return self.answer()["step_ms"]
 
     def end(self):
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # with torch.compile's workers
         self.process.wait()
         self.errors.close()
 
@@ -98,28 +101,45 @@ def speed(kit, rows):
         rows.attempt(name, "ms", lambda contest=contest, name=name: contend(kit, rows, contest, name))
 
 
-def contend(kit, rows, contest, name):
-    least = 2 if kit.is_cpu else LEAST_ROUNDS
-    figures = {"paceline": []} | {peer: [] for peer in PEERS}
-    shares, peers, parameters = [], {}, {}
-    with machine.ClockWatch() as watch:
+def start_peers(kit, rows, contest, name, peers):
+    """Fills `peers` with those that are warm; returns the number of parameters of each."""
+    parameters = {}
+    for peer, options in PEERS.items():  # one after the other: cuDNN tries its algorithms as it gets warm
+        peers[peer] = Peer(kit, contest, options)
         try:
-            for peer, options in PEERS.items():
-                peers[peer] = Peer(kit, contest, options)
-                parameters[peer] = peers[peer].answer()["parameters"]
-            for number in range(least):
-                order = list(figures) if number % 2 == 0 else list(reversed(figures))
-                for contender in order:
-                    if contender == "paceline":
-                        step_ms, share = own_step_ms(kit, contest)
-                        shares.append(share)
-                    else:
-                        step_ms = peers[contender].step_ms()
-                    figures[contender].append(step_ms)
-        except OutOfTime as error:
-            if not all(figures.values()):
-                raise
-            rows.add(f"{name}: rounds after {min(map(len, figures.values()))}", None, "", "not run", str(error))
+            parameters[peer] = peers[peer].answer()["parameters"]
+        except OutOfTime:
+            raise
+        except PartError as error:  # torch.compile needs a C compiler and Python's headers, say; the others go on
+            peers.pop(peer).end()
+            rows.add(f"{name}: step of {peer}", None, "ms", "not run", str(error))
+    return parameters
+
+
+def take_turns(kit, contest, figures, shares, peers):
+    for number in range(2 if kit.is_cpu else LEAST_ROUNDS):
+        order = list(figures) if number % 2 == 0 else list(reversed(figures))
+        for contender in order:
+            if contender == "paceline":
+                step_ms, share = own_step_ms(kit, contest)
+                shares.append(share)
+            else:
+                step_ms = peers[contender].step_ms()
+            figures[contender].append(step_ms)
+
+
+def contend(kit, rows, contest, name):
+    shares, peers = [], {}
+    with machine.ClockWatch(kit.torch["uuids"]) as watch:
+        try:
+            parameters = start_peers(kit, rows, contest, name, peers)
+            figures = {"paceline": []} | {peer: [] for peer in peers}
+            try:
+                take_turns(kit, contest, figures, shares, peers)
+            except OutOfTime as error:
+                if not all(figures.values()):
+                    raise
+                rows.add(f"{name}: rounds after {min(map(len, figures.values()))}", None, "", "not run", str(error))
         finally:
             for peer in peers.values():
                 peer.end()
@@ -132,7 +152,7 @@ def add_rows(rows, name, figures, shares, parameters, clocks):
         more = {"parameters": parameters[contender]} if contender in parameters else {"clocks": clocks}
         rows.add(f"{name}: step of {contender}", statistics.median(values[:rounds]), "ms", "measured",
                  f"{min(values[:rounds]):.4g} to {max(values[:rounds]):.4g} in {rounds} rounds", each=values, **more)
-    for peer in PEERS:
+    for peer in parameters:
         ratio = Ratio.of(figures["paceline"][:rounds], figures[peer][:rounds])
         rows.add(f"{name}: step of paceline / {peer}", ratio.median, "", "measured",
                  f"{ratio.low:.3f} to {ratio.high:.3f} in {rounds} rounds: {ratio.verdict(is_rate=False)}")

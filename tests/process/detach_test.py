@@ -12,7 +12,8 @@ import time
 import unittest
 
 import launch_test
-from launch_test import clean_environment, is_running, wait_until
+from launch_test import clean_environment, wait_until
+from processes import is_running
 
 WAIT_SECONDS = launch_test.WAIT_SECONDS
 

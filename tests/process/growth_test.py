@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from paceline_process import RunTest, children, send, start, wait_until
+from paceline_process import RunTest, send, start, wait_until
+from processes import children
 
 MIB = 1 << 20
 

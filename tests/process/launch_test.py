@@ -19,6 +19,8 @@ import textwrap
 import time
 import unittest
 
+from processes import is_running
+
 BUILD = pathlib.Path(os.environ.get("PACELINE_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 SOURCE = pathlib.Path(__file__).parents[2]
 PACELINE = BUILD / "bin/paceline"
@@ -51,13 +53,6 @@ def wait_until(condition, what):
         if time.monotonic() > deadline:
             raise AssertionError(f"waited in vain until {what}")
         time.sleep(0.02)
-
-
-def is_running(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def has_pending(pid, number):

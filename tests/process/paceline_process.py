@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from processes import children, is_running
+
 BUILD = pathlib.Path(os.environ["PACELINE_BUILD"])
 PACELINE = BUILD / "bin" / "paceline"
 TIMEOUT_S = 240
@@ -50,27 +52,6 @@ def start(*arguments, cwd=None, env=None):
     return subprocess.Popen([str(PACELINE), *map(str, arguments)], cwd=cwd, env=env or environment(),
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             stdin=subprocess.DEVNULL)
-
-
-def children(pid):
-    """The ranks of a launcher."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as stat:
-                    if int(stat.read().rsplit(")", 1)[1].split()[1]) == pid:
-                        found.append(int(entry))
-            except OSError:
-                pass
-    return found
-
-
-def is_running(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def kill(process, target="group", draws=random):

@@ -10,8 +10,9 @@ import sys
 import time
 import unittest
 
-from paceline_process import (TIMEOUT_S, RunTest, checkpoint_digests, checkpoint_state, checkpoints, children, kill,
-                              paceline, read_events, read_metrics, send, start, step_of, wait_until)
+from paceline_process import (TIMEOUT_S, RunTest, checkpoint_digests, checkpoint_state, checkpoints, kill, paceline,
+                              read_events, read_metrics, send, start, step_of, wait_until)
+from processes import children
 
 NUM_KILLS = int(os.environ.get("PACELINE_NUM_KILLS", "2"))  # of each strategy and precision
 

@@ -9,7 +9,8 @@ import subprocess
 import unittest
 
 import detach_test
-from launch_test import WAIT_SECONDS, clean_environment, is_running, wait_until
+from launch_test import WAIT_SECONDS, clean_environment, wait_until
+from processes import is_running
 
 
 class RunControl(detach_test.DetachCase):

@@ -9,8 +9,8 @@ import socket
 import time
 import unittest
 
-from paceline_process import (TIMEOUT_S, RunTest, checkpoints, children, environment, kill, read_metrics, start,
-                              wait_until)
+from paceline_process import (TIMEOUT_S, RunTest, checkpoints, environment, kill, read_metrics, start, wait_until)
+from processes import children
 
 NUM_CONNECTIONS = int(os.environ.get("PACELINE_NUM_CONNECTIONS", "300"))
 ENDLESS = ["train.duration=1000000ba", "train.eval_every=1000000ba", "checkpoint.every=1000000ba"]

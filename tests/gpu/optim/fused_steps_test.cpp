@@ -8,6 +8,7 @@
 
 #include <limits>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace paceline::optim {
@@ -41,7 +42,7 @@ void expect_equal_steps(const Config& config, double tolerance) {
     gpu->step(0.05, at::full({}, skip, at::TensorOptions(device->place())));
   }
   const double difference = (on_gpu.param.cpu() - on_cpu.param).abs().max().item<double>();
-  ::testing::Test::RecordProperty("difference", std::to_string(difference));
+  ::testing::Test::RecordProperty("difference", fmt::format("{:.3g}", difference));
   EXPECT_LE(difference, tolerance);
   const auto cpu_state = cpu->state();
   const auto gpu_state = gpu->state();

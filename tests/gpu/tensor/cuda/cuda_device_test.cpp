@@ -1,3 +1,4 @@
+#include "gpu/count_waits.h"
 #include "gpu/test_devices.h"
 #include "paceline/base/error.h"
 #include "paceline/tensor/aten.h"
@@ -89,6 +90,24 @@ TEST_F(CudaDeviceTest, TransfersBesideWorkBringTheRightBatch) {
   device_->synchronize();
   for (int step = 0; step < 40; ++step)
     EXPECT_EQ(results[static_cast<std::size_t>(step)].item<float>(), static_cast<float>(step));
+}
+
+/// What other tests count is there to be counted.
+TEST_F(CudaDeviceTest, WaitsAreCounted) {
+  const at::Tensor tensor = at::ones({16}, at::TensorOptions(place_));
+  const at::Tensor host = host_tensor({std::int64_t{1} << 27}, at::kByte);  // takes milliseconds
+  const auto waits = [&](const std::function<void()>& work) {
+    return test::count_waits(*device_, work);
+  };
+  EXPECT_EQ(waits([&] { (tensor + 1).sum(); }), 0);
+  EXPECT_EQ(waits([&] { device_->read(tensor); }), 1);
+  EXPECT_EQ(waits([&] { tensor.sum().item<float>(); }), 1);
+  EXPECT_EQ(waits([&] { at::ones({16}).to(place_); }), 1) << "from memory that is not pinned";
+  EXPECT_EQ(waits([&] { device_->synchronize(); }), 1);
+  EXPECT_EQ(waits([&] { device_->start_transfer({host}); }), 1) << "the copy has not ended";
+  auto transfer = device_->start_transfer({host});
+  device_->synchronize();
+  EXPECT_EQ(waits([&] { transfer.reset(); }), 0) << "the copy has ended";
 }
 
 TEST_F(CudaDeviceTest, CountsItsMemory) {
