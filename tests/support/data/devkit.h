@@ -13,8 +13,8 @@ inline const std::vector<std::pair<std::string, int>> kKitClasses = {
     {"n01440764", 3}, {"n02100735", 2}, {"n02119789", 1}, {"n04254777", 4}};
 
 inline std::string golden_meta() {
-  const auto bytes =
-      read_bytes(std::filesystem::path(PACELINE_GOLDEN_DIR) / "imagenet/meta_compressed.mat");
+  const auto bytes = read_bytes(std::filesystem::path(PACELINE_SOURCE_DIR) /
+                                "tests/golden/data/imagenet/meta_compressed.mat");
   return {bytes.begin(), bytes.end()};
 }
 

@@ -24,12 +24,14 @@ inline std::vector<std::uint8_t> read_bytes(const std::filesystem::path& path) {
 
 /// The bytes of a picture of tests/golden/data/transforms/images.
 inline std::vector<std::uint8_t> golden_image(const std::string& name) {
-  return read_bytes(std::filesystem::path(PACELINE_GOLDEN_DIR) / "transforms/images" / name);
+  return read_bytes(std::filesystem::path(PACELINE_SOURCE_DIR) /
+                    "tests/golden/data/transforms/images" / name);
 }
 
 /// The bytes of a picture of tests/golden/data/codec/other_formats.
 inline std::vector<std::uint8_t> other_format(const std::string& name) {
-  return read_bytes(std::filesystem::path(PACELINE_GOLDEN_DIR) / "codec/other_formats" / name);
+  return read_bytes(std::filesystem::path(PACELINE_SOURCE_DIR) /
+                    "tests/golden/data/codec/other_formats" / name);
 }
 
 /// Random pixels with SIMD's room behind them.

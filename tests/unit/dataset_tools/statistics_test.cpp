@@ -41,7 +41,7 @@ class StatisticsTest : public ::testing::Test {
 
 TEST_F(StatisticsTest, CountsClassesAndFormats) {
   const std::filesystem::path images =
-      std::filesystem::path(PACELINE_GOLDEN_DIR) / "transforms/images";
+      std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/golden/data/transforms/images";
   std::string jpeg;
   std::string png;
   for (const auto& entry : std::filesystem::directory_iterator(images)) {
