@@ -16,7 +16,7 @@ PROGRAMS = {"app", "cli", "launcher"}  # modules that are not installed as libra
 ROOTS = [
     "algorithms/ema/ema.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
-    "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
+    "callbacks/copy_checkpoints.h", "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
     "comm/c10d/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
     "comm/fake/fake_communicator.h",

@@ -159,15 +159,17 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
     return "";
   });
   const auto best = resumed ? best_value(directory.checkpoint_folder()) : std::nullopt;
-  train::CheckpointFacts facts{directory.checkpoint_folder(),
-                               config::to_yaml(resolved),
-                               environment(),
-                               inputs(),
-                               train_set().class_names(),
-                               std::nullopt,
-                               best,
-                               [&directory] { directory.require(); },
-                               directory.is_scratch()};
+  train::CheckpointFacts facts{
+      directory.checkpoint_folder(),
+      config::to_yaml(resolved),
+      environment(),
+      inputs(),
+      train_set().class_names(),
+      std::nullopt,
+      best,
+      [&directory] { directory.require(); },
+      [this](const std::filesystem::path& saved) { engine_->tell_saved(saved, context_.files); },
+      directory.is_scratch()};
   if (resumed) facts.resumed_step = state_.clock.step;
   saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),
                                                     batches_.lengths, context_.files);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/tensor/state_shard.h"
 #include "paceline/train/event.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +56,9 @@ class Callback {
   /// Returns why training should stop at this safe point, or nothing.
   virtual std::optional<std::string> on_event(Event event, const TrainState& state,
                                               const RunContext& run) = 0;
+  /// A checkpoint lies whole on disk, and those that it replaces still do. On rank 0, in the order
+  /// of saves, perhaps by a thread of its own; what it throws is told and ends nothing.
+  virtual void on_saved(const std::filesystem::path& /*checkpoint*/, base::FileSystem& /*files*/) {}
   virtual nlohmann::json state_dict() const = 0;
   virtual void load_state_dict(const nlohmann::json& state) = 0;
 };

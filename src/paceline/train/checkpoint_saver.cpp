@@ -104,6 +104,7 @@ void CheckpointSaver::save(TrainState& state, const Engine& engine, const RunCon
     if (run.received_signal == 0) {
       finish_save(path);
     } else {
+      facts_.tell_saved(path);
       point_links();
     }
   }
@@ -130,6 +131,7 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
 
 void CheckpointSaver::finish_save(const std::filesystem::path& saved) {
   base::log_info("saved {}", facts_.is_scratch ? saved.filename().string() : saved.string());
+  facts_.tell_saved(saved);
   remove_old(saved);
   point_links();
 }

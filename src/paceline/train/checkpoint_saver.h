@@ -29,6 +29,8 @@ struct CheckpointFacts {
   std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
   /// Throws if the run's folder is no longer the one that the run was given; rank 0 calls it.
   std::function<void()> require_place = [] {};
+  /// Rank 0 tells here of each checkpoint that is on disk, before older ones give way.
+  std::function<void(const std::filesystem::path& saved)> tell_saved = [](const auto&) {};
   bool is_scratch = false;  ///< the folder goes away with the run, so nobody is sent there
 };
 

@@ -1,6 +1,7 @@
 #include "paceline/train/engine.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/log.h"
 
 #include <algorithm>
 #include <set>
@@ -94,6 +95,16 @@ std::vector<Algorithm*> Engine::with_weights() const {
     if (algorithm->has_weights()) found.push_back(algorithm.get());
   }
   return found;
+}
+
+void Engine::tell_saved(const std::filesystem::path& checkpoint, base::FileSystem& files) const {
+  for (const auto& callback : callbacks_) {
+    try {
+      callback->on_saved(checkpoint, files);
+    } catch (const std::exception& error) {
+      base::log_warning("callbacks.{}: {}", callback->name(), error.what());
+    }
+  }
 }
 
 // Unlike a callback an algorithm changes what is trained, and cannot begin in the middle of a run.

@@ -32,6 +32,9 @@ class Engine {
   /// Those that have weights to be evaluated now.
   std::vector<Algorithm*> with_weights() const;
 
+  /// Tells callbacks of a checkpoint, as Callback::on_saved(); throws nothing.
+  void tell_saved(const std::filesystem::path& checkpoint, base::FileSystem& files) const;
+
   nlohmann::json state_dict() const;
   /// Throws CheckpointError when an algorithm of this run is not among those saved.
   void check_state(const nlohmann::json& state) const;

@@ -252,6 +252,8 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
       const fs::path weights = folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
       overrides.push_back("data.sampler.file=" + weights.string());
     }
+    if (kind == "callbacks" && entry.info->find("to"))
+      overrides.push_back(fmt::format("callbacks.{}.to={}", name, (folder_.path() / "to").string()));
     overrides.insert(overrides.end(), more.begin(), more.end());
     return load_recipe(folder_.write("recipe.yaml", kRecipe), overrides, *registries_, 1);
   }

@@ -4,6 +4,7 @@
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
+#include "paceline/callbacks/copy_checkpoints.h"
 #include "paceline/callbacks/early_stop.h"
 #include "paceline/callbacks/memory_snapshot.h"
 #include "paceline/data/transforms/presets.h"
@@ -195,6 +196,10 @@ void add_observers(Registries& registries) {
   registries.callbacks.add<callbacks::MemorySnapshotConfig>(
       [](const callbacks::MemorySnapshotConfig& config) {
         return std::make_unique<callbacks::MemorySnapshot>(config);
+      });
+  registries.callbacks.add<callbacks::CopyCheckpointsConfig>(
+      [](const callbacks::CopyCheckpointsConfig& config) {
+        return std::make_unique<callbacks::CopyCheckpoints>(config);
       });
   registries.callbacks.add<callbacks::EarlyStopConfig>(
       [](const callbacks::EarlyStopConfig& config) {
