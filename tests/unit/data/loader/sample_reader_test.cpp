@@ -103,7 +103,7 @@ TEST_F(SampleReaderTest, ABadOneFailsWithItsPlaceAndTheCure) {
 
 TEST_F(SampleReaderTest, AnImageThatTheRecipeLeavesInAnotherSizeIsNotABadOne) {
   const InputSize other{{4, 4}, "first.png", "data.eval_transforms"};
-  pipeline_ = TransformPipeline({NormalizeConfig{}}, other);
+  maker_ = make_images(TransformPipeline({NormalizeConfig{}}, other));
   LoaderOptions options;
   options.is_training = false;
   for (const OnError on_error : {OnError::kFail, OnError::kSkip}) {
