@@ -18,6 +18,13 @@ TrainerConfig lasting(double value, TimeUnit unit) {
   return config;
 }
 
+Clock at_step(std::int64_t step, double elapsed_s = 0) {
+  Clock clock;
+  clock.step = step;
+  clock.elapsed_s = elapsed_s;
+  return clock;
+}
+
 /// What ends a run after so many steps, if anything does.
 std::optional<FitResult> after(const StopRule& rule, std::int64_t step, double top1 = 0,
                                const std::optional<std::string>& asked = std::nullopt) {
@@ -33,8 +40,8 @@ TEST(StopRule, EndsARunAfterItsDuration) {
   EXPECT_FALSE(after(rule, 9));
   ASSERT_TRUE(after(rule, 10));
   EXPECT_EQ(after(rule, 10)->reason, Reason::kDuration);
-  EXPECT_TRUE(rule.at_start({.step = 10}));
-  EXPECT_FALSE(rule.at_start({.step = 9}));
+  EXPECT_TRUE(rule.at_start(at_step(10)));
+  EXPECT_FALSE(rule.at_start(at_step(9)));
 }
 
 TEST(StopRule, AConditionAndACallbackWaitForTheLeastDuration) {
@@ -51,12 +58,12 @@ TEST(StopRule, AConditionAndACallbackWaitForTheLeastDuration) {
 
 TEST(StopRule, TimeIsThatOfAllStarts) {
   StopRule rule(lasting(3600, TimeUnit::kSecond), kLengths);
-  rule.start({.step = 2, .elapsed_s = 3599});
+  rule.start(at_step(2, 3599));
   EXPECT_FALSE(rule.is_past_wall_clock());
-  rule.start({.step = 2, .elapsed_s = 3600});
+  rule.start(at_step(2, 3600));
   EXPECT_TRUE(rule.is_past_wall_clock());
-  EXPECT_EQ(rule.at_start({.step = 2})->reason, Reason::kWallClock);
-  EXPECT_FALSE(rule.at_start({.step = 0})) << "a first step is always made";
+  EXPECT_EQ(rule.at_start(at_step(2))->reason, Reason::kWallClock);
+  EXPECT_FALSE(rule.at_start(at_step(0))) << "a first step is always made";
 }
 
 }  // namespace
