@@ -63,7 +63,8 @@ std::string subcommands_text(const CLI::App& app, const std::vector<std::string>
 
 }  // namespace
 
-bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
+bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments,
+                     const app::Registries& registries) {
   try {
     app.allow_extras();
     for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
@@ -72,7 +73,7 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);
     const auto rest = app.remaining(/*recurse=*/true);
-    refuse_foreign_options(with_values(rest, arguments));
+    refuse_foreign_options(with_values(rest, arguments), registries);
     if (!rest.empty())
       throw base::ConfigError(
           fmt::format("unexpected argument '{}'; --help tells what fits", rest.front()));

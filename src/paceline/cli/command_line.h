@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/app/recipe/builtin.h"
+
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -12,7 +14,8 @@ namespace paceline::cli {
 
 /// Parses the arguments of one command. True: go on. False: help was asked for and printed. Unknown
 /// options are refused with advice where another trainer has them. Throws ConfigError.
-bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments);
+bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments,
+                     const app::Registries& registries);
 
 /// --threads of the commands that work on all cores unless told otherwise.
 void add_threads(CLI::App& app, int& num_threads,

@@ -6,7 +6,6 @@
 #include "paceline/config/secret.h"
 
 #include <array>
-#include <memory>
 
 namespace paceline::cli {
 namespace {
@@ -21,15 +20,14 @@ constexpr std::array kCommands{
 
 std::span<const Command> commands() { return kCommands; }
 
-void refuse_foreign_options(const std::vector<std::string>& arguments) {
+void refuse_foreign_options(const std::vector<std::string>& arguments,
+                            const app::Registries& registries) {
   std::vector<std::string> problems;
-  std::unique_ptr<app::Registries> registries;  // made where there is something to refuse
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].starts_with('-')) continue;
     const std::string value = i + 1 < arguments.size() ? arguments[i + 1] : "";
     config::refuse_secret(arguments[i], value);
-    if (!registries) registries = app::make_registries();
-    const auto advice = registries->foreign_names.option_advice(arguments[i], value);
+    const auto advice = registries.foreign_names.option_advice(arguments[i], value);
     const std::string name = arguments[i].substr(0, arguments[i].find('='));
     problems.push_back(advice ? fmt::format("{} is not an option here: {}", name, *advice)
                               : fmt::format("unknown option {}; --help lists the options", name));

@@ -98,7 +98,7 @@ void print_template(const app::Registries& registries) {
 
 }  // namespace
 
-int run_config(const std::vector<std::string>& arguments) {
+int run_config(const std::vector<std::string>& arguments, const app::Registries& registries) {
   RecipeArguments recipe;
   std::string key;
   CLI::App app("Show, check, explain and document recipes.", "config");
@@ -120,23 +120,22 @@ int run_config(const std::vector<std::string>& arguments) {
   bool opens_data = false;
   for (CLI::App* command : {shown, check})
     command->add_flag("--data", opens_data, "Open the data, too, and use what they decide");
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
 
-  const auto registries = app::make_registries();
-  const config::BindContext context = registries->context(0);
+  const config::BindContext context = registries.context(0);
   const config::StructInfo& info = config::describe<app::Recipe>();
   if (*schema) print(config::json_schema(info, context.catalogs));
   if (*reference) print(config::reference_markdown(info, context.catalogs));
-  if (*recipe_template) print_template(*registries);
-  if (*check) check_recipe(recipe, context, *registries, opens_data);
-  if (*shown) show(recipe, context, *registries, opens_data);
+  if (*recipe_template) print_template(registries);
+  if (*check) check_recipe(recipe, context, registries, opens_data);
+  if (*shown) show(recipe, context, registries, opens_data);
   if (*explained) {
     const std::string first = recipe.recipe.string();
     if (first.find('=') != std::string::npos && !base::file_exists(recipe.recipe)) {
       recipe.overrides.insert(recipe.overrides.begin(), first);  // of the defaults
       recipe.recipe.clear();
     }
-    explain(key, recipe, context, *registries);
+    explain(key, recipe, context, registries);
   }
   return 0;
 }

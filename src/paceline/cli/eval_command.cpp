@@ -33,7 +33,7 @@ void print_report(const app::EvalReport& report, bool as_json) {
 
 }  // namespace
 
-int run_eval(const std::vector<std::string>& arguments) {
+int run_eval(const std::vector<std::string>& arguments, const app::Registries& registries) {
   app::EvalRequest request;
   bool as_json = false;
   CLI::App app("Evaluate a checkpoint on the validation data of its recipe.", "eval");
@@ -44,8 +44,8 @@ int run_eval(const std::vector<std::string>& arguments) {
                  "section.key=value changes to the recipe of the run");
   app.add_flag("--json", as_json, "Print one JSON object");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
-  if (!parse_arguments(app, arguments)) return 0;
-  return run_as_rank([&](const app::SessionContext& context) {
+  if (!parse_arguments(app, arguments, registries)) return 0;
+  return run_as_rank(registries, [&](const app::SessionContext& context) {
     const auto report = app::run_evaluation(request, context);
     if (!report)  // the signal may not have come to this rank
       return 128 + static_cast<int>(

@@ -7,7 +7,7 @@
 
 namespace paceline::cli {
 
-int run_export(const std::vector<std::string>& arguments) {
+int run_export(const std::vector<std::string>& arguments, const app::Registries& registries) {
   std::filesystem::path source;
   std::filesystem::path output;
   std::string format = "safetensors";
@@ -17,7 +17,7 @@ int run_export(const std::vector<std::string>& arguments) {
   app.add_option("--format", format, "safetensors, with the names of torchvision or timm")
       ->check(CLI::IsMember({"safetensors"}));
   app.add_option("-o,--output", output, "The file to write")->required();
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   refuse_other_format(
       output, ".safetensors", "safetensors is what is written",
       {".pt", ".pth", ".bin", ".ckpt", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});

@@ -48,7 +48,7 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
   return memory;
 }
 
-void print_memory(const MemoryArguments& arguments) {
+void print_memory(const MemoryArguments& arguments, const app::Registries& registries) {
   const std::int64_t ranks = std::int64_t{arguments.nproc} * arguments.nnodes;
   if (ranks > launch::kMaxRanks)
     throw base::ConfigError(
@@ -56,11 +56,10 @@ void print_memory(const MemoryArguments& arguments) {
                     "that a run may have",
                     arguments.nproc, arguments.nnodes, ranks, launch::kMaxRanks));
   const int world_size = static_cast<int>(ranks);
-  const auto registries = app::make_registries();
   const app::Recipe recipe =
-      app::load_recipe(arguments.recipe, arguments.overrides, *registries, world_size).recipe;
+      app::load_recipe(arguments.recipe, arguments.overrides, registries, world_size).recipe;
   const auto estimates = app::estimate_strategies(
-      recipe, *registries, app::ask_about(recipe, *registries, world_size, arguments.nproc));
+      recipe, registries, app::ask_about(recipe, registries, world_size, arguments.nproc));
   if (arguments.as_json) {
     fmt::print("{}\n", app::memory_json(estimates));
     return;
@@ -79,13 +78,13 @@ void print_versions() {
 
 }  // namespace
 
-int run_info(const std::vector<std::string>& arguments) {
+int run_info(const std::vector<std::string>& arguments, const app::Registries& registries) {
   MemoryArguments memory;
   CLI::App app("Show versions and what this machine offers.", "info");
   const CLI::App* asks_memory = add_memory(app, memory);
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   if (*asks_memory) {
-    print_memory(memory);
+    print_memory(memory, registries);
   } else {
     print_versions();
   }

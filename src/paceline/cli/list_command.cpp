@@ -26,15 +26,14 @@ std::string plural_of(const std::string& word, const std::vector<std::string>& n
 
 }  // namespace
 
-int run_list(const std::vector<std::string>& arguments) {
-  const auto registries = app::make_registries();
+int run_list(const std::vector<std::string>& arguments, const app::Registries& registries) {
   const std::vector<std::pair<std::string, const config::ComponentCatalog*>> kinds{
-      {"tasks", &registries->tasks},           {"models", &registries->models},
-      {"datasets", &registries->datasets},     {"transforms", &registries->transforms},
-      {"samplers", &registries->samplers},     {"optimizers", &registries->optimizers},
-      {"schedules", &registries->schedules},   {"losses", &registries->losses},
-      {"algorithms", &registries->algorithms}, {"callbacks", &registries->callbacks},
-      {"loggers", &registries->loggers}};
+      {"tasks", &registries.tasks},           {"models", &registries.models},
+      {"datasets", &registries.datasets},     {"transforms", &registries.transforms},
+      {"samplers", &registries.samplers},     {"optimizers", &registries.optimizers},
+      {"schedules", &registries.schedules},   {"losses", &registries.losses},
+      {"algorithms", &registries.algorithms}, {"callbacks", &registries.callbacks},
+      {"loggers", &registries.loggers}};
   std::vector<std::string> names;
   for (const auto& [name, catalog] : kinds) names.push_back(name);
   std::string kind;
@@ -42,7 +41,7 @@ int run_list(const std::vector<std::string>& arguments) {
   app.add_option("kind", kind, "Which kind; all if left out")
       ->transform([&names](const std::string& word) { return plural_of(word, names); })
       ->check(CLI::IsMember(names));
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   for (const auto& [name, catalog] : kinds) {
     if (!kind.empty() && kind != name) continue;
     fmt::print("{}:\n", name);

@@ -65,7 +65,8 @@ void require_room(int num_threads, const comm::GroupOptions& group) {
 
 }  // namespace
 
-int run_as_rank(const std::function<int(const app::SessionContext& context)>& work) {
+int run_as_rank(const app::Registries& registries,
+                const std::function<int(const app::SessionContext& context)>& work) {
   c10::initLogging();  // LibTorch looks at TORCH_CPP_LOG_LEVEL only when it is asked to
   const auto environment = launch::Environment::of_process();
   const launch::RankInfo info = launch::read_rank_info(environment);
@@ -87,12 +88,11 @@ int run_as_rank(const std::function<int(const app::SessionContext& context)>& wo
         "PACELINE_SECRET (or PACELINE_SECRET_FILE) to the same text on all of them",
         info.num_nodes, info.master_addr, info.master_port);
   }
-  const auto registries = app::make_registries();
   const std::unique_ptr<comm::Communicator> communicator = comm::connect(group);
   base::RealFileSystem files;
   launch::FirstStepNotice first_step(environment);
-  const int exit_code = work({*registries, *communicator, files, signals.interruption(),
-                              num_threads, info.local_world_size, launch::available_cores(), device,
+  const int exit_code = work({registries, *communicator, files, signals.interruption(), num_threads,
+                              info.local_world_size, launch::available_cores(), device,
                               [&](std::int64_t step) { first_step.tell(step); }});
   communicator->shutdown();
   return exit_code;

@@ -17,11 +17,11 @@ namespace paceline::cli {
 namespace {
 
 /// Where a run without --run-dir would write.
-std::filesystem::path new_run_directory(const app::TrainRequest& request) {
-  const auto registries = app::make_registries();
+std::filesystem::path new_run_directory(const app::TrainRequest& request,
+                                        const app::Registries& registries) {
   const auto loaded =
       config::load<app::Recipe>(request.recipe, {request.overrides, request.overrides_on_top},
-                                registries->context(/*world_size=*/0));
+                                registries.context(/*world_size=*/0));
   return app::new_run_path(loaded.value.run.dir, loaded.value.run.name);
 }
 
@@ -37,7 +37,7 @@ void refuse_other_words(const std::string& resume) {
 
 }  // namespace
 
-int run_train(const std::vector<std::string>& arguments) {
+int run_train(const std::vector<std::string>& arguments, const app::Registries& registries) {
   app::TrainRequest request;
   std::string run_directory;
   std::string resume;
@@ -65,7 +65,7 @@ int run_train(const std::vector<std::string>& arguments) {
                                    "in a scratch directory")
                           ->check(CLI::Range(1, 1'000'000));
   app.footer("Launch options:\n" + launch::launch_options_help());
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   request.is_fast_dev_run = fast->count() > 0;
   if (!run_directory.empty()) request.run_directory = run_directory;
   if (!resume.empty()) request.resume = resume;
@@ -75,11 +75,13 @@ int run_train(const std::vector<std::string>& arguments) {
         "--resume auto needs --run-dir: it goes on with the run in that directory");
   }
   if (prints_run_directory) {
-    fmt::print("{}\n", request.run_directory ? run_directory : new_run_directory(request).string());
+    fmt::print("{}\n", request.run_directory ? run_directory
+                                             : new_run_directory(request, registries).string());
     return 0;
   }
-  return run_as_rank(
-      [&](const app::SessionContext& context) { return app::run_training(request, context); });
+  return run_as_rank(registries, [&](const app::SessionContext& context) {
+    return app::run_training(request, context);
+  });
 }
 
 }  // namespace paceline::cli

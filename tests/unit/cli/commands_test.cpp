@@ -15,7 +15,7 @@ using ::testing::Not;
 
 std::string refusal(const std::vector<std::string>& arguments) {
   try {
-    refuse_foreign_options(arguments);
+    refuse_foreign_options(arguments, *app::make_registries());
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -34,7 +34,7 @@ TEST(Commands, UnknownOptionsGetAnAnswer) {
 
 TEST(Commands, NamesOfOtherTrainersLeadToOptionsThatAreThere) {
   ::testing::internal::CaptureStdout();
-  EXPECT_EQ(run_train({"--help"}), 0);
+  EXPECT_EQ(run_train({"--help"}, *app::make_registries()), 0);
   const std::string help = ::testing::internal::GetCapturedStdout();
   for (const app::ForeignName& foreign : app::foreign_names()) {
     if (!foreign.key.starts_with("--")) continue;

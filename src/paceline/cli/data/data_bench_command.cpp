@@ -99,7 +99,7 @@ void print_json(const data::LoaderRate& one, const data::LoaderRate& all,
 
 }  // namespace
 
-int run_data_bench(const std::vector<std::string>& arguments) {
+int run_data_bench(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   std::int64_t num_samples = 2000;
   int num_threads = 0;
@@ -119,22 +119,21 @@ int run_data_bench(const std::vector<std::string>& arguments) {
                  "Say whether this is enough for t4, v100, a100 (ResNet-50), several as in 4xa100, "
                  "or a number of images a second");
   app.add_flag("--json", as_json, "Print one JSON object");
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   const std::optional<double> needed =
       feeds.empty() ? std::nullopt : std::optional(needed_rate(feeds));
   if (num_threads == 0)
     num_threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const auto registries = app::make_registries();
-  const app::Recipe recipe = source.recipe(*registries);
+  const app::Recipe recipe = source.recipe(registries);
   const app::DataPart part =
-      app::open_data(recipe, *registries, data::Split::kTrain, /*interruption=*/nullptr);
+      app::open_data(recipe, registries, data::Split::kTrain, /*interruption=*/nullptr);
   app::warn_of_content(*part.dataset);
   if (part.dataset->size() == 0) throw base::DataError(source.source + ": there is no sample");
   // Another order each time, so that a large set's samples are not those that lie in memory.
   const auto seed = static_cast<std::uint64_t>(base::SystemClock().wall_s());
   const auto measure = [&](int threads, std::uint64_t its_seed) {
     data::LoaderOptions options{.seed = its_seed};
-    options.sampler = registries->samplers.build(recipe.data.sampler, *part.dataset, its_seed);
+    options.sampler = registries.samplers.build(recipe.data.sampler, *part.dataset, its_seed);
     options.num_threads = threads;
     options.on_error = recipe.data.on_error;
     auto maker = part.maker;

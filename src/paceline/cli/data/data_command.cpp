@@ -37,7 +37,7 @@ void print_help() {
 
 }  // namespace
 
-int run_data(const std::vector<std::string>& arguments) {
+int run_data(const std::vector<std::string>& arguments, const app::Registries& registries) {
   if (arguments.empty())
     throw base::ConfigError("data wants a command; `paceline data --help` lists them");
   if (arguments[0] == "--help" || arguments[0] == "-h") {
@@ -46,7 +46,8 @@ int run_data(const std::vector<std::string>& arguments) {
   }
   std::vector<std::string> names;
   for (const DataCommand& command : kDataCommands) {
-    if (command.name == arguments[0]) return command.run({arguments.begin() + 1, arguments.end()});
+    if (command.name == arguments[0])
+      return command.run({arguments.begin() + 1, arguments.end()}, registries);
     names.emplace_back(command.name);
   }
   const std::string nearest = base::nearest_name(arguments[0], names);
@@ -55,7 +56,7 @@ int run_data(const std::vector<std::string>& arguments) {
                                                       : fmt::format("did you mean {}?", nearest)));
 }
 
-int run_data_synth(const std::vector<std::string>& arguments) {
+int run_data_synth(const std::vector<std::string>& arguments, const app::Registries& registries) {
   dataset_tools::SynthOptions options;
   int num_threads = 0;
   std::string like;
@@ -86,7 +87,7 @@ int run_data_synth(const std::vector<std::string>& arguments) {
       ->excludes(likeness);
   app.add_option("--seed", options.seed, "The images are a function of it")->capture_default_str();
   add_threads(app, num_threads);
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   if (!like.empty())
     options.kind =
         like == "digits" ? dataset_tools::SynthKind::kDigits : dataset_tools::SynthKind::kImagenet;

@@ -88,7 +88,7 @@ void print_json(const data::Dataset& dataset, const dataset_tools::DatasetStatis
 
 }  // namespace
 
-int run_data_info(const std::vector<std::string>& arguments) {
+int run_data_info(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   std::int64_t num_examined = 1000;
   int num_threads = 0;
@@ -100,8 +100,8 @@ int run_data_info(const std::vector<std::string>& arguments) {
       ->capture_default_str();
   add_threads(app, num_threads);
   app.add_flag("--json", as_json, "Print one JSON object");
-  if (!parse_arguments(app, arguments)) return 0;
-  const auto dataset = source.open(*app::make_registries());
+  if (!parse_arguments(app, arguments, registries)) return 0;
+  const auto dataset = source.open(registries);
   const dataset_tools::DatasetStatistics statistics = [&] {
     WorkProgress progress("samples");
     return dataset_tools::examine(

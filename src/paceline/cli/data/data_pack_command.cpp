@@ -9,7 +9,7 @@
 
 namespace paceline::cli {
 
-int run_data_pack(const std::vector<std::string>& arguments) {
+int run_data_pack(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   Packing packing;
   std::string split = "all";
@@ -31,16 +31,15 @@ int run_data_pack(const std::vector<std::string>& arguments) {
   app.add_flag("--no-check", skips_check, "Do not decode files to find damaged ones");
   app.add_flag("--skip-damaged", skips_damaged,
                "Leave damaged samples out, and list them, instead of stopping");
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   data::PackOptions options = packing.options();
   refuse_source_as_output(source.source, packing.output);
   options.checks_files = !skips_check;
   options.skips_damaged = skips_damaged;
-  const auto registries = app::make_registries();
   for (const char* each : {"train", "val"}) {
     if (split != "all" && split != each) continue;
     source.split = each;
-    auto dataset = source.open(*registries);
+    auto dataset = source.open(registries);
     if (shuffle_seed && source.split == "train")
       dataset = data::shuffled(std::move(dataset), *shuffle_seed);
     pack_split(*dataset, each, packing.output, options);

@@ -44,7 +44,6 @@ dataset_tools::PrepareResult prepare_with_progress(const dataset_tools::KnownSet
                                                    const dataset_tools::PrepareOptions& options,
                                                    const data::RemoteConfig& remote) {
   const auto storage = data::make_storage(remote);
-  const auto registries = app::make_registries();
   base::RealFileSystem files;
   ProgressOfManyKinds progress;
   const auto open = [&](const dataset_tools::ImageSource& source, data::Split split) {
@@ -52,7 +51,7 @@ dataset_tools::PrepareResult prepare_with_progress(const dataset_tools::KnownSet
                             .format = source.format,
                             .overrides = {fmt::format("data.remote.retries={}", remote.retries)},
                             .split = split == data::Split::kTrain ? "train" : "val"};
-    return opened.open(*registries);
+    return opened.open(registries);
   };
   return dataset_tools::prepare(
       set, options,
@@ -72,7 +71,7 @@ std::vector<std::string> set_names() {
 
 }  // namespace
 
-int run_data_prepare(const std::vector<std::string>& arguments) {
+int run_data_prepare(const std::vector<std::string>& arguments, const app::Registries& registries) {
   std::string name;
   dataset_tools::PrepareOptions options;
   Packing packing;
@@ -97,7 +96,7 @@ int run_data_prepare(const std::vector<std::string>& arguments) {
                  "How often a failed read is tried again, each time after a longer pause")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   const dataset_tools::KnownSet& set = dataset_tools::known_set(name);
   options.pack = packing.options();
   options.pack.folder = packing.output;

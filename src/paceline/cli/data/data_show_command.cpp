@@ -110,7 +110,7 @@ std::vector<std::int64_t> choose(std::vector<std::int64_t> indices, std::int64_t
 
 }  // namespace
 
-int run_data_show(const std::vector<std::string>& arguments) {
+int run_data_show(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   std::vector<std::int64_t> indices;
   std::int64_t count = 16;
@@ -135,11 +135,10 @@ int run_data_show(const std::vector<std::string>& arguments) {
       ->check(CLI::Range(8, 4096))
       ->capture_default_str();
   app.add_option("-o,--output", output, "The PNG file to draw; left out: none");
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   refuse_other_format(output, ".png", "PNG is what is drawn",
                       {".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".pdf"});
-  const auto registries = app::make_registries();
-  const app::DataPart part = app::open_data(source.recipe(*registries), *registries,
+  const app::DataPart part = app::open_data(source.recipe(registries), registries,
                                             split_of(source.split), /*interruption=*/nullptr);
   app::warn_of_content(*part.dataset);
   SampleViewer viewer(*part.dataset, is_augmented ? part.pipeline.get() : nullptr, seed);

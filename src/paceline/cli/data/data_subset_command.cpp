@@ -9,7 +9,7 @@
 
 namespace paceline::cli {
 
-int run_data_subset(const std::vector<std::string>& arguments) {
+int run_data_subset(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   Packing packing;
   std::string size;
@@ -30,15 +30,14 @@ int run_data_subset(const std::vector<std::string>& arguments) {
   app.add_option("--val-size", val_size, "Validation samples, chosen likewise; left out: all")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "Two seeds choose two parts")->capture_default_str();
-  if (!parse_arguments(app, arguments)) return 0;
+  if (!parse_arguments(app, arguments, registries)) return 0;
   const data::PackOptions options = packing.options();
   refuse_source_as_output(source.source, packing.output);
   source.overrides.push_back("data.subset=" + size);
   source.overrides.push_back(fmt::format("data.subset_seed={}", seed));
-  const auto registries = app::make_registries();
-  pack_split(*source.open(*registries), "train", packing.output, options);
+  pack_split(*source.open(registries), "train", packing.output, options);
   source.split = "val";
-  auto val = source.open(*registries);
+  auto val = source.open(registries);
   if (val_size) val = data::make_subset(std::move(val), *val_size, seed);
   pack_split(*val, "val", packing.output, options);
   return 0;

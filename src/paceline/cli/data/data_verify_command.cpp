@@ -36,7 +36,7 @@ std::size_t verify_split(const data::Dataset& dataset, const std::string& split,
 
 }  // namespace
 
-int run_data_verify(const std::vector<std::string>& arguments) {
+int run_data_verify(const std::vector<std::string>& arguments, const app::Registries& registries) {
   DataSource source;
   std::string split = "all";
   int num_threads = 0;
@@ -51,14 +51,13 @@ int run_data_verify(const std::vector<std::string>& arguments) {
       ->capture_default_str();
   add_threads(app, num_threads);
   app.add_flag("--no-decode", skips_decoding, "Only read; of a packed set this checks all hashes");
-  if (!parse_arguments(app, arguments)) return 0;
-  const auto registries = app::make_registries();
+  if (!parse_arguments(app, arguments, registries)) return 0;
   std::vector<std::pair<std::string, std::unique_ptr<data::Dataset>>> parts;
   for (const char* each : {"train", "val"}) {
     if (split != "all" && split != each) continue;
     source.split = each;
     try {
-      parts.emplace_back(each, source.open(*registries));
+      parts.emplace_back(each, source.open(registries));
     } catch (const data::AbsentPartError& error) {
       if (split != "all" || parts.empty()) throw;
       base::log_warning("no validation part: {}", error.what());
