@@ -14,9 +14,9 @@
 namespace paceline::algorithms {
 
 struct EmaConfig {
-  std::optional<config::Duration> half_life;
-  std::optional<double> smoothing;
-  std::optional<config::Duration> update_interval;
+  std::optional<config::Duration> half_life = {};
+  std::optional<double> smoothing = {};
+  std::optional<config::Duration> update_interval = {};
   config::Duration start{0, config::TimeUnit::kFraction};
 };
 

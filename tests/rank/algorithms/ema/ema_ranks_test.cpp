@@ -13,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace paceline::algorithms {
 namespace {
@@ -70,7 +71,7 @@ class AveragedTraining {
     state_.strategy->state_was_loaded();
     state_.clock.step = num_steps;
     state_.optimizer->set_num_steps(num_steps);
-    ema_.load_state_dict({{"is_started", true}});
+    ema_.load_state_dict(nlohmann::json{{"is_started", true}});
   }
 
  private:
