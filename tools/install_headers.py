@@ -12,13 +12,13 @@ HEADER = """# The public headers of paceline, with what they include: sources th
 # compile against its patch releases. A root is added here by hand in tools/install_headers.py; `python3
 # tools/install_headers.py --write` finds the rest.
 """
-PROGRAMS = {"app", "cli", "launcher"}  # modules that are not installed as libraries
+PROGRAMS = {"launcher"}  # modules that are not installed as libraries
 ROOTS = [
     "algorithms/ema/ema.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
     "callbacks/copy_checkpoints.h", "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
-    "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
-    "comm/c10d/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
+    "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
+    "cli/program.h", "comm/c10d/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
     "comm/fake/fake_communicator.h",
     "config/load.h", "config/registry.h", "config/schema.h",
     "data/builtin_datasets.h", "data/loader/loader.h", "data/transforms/pipeline.h",

@@ -137,6 +137,27 @@ class Install(unittest.TestCase):
             sums |= {round(float(text), 4) for text in re.findall(r"weights sum to (\S+)", out)}
         self.assertEqual(len(sums), 1, f"one and two ranks must learn the same: {sums}")
 
+    def test_own_component(self):
+        program = self.build(self.root / "examples" / "own_component")
+        recipe = self.root / "examples" / "own_component" / "recipe.yaml"
+        losses = set()
+        for ranks in (1, 2):
+            folder = self.root / f"own-{ranks}"
+            run(*self.away, self.program, "launch", "--nproc", ranks, "--", program, "train", recipe, "--run-dir", folder)
+            losses.add(round(float((folder / "last_loss.txt").read_text()), 3))
+        self.assertEqual(len(losses), 1, f"one and two ranks must learn the same: {losses}")
+        self.assertLess(losses.pop(), 1)
+        self.assertIn("error", run(*self.away, program, "eval", folder))
+        listed = run(*self.away, program, "list")
+        for name in ("series", "line", "regression", "clamp", "last_loss"):
+            self.assertIn(name, listed)
+        wrong = subprocess.run([program, "config", "check", recipe, "model.doubledd=1"], capture_output=True, text=True)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("did you mean model.doubled?", wrong.stderr)
+        other = subprocess.run([program, "train", recipe, "task=classification", "--dry-run"], capture_output=True, text=True)
+        self.assertEqual(other.returncode, 2, other.stderr)
+        self.assertIn("needs a data set with labels", other.stderr)
+
     def test_every_target_links_and_every_header_compiles(self):
         modules = {path.name for path in (self.prefix / "include" / "paceline").iterdir()}
         archives = {path.stem.removeprefix("libpaceline_") for path in (self.prefix / "lib" / "paceline").glob("*.a")}

@@ -4,8 +4,15 @@
 
 namespace paceline::base {
 
-/// Where a plug-in is: what the environment variable names, or if it is not set or empty,
-/// ../lib/`file_name` beside the program.
-std::filesystem::path plugin_path(const char* variable, const char* file_name);
+/// A library that programs load when they need it.
+struct Plugin {
+  const char* variable;   ///< of the environment: where it is
+  const char* file_name;  ///< of it in ../lib beside the program, where the variable says nothing
+};
+
+inline constexpr Plugin kRemotePlugin{"PACELINE_REMOTE_PLUGIN", "libpaceline_remote.so"};
+inline constexpr Plugin kCudaPlugin{"PACELINE_CUDA_PLUGIN", "libpaceline_cuda.so"};
+
+std::filesystem::path plugin_path(const Plugin& plugin);
 
 }  // namespace paceline::base

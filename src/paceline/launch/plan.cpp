@@ -1,6 +1,7 @@
 #include "paceline/launch/plan.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/plugin_path.h"
 #include "paceline/launch/error_file.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/launch/secret.h"
@@ -213,6 +214,12 @@ void set_library_defaults(Environment& environment) {
                           visible_gpus(environment) == 0 ? "FATAL" : "ERROR");
   // paceline keeps its own record of collectives; LibTorch's costs time at each of them.
   environment.set_default("TORCH_FR_BUFFER_SIZE", "0");
+  // A program of a user's own lies elsewhere.
+  for (const base::Plugin& plugin : {base::kRemotePlugin, base::kCudaPlugin}) {
+    const std::filesystem::path path = base::plugin_path(plugin);
+    if (std::error_code error; std::filesystem::exists(path, error))
+      environment.set_default(plugin.variable, path.string());
+  }
 }
 
 Environment rank_environment(const LaunchPlan& plan, int local_rank, int master_port,

@@ -34,8 +34,7 @@ CudaPlugin load_cuda_plugin() {
   if (!has_driver()) {
     return {nullptr, "this machine has no NVIDIA driver (libcuda.so.1 cannot be loaded)"};
   }
-  const std::filesystem::path path =
-      base::plugin_path("PACELINE_CUDA_PLUGIN", "libpaceline_cuda.so");
+  const std::filesystem::path path = base::plugin_path(base::kCudaPlugin);
   if (std::error_code error; !std::filesystem::exists(path, error)) {
     return {nullptr,
             fmt::format("{} does not exist; build it with the cuda preset", path.string())};

@@ -10,15 +10,15 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(PluginPath, IsBesideTheProgramUnlessTheEnvironmentNamesAnother) {
-  constexpr const char* kVariable = "PACELINE_PLUGIN_OF_TEST";
+  constexpr Plugin kPlugin{"PACELINE_PLUGIN_OF_TEST", "libx.so"};
   const fs::path program = fs::canonical("/proc/self/exe");
   const fs::path beside = program.parent_path().parent_path() / "lib/libx.so";
-  EXPECT_EQ(plugin_path(kVariable, "libx.so"), beside);
-  ASSERT_EQ(setenv(kVariable, "", 1), 0);
-  EXPECT_EQ(plugin_path(kVariable, "libx.so"), beside);
-  ASSERT_EQ(setenv(kVariable, "/elsewhere/liby.so", 1), 0);
-  EXPECT_EQ(plugin_path(kVariable, "libx.so"), "/elsewhere/liby.so");
-  ASSERT_EQ(unsetenv(kVariable), 0);
+  EXPECT_EQ(plugin_path(kPlugin), beside);
+  ASSERT_EQ(setenv(kPlugin.variable, "", 1), 0);
+  EXPECT_EQ(plugin_path(kPlugin), beside);
+  ASSERT_EQ(setenv(kPlugin.variable, "/elsewhere/liby.so", 1), 0);
+  EXPECT_EQ(plugin_path(kPlugin), "/elsewhere/liby.so");
+  ASSERT_EQ(unsetenv(kPlugin.variable), 0);
 }
 
 }  // namespace

@@ -11,8 +11,7 @@
 namespace paceline::data {
 
 const RemotePlugin& load_remote_plugin() {
-  const std::filesystem::path path =
-      base::plugin_path("PACELINE_REMOTE_PLUGIN", "libpaceline_remote.so");
+  const std::filesystem::path path = base::plugin_path(base::kRemotePlugin);
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     throw base::ConfigError(fmt::format(
