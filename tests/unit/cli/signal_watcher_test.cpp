@@ -18,7 +18,8 @@ template <typename Send>
   const SignalWatcher watcher(grace, /*is_under_slurm=*/false);
   alarm(20);
   send();
-  _exit(watcher.interruption().wait_until_over({}) ? watcher.interruption().signal() : 0);
+  const bool is_over = watcher.interruption().wait_until_over({});
+  _exit(is_over ? watcher.interruption().signal().load() : 0);
 }
 
 void send_with_value(int milliseconds) {

@@ -110,7 +110,7 @@ void add_names(const config::StructInfo& info, std::set<std::string>& names) {
 TEST(Recipe, NamesOfOtherTrainersLeadToItsKeys) {
   for (const ForeignName& foreign : foreign_names()) {
     if (foreign.key.empty() || foreign.key.starts_with("--")) continue;
-    if (foreign.when == config::GivenValue::kMap) {
+    if (foreign.when == GivenValue::kMap) {
       EXPECT_NE(config::describe<Recipe>().find(foreign.key), nullptr) << foreign.name;
       continue;
     }
