@@ -63,9 +63,12 @@ void Ema::apply(train::Event event, train::TrainState& state, const train::RunCo
   const train::Clock& clock = state.clock;
   const std::int64_t count =
       interval_.unit == TimeUnit::kEpoch ? clock.step / clock.lengths.steps_per_epoch : clock.step;
-  if (count % static_cast<std::int64_t>(interval_.value) != 0) return;
   if (clock.step < to_steps(config_.start, clock.lengths)) return;
-  update();
+  if (!std::exchange(is_started_, true)) {
+    copy_weights();
+  } else if (count % static_cast<std::int64_t>(interval_.value) == 0) {
+    update();
+  }
 }
 
 void Ema::prepare(train::TrainState& state) {
@@ -89,16 +92,14 @@ std::vector<Ema::Pair> Ema::pairs() const {
   return pairs;
 }
 
+void Ema::copy_weights() {
+  const at::NoGradGuard no_grad;
+  for (const auto& [value, average] : pairs()) average.copy_(value);
+}
+
 void Ema::update() {
   const at::NoGradGuard no_grad;
-  const bool is_first = !std::exchange(is_started_, true);
-  for (const auto& [value, average] : pairs()) {
-    if (is_first) {
-      average.copy_(value);
-    } else {
-      average.lerp_(value, 1.0 - smoothing_);
-    }
-  }
+  for (const auto& [value, average] : pairs()) average.lerp_(value, 1.0 - smoothing_);
 }
 
 void Ema::swap_weights(train::TrainState& state) {

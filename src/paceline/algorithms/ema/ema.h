@@ -24,9 +24,10 @@ struct EmaConfig {
 /// statistics), laid out as the strategy holds them: shards are averaged as shards. Evaluations
 /// measure it besides the trained weights; training goes on with these.
 ///
-/// After every `update_interval`: average <- s * average + (1 - s) * weights, with s given, or 2 to
-/// the power of -update_interval / half_life. The first update after `start` copies the weights. A
-/// step that fp16 skipped counts.
+/// After every `update_interval`, counted from the start of the run: average <- s * average + (1 -
+/// s) * weights, with s given, or 2 to the power of -update_interval / half_life. The first step
+/// (or epoch, if these are counted) from `start` on copies the weights. A step that fp16 skipped
+/// counts. The numbers are Composer's.
 /// Paper: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
 class Ema final : public train::Algorithm {
  public:
@@ -53,6 +54,7 @@ class Ema final : public train::Algorithm {
     at::Tensor average;
   };
   void prepare(train::TrainState& state);
+  void copy_weights();
   void update();
   std::vector<Pair> pairs() const;
 
