@@ -110,25 +110,28 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
   strategy->prepare(task->network(), std::array{all}, undefined);
-  load_checkpoint(*reader, strategy->model_state(), checkpoint::ExtraTensors::kIgnore,
-                  communicator);
+  auto shards = strategy->model_state();
+  for (tensor::StateShard& shard : shards)
+    shard.name = checkpoint::name_of_weight(reader->manifest(), request.weights, shard.name);
+  load_checkpoint(*reader, shards, checkpoint::ExtraTensors::kIgnore, communicator);
   strategy->state_was_loaded();
 
   const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
                               context.device};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches,
                              max_skipped(recipe.data, *part.dataset));
-  const auto result =
-      evaluator.run(*task, *strategy, recipe.train.precision, reader->manifest().step, run);
+  const auto result = evaluator.run(*task, *strategy, recipe.train.precision,
+                                    reader->manifest().step, run, request.weights);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, part.dataset->class_names(), *result};
 }
 
 ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                               const std::filesystem::path& output, base::FileSystem& files) {
+                               const std::string& weights, const std::filesystem::path& output,
+                               base::FileSystem& files) {
   checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
   reader.verify();
-  const auto tensors = checkpoint::model_tensors(reader);
+  const auto tensors = checkpoint::model_tensors(reader, weights);
   const checkpoint::Manifest& manifest = reader.manifest();
   checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
   if (!manifest.class_names.empty())

@@ -14,6 +14,7 @@ namespace paceline::app {
 struct EvalRequest {
   std::filesystem::path run_or_checkpoint;
   std::vector<std::string> overrides;
+  std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
 };
 
 struct EvalReport {
@@ -36,9 +37,10 @@ struct ExportReport {
 };
 
 /// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one
-/// safetensors file, with the step and the classes' names (a JSON list) in its metadata. For one
-/// process. Throws CheckpointError.
+/// safetensors file, with the step and the classes' names (a JSON list) in its metadata; `weights`
+/// as in EvalRequest. For one process. Throws CheckpointError.
 ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                               const std::filesystem::path& output, base::FileSystem& files);
+                               const std::string& weights, const std::filesystem::path& output,
+                               base::FileSystem& files);
 
 }  // namespace paceline::app

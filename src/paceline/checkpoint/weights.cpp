@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/json.h"
+#include "paceline/base/text.h"
 #include "paceline/checkpoint/format/dtypes.h"
 #include "paceline/checkpoint/weight_names.h"
 #include "paceline/tensor/torch.h"
@@ -161,7 +162,33 @@ std::vector<NamedTensor> named_tensors(const torch::nn::Module& module) {
   return tensors;
 }
 
-std::vector<TensorSource> model_tensors(CheckpointReader& reader) {
+std::vector<std::string> names_of_weights(const Manifest& manifest) {
+  std::set<std::string> names;
+  for (const TensorRecord& record : manifest.tensors) {
+    if (!record.name.starts_with(tensor::kAlgorithms)) continue;
+    const std::size_t begin = tensor::kAlgorithms.size();
+    names.insert(record.name.substr(begin, record.name.find('/') - begin));
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string name_of_weight(const Manifest& manifest, const std::string& weights,
+                           const std::string& name) {
+  if (weights.empty()) return name;
+  const std::vector<std::string> known = names_of_weights(manifest);
+  if (std::ranges::find(known, weights) == known.end()) {
+    throw base::CheckpointError(
+        fmt::format("the checkpoint of step {} has no weights '{}'; besides the trained ones it "
+                    "has {}",
+                    manifest.step, weights, known.empty() ? "none" : base::join(known, ", ")));
+  }
+  const std::string theirs = fmt::format("{}{}/{}", tensor::kAlgorithms, weights, name);
+  const bool is_there = std::ranges::any_of(
+      manifest.tensors, [&](const TensorRecord& record) { return record.name == theirs; });
+  return is_there ? theirs : name;
+}
+
+std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::string& weights) {
   std::vector<TensorSource> tensors;
   for (const TensorRecord& record : reader.manifest().tensors) {
     const bool is_other = std::ranges::any_of(tensor::kOtherStates, [&](std::string_view prefix) {
@@ -169,7 +196,9 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader) {
     });
     if (is_other) continue;
     tensors.push_back({record.name, *dtype_from_name(record.dtype), record.shape,
-                       [&reader, &record] { return reader.tensor(record.name); }});
+                       [&reader, name = name_of_weight(reader.manifest(), weights, record.name)] {
+                         return reader.tensor(name);
+                       }});
   }
   return tensors;
 }

@@ -25,9 +25,19 @@ inline constexpr std::string_view kClassNamesKey = "class_names";
 /// own.
 std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
 
-/// The model's tensors of a checkpoint (all but tensor::kOtherStates), each gathered from the files
-/// of the ranks when it is loaded. The reader must outlive them.
-std::vector<TensorSource> model_tensors(CheckpointReader& reader);
+/// The names of the algorithms whose weights a checkpoint holds besides the trained ones.
+std::vector<std::string> names_of_weights(const Manifest& manifest);
+
+/// What a checkpoint calls an algorithm's weights of this name, or of no algorithm's if `weights`
+/// is empty: the name itself where it has none of it. Throws CheckpointError, which says what
+/// weights there are, if there are none of that algorithm.
+std::string name_of_weight(const Manifest& manifest, const std::string& weights,
+                           const std::string& name);
+
+/// The model's tensors of a checkpoint (all but tensor::kOtherStates), with the values of an
+/// algorithm's weights if `weights` names it; each is gathered from the files of the ranks when it
+/// is loaded. The reader must outlive them. Throws what name_of_weight() throws.
+std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::string& weights = {});
 
 /// `metadata` goes into the file's header, beside {"format": "pt"}, which transformers asks for.
 /// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.

@@ -42,6 +42,8 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
       ->required();
   app.add_option("overrides", request.overrides,
                  "section.key=value changes to the recipe of the run");
+  app.add_option("--weights", request.weights,
+                 "Of an algorithm that keeps some besides the trained ones: ema");
   app.add_flag("--json", as_json, "Print one JSON object");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;

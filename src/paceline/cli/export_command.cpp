@@ -11,23 +11,27 @@ int run_export(const std::vector<std::string>& arguments, const app::Registries&
   std::filesystem::path source;
   std::filesystem::path output;
   std::string format = "safetensors";
+  std::string weights;
   CLI::App app("Write the weights of a checkpoint for other programs.", "export");
   app.add_option("run", source, "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
   app.add_option("--format", format, "safetensors, with the names of torchvision or timm")
       ->check(CLI::IsMember({"safetensors"}));
+  app.add_option("--weights", weights,
+                 "Of an algorithm that keeps some besides the trained ones: ema");
   app.add_option("-o,--output", output, "The file to write")->required();
   if (!parse_arguments(app, arguments, registries)) return 0;
   refuse_other_format(
       output, ".safetensors", "safetensors is what is written",
       {".pt", ".pth", ".bin", ".ckpt", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});
   base::RealFileSystem files;
-  const app::ExportReport report = app::export_checkpoint(source, output, files);
+  const app::ExportReport report = app::export_checkpoint(source, weights, output, files);
   const std::string value = report.monitored ? fmt::format(" ({} {:.4f})", report.monitored->name,
                                                            report.monitored->value)
                                              : "";
-  base::log_info("wrote {}: the model's weights after step {}{}, from {}", output.string(),
-                 report.step, value, report.checkpoint.string());
+  base::log_info("wrote {}: the {} weights after step {}{}, from {}", output.string(),
+                 weights.empty() ? "model's" : weights + "'s", report.step, value,
+                 report.checkpoint.string());
   return 0;
 }
 

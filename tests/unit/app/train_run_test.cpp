@@ -6,6 +6,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/directory.h"
+#include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/models/builtin.h"
@@ -99,10 +100,11 @@ class TrainRunTest : public ::testing::Test {
     return train(request);
   }
 
-  std::optional<EvalReport> evaluate(const std::vector<std::string>& overrides = {}) {
+  std::optional<EvalReport> evaluate(const std::vector<std::string>& overrides = {},
+                                     const std::string& weights = {}) {
     std::optional<EvalReport> report;
     paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-      const auto result = run_evaluation({run_, overrides},
+      const auto result = run_evaluation({run_, overrides, weights},
                                          {*registries_, communicator, files_, *interruption_, 1});
       if (communicator.rank() == 0) report = result;
     });
@@ -563,10 +565,49 @@ TEST_F(TrainRunTest, EvaluatesWhatWasTrained) {
   EXPECT_FALSE(evaluate().has_value());
 }
 
+TEST_F(TrainRunTest, EvaluatesAndExportsTheWeightsOfAnAlgorithmWhenAskedTo) {
+  TrainRequest request;
+  request.run_directory = run_;
+  request.overrides = {"++algorithms.ema.half_life=2ba"};
+  train(request);
+  const auto summary = nlohmann::json::parse(base::read_file(run_ / "summary.json"));
+  const auto& metrics = summary.at("metrics");
+  EXPECT_NE(metrics.at("val_ema/loss"), metrics.at("val/loss"));
+  EXPECT_NEAR(evaluate()->result.values.at("val/loss"), metrics.at("val/loss"), 1e-6);
+  EXPECT_NEAR(evaluate({}, "ema")->result.values.at("val_ema/loss"), metrics.at("val_ema/loss"),
+              1e-6);
+  EXPECT_THAT([&] { evaluate({}, "swa"); },
+              ::testing::ThrowsMessage<base::CheckpointError>(
+                  AllOf(HasSubstr("no weights 'swa'"), HasSubstr("it has ema"))));
+
+  checkpoint::CheckpointReader reader(find_checkpoint(run_));
+  const fs::path file = folder_.path() / "average.safetensors";
+  export_checkpoint(run_, "ema", file, files_);
+  const auto exported = [&] {
+    const checkpoint::SafetensorsFile weights(file);
+    return weights.tensor(*weights.find("head.weight")).clone();
+  };
+  const at::Tensor average = exported();
+  EXPECT_TRUE(average.equal(reader.tensor("algorithms.ema/head.weight")));
+  EXPECT_FALSE(average.equal(reader.tensor("head.weight")));
+  export_checkpoint(run_, "", file, files_);
+  EXPECT_TRUE(exported().equal(reader.tensor("head.weight")));
+}
+
+TEST_F(TrainRunTest, ARunThatHadNoAlgorithmCannotGoOnWithOne) {
+  train({"train.duration=2ba"});
+  TrainRequest request;
+  request.run_directory = run_;
+  request.resume = "auto";
+  request.overrides = {"++algorithms.ema.half_life=2ba"};
+  EXPECT_THAT([&] { train(request); },
+              ::testing::ThrowsMessage<base::Error>(HasSubstr("algorithms")));
+}
+
 TEST_F(TrainRunTest, StartsFromExportedWeights) {
   train();
   const fs::path weights = folder_.path() / "weights.safetensors";
-  export_checkpoint(run_, weights, files_);
+  export_checkpoint(run_, "", weights, files_);
   TrainRequest request;
   request.run_directory = folder_.path() / "fine-tuned";
   request.overrides = {"model.pretrained=" + weights.string(), "optimizer.lr=0",
