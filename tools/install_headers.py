@@ -14,7 +14,7 @@ HEADER = """# The public headers of paceline, with what they include: sources th
 """
 PROGRAMS = {"launcher"}  # modules that are not installed as libraries
 ROOTS = [
-    "algorithms/ema/ema.h",
+    "algorithms/ema/ema.h", "algorithms/sam/sam.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
     "callbacks/copy_checkpoints.h", "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",

@@ -10,7 +10,7 @@ namespace paceline::callbacks {
 
 struct CopyCheckpointsConfig {
   std::string to;
-  std::optional<int> keep;
+  std::optional<int> keep = {};
 };
 
 /// Copies each checkpoint of the run, when it is whole, into another folder of its own, as of a

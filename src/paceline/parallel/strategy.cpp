@@ -8,6 +8,11 @@
 
 namespace paceline::parallel {
 
+void Strategy::end_own_pass() {
+  throw base::ConfigError(
+      fmt::format("strategy {} reduces gradients as they come: no rank has its own", name()));
+}
+
 std::vector<StateShard> Strategy::optimizer_state(optim::Optimizer& optimizer) {
   std::vector<StateShard> shards;
   const auto add = [&](std::vector<StateShard> more) {

@@ -73,6 +73,12 @@ class Strategy {
   /// Blocks until all gradients are the global sums; on a device that queues its work, has what
   /// follows wait for them there. Throws CommError.
   virtual void finish_gradients() = 0;
+  /// After microbatches none of which was the last, instead of finish_gradients(): gradients are
+  /// this rank's own sums, and zeros where it has none. Throws ConfigError where each microbatch is
+  /// reduced.
+  virtual void end_own_pass();
+  /// Whether it can.
+  virtual bool has_own_gradients() const { return false; }
   /// After the last backward of a step: whether this rank got no gradient for a parameter that must
   /// have one. Asks neither other ranks nor the device; the sums of such a step are of no use.
   virtual bool misses_gradients() const = 0;

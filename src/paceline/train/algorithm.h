@@ -19,10 +19,14 @@ struct TrainState;
 struct RunContext;
 
 struct AlgorithmTraits {
-  EventSet events;             ///< when apply() is called
-  int order = 0;               ///< lower runs first on before-events and last on after-events
-  bool replaces_loss = false;  ///< at most one active algorithm may say so
+  EventSet events;                  ///< when apply() is called
+  int order = 0;                    ///< lower runs first on before-events and last on after-events
+  bool replaces_loss = false;       ///< at most one active algorithm may say so
+  bool takes_extra_passes = false;  ///< likewise
 };
+
+/// Whose gradients a pass sums.
+enum class PassSum { kOfThisRank, kOfAllRanks };
 
 /// Changes the run. It gets TrainState&, so the compiler knows that it may.
 class Algorithm {
@@ -32,6 +36,13 @@ class Algorithm {
   virtual AlgorithmTraits traits() const = 0;
   /// Every rank must reach the same decisions.
   virtual void apply(Event event, TrainState& state, const RunContext& run) = 0;
+  /// A pass of forward and backward over the whole batch that the step at hand needs before its
+  /// own. Its loss and metrics are not counted. The same on every rank.
+  virtual std::optional<PassSum> extra_pass(const TrainState& /*state*/) const { return {}; }
+  /// After that pass, whose gradients the strategy holds: may move the weights until
+  /// kGradientsReady. Returns 1 (a float32 scalar beside them) if this rank finds that the step
+  /// must be skipped, else 0. Must not wait for the device.
+  virtual at::Tensor after_extra_pass(TrainState& /*state*/) { return {}; }
   /// Tensors of its own, from kPrepared on, which are saved and loaded with the run. Their names
   /// begin with tensor::kAlgorithms, its own name and '/'.
   virtual std::vector<tensor::StateShard> tensors(const TrainState& /*state*/) const { return {}; }
@@ -43,6 +54,21 @@ class Algorithm {
   /// What the algorithm must remember to go on as if never stopped.
   virtual nlohmann::json state_dict() const = 0;
   virtual void load_state_dict(const nlohmann::json& state) = 0;
+};
+
+/// Has an algorithm's weights be those that the strategy holds until it goes.
+class SwappedWeights {
+ public:
+  SwappedWeights(Algorithm& algorithm, TrainState& state) : algorithm_(algorithm), state_(state) {
+    algorithm_.swap_weights(state_);
+  }
+  ~SwappedWeights() { algorithm_.swap_weights(state_); }
+  SwappedWeights(const SwappedWeights&) = delete;
+  SwappedWeights& operator=(const SwappedWeights&) = delete;
+
+ private:
+  Algorithm& algorithm_;
+  TrainState& state_;
 };
 
 /// Watches the run. Its answer may ask for the end of training; every rank must give the same one.

@@ -11,20 +11,27 @@
 namespace paceline::train {
 namespace {
 
+/// The name of a second algorithm with this trait besides the first.
+void refuse_two(std::string_view& first, const Algorithm& algorithm, std::string_view what) {
+  if (!first.empty()) {
+    throw base::ConfigError(fmt::format("algorithms '{}' and '{}' both {}; keep one of them", first,
+                                        algorithm.name(), what));
+  }
+  first = algorithm.name();
+}
+
 void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
   std::set<std::string_view> names;
   std::string_view replaces_loss;
+  std::string_view takes_passes;
   for (const auto& algorithm : algorithms) {
     if (!names.insert(algorithm->name()).second) {
       throw base::ConfigError(fmt::format("algorithm '{}' is given twice", algorithm->name()));
     }
-    if (!algorithm->traits().replaces_loss) continue;
-    if (!replaces_loss.empty()) {
-      throw base::ConfigError(
-          fmt::format("algorithms '{}' and '{}' both replace the loss; keep one of them",
-                      replaces_loss, algorithm->name()));
-    }
-    replaces_loss = algorithm->name();
+    if (algorithm->traits().replaces_loss)
+      refuse_two(replaces_loss, *algorithm, "replace the loss");
+    if (algorithm->traits().takes_extra_passes)
+      refuse_two(takes_passes, *algorithm, "take gradients twice");
   }
 }
 
@@ -87,6 +94,19 @@ std::vector<tensor::StateShard> Engine::tensors(const TrainState& state) const {
     for (auto& shard : algorithm->tensors(state)) tensors.push_back(std::move(shard));
   }
   return tensors;
+}
+
+std::optional<std::string> Engine::takes_extra_passes() const {
+  for (const auto& algorithm : algorithms_) {
+    if (algorithm->traits().takes_extra_passes) return std::string(algorithm->name());
+  }
+  return std::nullopt;
+}
+
+Algorithm* Engine::with_extra_pass(const TrainState& state) const {
+  const auto found = std::ranges::find_if(
+      algorithms_, [&](const auto& algorithm) { return algorithm->extra_pass(state).has_value(); });
+  return found == algorithms_.end() ? nullptr : found->get();
 }
 
 std::vector<Algorithm*> Engine::with_weights() const {

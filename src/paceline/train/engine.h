@@ -29,6 +29,10 @@ class Engine {
 
   /// What algorithms own, in their order.
   std::vector<tensor::StateShard> tensors(const TrainState& state) const;
+  /// The name of an algorithm that takes more than one pass in some steps.
+  std::optional<std::string> takes_extra_passes() const;
+  /// The one that wants an extra pass in this step; nullptr if none does.
+  Algorithm* with_extra_pass(const TrainState& state) const;
   /// Those that have weights to be evaluated now.
   std::vector<Algorithm*> with_weights() const;
 

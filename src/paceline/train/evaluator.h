@@ -23,6 +23,14 @@ struct EvalResult {
   std::int64_t samples = 0;              ///< that were counted, over all ranks
   std::int64_t skipped = 0;              ///< that could not be read and are missing in the values
   double seconds = 0;
+
+  /// What one event of the log tells: the values of another evaluation of the same samples, too.
+  EvalResult with(const EvalResult& other) const {
+    EvalResult both = *this;
+    both.values.insert(other.values.begin(), other.values.end());
+    both.seconds += other.seconds;
+    return both;
+  }
 };
 
 /// Evaluates a task on all samples of a loader, each counted once whatever the number of ranks.

@@ -4,6 +4,7 @@
 #include "paceline/base/text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace paceline::train {
@@ -38,6 +39,21 @@ void refuse_non_finite_loss(std::int64_t step, std::span<const std::int64_t> own
       message +
       ". The step was not applied. Lower optimizer.lr, lengthen schedule.warmup, "
       "set train.grad_clip_norm, or look at those samples (paceline data show)");
+}
+
+void refuse_non_finite_norm(std::int64_t step, double norm) {
+  if (std::isfinite(norm)) return;
+  throw base::DivergedError(
+      fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
+                  "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
+                  step, std::abs(norm)));  // no "-nan"
+}
+
+void refuse_small_loss_scale(std::int64_t step) {
+  throw base::DivergedError(
+      fmt::format("the gradients of step {} are not finite however little the loss is scaled. "
+                  "The step was not applied. Lower optimizer.lr, or use train.precision: bf16",
+                  step));
 }
 
 }  // namespace paceline::train

@@ -19,4 +19,10 @@ using SampleName = std::function<std::string(std::int64_t index)>;
                                          const SampleName& name_of,
                                          comm::Communicator& communicator);
 
+/// Throws DivergedError, which says what to try, unless the norm of the step's gradients is finite.
+void refuse_non_finite_norm(std::int64_t step, double norm);
+
+/// Throws DivergedError, which says what to try: no scale of fp16's loss is small enough.
+[[noreturn]] void refuse_small_loss_scale(std::int64_t step);
+
 }  // namespace paceline::train

@@ -79,6 +79,8 @@ std::optional<std::string> obstacle_to_recording(const TrainState& state, const 
     return fmt::format("strategy {} frees and gathers weights within a step",
                        state.strategy->name());
   }
+  if (const auto name = engine.takes_extra_passes())
+    return fmt::format("{} takes gradients twice", *name);
   if (state.scaler) return "the loss scale of fp16 changes between steps";
   if (nn::draws_in_training(state.task->network())) {
     return "dropout and drop path draw anew in each step";

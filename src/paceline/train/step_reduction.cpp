@@ -16,7 +16,8 @@ constexpr std::int64_t kNumTold = 5;
 // what the device has added to,
 constexpr std::int64_t kLoss = 5;
 constexpr std::int64_t kNotFinite = 6;
-constexpr std::int64_t kFirstSum = 7;
+constexpr std::int64_t kSkipAsked = 7;
+constexpr std::int64_t kFirstSum = 8;
 // and, behind the sums, what is found out after it, by all ranks alike.
 constexpr std::int64_t kOverflow = 0;
 constexpr std::int64_t kGradNorm = 1;
@@ -71,6 +72,11 @@ void StepReduction::add(const at::Tensor& loss_sum, const at::Tensor& sums) {
   if (num_sums_ > 0) range(kFirstSum, kFirstSum + num_sums_).add_(sums);
 }
 
+void StepReduction::ask_to_skip(const at::Tensor& flag) {
+  const at::NoGradGuard no_grad;
+  values_[kSkipAsked].add_(flag);
+}
+
 void StepReduction::start(const StepFlags& own) {
   auto* const told = told_.mutable_data_ptr<double>();
   told[kStop] = own.wants_stop ? 1 : 0;
@@ -93,12 +99,12 @@ at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tenso
     auto* const values = values_.mutable_data_ptr<double>();
     if (overflows.defined()) values[found + kOverflow] = overflows.item<double>();
     if (has_grad_norm_) values[found + kGradNorm] = grad_norm.item<double>();
-    const bool skip = values[kNotFinite] != 0 || values[kMissing] != 0 ||
+    const bool skip = values[kNotFinite] != 0 || values[kMissing] != 0 || values[kSkipAsked] != 0 ||
                       values[found + kOverflow] != 0 || !std::isfinite(values[found + kGradNorm]);
     values[found + kSkip] = skip ? 1 : 0;
     return skip ? at::ones({}, at::kFloat) : at::Tensor();
   }
-  at::Tensor skip = values_[kNotFinite].add(values_[kMissing]).ne(0);
+  at::Tensor skip = values_[kNotFinite].add(values_[kMissing]).add_(values_[kSkipAsked]).ne(0);
   if (overflows.defined()) {
     values_[found + kOverflow].copy_(overflows);
     skip.logical_or_(overflows);
@@ -125,6 +131,7 @@ void StepReduction::read() {
   any_lacks_next_batch_ = values[kLacking] != 0;
   std::copy_n(values + kFirstSum, num_sums_, totals_.sums.begin());
   overflows_ = found[kOverflow] != 0;
+  any_asks_to_skip_ = values[kSkipAsked] != 0;
   is_skipped_ = found[kSkip] != 0;
   grad_norm_ =
       std::exchange(has_grad_norm_, false) ? std::optional(found[kGradNorm]) : std::nullopt;

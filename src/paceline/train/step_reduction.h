@@ -35,15 +35,19 @@ class StepReduction {
   /// recorded and replayed.
   void add(const at::Tensor& loss_sum, const at::Tensor& sums);
 
+  /// Of this rank: a float32 scalar on the device, 1 if the step must not be applied on any rank.
+  void ask_to_skip(const at::Tensor& flag);
+
   /// Every rank must call it once a step. After the last microbatch's backward and before the
   /// gradients are waited for its wait is part of theirs.
   void start(const StepFlags& own);
   /// Waits for the other ranks; where work is queued, has what follows wait there.
   void finish();
 
-  /// 1 if the step must not be applied: the loss, the gradients (`overflows`, if it is defined) or
-  /// their norm (likewise) is not finite, or a rank misses gradients. A float32 scalar on the
-  /// device, or undefined where it is known to be 0. After finish().
+  /// 1 if the step must not be applied: a rank asked for that, or the loss, the gradients
+  /// (`overflows`, if it is defined) or their norm (likewise) is not finite, or a rank misses
+  /// gradients. A float32 scalar on the device, or undefined where it is known to be 0. After
+  /// finish().
   at::Tensor must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm);
 
   /// Waits for the device, and makes sure that the sums are sums; leaves the reduction empty for
@@ -56,6 +60,7 @@ class StepReduction {
   bool any_misses_gradients() const { return any_misses_gradients_; }
   bool any_lacks_next_batch() const { return any_lacks_next_batch_; }
   bool overflows() const { return overflows_; }  ///< of fp16
+  bool any_asks_to_skip() const { return any_asks_to_skip_; }
   bool is_skipped() const { return is_skipped_; }
   /// If it was asked for.
   std::optional<double> grad_norm() const { return grad_norm_; }
@@ -76,6 +81,7 @@ class StepReduction {
   bool any_misses_gradients_ = false;
   bool any_lacks_next_batch_ = true;  ///< before the first step nothing is known
   bool overflows_ = false;
+  bool any_asks_to_skip_ = false;
   bool is_skipped_ = false;
   std::optional<double> grad_norm_;
 };

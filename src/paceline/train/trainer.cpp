@@ -19,29 +19,6 @@ constexpr double kLeastLossScale = 1.0 / 1024;
 // Whose communication is reported: the first ones also pay for memory and connections.
 constexpr std::int64_t kReportedStep = 10;
 
-/// While an algorithm's weights are those that the strategy holds.
-class SwappedWeights {
- public:
-  SwappedWeights(Algorithm& algorithm, TrainState& state) : algorithm_(algorithm), state_(state) {
-    algorithm_.swap_weights(state_);
-  }
-  ~SwappedWeights() { algorithm_.swap_weights(state_); }
-  SwappedWeights(const SwappedWeights&) = delete;
-  SwappedWeights& operator=(const SwappedWeights&) = delete;
-
- private:
-  Algorithm& algorithm_;
-  TrainState& state_;
-};
-
-/// One event for the log; nothing if the second was interrupted.
-std::optional<EvalResult> joined(EvalResult first, std::optional<EvalResult> second) {
-  if (!second) return std::nullopt;
-  first.values.merge(second->values);
-  first.seconds += second->seconds;
-  return first;
-}
-
 /// 1 for a run that does not evaluate.
 std::int64_t eval_interval_of(const TrainerConfig& config, const config::StepLengths& lengths) {
   return config.eval_every ? std::max<std::int64_t>(1, to_steps(*config.eval_every, lengths)) : 1;
@@ -151,7 +128,8 @@ bool Trainer::train_step() {
 
 void Trainer::accumulate_gradients() {
   const Batch batch = state_.batch;
-  losses_ = recording_ ? recording_->run(batch) : compute_gradients(batch);
+  if (Algorithm* const algorithm = engine_.with_extra_pass(state_)) take_extra_pass(*algorithm);
+  losses_ = recording_ ? recording_->run(batch) : compute_gradients(batch, /*reduces=*/true);
   feed_.prefetch();
   state_.phases.mark(metrics::Phase::kDataWait);
   start_reduction();
@@ -161,12 +139,29 @@ void Trainer::accumulate_gradients() {
   mark_phase(metrics::Phase::kBackward);
 }
 
-StepRecording::Losses Trainer::compute_gradients(const Batch& batch) {
+// At the weights as they are: where the algorithm takes them is where the step's gradients are
+// from.
+void Trainer::take_extra_pass(Algorithm& algorithm) {
+  const Batch batch = state_.batch;
+  const bool is_of_all = algorithm.extra_pass(state_) == PassSum::kOfAllRanks;
+  counts_pass_ = false;
+  compute_gradients(batch, /*reduces=*/is_of_all);
+  counts_pass_ = true;
+  if (is_of_all) {
+    state_.strategy->finish_gradients();
+  } else {
+    state_.strategy->end_own_pass();
+  }
+  state_.batch = batch;
+  reduction_.ask_to_skip(algorithm.after_extra_pass(state_));
+}
+
+StepRecording::Losses Trainer::compute_gradients(const Batch& batch, bool reduces) {
   StepRecording::Losses losses;
   const std::vector<Batch> microbatches = microbatches_of(batch);
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     state_.batch = microbatches[i];
-    state_.strategy->begin_microbatch(/*is_first=*/i == 0, i + 1 == microbatches.size());
+    state_.strategy->begin_microbatch(/*is_first=*/i == 0, reduces && i + 1 == microbatches.size());
     losses.push_back(process_microbatch());
   }
   return losses;
@@ -200,12 +195,16 @@ at::Tensor Trainer::process_microbatch() {
   }
   compute_loss();
   const at::Tensor loss = state_.loss.detach();
-  reduction_.add(
-      loss, config_.log_accuracy ? state_.task->sums(state_.outputs, state_.batch) : at::Tensor());
+  if (counts_pass_) add_to_reduction(loss);
   mark_phase(metrics::Phase::kForward);
   start_backward();
   mark_phase(metrics::Phase::kBackward);
   return loss;
+}
+
+void Trainer::add_to_reduction(const at::Tensor& loss) {
+  reduction_.add(
+      loss, config_.log_accuracy ? state_.task->sums(state_.outputs, state_.batch) : at::Tensor());
 }
 
 void Trainer::start_backward() {
@@ -238,7 +237,7 @@ void Trainer::start_recording() {
   if (!obstacle) {
     recording_.emplace(make_work, state_.clock.lengths.samples_per_step,
                        [this](const Batch& batch) {
-                         auto losses = compute_gradients(batch);
+                         auto losses = compute_gradients(batch, /*reduces=*/true);
                          state_.strategy->finish_gradients();
                          return losses;
                        });
@@ -280,10 +279,14 @@ void Trainer::conclude_step() {
                            run_.communicator);
   }
   count_skipped();
-  if (state_.scaler) follow_loss_scale();
+  if (state_.scaler) {
+    follow_loss_scale();
+  } else if (reduction_.any_asks_to_skip()) {
+    refuse_non_finite_norm(state_.clock.step + 1, std::numeric_limits<double>::quiet_NaN());
+  }
   if (const auto norm = reduction_.grad_norm(); norm && !reduction_.overflows()) {
     state_.grad_norm = *norm;
-    refuse_non_finite_norm();
+    refuse_non_finite_norm(state_.clock.step + 1, *norm);
   }
 }
 
@@ -299,21 +302,10 @@ std::vector<std::int64_t> Trainer::not_finite_samples() const {
 }
 
 void Trainer::follow_loss_scale() {
-  state_.scaler->update(reduction_.overflows());
-  if (reduction_.overflows() && state_.scaler->scale() < kLeastLossScale) {
-    throw base::DivergedError(
-        fmt::format("the gradients of step {} are not finite however little the loss is scaled. "
-                    "The step was not applied. Lower optimizer.lr, or use train.precision: bf16",
-                    state_.clock.step + 1));
-  }
-}
-
-void Trainer::refuse_non_finite_norm() const {
-  if (std::isfinite(state_.grad_norm)) return;
-  throw base::DivergedError(
-      fmt::format("the gradient norm of step {} is {}. The step was not applied. Lower "
-                  "optimizer.lr, lengthen schedule.warmup, or look at the losses before it",
-                  state_.clock.step + 1, std::abs(state_.grad_norm)));  // no "-nan"
+  const bool overflows = reduction_.overflows() || reduction_.any_asks_to_skip();
+  state_.scaler->update(overflows);
+  if (overflows && state_.scaler->scale() < kLeastLossScale)
+    refuse_small_loss_scale(state_.clock.step + 1);
 }
 
 std::optional<FitResult> Trainer::finish_step() {
@@ -346,7 +338,8 @@ void Trainer::evaluate() {
   for (Algorithm* algorithm : engine_.with_weights()) {
     if (!result) break;
     const SwappedWeights swapped(*algorithm, state_);
-    result = joined(*std::move(result), evaluate_weights(algorithm->name()));
+    const auto more = evaluate_weights(algorithm->name());
+    result = more ? std::optional(result->with(*more)) : std::nullopt;
   }
   state_.is_eval_pending = !result.has_value();
   if (!result) return;

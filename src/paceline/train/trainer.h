@@ -57,8 +57,10 @@ class Trainer {
   /// False, with nothing done, if a rank was asked to stop before it could read its batch.
   bool train_step();
   void accumulate_gradients();
-  /// Forward and backward of all microbatches.
-  StepRecording::Losses compute_gradients(const Batch& batch);
+  void take_extra_pass(Algorithm& algorithm);
+  /// Forward and backward of all microbatches; the last one's backward reduces them over the ranks.
+  StepRecording::Losses compute_gradients(const Batch& batch, bool reduces);
+  void add_to_reduction(const at::Tensor& loss);
   /// Of the one at hand; its loss, or an undefined tensor if it has no samples.
   at::Tensor process_microbatch();
   void start_reduction();
@@ -82,7 +84,6 @@ class Trainer {
   std::vector<std::int64_t> not_finite_samples() const;
   /// Throws DivergedError when no scale is small enough for fp16.
   void follow_loss_scale();
-  void refuse_non_finite_norm() const;
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
   /// does.
   std::optional<FitResult> finish_step();
@@ -115,6 +116,7 @@ class Trainer {
   std::function<void(std::int64_t step)> first_step_done_;
   SampleName sample_name_;
   TrainerConfig config_;
+  bool counts_pass_ = true;      ///< the losses of the pass at hand are the step's
   bool lacks_batch_ = false;     ///< a rank does, and the run ends
   std::int64_t first_step_ = 0;  ///< as the clock counts, before it
   StopRule stop_rule_;

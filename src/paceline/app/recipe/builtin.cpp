@@ -1,6 +1,7 @@
 #include "paceline/app/recipe/builtin.h"
 
 #include "paceline/algorithms/ema/ema.h"
+#include "paceline/algorithms/sam/sam.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
@@ -187,9 +188,11 @@ void add_optimization(Registries& registries) {
 }
 
 void add_algorithms(Registries& registries) {
-  registries.algorithms.add<algorithms::EmaConfig>([](const algorithms::EmaConfig& config) {
-    return std::make_unique<algorithms::Ema>(config);
-  });
+  using namespace algorithms;
+  registries.algorithms.add<EmaConfig>(
+      [](const EmaConfig& config) { return std::make_unique<Ema>(config); });
+  registries.algorithms.add<SamConfig>(
+      [](const SamConfig& config) { return std::make_unique<Sam>(config); });
 }
 
 void add_observers(Registries& registries) {

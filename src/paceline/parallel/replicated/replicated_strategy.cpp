@@ -178,6 +178,12 @@ void ReplicatedStrategy::finish_gradients() {
   used_->finish_exchange();
 }
 
+void ReplicatedStrategy::end_own_pass() {
+  PACELINE_CHECK(is_in_microbatch_ && !is_last_microbatch_, "a pass of one's own has no last part");
+  is_in_microbatch_ = false;
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) settle(slot);
+}
+
 void ReplicatedStrategy::refuse_missing_gradients() {
   parallel::refuse_missing_gradients(refused_, used_->demand(), communicator_);
 }

@@ -39,6 +39,8 @@ class ReplicatedStrategy final : public Strategy {
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
   void finish_gradients() override;
+  void end_own_pass() override;
+  bool has_own_gradients() const override { return true; }
   bool misses_gradients() const override { return !refused_.empty(); }
   [[noreturn]] void refuse_missing_gradients() override;
   using Strategy::update;

@@ -1,0 +1,61 @@
+#include "paceline/algorithms/sam/sam.h"
+
+#include "paceline/base/error.h"
+#include "paceline/train/train_state.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::algorithms {
+namespace {
+
+void require_own_gradients(const parallel::Strategy& strategy) {
+  if (strategy.has_own_gradients()) return;
+  throw base::ConfigError(
+      fmt::format("algorithms.sam.ascent: rank needs gradients of each rank's own, and strategy {} "
+                  "reduces them as they come: write algorithms.sam.ascent=global",
+                  strategy.name()));
+}
+
+}  // namespace
+
+std::optional<train::PassSum> Sam::extra_pass(const train::TrainState& state) const {
+  if ((state.clock.step + 1) % config_.interval != 0) return std::nullopt;
+  return config_.ascent == Ascent::kRank ? train::PassSum::kOfThisRank
+                                         : train::PassSum::kOfAllRanks;
+}
+
+// With a gradient that is not finite the weights stay where they are.
+at::Tensor Sam::after_extra_pass(train::TrainState& state) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor norm = state.strategy->grad_norm();
+  const at::Tensor is_finite = norm.isfinite();
+  const at::Tensor scale =
+      at::where(is_finite, config_.rho / (norm + config_.epsilon), at::zeros_like(norm));
+  for (const optim::ParamGroup& group : state.strategy->param_groups()) {
+    for (const optim::ParamSlot& slot : group.slots) {
+      const at::Tensor weights = slot.param.detach();
+      kept_.push_back({weights, weights.clone()});
+      const at::Tensor climb = slot.grad * scale.to(slot.grad.scalar_type());
+      weights.add_(at::where(is_finite, climb, at::zeros_like(climb)));
+    }
+  }
+  state.strategy->state_was_loaded();
+  return is_finite.logical_not().to(at::kFloat);
+}
+
+void Sam::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
+  if (event == train::Event::kPrepared) {
+    if (config_.ascent == Ascent::kRank) require_own_gradients(*state.strategy);
+    return;
+  }
+  if (kept_.empty()) return;
+  const at::NoGradGuard no_grad;
+  for (const auto& [weights, values] : std::exchange(kept_, {})) weights.copy_(values);
+  state.strategy->state_was_loaded();
+}
+
+nlohmann::json Sam::state_dict() const { return nlohmann::json::object(); }
+
+}  // namespace paceline::algorithms
