@@ -1,5 +1,6 @@
 #include "paceline/app/eval_run.h"
 
+#include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/model_parts.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
@@ -102,25 +103,27 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request,
               data_place(recipe, communicator, context.num_threads, context.device));
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
-  const auto task = make_task(recipe, context.registries);
-  task->check_fields(sample_sizes(part.maker->fields()));
-  nn::set_device(task->network(), context.device.place());
-  check_classes(*part.dataset, task->network());
-  const auto strategy = make_strategy(recipe, communicator, context.ranks_per_node);
+  train::TrainState state;
+  state.task = make_task(recipe, context.registries);
+  state.task->check_fields(sample_sizes(part.maker->fields()));
+  nn::set_device(state.task->network(), context.device.place());
+  check_classes(*part.dataset, state.task->network());
+  state.strategy = make_strategy(recipe, communicator, context.ranks_per_node);
+  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
+                              context.device};
+  const auto engine = make_engine_of_algorithms(recipe, context.registries);
   const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
-  strategy->prepare(task->network(), std::array{all}, undefined);
-  auto shards = strategy->model_state();
+  lay_out(state, *engine, run, std::array{all}, undefined);
+  auto shards = state.strategy->model_state();
   for (tensor::StateShard& shard : shards)
     shard.name = checkpoint::name_of_weight(reader->manifest(), request.weights, shard.name);
   load_checkpoint(*reader, shards, checkpoint::ExtraTensors::kIgnore, communicator);
-  strategy->state_was_loaded();
+  state.strategy->state_was_loaded();
 
-  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
-                              context.device};
   train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches,
                              max_skipped(recipe.data, *part.dataset));
-  const auto result = evaluator.run(*task, *strategy, recipe.train.precision,
+  const auto result = evaluator.run(*state.task, *state.strategy, recipe.train.precision,
                                     reader->manifest().step, run, request.weights);
   if (!result) return std::nullopt;
   return EvalReport{path, reader->manifest().step, part.dataset->class_names(), *result};

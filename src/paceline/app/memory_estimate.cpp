@@ -1,5 +1,6 @@
 #include "paceline/app/memory_estimate.h"
 
+#include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/data_parts.h"
 #include "paceline/app/assembly/model_parts.h"
 #include "paceline/base/error.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <optional>
 
@@ -30,6 +32,7 @@ constexpr std::int64_t kMoreImages = 4;
 struct Prepared {
   std::unique_ptr<comm::Communicator> communicator;
   train::TrainState state;
+  std::unique_ptr<train::Engine> engine;
 };
 
 Prepared prepare(const Recipe& recipe, const Registries& registries, int world_size,
@@ -40,9 +43,11 @@ Prepared prepare(const Recipe& recipe, const Registries& registries, int world_s
   const auto plan = registries.optimizers.build(recipe.optimizer);
   made.state.strategy = make_strategy(recipe, *made.communicator, ranks_per_node);
   const auto zeros = [](const nn::NamedTensor& parameter) { nn::constant(parameter.tensor, 0.0); };
-  made.state.strategy->prepare(made.state.task->network(),
-                               group_rules(*plan, made.state.task->network()), zeros);
-  made.state.optimizer = plan->make(made.state.strategy->param_groups());
+  made.engine = make_engine_of_algorithms(recipe, registries);
+  const std::atomic<int> no_signal{0};
+  const train::RunContext run{*made.communicator, {}, recipe.run.seed, {}, no_signal};
+  lay_out(made.state, *made.engine, run, group_rules(*plan, made.state.task->network()), zeros);
+  add_training_state(made.state, *made.engine, run, *plan);
   return made;
 }
 
@@ -137,7 +142,7 @@ MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
   const BatchArithmetic batches =
       batch_arithmetic(recipe, question.train_samples, is_alone ? 1 : question.world_size);
   const Prepared made = prepare(recipe, registries, sharing, sharing);
-  MemoryEstimate result = state_memory(recipe, made.state, batches, question.fields);
+  MemoryEstimate result = state_memory(recipe, made.state, *made.engine, batches, question.fields);
   result.strategy = recipe.parallel.strategy;
   result.activations = activations.of(batches.microbatch());
   return result;
@@ -151,7 +156,7 @@ std::uint64_t ActivationBytes::of(std::int64_t images) const {
 }
 
 MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
-                            const BatchArithmetic& batches,
+                            const train::Engine& engine, const BatchArithmetic& batches,
                             std::span<const data::FieldSpec> fields) {
   const parallel::StrategyMemory memory = state.strategy->memory(batches.grad_accum_steps);
   MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
@@ -160,9 +165,11 @@ MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state
   for (const optim::SlotState& kind : state.optimizer->state()) {
     for (const at::Tensor& tensor : kind.tensors) result.optimizer += tensor.nbytes();
   }
+  for (const tensor::StateShard& shard : engine.tensors(state))
+    result.algorithms += shard.data.nbytes();
   result.transient = memory.transient;
   if (recipe.checkpoint.async && recipe.checkpoint.every)
-    result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state));
+    result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state, engine));
   result.input = input_bytes(recipe, batches, fields);
   return result;
 }

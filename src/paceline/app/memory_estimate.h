@@ -4,6 +4,7 @@
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/data/loader/field.h"
+#include "paceline/train/engine.h"
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
@@ -27,12 +28,13 @@ struct MemoryEstimate {
   std::uint64_t parameters = 0;  ///< and buffers
   std::uint64_t gradients = 0;
   std::uint64_t optimizer = 0;
+  std::uint64_t algorithms = 0;   ///< what they own
   std::uint64_t activations = 0;  ///< of a microbatch, with what autograd makes in backward
   std::uint64_t transient = 0;    ///< gathered units, gradients on their way, checkpoint snapshot
   std::uint64_t input = 0;        ///< batches that the loaders of both splits hold
 
   std::uint64_t total() const {
-    return parameters + gradients + optimizer + activations + transient + input;
+    return parameters + gradients + optimizer + algorithms + activations + transient + input;
   }
 };
 
@@ -59,9 +61,9 @@ MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registrie
 std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Registries& registries,
                                                 const MemoryQuestion& question);
 
-/// What a run needs besides activations, by what its strategy and its optimizer have made.
+/// What a run needs besides activations, by what its strategy, optimizer and algorithms have made.
 MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
-                            const BatchArithmetic& batches,
+                            const train::Engine& engine, const BatchArithmetic& batches,
                             std::span<const data::FieldSpec> fields);
 
 /// Opens the recipe's training data to learn what its size and its images are.

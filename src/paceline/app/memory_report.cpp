@@ -15,10 +15,11 @@ namespace {
 
 using Part = std::pair<std::string_view, std::uint64_t>;
 
-std::array<Part, 6> parts_of(const MemoryEstimate& estimate) {
+std::array<Part, 7> parts_of(const MemoryEstimate& estimate) {
   return {{{"parameters", estimate.parameters},
            {"gradients", estimate.gradients},
            {"optimizer", estimate.optimizer},
+           {"algorithms", estimate.algorithms},
            {"activations", estimate.activations},
            {"transient", estimate.transient},
            {"input", estimate.input}}};

@@ -1,5 +1,6 @@
 #include "paceline/app/session.h"
 
+#include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/assembly/model_parts.h"
 #include "paceline/app/assembly/recipe_check.h"
@@ -88,11 +89,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
-  engine_->fire(train::Event::kInit, state_, run);
-  state_.strategy->prepare(network, group_rules(*optimizer_plan_, network), values);
+  lay_out(state_, *engine_, run, group_rules(*optimizer_plan_, network), values);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
-  state_.optimizer = optimizer_plan_->make(state_.strategy->param_groups());
-  engine_->fire(train::Event::kPrepared, state_, run);
+  add_training_state(state_, *engine_, run, *optimizer_plan_);
   if (val_part_)
     evaluator_ =
         std::make_unique<train::Evaluator>(*val_part_->loader, "val", recipe_.train.eval_batches,
@@ -116,15 +115,9 @@ void Session::refuse_non_finite_weights() const {
 }
 
 void Session::build_engine() {
-  std::vector<std::unique_ptr<train::Algorithm>> algorithms;
-  for (const auto& [name, component] : recipe_.algorithms) {
-    algorithms.push_back(context_.registries.algorithms.build(component));
-  }
-  std::vector<std::unique_ptr<train::Callback>> callbacks;
-  for (const auto& [name, component] : recipe_.callbacks) {
-    callbacks.push_back(context_.registries.callbacks.build(component));
-  }
-  check_metric_names(recipe_, val_part_.has_value(), state_.task->metrics(), callbacks);
+  auto algorithms = make_algorithms(recipe_, context_.registries);
+  auto callbacks = make_callbacks(recipe_, context_.registries);
+  check_metric_names(recipe_, val_part_.has_value(), state_.task->metrics(), algorithms, callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 

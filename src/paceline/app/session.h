@@ -78,7 +78,9 @@ class Session {
   /// What its last bits depend on besides recipe and data.
   checkpoint::Environment environment() const;
   /// Without activations.
-  MemoryEstimate memory() const { return state_memory(recipe_, state_, batches_, fields()); }
+  MemoryEstimate memory() const {
+    return state_memory(recipe_, state_, *engine_, batches_, fields());
+  }
   double base_lr() const { return optimizer_plan_->lr; }
   /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
   /// an evaluation. For rank 0.

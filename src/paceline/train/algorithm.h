@@ -23,6 +23,7 @@ struct AlgorithmTraits {
   int order = 0;                    ///< lower runs first on before-events and last on after-events
   bool replaces_loss = false;       ///< at most one active algorithm may say so
   bool takes_extra_passes = false;  ///< likewise
+  bool has_weights = false;         ///< of its own, which evaluations measure besides
 };
 
 /// Whose gradients a pass sums.
@@ -46,10 +47,10 @@ class Algorithm {
   /// Tensors of its own, from kPrepared on, which are saved and loaded with the run. Their names
   /// begin with tensor::kAlgorithms, its own name and '/'.
   virtual std::vector<tensor::StateShard> tensors(const TrainState& /*state*/) const { return {}; }
-  /// Whether evaluations measure weights of its own besides the trained ones, at this moment.
+  /// Whether its weights are others than the trained ones yet.
   virtual bool has_weights() const { return false; }
-  /// Exchanges these with the trained ones, bit for bit. Called before and after such an
-  /// evaluation, on every rank.
+  /// Exchanges them with the trained ones, bit for bit. Called before and after an evaluation of
+  /// them, on every rank.
   virtual void swap_weights(TrainState& /*state*/) {}
   /// What the algorithm must remember to go on as if never stopped.
   virtual nlohmann::json state_dict() const = 0;

@@ -20,7 +20,9 @@ void refuse_two(std::string_view& first, const Algorithm& algorithm, std::string
   first = algorithm.name();
 }
 
-void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
+}  // namespace
+
+void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms) {
   std::set<std::string_view> names;
   std::string_view replaces_loss;
   std::string_view takes_passes;
@@ -34,8 +36,6 @@ void check_together(const std::vector<std::unique_ptr<Algorithm>>& algorithms) {
       refuse_two(takes_passes, *algorithm, "take gradients twice");
   }
 }
-
-}  // namespace
 
 Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
                std::vector<std::unique_ptr<Callback>> callbacks)
@@ -112,7 +112,7 @@ Algorithm* Engine::with_extra_pass(const TrainState& state) const {
 std::vector<Algorithm*> Engine::with_weights() const {
   std::vector<Algorithm*> found;
   for (const auto& algorithm : algorithms_) {
-    if (algorithm->has_weights()) found.push_back(algorithm.get());
+    if (algorithm->traits().has_weights) found.push_back(algorithm.get());
   }
   return found;
 }

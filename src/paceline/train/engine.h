@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,13 @@
 
 namespace paceline::train {
 
+/// Throws ConfigError when two algorithms share a name, or a trait that only one may have.
+void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms);
+
 /// Calls algorithms, then callbacks, at each event.
 class Engine {
  public:
-  /// Throws ConfigError when two algorithms replace the loss or two share a name.
+  /// Throws what check_together() throws.
   Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
          std::vector<std::unique_ptr<Callback>> callbacks);
 
@@ -33,7 +37,7 @@ class Engine {
   std::optional<std::string> takes_extra_passes() const;
   /// The one that wants an extra pass in this step; nullptr if none does.
   Algorithm* with_extra_pass(const TrainState& state) const;
-  /// Those that have weights to be evaluated now.
+  /// Those that have weights to be evaluated.
   std::vector<Algorithm*> with_weights() const;
 
   /// Tells callbacks of a checkpoint, as Callback::on_saved(); throws nothing.

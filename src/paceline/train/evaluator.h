@@ -24,6 +24,13 @@ struct EvalResult {
   std::int64_t skipped = 0;              ///< that could not be read and are missing in the values
   double seconds = 0;
 
+  /// The same as of weights that are the trained ones still.
+  EvalResult of_weights(std::string_view weights) const {
+    EvalResult same{.prefix = {}, .values = {}, .samples = samples, .skipped = skipped};
+    for (const auto& [name, value] : values)
+      same.values[prefix + "_" + std::string(weights) + name.substr(prefix.size())] = value;
+    return same;
+  }
   /// What one event of the log tells: the values of another evaluation of the same samples, too.
   EvalResult with(const EvalResult& other) const {
     EvalResult both = *this;

@@ -334,9 +334,14 @@ std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
 }
 
 void Trainer::evaluate() {
-  std::optional<EvalResult> result = evaluate_weights({});
+  const std::optional<EvalResult> trained = evaluate_weights({});
+  std::optional<EvalResult> result = trained;
   for (Algorithm* algorithm : engine_.with_weights()) {
     if (!result) break;
+    if (!algorithm->has_weights()) {
+      result = result->with(trained->of_weights(algorithm->name()));
+      continue;
+    }
     const SwappedWeights swapped(*algorithm, state_);
     const auto more = evaluate_weights(algorithm->name());
     result = more ? std::optional(result->with(*more)) : std::nullopt;

@@ -83,6 +83,15 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
   return tensor::tensor_memory().peak - before;
 }
 
+TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsOwn) {
+  const std::string average = "++algorithms.ema.half_life=10ba";
+  EXPECT_EQ(estimate({}).algorithms, 0u);
+  const MemoryEstimate whole = estimate({"parallel.strategy=ddp", average});
+  EXPECT_EQ(whole.algorithms, whole.parameters) << "an average of each weight";
+  const MemoryEstimate shard = estimate({"parallel.strategy=fsdp", average});
+  EXPECT_LT(shard.algorithms, whole.algorithms) << "of a shard";
+}
+
 TEST_F(MemoryEstimateTest, AStepTakesWhatWasPredicted) {
   const test::OneThread one_thread;
   const std::string plain = "train.precision=fp32";

@@ -24,10 +24,11 @@ MemoryEstimate example() {
 TEST(MemoryReport, ATableHasARowForEachStrategy) {
   EXPECT_THAT(
       memory_table({{example()}}),
-      ElementsAre("strategy  ranks images   parameters    gradients    optimizer  activations"
-                  "    transient        input          sum",
-                  "fsdp          2      3      1.0 KiB        512 B      2.0 KiB      3.0 MiB"
-                  "          0 B          0 B      3.0 MiB"));
+      ElementsAre(
+          "strategy  ranks images   parameters    gradients    optimizer   algorithms  activations"
+          "    transient        input          sum",
+          "fsdp          2      3      1.0 KiB        512 B      2.0 KiB          0 B      3.0 MiB"
+          "          0 B          0 B      3.0 MiB"));
 }
 
 TEST(MemoryReport, JsonHasBytes) {

@@ -60,9 +60,17 @@ void check_schedule(const Recipe& recipe, const Registries& registries) {
 
 void check_metric_names(const Recipe& recipe, bool evaluates,
                         std::span<const train::Metric> metrics,
+                        std::span<const std::unique_ptr<train::Algorithm>> algorithms,
                         std::span<const std::unique_ptr<train::Callback>> callbacks) {
-  std::vector<std::string> names{"val/loss"};
-  for (const train::Metric& metric : metrics) names.push_back("val/" + metric.name);
+  std::vector<std::string> names;
+  const auto add_names = [&](const std::string& prefix) {
+    names.push_back(prefix + "/loss");
+    for (const train::Metric& metric : metrics) names.push_back(prefix + "/" + metric.name);
+  };
+  add_names("val");
+  for (const auto& algorithm : algorithms) {
+    if (algorithm->traits().has_weights) add_names(fmt::format("val_{}", algorithm->name()));
+  }
   std::vector<std::string> problems;
   for (const auto& [key, metric] : metrics_in_use(recipe, evaluates, callbacks)) {
     if (!evaluates) {
@@ -114,7 +122,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   std::vector<std::unique_ptr<train::Algorithm>> algorithms;
   for (const auto& [name, component] : recipe.algorithms)
     attempt([&] { algorithms.push_back(registries.algorithms.build(component)); });
-  attempt([&] { const train::Engine engine(std::move(algorithms), {}); });
+  attempt([&] { train::check_together(algorithms); });
   if (recipe.model.pretrained) attempt([&] { find_weights(*recipe.model.pretrained); });
   std::vector<std::unique_ptr<train::Callback>> callbacks;
   for (const auto& [name, component] : recipe.callbacks)
@@ -125,7 +133,8 @@ std::vector<std::string> problems_without_data(const Recipe& written,
     const auto task = make_task(recipe, registries);
     if (plan) group_rules(*plan, task->network());
     for (const nn::SampleSizes& of_split : sizes) task->check_fields(of_split);
-    check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), callbacks);
+    check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), algorithms,
+                       callbacks);
     const int num_norms =
         nn::set_batch_norm_frozen(task->network(), recipe.model.freeze_batch_norm);
     if (recipe.parallel.sync_batch_norm && num_norms == 0)

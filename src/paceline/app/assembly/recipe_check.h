@@ -15,6 +15,7 @@ namespace paceline::app {
 /// train.stop_when or a callback looks at another one, or at any when nothing is evaluated.
 void check_metric_names(const Recipe& recipe, bool evaluates,
                         std::span<const train::Metric> metrics,
+                        std::span<const std::unique_ptr<train::Algorithm>> algorithms,
                         std::span<const std::unique_ptr<train::Callback>> callbacks);
 
 /// What `train` would refuse of a recipe as it was written before it opens data, beyond what its
