@@ -28,11 +28,11 @@ using paceline::test::run_ranks;
 using paceline::test::wave;
 using train::Event;
 
-constexpr double kTolerance = 1e-9;
+constexpr double kSamTolerance = 1e-9;
 
-class Net final : public torch::nn::Module {
+class SamNet final : public torch::nn::Module {
  public:
-  Net() {
+  SamNet() {
     fc1_ = register_module("fc1", std::make_shared<nn::Linear>(3, 4));
     fc2_ = register_module("fc2", std::make_shared<nn::Linear>(4, 2));
     nn::set_dtype(*this, at::kDouble);
@@ -50,9 +50,9 @@ class Net final : public torch::nn::Module {
 };
 
 /// One rank of a case.
-class Rank {
+class SamRank {
  public:
-  Rank(const json& golden, comm::Communicator& ranks)
+  SamRank(const json& golden, comm::Communicator& ranks)
       : golden_(golden),
         ranks_(ranks),
         sam_({.rho = golden["rho"], .epsilon = golden["epsilon"], .interval = golden["interval"]}),
@@ -77,7 +77,9 @@ class Rank {
       EXPECT_EQ(sum, train::PassSum::kOfThisRank);
       backward(/*reduces=*/false);
       state_.strategy->end_own_pass();
-      if (failing_pass != 1) EXPECT_EQ(sam_.after_extra_pass(state_).item<float>(), 0);
+      if (failing_pass != 1) {
+        EXPECT_EQ(sam_.after_extra_pass(state_).item<float>(), 0);
+      }
     } else if (failing_pass == 1) {
       failing_pass = 2;  // the only one
     }
@@ -95,7 +97,7 @@ class Rank {
       const at::Tensor flat = shard.data.reshape({-1});
       for (std::int64_t i = 0; i < flat.numel(); ++i) {
         EXPECT_NEAR(flat[i].item<double>(),
-                    wanted.at(shard.name)[static_cast<std::size_t>(i)].get<double>(), kTolerance)
+                    wanted.at(shard.name)[static_cast<std::size_t>(i)].get<double>(), kSamTolerance)
             << shard.name << " " << i << " after step " << state_.clock.step;
       }
     }
@@ -111,7 +113,7 @@ class Rank {
 
   const json& golden_;
   comm::Communicator& ranks_;
-  Net net_;
+  SamNet net_;
   Sam sam_;
   const std::atomic<int> no_signal_{0};
   train::RunContext run_;
@@ -124,7 +126,7 @@ TEST(GoldenSam, WeightsAreComposers) {
     SCOPED_TRACE(fmt::format("{}, rho {}, interval {}, {} ranks", each["optimizer"].dump(),
                              each["rho"].dump(), each["interval"].dump(), each["ranks"].dump()));
     run_ranks(each["ranks"].get<int>(), [&](comm::Communicator& ranks) {
-      Rank rank(each, ranks);
+      SamRank rank(each, ranks);
       for (std::size_t step = 0; step < each["steps"].size(); ++step) {
         rank.step(each["failures"].value(std::to_string(step + 1), 0));
         rank.expect_weights(each["steps"][step]["weights"]);

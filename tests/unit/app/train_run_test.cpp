@@ -595,7 +595,7 @@ TEST_F(TrainRunTest, EvaluatesAndExportsTheWeightsOfAnAlgorithmWhenAskedTo) {
 }
 
 TEST_F(TrainRunTest, ARunThatHadNoAlgorithmCannotGoOnWithOne) {
-  train({"train.duration=2ba"});
+  train(std::vector<std::string>{"train.duration=2ba"});
   TrainRequest request;
   request.run_directory = run_;
   request.resume = "auto";
