@@ -14,7 +14,7 @@ HEADER = """# The public headers of paceline, with what they include: sources th
 """
 PROGRAMS = {"launcher"}  # modules that are not installed as libraries
 ROOTS = [
-    "algorithms/ema/ema.h", "algorithms/sam/sam.h",
+    "algorithms/blurpool/blurpool.h", "algorithms/ema/ema.h", "algorithms/sam/sam.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
     "callbacks/copy_checkpoints.h", "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
@@ -28,7 +28,7 @@ ROOTS = [
     "metrics/metric_sink.h",
     "models/resnet/resnet.h", "models/vit/vit.h",
     "nn/activation_checkpoint.h", "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h",
-    "nn/linear.h", "nn/losses.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",
+    "nn/linear.h", "nn/max_pool.h", "nn/losses.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",
     "optim/adamw.h", "optim/grad_scaler.h", "optim/schedules.h", "optim/sgd.h",
     "parallel/replicated/distributed_data_parallel.h", "parallel/replicated/replicated_strategy.h", "parallel/strategy.h",
     "parallel/sharded/sharded_strategy.h", "parallel/batch_norm/sync_batch_norm.h",

@@ -3,6 +3,8 @@
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace paceline::nn {
 
@@ -10,6 +12,16 @@ namespace paceline::nn {
 struct ImageSize {
   std::int64_t height = 0;
   std::int64_t width = 0;
+};
+
+class Conv2d;
+
+/// Computes a convolution in another way, as a method that changes networks wants it: parameters
+/// and their names stay. Shared between layers; stateless.
+class ConvMethod {
+ public:
+  virtual ~ConvMethod() = default;
+  virtual at::Tensor forward(const Conv2d& conv, const at::Tensor& input) const = 0;
 };
 
 /// Two-dimensional convolution with a square kernel, torch.nn.Conv2d's names: `weight`
@@ -26,7 +38,17 @@ class Conv2d : public torch::nn::Module {
          const Options& options);
 
   /// [N, in, H, W] to [N, out, H', W']; contiguous or channels-last, as the input is.
-  at::Tensor forward(const at::Tensor& input) const;
+  at::Tensor forward(const at::Tensor& input) const {
+    return method_ ? method_->forward(*this, input) : convolve(input, options_.stride);
+  }
+  /// The plain convolution, with any stride.
+  at::Tensor convolve(const at::Tensor& input, std::int64_t stride) const;
+
+  const Options& options() const { return options_; }
+  std::int64_t in_channels() const { return in_channels_; }
+  /// How forward() computes from now on; another one takes its place.
+  void set_method(std::shared_ptr<const ConvMethod> method) { method_ = std::move(method); }
+  bool has_method() const { return method_ != nullptr; }
 
   ImageSize output_size(const ImageSize& input) const;
   /// Multiply-accumulate operations for one image, times two.
@@ -36,8 +58,10 @@ class Conv2d : public torch::nn::Module {
   at::Tensor bias;  ///< undefined without Options::bias
 
  private:
+  std::int64_t in_channels_;
   std::int64_t kernel_size_;
   Options options_;
+  std::shared_ptr<const ConvMethod> method_;  ///< null: the plain one
 };
 
 }  // namespace paceline::nn

@@ -52,6 +52,11 @@ const std::map<std::string, std::string> kSettings{
     {"brightness", "0.4"}, {"saturation", "0.4"}, {"contrast", "0.4"}, {"hue", "0.1"},
 };
 
+/// What a component needs of the recipe around it.
+const std::map<std::string, std::vector<std::string>> kNeeds{
+    {"blurpool", {"model=resnet18", "data.size=32", "data.image_size=32"}},
+};
+
 /// Larger models are not stopped and resumed: their checkpoints take seconds.
 constexpr std::int64_t kLargeModel = 15'000'000;
 
@@ -104,6 +109,8 @@ std::vector<std::string> overrides_for(const std::string& kind,
   }
   for (const std::string& setting : settings_of(entry, "="))
     overrides.push_back(section + "." + setting);
+  if (const auto needs = kNeeds.find(entry.name); needs != kNeeds.end())
+    overrides.insert(overrides.end(), needs->second.begin(), needs->second.end());
   if (kind == "model") overrides.insert(overrides.end(), {"data.size=32", "data.image_size=32"});
   return overrides;
 }
@@ -253,7 +260,8 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
       overrides.push_back("data.sampler.file=" + weights.string());
     }
     if (kind == "callbacks" && entry.info->find("to"))
-      overrides.push_back(fmt::format("callbacks.{}.to={}", name, (folder_.path() / "to").string()));
+      overrides.push_back(
+          fmt::format("callbacks.{}.to={}", name, (folder_.path() / "to").string()));
     overrides.insert(overrides.end(), more.begin(), more.end());
     return load_recipe(folder_.write("recipe.yaml", kRecipe), overrides, *registries_, 1);
   }

@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/builtin.h"
 
+#include "paceline/algorithms/blurpool/blurpool.h"
 #include "paceline/algorithms/ema/ema.h"
 #include "paceline/algorithms/sam/sam.h"
 #include "paceline/app/recipe/local_path.h"
@@ -189,6 +190,8 @@ void add_optimization(Registries& registries) {
 
 void add_algorithms(Registries& registries) {
   using namespace algorithms;
+  registries.algorithms.add<BlurPoolConfig>(
+      [](const BlurPoolConfig& config) { return std::make_unique<BlurPool>(config); });
   registries.algorithms.add<EmaConfig>(
       [](const EmaConfig& config) { return std::make_unique<Ema>(config); });
   registries.algorithms.add<SamConfig>(

@@ -202,7 +202,6 @@ constexpr ForeignName kNames[] = {
     {"cutmix_alpha", "", "", kNotBuilt},
     {"model_ema", "", "", "write +algorithms.ema (the average is evaluated as val_ema/...)"},
     {"model_ema_decay", "", "", "write ++algorithms.ema.smoothing=VALUE"},
-    {"blurpool", "", "", kNotBuilt},
     {"wandb", "", "", kLoggers},
     {"wandb_project", "", "", kLoggers},
     {"use_wandb", "", "", kLoggers},

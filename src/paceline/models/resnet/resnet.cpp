@@ -75,6 +75,10 @@ ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config)
                    3, channels_, small ? 3 : 7,
                    nn::Conv2d::Options{.stride = small ? 1 : 2, .padding = small ? 1 : 3}));
   bn1_ = register_module("bn1", std::make_shared<nn::BatchNorm2d>(channels_));
+  if (!small) {
+    maxpool_ = register_module("maxpool", std::make_shared<nn::MaxPool2d>(nn::MaxPool2d::Options{
+                                              .kernel_size = 3, .stride = 2, .padding = 1}));
+  }
   for (int number = 1; number <= 4; ++number) {
     add_layer(number, shape.width << (number - 1),
               shape.blocks.at(static_cast<std::size_t>(number - 1)), shape.bottleneck);
@@ -96,7 +100,7 @@ void ResNet::add_layer(int number, std::int64_t width, std::int64_t blocks, bool
 at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& /*context*/) {
   at::Tensor x = bn1_->forward(conv1_->forward(images));
   at::relu_(x);
-  if (config_.stem == ResNetStem::kImagenet) x = at::max_pool2d(x, {3, 3}, {2, 2}, {1, 1});
+  if (maxpool_) x = maxpool_->forward(x);
   for (const auto& block : blocks_) x = block->forward(x);
   return fc_->forward(x.mean({2, 3}));
 }

@@ -4,6 +4,7 @@
 #include "paceline/nn/conv.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"
+#include "paceline/nn/max_pool.h"
 #include "paceline/nn/unit.h"
 
 #include <array>
@@ -89,6 +90,7 @@ class ResNet : public nn::ImageNetwork {
   std::int64_t channels_;  ///< of the last block added so far
   std::shared_ptr<nn::Conv2d> conv1_;
   std::shared_ptr<nn::BatchNorm2d> bn1_;
+  std::shared_ptr<nn::MaxPool2d> maxpool_;              ///< null behind a small stem
   std::vector<std::shared_ptr<ResidualBlock>> blocks_;  ///< of layer1 to layer4, in order
   std::shared_ptr<nn::Linear> fc_;
 };

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "paceline/tensor/torch.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace paceline::nn {
+
+class MaxPool2d;
+
+/// Computes a pool in another way. Shared between layers; stateless.
+class MaxPoolMethod {
+ public:
+  virtual ~MaxPoolMethod() = default;
+  virtual at::Tensor forward(const MaxPool2d& pool, const at::Tensor& input) const = 0;
+};
+
+/// The largest value of each square window, torch.nn.MaxPool2d; it has no parameters.
+class MaxPool2d : public torch::nn::Module {
+ public:
+  struct Options {
+    std::int64_t kernel_size = 2;
+    std::int64_t stride = 2;
+    std::int64_t padding = 0;  ///< with values that are never the largest
+  };
+
+  explicit MaxPool2d(const Options& options) : options_(options) {}
+
+  /// [N, C, H, W] to [N, C, H', W'].
+  at::Tensor forward(const at::Tensor& input) const {
+    return method_ ? method_->forward(*this, input) : pool(input, options_.stride);
+  }
+  /// The plain pool, with any stride.
+  at::Tensor pool(const at::Tensor& input, std::int64_t stride) const {
+    const auto& [kernel_size, own_stride, padding] = options_;
+    return at::max_pool2d(input, {kernel_size, kernel_size}, {stride, stride}, {padding, padding});
+  }
+
+  const Options& options() const { return options_; }
+  /// How forward() computes from now on; another one takes its place.
+  void set_method(std::shared_ptr<const MaxPoolMethod> method) { method_ = std::move(method); }
+  bool has_method() const { return method_ != nullptr; }
+
+ private:
+  Options options_;
+  std::shared_ptr<const MaxPoolMethod> method_;  ///< null: the plain one
+};
+
+}  // namespace paceline::nn
