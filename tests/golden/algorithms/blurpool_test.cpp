@@ -21,16 +21,16 @@ namespace {
 using nlohmann::json;
 using paceline::test::wave;
 
-constexpr double kTolerance = 1e-9;
+constexpr double kBlurTolerance = 1e-9;
 
 json read_golden() { return json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/blurpool.json")); }
 
-void expect_near(const at::Tensor& got, const json& wanted, const char* what) {
+void expect_values(const at::Tensor& got, const json& wanted, const char* what) {
   const at::Tensor flat = got.detach().reshape({-1});
   ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
     ASSERT_NEAR(flat[i].item<double>(), wanted[static_cast<std::size_t>(i)].get<double>(),
-                kTolerance)
+                kBlurTolerance)
         << what << " " << i;
   }
 }
@@ -80,8 +80,8 @@ TEST(GoldenBlurPool, BlursAsComposer) {
     const at::Tensor x = wave(with_size({2, each["channels"]}, each["size"]), 1).requires_grad_();
     const at::Tensor output = blur(x, blur_kernel(x.options()), each["stride"]);
     backward(output);
-    expect_near(output, each["output"], "output");
-    expect_near(x.grad(), each["grad_input"], "gradient");
+    expect_values(output, each["output"], "output");
+    expect_values(x.grad(), each["grad_input"], "gradient");
   }
 }
 
@@ -102,8 +102,8 @@ TEST(GoldenBlurPool, PoolsAreComposers) {
     const at::Tensor x = ((i * 0.7) * i + 1).sin().reshape(sizes).requires_grad_();
     const at::Tensor output = pool->forward(x);
     backward(output);
-    expect_near(output, each["output"], "output");
-    expect_near(x.grad(), each["grad_input"], "gradient");
+    expect_values(output, each["output"], "output");
+    expect_values(x.grad(), each["grad_input"], "gradient");
   }
 }
 
@@ -130,19 +130,19 @@ TEST(GoldenBlurPool, ConvolutionsAreComposers) {
         wave(with_size({1, options["in_channels"]}, each["size"]), 1).requires_grad_();
     const at::Tensor output = conv->forward(x);
     backward(output);
-    expect_near(output, each["output"], "output");
-    expect_near(x.grad(), each["grad_input"], "gradient of the input");
-    expect_near(conv->weight.grad(), each["grad_weight"], "gradient of the weight");
-    if (conv->bias.defined()) expect_near(conv->bias.grad(), each["grad_bias"], "of the bias");
+    expect_values(output, each["output"], "output");
+    expect_values(x.grad(), each["grad_input"], "gradient of the input");
+    expect_values(conv->weight.grad(), each["grad_weight"], "gradient of the weight");
+    if (conv->bias.defined()) expect_values(conv->bias.grad(), each["grad_bias"], "of the bias");
     ++num_compared;
   }
   EXPECT_EQ(num_compared, 8);
 }
 
-/// What make_blurpool.py calls Net.
-class Net final : public torch::nn::Module {
+/// What make_blurpool.py calls BlurNet.
+class BlurNet final : public torch::nn::Module {
  public:
-  Net() {
+  BlurNet() {
     const auto conv = [this](const char* name, int in, int out, int kernel, int stride) {
       return register_module(
           name, std::make_shared<nn::Conv2d>(
@@ -178,15 +178,15 @@ class Net final : public torch::nn::Module {
 TEST(GoldenBlurPool, ANetworksLogitsAndGradientsAreComposers) {
   for (const json& each : read_golden()["nets"]) {
     SCOPED_TRACE(each["options"].dump() + each["size"].dump());
-    Net net;
+    BlurNet net;
     BlurPoolConfig config = config_of(each["options"]);
     config.min_channels = 4;
     if (!each["plain"].get<bool>()) blur_layers(net, config);
     const at::Tensor logits = net.forward(wave(with_size({2, 3}, each["size"]), 1));
     backward(logits);
-    expect_near(logits, each["logits"], "logits");
-    expect_near(net.stem->weight.grad(), each["grad_stem"], "gradient of the stem");
-    expect_near(net.down->weight.grad(), each["grad_down"], "gradient of the projection");
+    expect_values(logits, each["logits"], "logits");
+    expect_values(net.stem->weight.grad(), each["grad_stem"], "gradient of the stem");
+    expect_values(net.down->weight.grad(), each["grad_down"], "gradient of the projection");
   }
 }
 
