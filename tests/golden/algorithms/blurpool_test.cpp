@@ -37,7 +37,7 @@ void expect_values(const at::Tensor& got, const json& wanted, const char* what) 
 
 void backward(const at::Tensor& output) { (output * wave(output.sizes(), 5)).sum().backward(); }
 
-BlurPoolConfig config_of(const json& options) {
+BlurPoolConfig blur_config(const json& options) {
   BlurPoolConfig config;
   config.replace_convs = options.value("replace_convs", true);
   config.replace_maxpools = options.value("replace_maxpools", true);
@@ -56,7 +56,7 @@ TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
     SCOPED_TRACE(each["model"].dump() + each["options"].dump());
     const bool is_deep = each["model"] == "resnet50";
     models::ResNet network(is_deep ? models::kResNet50 : models::kResNet18, {});
-    blur_layers(network, config_of(each["options"]));
+    blur_layers(network, blur_config(each["options"]));
     std::vector<std::string> convs;
     std::vector<std::string> pools;
     for (const auto& item : network.named_modules()) {
@@ -179,7 +179,7 @@ TEST(GoldenBlurPool, ANetworksLogitsAndGradientsAreComposers) {
   for (const json& each : read_golden()["nets"]) {
     SCOPED_TRACE(each["options"].dump() + each["size"].dump());
     BlurNet net;
-    BlurPoolConfig config = config_of(each["options"]);
+    BlurPoolConfig config = blur_config(each["options"]);
     config.min_channels = 4;
     if (!each["plain"].get<bool>()) blur_layers(net, config);
     const at::Tensor logits = net.forward(wave(with_size({2, 3}, each["size"]), 1));

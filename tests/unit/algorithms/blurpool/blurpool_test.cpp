@@ -35,9 +35,9 @@ TEST(BlurPool, KeepsNamesAndValuesAndChangesOutputs) {
   network->initialize(1);
   nn::set_training(*network, false);
   const auto names = [&] {
-    std::vector<std::string> names;
-    for (const nn::NamedTensor& item : nn::state_dict(*network)) names.push_back(item.name);
-    return names;
+    std::vector<std::string> found;
+    for (const nn::NamedTensor& item : nn::state_dict(*network)) found.push_back(item.name);
+    return found;
   };
   const at::NoGradGuard no_grad;
   const at::Tensor images = at::linspace(-1, 1, 3 * 64 * 64).view({1, 3, 64, 64});
