@@ -46,5 +46,5 @@ struct paceline::config::Schema<paceline::callbacks::CopyCheckpointsConfig> {
       field(&Config::to, "to", "The folder, of this run alone; it is made if it is not there.",
             NotEmpty{}, Path{}, MayChangeOnResume{}),
       field(&Config::keep, "keep", "How many of the newest stay there; all if left out.",
-            AtLeast{1}, MayChangeOnResume{})};
+            AtLeast{1}, AtMost{1'000'000, "no folder holds more"}, MayChangeOnResume{})};
 };

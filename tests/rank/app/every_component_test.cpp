@@ -55,6 +55,7 @@ const std::map<std::string, std::string> kSettings{
 /// What a component needs of the recipe around it.
 const std::map<std::string, std::vector<std::string>> kNeeds{
     {"blurpool", {"model=resnet18", "data.size=32", "data.image_size=32"}},
+    {"sam", {"++algorithms.sam.ascent=global"}},  // else each rank goes its own way
 };
 
 /// Larger models are not stopped and resumed: their checkpoints take seconds.

@@ -87,7 +87,10 @@ TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsOwn) {
   const std::string average = "++algorithms.ema.half_life=10ba";
   EXPECT_EQ(estimate({}).algorithms, 0u);
   const MemoryEstimate whole = estimate({"parallel.strategy=ddp", average});
-  EXPECT_EQ(whole.algorithms, whole.parameters) << "an average of each weight";
+  constexpr double kPadding = 64;  // of the weights' one buffer
+  EXPECT_NEAR(static_cast<double>(whole.algorithms), static_cast<double>(whole.parameters),
+              kPadding)
+      << "an average of each weight";
   const MemoryEstimate shard = estimate({"parallel.strategy=fsdp", average});
   EXPECT_LT(shard.algorithms, whole.algorithms) << "of a shard";
 }

@@ -198,12 +198,11 @@ TEST_F(TrainRunTest, SaysWhatItIsAboutToDo) {
                     "an epoch, 4 in all"),
           HasSubstr(
               "sgd at learning rate 0.05, schedule cosine; strategy none; 1 threads per rank")));
-  EXPECT_THAT(
-      log_,
-      AllOf(HasSubstr("trained parameters: 6,581"), HasSubstr("memory per rank"),
-            ContainsRegex("\n *none +1 +2 +25.8 KiB +25.8 KiB +25.8 KiB +[0-9.]+ KiB +[0-9.]+ KiB"
-                          " +72.0 KiB +[0-9.]+ KiB\n"),
-            ContainsRegex("\n *hsdp +1 +2 "), HasSubstr("nothing was trained")));
+  EXPECT_THAT(log_,
+              AllOf(HasSubstr("trained parameters: 6,581"), HasSubstr("memory per rank"),
+                    ContainsRegex("\n *none +1 +2 +25.8 KiB +25.8 KiB +25.8 KiB +0 B +[0-9.]+ KiB"
+                                  " +[0-9.]+ KiB +72.0 KiB +[0-9.]+ KiB\n"),
+                    ContainsRegex("\n *hsdp +1 +2 "), HasSubstr("nothing was trained")));
   EXPECT_FALSE(fs::exists(run_));
 }
 

@@ -66,7 +66,8 @@ struct paceline::config::Schema<paceline::algorithms::BlurPoolConfig> {
       field(&Config::blur_first, "blur_first",
             "Before the convolution, or behind it at the stride it had."),
       field(&Config::min_channels, "min_channels",
-            "Convolutions of fewer input channels stay as they are.", AtLeast{1})};
+            "Convolutions of fewer input channels stay as they are.", AtLeast{1},
+            AtMost{1'000'000, "no convolution has more"})};
 
   static void validate(const Config& value, Problems& problems) {
     if (!value.replace_convs && !value.replace_maxpools)

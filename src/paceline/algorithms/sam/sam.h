@@ -73,8 +73,10 @@ struct paceline::config::Schema<paceline::algorithms::SamConfig> {
       "Takes each step's gradient where the loss nearby is highest, by a second pass.";
   static constexpr std::string_view paper = "Foret et al., 2021";
   static constexpr auto fields = std::tuple{
-      field(&Config::rho, "rho", "How far away, in the norm of all weights.", AtLeast{0}),
-      field(&Config::epsilon, "epsilon", "Added to the norm that is divided by.", AtLeast{0}),
+      field(&Config::rho, "rho", "How far away, in the norm of all weights.", AtLeast{0},
+            AtMost{1e6, "no weights are as large"}),
+      field(&Config::epsilon, "epsilon", "Added to the norm that is divided by.", AtLeast{0},
+            AtMost{1, "the norm itself would no longer count"}),
       field(&Config::interval, "interval", "In every so many-th step; the others are plain.",
             AtLeast{1}, AtMost{1'000'000'000, "no run has more steps"}),
       field(&Config::ascent, "ascent",
