@@ -14,6 +14,7 @@
 #include <paceline/base/error.h>
 #include <paceline/cli/program.h>
 #include <paceline/nn/linear.h>
+#include <paceline/train/train_state.h>
 
 namespace own {
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from paceline_process import BUILD, RECIPE, TINY_VIT, environment
+from paceline_process import BUILD, RECIPE, TINY_VIT, checkpoint_digests, checkpoints, environment, read_metrics
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TREES = (str(SOURCE / ".deps"), str(SOURCE / "src"), str(BUILD.resolve()))
@@ -157,6 +157,41 @@ class Install(unittest.TestCase):
         other = subprocess.run([program, "train", recipe, "task=classification", "--dry-run"], capture_output=True, text=True)
         self.assertEqual(other.returncode, 2, other.stderr)
         self.assertIn("needs a data set with labels", other.stderr)
+
+    def test_segmentation(self):
+        """Labels of voxels, of which paceline knows nothing, are learnt as images' are: on ranks, exactly resumed."""
+        program = self.build(self.root / "examples" / "segmentation")
+        recipe = self.root / "examples" / "segmentation" / "recipe.yaml"
+        small = ("data.size=8", "data.num_samples=32", "model.channels=4", "checkpoint.every=3ba",
+                 "schedule={name: constant}")
+
+        def train(name, ranks, steps, *options):
+            folder = self.root / f"segmentation-{name}"
+            run(*self.away, self.program, "launch", "--nproc", ranks, "--", program, "train", recipe,
+                "--run-dir", folder, f"train.duration={steps}ba", *small, *options)
+            return folder
+
+        runs = {name: train(name, ranks, 6, f"parallel.strategy={name}")
+                for name, ranks in (("none", 1), ("ddp", 2), ("fsdp", 2))}
+        losses = [[line["val/loss"] for line in read_metrics(folder) if "val/loss" in line][-1]
+                  for folder in runs.values()]
+        self.assertLess(max(losses) - min(losses), 1e-3, f"one and two ranks must learn the same: {losses}")
+        for name in ("ddp", "fsdp"):
+            train(f"stopped-{name}", 2, 3, f"parallel.strategy={name}")
+            resumed = train(f"stopped-{name}", 2, 6, f"parallel.strategy={name}", "--resume", "auto")
+            last, reference = checkpoints(resumed)[-1], checkpoints(runs[name])[-1]
+            self.assertEqual(last.name, reference.name)
+            self.assertEqual(checkpoint_digests(last), checkpoint_digests(reference))
+        self.assertIn("val/dice", run(*self.away, program, "eval", resumed))
+        run(*self.away, program, "train", recipe, "data.subset=16", "--dry-run")
+        for command, message in ((("train", recipe, "task=classification", "--dry-run"), "needs a data set with labels"),
+                                 (("train", recipe, "model=resnet18", "--dry-run"), "the model reads images"),
+                                 (("train", recipe, "data.size=10", "--dry-run"), "multiples of 4"),
+                                 (("train", recipe, "data.sampler=class_balanced", "--dry-run"), "with classes"),
+                                 (("data", "info", recipe), "the samples of phantoms are none")):
+            wrong = subprocess.run([program, *command], capture_output=True, text=True)
+            self.assertEqual(wrong.returncode, 2, wrong.stderr)
+            self.assertIn(message, wrong.stderr)
 
     def test_every_target_links_and_every_header_compiles(self):
         modules = {path.name for path in (self.prefix / "include" / "paceline").iterdir()}

@@ -47,8 +47,9 @@ std::vector<std::string> banner(const Recipe& recipe, const Session& session,
   if (context.device.is_queued()) {
     lines.push_back("device of rank 0: " + context.device.describe());
   }
-  lines.push_back(fmt::format("data: {}, {} classes, {}", describe_data(session),
-                              session.train_set().num_classes(),
+  const int num_classes = session.train_set().num_classes();
+  lines.push_back(fmt::format("data: {}, {}{}", describe_data(session),
+                              num_classes > 0 ? fmt::format("{} classes, ", num_classes) : "",
                               describe_fields(session.fields())));
   lines.push_back(fmt::format("model: {}, {} parameters{}{}", recipe.model.network.name,
                               base::format_count(num_parameters(session, false)),

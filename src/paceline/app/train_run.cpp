@@ -2,6 +2,7 @@
 
 #include "paceline/app/banner.h"
 #include "paceline/app/out_of_memory.h"
+#include "paceline/app/recipe/derived_values.h"
 #include "paceline/app/resume.h"
 #include "paceline/app/speed_advice.h"
 #include "paceline/app/summary.h"
@@ -256,10 +257,11 @@ LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overri
   std::unique_ptr<data::Dataset> train_set;
   std::vector<std::string> notes;
   config::Node learnt = config::Node::map();
-  if (!loaded.written.find_path("model.num_classes")) {
+  if (takes_classes_of_data(loaded.value, loaded.written)) {
     train_set = open_dataset(loaded.value, registries, data::Split::kTrain, interruption);
-    learnt.set("model", config::Node::map())
-        .set("num_classes", config::Node::scalar(std::to_string(train_set->num_classes())));
+    if (const int count = train_set->num_classes(); count > 0)
+      learnt.set("model", config::Node::map())
+          .set("num_classes", config::Node::scalar(std::to_string(count)));
   }
   const auto choice = train::choose_precision(loaded.value.train.precision, device);
   if (choice.precision != loaded.value.train.precision) {

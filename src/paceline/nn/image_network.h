@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/error.h"
 #include "paceline/nn/network.h"
 
 #include <cstdint>
@@ -17,8 +18,10 @@ class ImageNetwork : public Network {
     return forward_images(inputs.at(kImages), context);
   }
   double flops_per_sample(const SampleSizes& sizes) const final {
-    const auto& image = sizes.find(kImages)->second;
-    return flops_per_image(image.at(1), image.at(2));
+    const auto image = sizes.find(kImages);
+    if (image == sizes.end())
+      throw base::ConfigError("the model reads images, which the data set's samples have not");
+    return flops_per_image(image->second.at(1), image->second.at(2));
   }
 
   virtual at::Tensor forward_images(const at::Tensor& images, const ForwardContext& context) = 0;

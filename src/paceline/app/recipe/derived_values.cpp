@@ -3,6 +3,8 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/train/precision.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace paceline::app {
@@ -12,10 +14,16 @@ constexpr const char* kNumClasses = "model.num_classes";
 
 }  // namespace
 
+bool takes_classes_of_data(const Recipe& recipe, const config::Node& written) {
+  const auto& options = recipe.model.network.info->fields;
+  return written.find_path(kNumClasses) == nullptr &&
+         std::ranges::find(options, "num_classes", &config::FieldInfo::name) != options.end();
+}
+
 config::DerivedValues derived_values(const Recipe& recipe, const config::Node& written,
                                      const Registries& registries) {
   config::DerivedValues derived;
-  if (written.find_path(kNumClasses) == nullptr) derived[kNumClasses] = "from the data";
+  if (takes_classes_of_data(recipe, written)) derived[kNumClasses] = "from the data";
   const auto precision = train::choose_precision(recipe.train.precision, at::kCPU);
   if (precision.precision != recipe.train.precision) {
     derived["train.precision"] =
@@ -26,10 +34,11 @@ config::DerivedValues derived_values(const Recipe& recipe, const config::Node& w
   if (!data.global_batch_size && !data.batch_size_per_rank)
     derived["data.global_batch_size"] =
         fmt::format("{}, as no batch size is written", global_batch_size_of(data, 1));
-  if (!data.image_size && (data.train_transforms.empty() || data.eval_transforms.empty())) {
+  const auto plan = registries.datasets.build(data.source);
+  if (!plan->make_samples && !data.image_size &&
+      (data.train_transforms.empty() || data.eval_transforms.empty())) {
     derived["data.image_size"] =
-        fmt::format("{}, as usual for {}",
-                    registries.datasets.build(data.source)->default_image_size, data.source.name);
+        fmt::format("{}, as usual for {}", plan->default_image_size, data.source.name);
   }
   if (!data.num_threads) derived["data.num_threads"] = "a rank's share of the cores";
   return derived;

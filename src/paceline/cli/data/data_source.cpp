@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/data_parts.h"
 #include "paceline/app/recipe/local_path.h"
+#include "paceline/base/error.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"
 #include "paceline/config/parse.h"
@@ -52,8 +53,12 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 }
 
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
-  auto dataset =
-      app::open_dataset(recipe(registries), registries, split_of(split), /*interruption=*/nullptr);
+  const app::Recipe named = recipe(registries);
+  if (registries.datasets.build(named.data.source)->make_samples)
+    throw base::ConfigError(
+        fmt::format("{}: this command looks at images, and the samples of {} are none", source,
+                    named.data.source.name));
+  auto dataset = app::open_dataset(named, registries, split_of(split), /*interruption=*/nullptr);
   app::warn_of_content(*dataset);
   return dataset;
 }

@@ -19,7 +19,8 @@ namespace {
 using ClassMembers = std::vector<std::vector<std::int64_t>>;
 
 ClassMembers members_of_classes(const Dataset& dataset) {
-  ClassMembers members(static_cast<std::size_t>(dataset.num_classes()));
+  // Samples without classes have the label 0.
+  ClassMembers members(static_cast<std::size_t>(std::max(1, dataset.num_classes())));
   for (std::int64_t i = 0; i < dataset.size(); ++i) {
     members.at(static_cast<std::size_t>(dataset.label(i))).push_back(i);
   }

@@ -98,6 +98,8 @@ class BlockShuffle final : public Sampler {
 class ClassBalanced final : public Sampler {
  public:
   ClassBalanced(const Dataset& dataset, std::uint64_t seed) : seed_(seed) {
+    if (dataset.num_classes() == 0)
+      throw base::ConfigError("data.sampler: class_balanced needs a data set with classes");
     std::vector<std::vector<std::uint32_t>> members(
         static_cast<std::size_t>(dataset.num_classes()));
     PACELINE_CHECK(dataset.size() <= std::int64_t{UINT32_MAX}, "{} samples", dataset.size());

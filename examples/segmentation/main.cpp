@@ -1,0 +1,237 @@
+// Learns the organs of made-up bodies voxel by voxel: a data set, a network and a task that
+// paceline does not know. Started as `paceline launch --nproc 2 -- ./segmentation train RECIPE`.
+
+#include <cstring>
+
+#include <paceline/cli/program.h>
+#include <paceline/nn/init.h>
+#include <paceline/nn/unit.h>
+
+namespace seg {
+namespace pl = paceline;
+
+struct PhantomsConfig {
+  std::int64_t num_samples = 256;
+  std::int64_t size = 16;
+  std::uint64_t seed = 0;
+};
+
+struct Ellipsoid {
+  std::array<double, 3> center, radii;  ///< in coordinates from -1 to 1
+};
+/// Where the body, label 1, and its organs usually are, and the brightness of each label. Two
+/// organs are equally bright: their places tell which is which.
+constexpr std::array kShapes{
+    Ellipsoid{{0, 0, 0}, {0.8, 0.8, 0.9}}, Ellipsoid{{-0.1, 0.1, 0.4}, {0.4, 0.4, 0.3}},
+    Ellipsoid{{0.1, -0.2, -0.4}, {0.4, 0.35, 0.3}}, Ellipsoid{{0.3, 0.4, 0}, {0.3, 0.3, 0.3}}};
+constexpr std::array kBrightness{-1.0, 0.0, 1.5, 1.5, 0.75};
+
+/// A data set that also makes its samples: all that is stored of a body is its number, from which
+/// and from the seed it is drawn. Those of validation are other numbers.
+class Phantoms final : public pl::data::Dataset, public pl::data::SampleMaker {
+ public:
+  Phantoms(const PhantomsConfig& config, pl::data::Split split)
+      : config_(config), first_(split == pl::data::Split::kTrain ? 0 : config.num_samples) {}
+  std::int64_t size() const override { return config_.num_samples / (first_ == 0 ? 1 : 4); }
+  int num_classes() const override { return 0; }  // a sample has none as a whole
+  std::vector<std::string> class_names() const override { return {}; }
+  std::int64_t label(std::int64_t) const override { return 0; }
+  void get(std::int64_t index, pl::data::StoredSample& sample) const override {
+    const std::int64_t number = first_ + index;
+    sample.bytes.resize(sizeof(number));
+    std::memcpy(sample.bytes.data(), &number, sizeof(number));
+  }
+  std::string describe(std::int64_t index) const override { return fmt::format("body {}", index); }
+  std::string fingerprint() const override {
+    return fmt::format("phantoms-{}-{}-{}", config_.size, config_.seed, first_);
+  }
+  const std::vector<pl::data::FieldSpec>& fields() const override { return fields_; }
+  std::optional<pl::data::EraseStep> make(const pl::data::StoredSample& sample,
+                                          const pl::data::DrawKey&, pl::data::TransformScratch&,
+                                          std::span<std::byte* const> targets) const override {
+    std::uint64_t number = 0;
+    std::memcpy(&number, sample.bytes.data(), sizeof(number));
+    pl::base::Philox draws(config_.seed, pl::base::DrawPurpose::kSynthesis, 0, number);
+    std::array shapes = kShapes;
+    for (Ellipsoid& shape : shapes) {
+      for (double& center : shape.center) center += draws.uniform(-0.1, 0.1);
+      for (double& radius : shape.radii) radius *= draws.uniform(0.8, 1.2);
+    }
+    const std::int64_t side = config_.size;
+    const auto at = [&](std::int64_t i) { return static_cast<double>(2 * i + 1 - side) / side; };
+    for (std::int64_t voxel = 0; voxel < side * side * side; ++voxel) {
+      const std::array place{at(voxel / side / side), at(voxel / side % side), at(voxel % side)};
+      std::size_t label = 0;
+      for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const auto& [center, radii] = shapes[i];
+        double distance = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+          distance += std::pow((place[k] - center[k]) / radii[k], 2);
+        if (distance < 1) label = i + 1;
+      }
+      const double value = kBrightness[label] + draws.uniform(-0.5, 0.5);
+      reinterpret_cast<float*>(targets[0])[voxel] = static_cast<float>(value);
+      reinterpret_cast<std::int64_t*>(targets[1])[voxel] = static_cast<std::int64_t>(label);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  PhantomsConfig config_;
+  std::int64_t first_;
+  std::vector<pl::data::FieldSpec> fields_{
+      {"volume", pl::data::FieldType::kFloat32, {1, config_.size, config_.size, config_.size}},
+      {"organs", pl::data::FieldType::kInt64, {config_.size, config_.size, config_.size}}};
+};
+
+/// A 3D convolution, normalisation and a ReLU: what fsdp gathers at once.
+class Block final : public pl::nn::Unit {
+ public:
+  Block(std::int64_t in, std::int64_t out, std::int64_t stride = 1) : stride_(stride) {
+    weight_ = register_parameter("weight", at::empty({out, in, 3, 3, 3}));
+    norm_weight_ = register_parameter("norm_weight", at::empty({out}));
+    norm_bias_ = register_parameter("norm_bias", at::empty({out}));
+  }
+  at::Tensor forward(const at::Tensor& input) const {
+    return run(input, [this](const at::Tensor& x) {
+      const at::Tensor y = at::conv3d(x, weight_, {}, stride_, /*padding=*/1);
+      return at::relu(at::group_norm(y, /*num_groups=*/y.size(1), norm_weight_, norm_bias_));
+    });
+  }
+
+ private:
+  std::int64_t stride_;
+  at::Tensor weight_, norm_weight_, norm_bias_;
+};
+
+struct UNetConfig {
+  std::int64_t channels = 8;
+};
+
+/// Cicek et al., "3D U-Net", 2016: two levels down and up, what comes up beside what went down.
+class UNet final : public pl::nn::Network {
+ public:
+  explicit UNet(const UNetConfig& config) {
+    const std::int64_t c = config.channels;
+    const auto add = [&](const char* name, std::int64_t in, std::int64_t out, double shrunk = 1,
+                         std::int64_t stride = 1) {
+      flops_per_voxel_ += 2.0 * 27 * static_cast<double>(in * out) / shrunk;
+      return register_module(name, std::make_shared<Block>(in, out, stride));
+    };
+    enter_ = add("enter", 1, c);
+    down1_ = add("down1", c, 2 * c, 8, 2);
+    down2_ = add("down2", 2 * c, 4 * c, 64, 2);
+    deepest_ = add("deepest", 4 * c, 4 * c, 64);
+    up2_ = add("up2", 6 * c, 2 * c, 8);
+    up1_ = add("up1", 3 * c, c);
+    head_ = register_parameter("head", at::empty({std::ssize(kBrightness), c, 1, 1, 1}));
+  }
+  at::Tensor forward(const pl::tensor::Fields& inputs, const pl::nn::ForwardContext&) override {
+    const auto beside = [](const at::Tensor& coarse, const at::Tensor& fine) {
+      return at::cat({at::upsample_nearest3d(coarse, fine.sizes().slice(2)), fine}, 1);
+    };
+    const at::Tensor whole = enter_->forward(inputs.at("volume"));
+    const at::Tensor half = down1_->forward(whole);
+    const at::Tensor quarter = deepest_->forward(down2_->forward(half));
+    return at::conv3d(up1_->forward(beside(up2_->forward(beside(quarter, half)), whole)), head_);
+  }
+  void initialize_parameter(const pl::nn::NamedTensor& parameter,
+                            const pl::tensor::DrawKey& key) const override {
+    if (parameter.tensor.dim() > 1) return pl::nn::kaiming_normal_fan_out(parameter.tensor, key);
+    pl::nn::constant(parameter.tensor, parameter.name.ends_with("norm_weight") ? 1 : 0);
+  }
+  double flops_per_sample(const pl::nn::SampleSizes& sizes) const override {
+    const auto found = sizes.find("volume");
+    if (found == sizes.end() || found->second.size() != 4 || found->second[0] != 1 ||
+        std::ranges::any_of(found->second, [](auto side) { return side % 4 != 0 && side != 1; }))
+      throw pl::base::ConfigError(
+          "unet3d needs a field volume [1, D, H, W], D, H, W multiples of 4: see data phantoms");
+    return flops_per_voxel_ * static_cast<double>(c10::multiply_integers(found->second));
+  }
+
+ private:
+  std::shared_ptr<Block> enter_, down1_, down2_, deepest_, up2_, up1_;
+  at::Tensor head_;
+  double flops_per_voxel_ = 0;  ///< without the head's
+};
+
+struct SegmentationConfig {};
+
+/// Cross entropy of each voxel, and how well the organs are met: Dice over the voxels of all.
+class Segmentation final : public pl::train::Task {
+ public:
+  explicit Segmentation(std::shared_ptr<pl::nn::Network> network) : network_(std::move(network)) {}
+  pl::nn::Network& network() override { return *network_; }
+  void check_fields(const pl::nn::SampleSizes& sizes) override {
+    if (!sizes.contains("organs"))
+      throw pl::base::ConfigError("task segmentation needs a field organs: use data phantoms");
+    static_cast<void>(network_->flops_per_sample(sizes));  // throws for what it does not take
+  }
+  pl::tensor::Fields forward(const pl::train::Batch& batch,
+                             const pl::nn::ForwardContext& context) override {
+    return {{"scores", network_->forward(batch.fields, context)}};
+  }
+  at::Tensor loss(const pl::tensor::Fields& outputs, const pl::train::Batch& batch) override {
+    const at::Tensor voxels = at::cross_entropy_loss(
+        outputs.at("scores"), batch.fields.at("organs"), {}, at::Reduction::None);
+    return voxels.flatten(1).mean(1).sum();
+  }
+  std::span<const pl::train::Metric> metrics() const override { return metrics_; }
+  std::int64_t num_sums() const override { return 4; }
+  at::Tensor sums(const pl::tensor::Fields& outputs, const pl::train::Batch& batch) override {
+    const at::Tensor& organs = batch.fields.at("organs");
+    const at::Tensor guess = outputs.at("scores").detach().argmax(1);
+    const at::Tensor right = guess == organs;
+    const at::Tensor is_organ = organs >= 2;  // 1 is the body
+    return at::stack({right.sum(), at::ones_like(organs).sum(), 2 * (right & is_organ).sum(),
+                      (guess >= 2).sum() + is_organ.sum()})
+        .to(at::kDouble);
+  }
+  void set_training(bool is_training) override { network_->train(is_training); }
+
+ private:
+  std::shared_ptr<pl::nn::Network> network_;
+  std::vector<pl::train::Metric> metrics_{{"accuracy", 0, 1}, {"dice", 2, 3}};
+};
+
+}  // namespace seg
+
+template <>
+struct paceline::config::Schema<seg::PhantomsConfig> {
+  using Config = seg::PhantomsConfig;
+  static constexpr std::string_view name = "phantoms";
+  static constexpr std::string_view summary = "Made-up bodies and the labels of their voxels.";
+  static constexpr auto fields = std::tuple{
+      field(&Config::num_samples, "num_samples", "How many; a quarter more validate.", AtLeast{4}),
+      field(&Config::size, "size", "Voxels per side.", InRange{8, 512}),
+      field(&Config::seed, "seed", "What they are drawn from.")};
+};
+template <>
+struct paceline::config::Schema<seg::UNetConfig> {
+  static constexpr std::string_view name = "unet3d";
+  static constexpr std::string_view summary = "A 3D U-Net of three levels.";
+  static constexpr auto fields = std::tuple{
+      field(&seg::UNetConfig::channels, "channels", "Of the finest level.", InRange{1, 1024})};
+};
+template <>
+struct paceline::config::Schema<seg::SegmentationConfig> {
+  static constexpr std::string_view name = "segmentation";
+  static constexpr std::string_view summary = "Tells each voxel's label.";
+  static constexpr auto fields = std::tuple{};
+};
+
+int main(int argc, char** argv) {
+  return paceline::cli::run_program(argc, argv, [](paceline::app::Registries& registries) {
+    using namespace seg;
+    registries.datasets.add<PhantomsConfig>([](const PhantomsConfig& c) {
+      auto plan = std::make_unique<pl::app::DatasetPlan>();
+      plan->open = [=](auto split, auto&&...) { return std::make_unique<Phantoms>(c, split); };
+      plan->make_samples = [=](auto&&, auto split) { return std::make_shared<Phantoms>(c, split); };
+      return plan;
+    });
+    registries.models.add<UNetConfig>([](auto&& config) { return std::make_unique<UNet>(config); });
+    registries.tasks.add<SegmentationConfig>([](auto&&, const auto& parts) {
+      return std::make_unique<Segmentation>(parts.make_network());
+    });
+  });
+}
