@@ -8,6 +8,7 @@
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
+#include "paceline/data/sources/synthetic.h"
 #include "paceline/models/builtin.h"
 #include "support/faulty_file_system.h"
 #include "support/queued_device.h"

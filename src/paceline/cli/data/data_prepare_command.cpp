@@ -42,7 +42,8 @@ class ProgressOfManyKinds {
 
 dataset_tools::PrepareResult prepare_with_progress(const dataset_tools::KnownSet& set,
                                                    const dataset_tools::PrepareOptions& options,
-                                                   const data::RemoteConfig& remote) {
+                                                   const data::RemoteConfig& remote,
+                                                   const app::Registries& registries) {
   const auto storage = data::make_storage(remote);
   base::RealFileSystem files;
   ProgressOfManyKinds progress;
@@ -100,7 +101,8 @@ int run_data_prepare(const std::vector<std::string>& arguments, const app::Regis
   const dataset_tools::KnownSet& set = dataset_tools::known_set(name);
   options.pack = packing.options();
   options.pack.folder = packing.output;
-  const dataset_tools::PrepareResult result = prepare_with_progress(set, options, remote);
+  const dataset_tools::PrepareResult result =
+      prepare_with_progress(set, options, remote, registries);
   if (result.was_complete) {
     base::log_info("{} holds {} already", packing.output.string(), name);
     return 0;

@@ -2,6 +2,7 @@
 
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/config/schema.h"
+#include "paceline/data/sources/cifar.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <gmock/gmock.h>

@@ -65,7 +65,7 @@ TEST_F(SampleReaderTest, ReadsWhatTheSamplerNames) {
   LoaderOptions options;
   options.seed = 3;
   options.on_error = OnError::kSkip;
-  const auto shuffle = make_sampler(ShuffleConfig{}, dataset_, 3);
+  const auto shuffle = make(ShuffleConfig{}, dataset_, 3);
   EXPECT_EQ(SampleReader(dataset_, options).places_per_epoch(), 40);
   for (std::int64_t place = 0; place < 40; ++place) {
     const ReadSample got = read(options, {2, place});
