@@ -14,8 +14,13 @@
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
 #include "paceline/data/sources/webdataset.h"
+#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
-#include "paceline/data/transforms/presets.h"
 
 #include <algorithm>
 #include <chrono>

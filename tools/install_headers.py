@@ -21,7 +21,7 @@ ROOTS = [
     "comm/fake/fake_communicator.h",
     "config/load.h", "config/registry.h", "config/schema.h",
     "data/loader/loader.h", "data/transforms/pipeline.h",
-    "data/transforms/presets.h", "dataset_tools/synth.h",
+    "data/transforms/named/presets.h", "dataset_tools/synth.h",
     "launch/rank_info.h",
     "metrics/metric_sink.h",
     "nn/activation_checkpoint.h", "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h",

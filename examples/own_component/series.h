@@ -13,7 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <paceline/base/error.h>
 #include <paceline/cli/program.h>
+#include <paceline/data/loader/sample_maker.h>
 #include <paceline/nn/linear.h>
+#include <paceline/train/train_state.h>
 
 namespace own {
 

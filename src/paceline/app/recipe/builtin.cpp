@@ -15,7 +15,21 @@
 #include "paceline/data/sources/npy_dataset.h"
 #include "paceline/data/sources/synthetic.h"
 #include "paceline/data/sources/webdataset.h"
-#include "paceline/data/transforms/schema.h"
+#include "paceline/data/transforms/named/auto_augment.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/random_affine.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/named/random_grayscale.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/random_rotation.h"
+#include "paceline/data/transforms/named/random_vertical_flip.h"
+#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/loggers/console.h"
 #include "paceline/loggers/jsonl.h"
 #include "paceline/loggers/system.h"
@@ -51,12 +65,29 @@ void add_data(Registries& registries) {
   registries.datasets.add<data::MnistConfig>();
   registries.datasets.add<data::NpyConfig>();
   registries.datasets.add<data::SyntheticConfig>();
-  data::register_transforms(registries.transforms);
   registries.samplers.add<data::ShuffleConfig>();
   registries.samplers.add<data::BlockShuffleConfig>();
   registries.samplers.add<data::RepeatedAugmentationConfig>();
   registries.samplers.add<data::ClassBalancedConfig>();
   registries.samplers.add<data::WeightedConfig>();
+}
+
+void add_transforms(Registries& registries) {
+  registries.transforms.add<data::RandomResizedCropConfig>();
+  registries.transforms.add<data::RandomCropConfig>();
+  registries.transforms.add<data::RandomHorizontalFlipConfig>();
+  registries.transforms.add<data::RandomVerticalFlipConfig>();
+  registries.transforms.add<data::RandomGrayscaleConfig>();
+  registries.transforms.add<data::ColorJitterConfig>();
+  registries.transforms.add<data::RandomRotationConfig>();
+  registries.transforms.add<data::RandomAffineConfig>();
+  registries.transforms.add<data::RandAugmentConfig>();
+  registries.transforms.add<data::TrivialAugmentWideConfig>();
+  registries.transforms.add<data::AutoAugmentConfig>();
+  registries.transforms.add<data::ResizeConfig>();
+  registries.transforms.add<data::CenterCropConfig>();
+  registries.transforms.add<data::NormalizeConfig>();
+  registries.transforms.add<data::RandomErasingConfig>();
 }
 
 void add_optimization(Registries& registries) {
@@ -101,6 +132,7 @@ std::unique_ptr<Registries> make_registries() {
   auto registries = std::make_unique<Registries>();
   add_learning(*registries);
   add_data(*registries);
+  add_transforms(*registries);
   add_optimization(*registries);
   add_observers(*registries);
   return registries;

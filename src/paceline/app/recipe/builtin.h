@@ -5,7 +5,7 @@
 #include "paceline/config/registry.h"
 #include "paceline/data/loader/sampler.h"
 #include "paceline/data/sources/dataset_plan.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/transform.h"
 #include "paceline/loggers/sink_context.h"
 #include "paceline/metrics/metric_sink.h"
 #include "paceline/nn/losses.h"
@@ -25,7 +25,7 @@ struct Registries {
   config::Registry<train::Task, const train::TaskParts&> tasks{"task"};
   config::Registry<nn::Network> models{"model"};
   config::Registry<data::DatasetPlan> datasets{"dataset"};
-  config::Registry<data::TransformConfig> transforms{"transform"};
+  config::Registry<data::Transform> transforms{"transform"};
   config::Registry<data::Sampler, const data::Dataset&, std::uint64_t> samplers{"sampler"};
   config::Registry<optim::OptimizerPlan> optimizers{"optimizer"};
   config::Registry<optim::Schedule, const optim::RunLength&> schedules{"schedule"};

@@ -1,8 +1,9 @@
 #include "paceline/data/sources/dataset_plan.h"
 
-#include "paceline/data/transforms/presets.h"
-
-#include <variant>
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/resize.h"
 
 namespace paceline::data {
 namespace {
@@ -11,11 +12,11 @@ std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual, in
   constexpr int kCifarSize = 32;
   if (image_size == kCifarSize) return usual;
   for (TransformConfig& transform : usual) {
-    if (auto* crop = std::get_if<RandomCropConfig>(&transform)) {
-      crop->size = image_size;
-      crop->padding = crop->padding * image_size / kCifarSize;
-    } else if (auto* middle = std::get_if<CenterCropConfig>(&transform)) {
-      middle->size = image_size;
+    if (const auto* crop = transform.get_if<RandomCropConfig>()) {
+      const int padding = crop->padding * image_size / kCifarSize;
+      transform = RandomCropConfig{.size = image_size, .padding = padding};
+    } else if (transform.get_if<CenterCropConfig>() != nullptr) {
+      transform = CenterCropConfig{.size = image_size};
     }
   }
   usual.insert(usual.begin(), ResizeConfig{.size = image_size});  // the images are square

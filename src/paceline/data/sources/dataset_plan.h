@@ -5,7 +5,7 @@
 #include "paceline/data/dataset/split.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/storage.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/transform.h"
 
 #include <functional>
 #include <memory>

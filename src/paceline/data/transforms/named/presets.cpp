@@ -1,4 +1,11 @@
-#include "paceline/data/transforms/presets.h"
+#include "paceline/data/transforms/named/presets.h"
+
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/normalize.h"
 
 namespace paceline::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/presets.h"
+#include "paceline/data/transforms/named/presets.h"
 
 #include "paceline/data/transforms/pipeline.h"
 #include "support/data/test_images.h"
