@@ -4,6 +4,12 @@
 // of the repetitions. Prints one {"operation": ..., "us": ...} a line.
 
 #include "paceline/data/transforms/augment.h"
+#include "paceline/data/transforms/named/auto_augment.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <algorithm>

@@ -5,12 +5,22 @@
 // before it) or CIFAR-10 (pad, crop, flip, normalise). One thread unless said; `bytes`: without
 // normalisation. Prints {"images_per_s": ..., "images_per_cpu_s": ...}.
 
-#include "paceline/data/builtin_datasets.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
+#include "paceline/data/pack/packed_dataset.h"
+#include "paceline/data/parquet/parquet_dataset.h"
+#include "paceline/data/sources/cifar.h"
 #include "paceline/data/sources/dataset_name.h"
+#include "paceline/data/sources/image_folder.h"
+#include "paceline/data/sources/imagenet/ilsvrc2012.h"
+#include "paceline/data/sources/webdataset.h"
+#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
-#include "paceline/data/transforms/presets.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 """Writes or checks cmake/install_manifest.txt: the public headers and all that they include.
 
-Usage: install_headers.py [--write]. The roots are the headers that users are meant to include."""
+Usage: install_headers.py [--write]. The roots are the headers that users are meant to include: those of all
+registered components, and the ones listed here."""
 
 import re
 import sys
@@ -9,37 +10,38 @@ from source_tree import ROOT, SOURCE, finish, read_layers
 
 MANIFEST = ROOT / "cmake" / "install_manifest.txt"
 HEADER = """# The public headers of paceline, with what they include: sources that compile against one minor version
-# compile against its patch releases. A root is added here by hand in tools/install_headers.py; `python3
-# tools/install_headers.py --write` finds the rest.
+# compile against its patch releases. The headers of registered components are among them, others are listed in
+# tools/install_headers.py; `python3 tools/install_headers.py --write` finds the rest.
 """
 PROGRAMS = {"launcher"}  # modules that are not installed as libraries
 ROOTS = [
-    "algorithms/blurpool/blurpool.h", "algorithms/ema/ema.h", "algorithms/sam/sam.h",
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
-    "callbacks/copy_checkpoints.h", "callbacks/early_stop.h", "callbacks/memory_snapshot.h",
     "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
     "cli/program.h", "comm/c10d/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
     "comm/fake/fake_communicator.h",
     "config/load.h", "config/registry.h", "config/schema.h",
-    "data/builtin_datasets.h", "data/loader/loader.h", "data/transforms/pipeline.h",
-    "data/transforms/presets.h", "dataset_tools/synth.h",
+    "data/loader/loader.h", "data/transforms/pipeline.h",
+    "data/transforms/named/presets.h", "dataset_tools/synth.h",
     "launch/rank_info.h",
-    "loggers/console.h", "loggers/jsonl.h", "loggers/system.h", "loggers/tensorboard.h",
     "metrics/metric_sink.h",
-    "models/resnet/resnet.h", "models/vit/vit.h",
     "nn/activation_checkpoint.h", "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h",
-    "nn/linear.h", "nn/max_pool.h", "nn/losses.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",
-    "optim/adamw.h", "optim/grad_scaler.h", "optim/schedules.h", "optim/sgd.h",
+    "nn/linear.h", "nn/max_pool.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",
+    "optim/grad_scaler.h",
     "parallel/replicated/distributed_data_parallel.h", "parallel/replicated/replicated_strategy.h", "parallel/strategy.h",
     "parallel/sharded/sharded_strategy.h", "parallel/batch_norm/sync_batch_norm.h",
     "tensor/autocast.h", "tensor/device.h", "tensor/draws.h", "tensor/torch.h",
-    "train/algorithm.h", "train/checkpoint_saver.h", "train/classification.h", "train/evaluator.h",
-    "train/trainer.h", "train/run_state.h",
+    "train/algorithm.h", "train/checkpoint_saver.h", "train/evaluator.h", "train/trainer.h", "train/run_state.h",
 ]
+COMPONENTS = SOURCE / "app" / "recipe" / "builtin.cpp"  # the list of them includes their headers
 
 
-def closure(roots):
-    found, queue = set(), list(roots)
+def roots():
+    included = re.findall(r'#include "paceline/([^"]+)"', COMPONENTS.read_text())
+    return ROOTS + [header for header in included if not header.startswith("app/")]
+
+
+def closure(headers):
+    found, queue = set(), list(headers)
     while queue:
         header = queue.pop()
         if header in found:
@@ -51,18 +53,18 @@ def closure(roots):
 
 def modules_without_roots():
     modules = {module for module in read_layers().edges if (SOURCE / module).is_dir()} - PROGRAMS
-    return sorted(modules - {root.split("/")[0] for root in ROOTS})
+    return sorted(modules - {root.split("/")[0] for root in roots()})
 
 
 def main():
-    text = HEADER + "\n" + "\n".join(closure(ROOTS)) + "\n"
+    text = HEADER + "\n" + "\n".join(closure(roots())) + "\n"
     if "--write" in sys.argv:
         MANIFEST.write_text(text)
     problems = [] if MANIFEST.exists() and MANIFEST.read_text() == text else [
         f"{MANIFEST.relative_to(ROOT)} is out of date: run python3 tools/install_headers.py --write"]
     problems += [f"paceline::{module} is installed without a header: name one in ROOTS of tools/install_headers.py"
                  for module in modules_without_roots()]
-    finish("install manifest", problems, f"{len(closure(ROOTS))} headers")
+    finish("install manifest", problems, f"{len(closure(roots()))} headers")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@
 #include <paceline/comm/c10d/bootstrap.h>
 #include <paceline/data/loader/loader.h>
 #include <paceline/data/loader/sample_maker.h>
+#include <paceline/data/transforms/named/center_crop.h>
+#include <paceline/data/transforms/named/random_horizontal_flip.h>
 #include <paceline/data/transforms/pipeline.h>
 #include <paceline/nn/conv.h>
 #include <paceline/nn/linear.h>
@@ -88,7 +90,7 @@ int main() {
   const pl::optim::SgdConfig sgd{.lr = 0.1};
   state.strategy->prepare(*network, pl::optim::weight_decay_rules(sgd.weight_decay, false, {}));
   state.optimizer = pl::optim::make_optimizer(sgd, state.strategy->param_groups());
-  const auto schedule = pl::optim::make_schedule(pl::optim::CosineConfig{}, state.clock.lengths);
+  const auto schedule = pl::optim::make(pl::optim::CosineConfig{}, state.clock.lengths);
 
   pl::train::Engine engine({}, {});
   const pl::train::RunContext run{*communicator, {}, 1, {}, no_signal};

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <paceline/base/error.h>
 #include <paceline/cli/program.h>
+#include <paceline/data/loader/sample_maker.h>
 #include <paceline/nn/linear.h>
 #include <paceline/train/train_state.h>
 
@@ -180,5 +181,32 @@ class LastLoss final : public pl::metrics::MetricSink {
   std::filesystem::path path_;
   std::atomic<double> loss_ = 0;
 };
+
+// How each is made of its options, as `registries.datasets.add<SeriesConfig>()` expects it.
+
+inline std::unique_ptr<pl::data::DatasetPlan> make(const SeriesConfig& config) {
+  auto plan = std::make_unique<pl::data::DatasetPlan>();
+  plan->open = [config](auto&&...) { return std::make_unique<Series>(config.num_samples); };
+  plan->make_samples = [](auto&&...) { return std::make_shared<SeriesMaker>(); };
+  return plan;
+}
+
+inline std::unique_ptr<pl::nn::Network> make(const LineConfig& config) {
+  return std::make_unique<Line>(config);
+}
+
+inline std::unique_ptr<pl::train::Task> make(const RegressionConfig&,
+                                             const pl::train::TaskParts& parts) {
+  return std::make_unique<Regression>(parts.make_network());
+}
+
+inline std::unique_ptr<pl::train::Algorithm> make(const ClampConfig& config) {
+  return std::make_unique<Clamp>(config);
+}
+
+inline std::unique_ptr<pl::metrics::MetricSink> make(const LastLossConfig& config,
+                                                     const pl::loggers::SinkContext& run) {
+  return std::make_unique<LastLoss>(run.run_directory / config.file);
+}
 
 }  // namespace own

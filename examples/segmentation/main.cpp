@@ -194,6 +194,25 @@ class Segmentation final : public pl::train::Task {
   std::vector<pl::train::Metric> metrics_{{"accuracy", 0, 1}, {"dice", 2, 3}};
 };
 
+// How each is made of its options.
+std::unique_ptr<pl::data::DatasetPlan> make(const PhantomsConfig& config) {
+  auto plan = std::make_unique<pl::data::DatasetPlan>();
+  plan->open = [=](auto split, auto&&...) { return std::make_unique<Phantoms>(config, split); };
+  plan->make_samples = [=](auto&&, auto split) {
+    return std::make_shared<Phantoms>(config, split);
+  };
+  return plan;
+}
+
+std::unique_ptr<pl::nn::Network> make(const UNetConfig& config) {
+  return std::make_unique<UNet>(config);
+}
+
+std::unique_ptr<pl::train::Task> make(const SegmentationConfig&,
+                                      const pl::train::TaskParts& parts) {
+  return std::make_unique<Segmentation>(parts.make_network());
+}
+
 }  // namespace seg
 
 template <>
@@ -222,16 +241,8 @@ struct paceline::config::Schema<seg::SegmentationConfig> {
 
 int main(int argc, char** argv) {
   return paceline::cli::run_program(argc, argv, [](paceline::app::Registries& registries) {
-    using namespace seg;
-    registries.datasets.add<PhantomsConfig>([](const PhantomsConfig& c) {
-      auto plan = std::make_unique<pl::app::DatasetPlan>();
-      plan->open = [=](auto split, auto&&...) { return std::make_unique<Phantoms>(c, split); };
-      plan->make_samples = [=](auto&&, auto split) { return std::make_shared<Phantoms>(c, split); };
-      return plan;
-    });
-    registries.models.add<UNetConfig>([](auto&& config) { return std::make_unique<UNet>(config); });
-    registries.tasks.add<SegmentationConfig>([](auto&&, const auto& parts) {
-      return std::make_unique<Segmentation>(parts.make_network());
-    });
+    registries.datasets.add<seg::PhantomsConfig>();
+    registries.models.add<seg::UNetConfig>();
+    registries.tasks.add<seg::SegmentationConfig>();
   });
 }

@@ -111,7 +111,7 @@ class Session {
   BatchArithmetic batches_;
   std::vector<std::string> notes_;
   BatchNormGroup batch_norm_group_;
-  std::unique_ptr<OptimizerPlan> optimizer_plan_;
+  std::unique_ptr<optim::OptimizerPlan> optimizer_plan_;
   std::unique_ptr<optim::Schedule> schedule_;
   train::TrainState state_;
   std::unique_ptr<train::Engine> engine_;

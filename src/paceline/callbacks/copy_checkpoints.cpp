@@ -54,4 +54,8 @@ void CopyCheckpoints::on_saved(const fs::path& checkpoint, base::FileSystem& fil
 
 nlohmann::json CopyCheckpoints::state_dict() const { return nlohmann::json::object(); }
 
+std::unique_ptr<train::Callback> make(const CopyCheckpointsConfig& config) {
+  return std::make_unique<CopyCheckpoints>(config);
+}
+
 }  // namespace paceline::callbacks

@@ -3,6 +3,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/train/algorithm.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,8 @@ class CopyCheckpoints final : public train::Callback {
  private:
   CopyCheckpointsConfig config_;
 };
+
+std::unique_ptr<train::Callback> make(const CopyCheckpointsConfig& config);
 
 }  // namespace paceline::callbacks
 

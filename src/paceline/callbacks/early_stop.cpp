@@ -62,4 +62,8 @@ void EarlyStop::load_state_dict(const nlohmann::json& state) {
   evaluations_since_best_ = state.at("evaluations_since_best").get<std::int64_t>();
 }
 
+std::unique_ptr<train::Callback> make(const EarlyStopConfig& config) {
+  return std::make_unique<EarlyStop>(config);
+}
+
 }  // namespace paceline::callbacks

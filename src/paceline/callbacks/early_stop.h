@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,8 @@ class EarlyStop final : public train::Callback {
   std::optional<double> best_;
   std::int64_t evaluations_since_best_ = 0;
 };
+
+std::unique_ptr<train::Callback> make(const EarlyStopConfig& config);
 
 }  // namespace paceline::callbacks
 

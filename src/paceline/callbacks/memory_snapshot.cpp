@@ -29,4 +29,8 @@ std::optional<std::string> MemorySnapshot::on_event(train::Event event,
 
 nlohmann::json MemorySnapshot::state_dict() const { return nlohmann::json::object(); }
 
+std::unique_ptr<train::Callback> make(const MemorySnapshotConfig& config) {
+  return std::make_unique<MemorySnapshot>(config);
+}
+
 }  // namespace paceline::callbacks

@@ -4,6 +4,7 @@
 #include "paceline/train/algorithm.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,8 @@ class MemorySnapshot final : public train::Callback {
  private:
   MemorySnapshotConfig config_;
 };
+
+std::unique_ptr<train::Callback> make(const MemorySnapshotConfig& config);
 
 }  // namespace paceline::callbacks
 

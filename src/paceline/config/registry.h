@@ -22,14 +22,27 @@ class Registry : public ComponentCatalog {
   template <class Options>
   using Factory = std::function<std::unique_ptr<Interface>(const Options&, Args...)>;
 
-  /// Registers a component under its schema's name.
+  /// Registers a component in its one form: the header that declares Options has its Schema and, in
+  /// the namespace of Options, std::unique_ptr<Interface> make(const Options&, Args...).
+  template <class Options>
+  void add() {
+    add<Options>(make_of<Options>());
+  }
+
+  /// Registers one of several components that share Options and make(), with its own defaults.
+  template <class Options>
+  void add(std::string name, std::string summary, Options defaults) {
+    add<Options>(std::move(name), std::move(summary), std::move(defaults), make_of<Options>());
+  }
+
+  /// Registers a component under its schema's name; for factories that keep something.
   template <class Options>
   void add(Factory<Options> factory) {
     add<Options>(std::string(Schema<Options>::name), std::string(Schema<Options>::summary),
                  Options{}, std::move(factory));
   }
 
-  /// Registers one of several components that share an options struct, with its own defaults.
+  /// The same for one of several components that share an options struct, with its own defaults.
   template <class Options>
   void add(std::string name, std::string summary, Options defaults, Factory<Options> factory) {
     const StructInfo& info = describe<Options>();
@@ -51,6 +64,13 @@ class Registry : public ComponentCatalog {
   }
 
  private:
+  template <class Options>
+  static Factory<Options> make_of() {
+    return [](const Options& options, Args... args) -> std::unique_ptr<Interface> {
+      return make(options, std::forward<Args>(args)...);  // found beside Options
+    };
+  }
+
   std::map<std::string, std::function<std::unique_ptr<Interface>(const Component&, Args...)>>
       factories_;
 };

@@ -72,8 +72,7 @@ class StandardErrorConsole final : public RecordWriter {
 
 }  // namespace
 
-std::unique_ptr<metrics::MetricSink> make_console_sink(const ConsoleConfig& config,
-                                                       const SinkContext& context) {
+std::unique_ptr<metrics::MetricSink> make(const ConsoleConfig& config, const SinkContext& context) {
   const Environment environment = [](const char* name) -> const char* { return std::getenv(name); };
   const bool is_terminal = isatty(STDERR_FILENO) == 1;
   ConsoleWriter::Screen screen{

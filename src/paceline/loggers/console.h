@@ -21,8 +21,7 @@ struct ConsoleConfig {
 };
 
 /// Shows a run on standard error: a bar on a terminal, plain lines elsewhere. For rank 0.
-std::unique_ptr<metrics::MetricSink> make_console_sink(const ConsoleConfig& config,
-                                                       const SinkContext& context);
+std::unique_ptr<metrics::MetricSink> make(const ConsoleConfig& config, const SinkContext& context);
 
 /// Draws records as text. Time comes from the records alone, so the same records give the same
 /// text.

@@ -54,8 +54,7 @@ std::optional<std::int64_t> step_of(std::string_view line) {
 
 }  // namespace
 
-std::unique_ptr<metrics::MetricSink> make_jsonl_sink(const JsonlConfig& config,
-                                                     const SinkContext& context) {
+std::unique_ptr<metrics::MetricSink> make(const JsonlConfig& config, const SinkContext& context) {
   return std::make_unique<AsyncSink>(
       std::make_unique<JsonlWriter>(context.run_directory / config.file, *context.files));
 }

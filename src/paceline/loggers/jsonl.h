@@ -17,8 +17,7 @@ struct JsonlConfig {
 };
 
 /// Writes every value of the run to one file in its directory. For rank 0.
-std::unique_ptr<metrics::MetricSink> make_jsonl_sink(const JsonlConfig& config,
-                                                     const SinkContext& context);
+std::unique_ptr<metrics::MetricSink> make(const JsonlConfig& config, const SinkContext& context);
 
 /// One JSON object a line:
 /// {"step":7,"epoch":0,"samples":448,"wall_time":1700000000.25,"train/loss":0.5}; those of

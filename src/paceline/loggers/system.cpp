@@ -50,8 +50,7 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
-std::unique_ptr<metrics::MetricSink> make_system_monitor(const SystemConfig& config,
-                                                         const SinkContext& context) {
+std::unique_ptr<metrics::MetricSink> make(const SystemConfig& config, const SinkContext& context) {
   return std::make_unique<SystemMonitor>(config, context);
 }
 

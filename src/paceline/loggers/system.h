@@ -103,8 +103,7 @@ class SystemMonitor final : public metrics::MetricSink {
   std::thread thread_;
 };
 
-std::unique_ptr<metrics::MetricSink> make_system_monitor(const SystemConfig& config,
-                                                         const SinkContext& context);
+std::unique_ptr<metrics::MetricSink> make(const SystemConfig& config, const SinkContext& context);
 
 }  // namespace paceline::loggers
 

@@ -38,8 +38,8 @@ std::int64_t seconds_for_name(const std::filesystem::path& directory, double now
 
 }  // namespace
 
-std::unique_ptr<metrics::MetricSink> make_tensorboard_sink(const TensorboardConfig& config,
-                                                           const SinkContext& context) {
+std::unique_ptr<metrics::MetricSink> make(const TensorboardConfig& config,
+                                          const SinkContext& context) {
   static const base::SystemClock clock;
   const std::filesystem::path run = context.run_directory.lexically_normal();
   const std::string run_name = (run.has_filename() ? run : run.parent_path()).filename().string();

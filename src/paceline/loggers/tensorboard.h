@@ -20,8 +20,8 @@ struct TensorboardConfig {
 
 /// Writes event files that TensorBoard shows: scalars, text, hyper-parameters. For rank 0:
 /// TensorBoard wants one writer per directory.
-std::unique_ptr<metrics::MetricSink> make_tensorboard_sink(const TensorboardConfig& config,
-                                                           const SinkContext& context);
+std::unique_ptr<metrics::MetricSink> make(const TensorboardConfig& config,
+                                          const SinkContext& context);
 
 /// Each writer makes a file of its own and never appends to another's, which may end in half a
 /// record. The file begins with the step from which on it holds, so that readers drop what earlier

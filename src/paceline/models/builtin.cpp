@@ -13,15 +13,11 @@ void add_resnet(Registry& registry, int layers, const ResNetShape& shape) {
       [shape](const ResNetConfig& config) { return std::make_unique<ResNet>(shape, config); });
 }
 
-std::unique_ptr<nn::Network> make_vit(const VitConfig& config) {
-  return std::make_unique<Vit>(config);
-}
-
 void add_vit(Registry& registry, const std::string& size, const VitConfig& defaults) {
   registry.add<VitConfig>(
       fmt::format("vit_{}_patch{}_{}", size, defaults.patch_size, defaults.img_size),
       fmt::format("ViT-{} with patches of {} pixels, timm's names.", size, defaults.patch_size),
-      defaults, make_vit);
+      defaults);
 }
 
 }  // namespace
@@ -37,19 +33,7 @@ void add_builtin(Registry& registry) {
     add_vit(registry, "small", {.patch_size = patch_size, .embed_dim = 384, .num_heads = 6});
     add_vit(registry, "base", {.patch_size = patch_size, .embed_dim = 768, .num_heads = 12});
   }
-  registry.add<VitConfig>(make_vit);
+  registry.add<VitConfig>();
 }
 
 }  // namespace paceline::models
-
-void paceline::config::Schema<paceline::models::VitConfig>::validate(const T& config,
-                                                                     Problems& problems) {
-  if (config.img_size % config.patch_size != 0) {
-    problems.add("img_size", fmt::format("must be a multiple of patch_size ({}), got {}",
-                                         config.patch_size, config.img_size));
-  }
-  if (config.embed_dim % config.num_heads != 0) {
-    problems.add("embed_dim", fmt::format("must be a multiple of num_heads ({}), got {}",
-                                          config.num_heads, config.embed_dim));
-  }
-}

@@ -18,4 +18,8 @@ at::Tensor CrossEntropy::sum(const at::Tensor& outputs, const at::Tensor& target
                                 /*ignore_index=*/-100, config_.label_smoothing);
 }
 
+std::unique_ptr<Loss> make(const CrossEntropyConfig& config) {
+  return std::make_unique<CrossEntropy>(config);
+}
+
 }  // namespace paceline::nn

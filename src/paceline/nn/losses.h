@@ -3,6 +3,8 @@
 #include "paceline/config/schema.h"
 #include "paceline/tensor/torch.h"
 
+#include <memory>
+
 namespace paceline::nn {
 
 /// Compares a network's outputs with targets. Stateless; safe to share between threads.
@@ -30,6 +32,8 @@ class CrossEntropy : public Loss {
  private:
   CrossEntropyConfig config_;
 };
+
+std::unique_ptr<Loss> make(const CrossEntropyConfig& config);
 
 }  // namespace paceline::nn
 

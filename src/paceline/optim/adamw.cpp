@@ -72,4 +72,6 @@ std::unique_ptr<Optimizer> make_optimizer(const AdamWConfig& config,
   return std::make_unique<AdamW>(config, std::move(groups));
 }
 
+std::unique_ptr<OptimizerPlan> make(const AdamWConfig& config) { return plan_of(config); }
+
 }  // namespace paceline::optim

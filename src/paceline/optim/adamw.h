@@ -2,6 +2,7 @@
 
 #include "paceline/config/schema.h"
 #include "paceline/optim/optimizer.h"
+#include "paceline/optim/optimizer_plan.h"
 
 #include <map>
 #include <memory>
@@ -28,6 +29,8 @@ struct AdamWConfig {
 /// parameter.
 std::unique_ptr<Optimizer> make_optimizer(const AdamWConfig& config,
                                           std::vector<ParamGroup> groups);
+
+std::unique_ptr<OptimizerPlan> make(const AdamWConfig& config);
 
 }  // namespace paceline::optim
 

@@ -76,11 +76,11 @@ double cosine_between(double from, double to, double share) {
 
 }  // namespace
 
-std::unique_ptr<Schedule> make_schedule(const ConstantConfig& config, const RunLength& length) {
+std::unique_ptr<Schedule> make(const ConstantConfig& config, const RunLength& length) {
   return schedule("constant", make_warmup(config, length));
 }
 
-std::unique_ptr<Schedule> make_schedule(const CosineConfig& config, const RunLength& length) {
+std::unique_ptr<Schedule> make(const CosineConfig& config, const RunLength& length) {
   const std::int64_t total = known_total("cosine", length);
   const LinearWarmup warmup = make_warmup(config, length);
   return schedule("cosine", [=, final = config.final_lr_ratio](std::int64_t step) {
@@ -92,7 +92,7 @@ std::unique_ptr<Schedule> make_schedule(const CosineConfig& config, const RunLen
   });
 }
 
-std::unique_ptr<Schedule> make_schedule(const StepConfig& config, const RunLength& length) {
+std::unique_ptr<Schedule> make(const StepConfig& config, const RunLength& length) {
   const LinearWarmup warmup = make_warmup(config, length);
   const std::int64_t every = config::to_steps(config.every, length);
   if (every <= 0) throw base::ConfigError("schedule.every: must be at least one optimizer step");
@@ -101,7 +101,7 @@ std::unique_ptr<Schedule> make_schedule(const StepConfig& config, const RunLengt
   });
 }
 
-std::unique_ptr<Schedule> make_schedule(const MultiStepConfig& config, const RunLength& length) {
+std::unique_ptr<Schedule> make(const MultiStepConfig& config, const RunLength& length) {
   const LinearWarmup warmup = make_warmup(config, length);
   std::vector<std::int64_t> milestones;
   for (const config::Duration& milestone : config.milestones) {
@@ -114,7 +114,7 @@ std::unique_ptr<Schedule> make_schedule(const MultiStepConfig& config, const Run
   });
 }
 
-std::unique_ptr<Schedule> make_schedule(const OneCycleConfig& config, const RunLength& length) {
+std::unique_ptr<Schedule> make(const OneCycleConfig& config, const RunLength& length) {
   const std::int64_t last = known_total("one_cycle", length) - 1;
   const std::int64_t peak = part_steps("warmup", config.warmup, length) - 1;
   if (peak < 1 || peak >= last) {

@@ -62,11 +62,11 @@ struct OneCycleConfig {
 
 /// The schedule for a run of this length. Throws ConfigError when a duration is longer than the
 /// run, is measured in wall-clock time, or needs a total length that is unknown.
-std::unique_ptr<Schedule> make_schedule(const ConstantConfig& config, const RunLength& length);
-std::unique_ptr<Schedule> make_schedule(const CosineConfig& config, const RunLength& length);
-std::unique_ptr<Schedule> make_schedule(const StepConfig& config, const RunLength& length);
-std::unique_ptr<Schedule> make_schedule(const MultiStepConfig& config, const RunLength& length);
-std::unique_ptr<Schedule> make_schedule(const OneCycleConfig& config, const RunLength& length);
+std::unique_ptr<Schedule> make(const ConstantConfig& config, const RunLength& length);
+std::unique_ptr<Schedule> make(const CosineConfig& config, const RunLength& length);
+std::unique_ptr<Schedule> make(const StepConfig& config, const RunLength& length);
+std::unique_ptr<Schedule> make(const MultiStepConfig& config, const RunLength& length);
+std::unique_ptr<Schedule> make(const OneCycleConfig& config, const RunLength& length);
 
 }  // namespace paceline::optim
 

@@ -64,4 +64,6 @@ std::unique_ptr<Optimizer> make_optimizer(const SgdConfig& config, std::vector<P
   return std::make_unique<Sgd>(config, std::move(groups));
 }
 
+std::unique_ptr<OptimizerPlan> make(const SgdConfig& config) { return plan_of(config); }
+
 }  // namespace paceline::optim

@@ -2,6 +2,7 @@
 
 #include "paceline/config/schema.h"
 #include "paceline/optim/optimizer.h"
+#include "paceline/optim/optimizer_plan.h"
 
 #include <map>
 #include <memory>
@@ -27,6 +28,8 @@ struct SgdConfig {
 /// Throws ConfigError for Nesterov momentum without momentum or with dampening, InternalError for
 /// slots whose gradient is not laid out like the parameter.
 std::unique_ptr<Optimizer> make_optimizer(const SgdConfig& config, std::vector<ParamGroup> groups);
+
+std::unique_ptr<OptimizerPlan> make(const SgdConfig& config);
 
 }  // namespace paceline::optim
 

@@ -30,4 +30,8 @@ at::Tensor ClassificationTask::sums(const tensor::Fields& outputs, const Batch& 
 
 void ClassificationTask::set_training(bool is_training) { network_->train(is_training); }
 
+std::unique_ptr<Task> make(const ClassificationConfig&, const TaskParts& parts) {
+  return std::make_unique<ClassificationTask>(parts.make_network(), parts.make_loss());
+}
+
 }  // namespace paceline::train

@@ -36,6 +36,8 @@ class ClassificationTask final : public Task {
   std::array<Metric, 2> metrics_{Metric{"top1", 0}, Metric{"top5", 1}};
 };
 
+std::unique_ptr<Task> make(const ClassificationConfig& config, const TaskParts& parts);
+
 }  // namespace paceline::train
 
 template <>

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "paceline/nn/losses.h"
 #include "paceline/nn/network.h"
 #include "paceline/tensor/fields.h"
 #include "paceline/train/batch/batch.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -59,6 +62,12 @@ class Task {
 
   /// For training and evaluation.
   virtual void set_training(bool is_training) = 0;
+};
+
+/// What a recipe gives a task, to be made if the task wants it.
+struct TaskParts {
+  std::function<std::shared_ptr<nn::Network>()> make_network;  ///< of `model`
+  std::function<std::shared_ptr<nn::Loss>()> make_loss;        ///< of `loss`
 };
 
 }  // namespace paceline::train

@@ -29,29 +29,28 @@ TEST(ScheduleGolden, AsTorchLrScheduler) {
   const RunLength run{.total_steps = 40, .steps_per_epoch = 10, .samples_per_step = 1};
   const Duration warmup = batches(6);
   expect_golden("constant",
-                *make_schedule(ConstantConfig{.warmup = warmup, .warmup_start_factor = 0.1}, run));
-  expect_golden("cosine", *make_schedule(CosineConfig{}, run));
+                *make(ConstantConfig{.warmup = warmup, .warmup_start_factor = 0.1}, run));
+  expect_golden("cosine", *make(CosineConfig{}, run));
   expect_golden(
       "cosine_warmup",
-      *make_schedule(
-          CosineConfig{.warmup = warmup, .warmup_start_factor = 0.1, .final_lr_ratio = 0.05}, run));
-  expect_golden("step", *make_schedule(StepConfig{.every = batches(7), .gamma = 0.3}, run));
-  expect_golden("step_warmup", *make_schedule(StepConfig{.warmup = warmup,
-                                                         .warmup_start_factor = 0.1,
-                                                         .every = batches(7),
-                                                         .gamma = 0.3},
-                                              run));
-  expect_golden("multistep_warmup",
-                *make_schedule(
-                    MultiStepConfig{.warmup = warmup,
-                                    .warmup_start_factor = 0.1,
-                                    .milestones = {batches(10), {2, TimeUnit::kEpoch}, batches(33)},
-                                    .gamma = 0.2},
-                    run));
+      *make(CosineConfig{.warmup = warmup, .warmup_start_factor = 0.1, .final_lr_ratio = 0.05},
+            run));
+  expect_golden("step", *make(StepConfig{.every = batches(7), .gamma = 0.3}, run));
+  expect_golden("step_warmup", *make(StepConfig{.warmup = warmup,
+                                                .warmup_start_factor = 0.1,
+                                                .every = batches(7),
+                                                .gamma = 0.3},
+                                     run));
+  expect_golden(
+      "multistep_warmup",
+      *make(MultiStepConfig{.warmup = warmup,
+                            .warmup_start_factor = 0.1,
+                            .milestones = {batches(10), {2, TimeUnit::kEpoch}, batches(33)},
+                            .gamma = 0.2},
+            run));
   expect_golden(
       "one_cycle",
-      *make_schedule(
-          OneCycleConfig{.warmup = batches(13), .div_factor = 20, .final_div_factor = 500}, run));
+      *make(OneCycleConfig{.warmup = batches(13), .div_factor = 20, .final_div_factor = 500}, run));
 }
 
 }  // namespace

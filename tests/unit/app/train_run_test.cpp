@@ -9,6 +9,7 @@
 #include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
+#include "paceline/data/sources/synthetic.h"
 #include "paceline/models/builtin.h"
 #include "support/faulty_file_system.h"
 #include "support/queued_device.h"

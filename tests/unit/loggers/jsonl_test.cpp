@@ -148,7 +148,7 @@ TEST_F(JsonlTest, KilledWhileCuttingBackLeavesTheOldOrTheNewFile) {
 TEST_F(JsonlTest, AFullDiskLosesNoLineAndEndsNothing) {
   test::FaultyFileSystem files;
   const std::unique_ptr<metrics::MetricSink> sink =
-      make_jsonl_sink({}, {.run_directory = dir_.path(), .total_steps = 0, .files = &files});
+      make(JsonlConfig{}, {.run_directory = dir_.path(), .total_steps = 0, .files = &files});
   const MetricValue value{"loss", 1.0};
   sink->log_step({.step = 1}, {&value, 1});
   sink->flush();

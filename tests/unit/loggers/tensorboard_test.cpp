@@ -134,8 +134,9 @@ TEST_F(TensorboardTest, NothingLoggedLeavesNoFile) {
 }
 
 TEST_F(TensorboardTest, SinkWritesTextAndHparams) {
-  const auto sink = make_tensorboard_sink(
-      {.directory = "tb"}, {.run_directory = dir_.path() / "", .total_steps = 0, .files = &files_});
+  const auto sink =
+      loggers::make(TensorboardConfig{.directory = "tb"},
+                    {.run_directory = dir_.path() / "", .total_steps = 0, .files = &files_});
   const std::vector<std::pair<std::string, std::string>> hparams{{"optimizer.lr", "0.1"}};
   sink->log_hparams(hparams);
   sink->log_text({.step = 0, .epoch = 0, .samples = 0, .wall_time = 1.0}, "banner", "hello");

@@ -14,13 +14,13 @@ constexpr RunLength kRun{.total_steps = 100, .steps_per_epoch = 10, .samples_per
 
 TEST(Schedules, StartAndEndAreWhatTheConfigSays) {
   const auto cosine =
-      make_schedule(CosineConfig{.warmup = {1, TimeUnit::kEpoch}, .final_lr_ratio = 0.1}, kRun);
+      make(CosineConfig{.warmup = {1, TimeUnit::kEpoch}, .final_lr_ratio = 0.1}, kRun);
   EXPECT_DOUBLE_EQ(cosine->factor(0), 0.01);
   EXPECT_DOUBLE_EQ(cosine->factor(10), 1.0);
   EXPECT_DOUBLE_EQ(cosine->factor(55), 0.55);
   EXPECT_DOUBLE_EQ(cosine->factor(100), 0.1);
   EXPECT_DOUBLE_EQ(cosine->factor(1000), 0.1);
-  const auto cycle = make_schedule(OneCycleConfig{}, kRun);
+  const auto cycle = make(OneCycleConfig{}, kRun);
   EXPECT_NEAR(cycle->factor(0), 1.0 / 25, 1e-15);
   EXPECT_DOUBLE_EQ(cycle->factor(29), 1.0);
   EXPECT_NEAR(cycle->factor(99), 1.0 / 25 / 1e4, 1e-15);
@@ -28,10 +28,10 @@ TEST(Schedules, StartAndEndAreWhatTheConfigSays) {
 }
 
 TEST(Schedules, DropsCountFromTheStartOfTraining) {
-  const auto steps = make_schedule(
-      StepConfig{.warmup = {5, TimeUnit::kEpoch}, .every = {3, TimeUnit::kEpoch}}, kRun);
+  const auto steps =
+      make(StepConfig{.warmup = {5, TimeUnit::kEpoch}, .every = {3, TimeUnit::kEpoch}}, kRun);
   EXPECT_DOUBLE_EQ(steps->factor(60), 0.01);
-  const auto milestones = make_schedule(
+  const auto milestones = make(
       MultiStepConfig{.milestones = {{0.8, TimeUnit::kFraction}, {5, TimeUnit::kEpoch}}}, kRun);
   EXPECT_DOUBLE_EQ(milestones->factor(49), 1.0);
   EXPECT_DOUBLE_EQ(milestones->factor(50), 0.1);
@@ -43,18 +43,17 @@ TEST(Schedules, RefuseWhatCannotBe) {
   using testing::ThrowsMessage;
   EXPECT_THAT(
       [] {
-        make_schedule(CosineConfig{.warmup = {11, TimeUnit::kEpoch}}, kRun);
+        make(CosineConfig{.warmup = {11, TimeUnit::kEpoch}}, kRun);
       },
       ThrowsMessage<base::ConfigError>(HasSubstr("110 optimizer steps, but the run has 100")));
-  EXPECT_THAT([] { make_schedule(CosineConfig{}, RunLength{}); },
+  EXPECT_THAT([] { make(CosineConfig{}, RunLength{}); },
               ThrowsMessage<base::ConfigError>(HasSubstr("needs the length of the run")));
   EXPECT_THAT(
       [] {
-        make_schedule(OneCycleConfig{.warmup = {1, TimeUnit::kBatch}}, kRun);
+        make(OneCycleConfig{.warmup = {1, TimeUnit::kBatch}}, kRun);
       },
       ThrowsMessage<base::ConfigError>(HasSubstr("at least 2 optimizer steps")));
-  EXPECT_THROW(make_schedule(StepConfig{.every = {60, TimeUnit::kSecond}}, kRun),
-               base::ConfigError);
+  EXPECT_THROW(make(StepConfig{.every = {60, TimeUnit::kSecond}}, kRun), base::ConfigError);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/sources/synthetic.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/trainer.h"
 

@@ -92,4 +92,8 @@ void BlurPool::apply(train::Event /*event*/, train::TrainState& state,
 
 nlohmann::json BlurPool::state_dict() const { return nlohmann::json::object(); }
 
+std::unique_ptr<train::Algorithm> make(const BlurPoolConfig& config) {
+  return std::make_unique<BlurPool>(config);
+}
+
 }  // namespace paceline::algorithms

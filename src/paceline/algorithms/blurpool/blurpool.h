@@ -5,6 +5,7 @@
 #include "paceline/train/algorithm.h"
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace paceline::algorithms {
@@ -51,6 +52,8 @@ BlurredLayers blur_layers(torch::nn::Module& network, const BlurPoolConfig& conf
 /// and column is kept. `kernel`: blur_kernel().
 at::Tensor blur(const at::Tensor& input, const at::Tensor& kernel, std::int64_t stride);
 at::Tensor blur_kernel(const at::TensorOptions& options);
+
+std::unique_ptr<train::Algorithm> make(const BlurPoolConfig& config);
 
 }  // namespace paceline::algorithms
 

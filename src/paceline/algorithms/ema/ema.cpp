@@ -131,4 +131,8 @@ void Ema::load_state_dict(const nlohmann::json& state) {
   is_started_ = state.at("is_started").get<bool>();
 }
 
+std::unique_ptr<train::Algorithm> make(const EmaConfig& config) {
+  return std::make_unique<Ema>(config);
+}
+
 }  // namespace paceline::algorithms

@@ -6,6 +6,7 @@
 #include "paceline/train/algorithm.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ class Ema final : public train::Algorithm {
   std::vector<at::Tensor> averages_;  ///< parallel to them
   std::vector<Buffer> buffers_;
 };
+
+std::unique_ptr<train::Algorithm> make(const EmaConfig& config);
 
 }  // namespace paceline::algorithms
 

@@ -58,4 +58,8 @@ void Sam::apply(train::Event event, train::TrainState& state, const train::RunCo
 
 nlohmann::json Sam::state_dict() const { return nlohmann::json::object(); }
 
+std::unique_ptr<train::Algorithm> make(const SamConfig& config) {
+  return std::make_unique<Sam>(config);
+}
+
 }  // namespace paceline::algorithms

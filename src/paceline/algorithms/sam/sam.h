@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ class Sam final : public train::Algorithm {
   SamConfig config_;
   std::vector<Kept> kept_;  ///< between the passes
 };
+
+std::unique_ptr<train::Algorithm> make(const SamConfig& config);
 
 }  // namespace paceline::algorithms
 

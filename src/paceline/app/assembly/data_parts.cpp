@@ -156,7 +156,7 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
   }
   std::vector<data::TransformConfig> transforms;
   for (const config::Component& component : written)
-    transforms.push_back(*registries.transforms.build(component));
+    transforms.emplace_back(registries.transforms.build(component));
   return transforms;
 }
 

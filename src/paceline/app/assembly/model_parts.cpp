@@ -127,7 +127,8 @@ void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
   torch.setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
 }
 
-std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network) {
+std::vector<optim::GroupRule> group_rules(const optim::OptimizerPlan& plan,
+                                          const nn::Network& network) {
   std::vector<optim::LrScale> scales;
   for (const auto& [pattern, factor] : plan.lr_scale) {
     const auto part = part_of(network, pattern, "optimizer.lr_scale");
@@ -144,7 +145,7 @@ std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::N
 }
 
 std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& registries) {
-  const TaskParts parts{
+  const train::TaskParts parts{
       [&] { return std::shared_ptr(registries.models.build(recipe.model.network)); },
       [&] { return std::shared_ptr(registries.losses.build(recipe.loss)); }};
   auto task = registries.tasks.build(recipe.task, parts);

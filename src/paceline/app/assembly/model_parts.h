@@ -24,7 +24,8 @@ std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& r
 
 /// How an optimizer divides this network's parameters. Throws ConfigError for a part in
 /// optimizer.lr_scale that the network has not got.
-std::vector<optim::GroupRule> group_rules(const OptimizerPlan& plan, const nn::Network& network);
+std::vector<optim::GroupRule> group_rules(const optim::OptimizerPlan& plan,
+                                          const nn::Network& network);
 
 /// What gives each parameter of the network its first values: those of model.pretrained, or drawn
 /// from run.seed. Copies pretrained buffers at once. `class_names` are the data's; `notes` receives

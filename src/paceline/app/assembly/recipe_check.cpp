@@ -115,7 +115,7 @@ std::vector<std::string> problems_without_data(const Recipe& written,
       sizes.push_back(sample_sizes(data::ImageMaker(pipeline).fields()));
     });
   }
-  std::unique_ptr<OptimizerPlan> plan;
+  std::unique_ptr<optim::OptimizerPlan> plan;
   attempt([&] { plan = registries.optimizers.build(recipe.optimizer); });
   if (written.train.precision != train::Precision::kAuto)  // else by the device
     attempt([&] { check_strategy_options(recipe); });

@@ -1,17 +1,19 @@
 #include "paceline/app/recipe/progressive_resizing.h"
 
 #include "paceline/base/error.h"
-
-#include <variant>
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/resize.h"
 
 namespace paceline::app {
 namespace {
 
 /// That gives images a size, unless it is random_resized_crop.
 bool fixes_size(const data::TransformConfig& transform) {
-  return std::holds_alternative<data::ResizeConfig>(transform) ||
-         std::holds_alternative<data::RandomCropConfig>(transform) ||
-         std::holds_alternative<data::CenterCropConfig>(transform);
+  return transform.get_if<data::ResizeConfig>() != nullptr ||
+         transform.get_if<data::RandomCropConfig>() != nullptr ||
+         transform.get_if<data::CenterCropConfig>() != nullptr;
 }
 
 }  // namespace
@@ -43,20 +45,22 @@ std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int imag
 
 std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> transforms,
                                              int size) {
-  data::RandomResizedCropConfig* crop = nullptr;
+  data::TransformConfig* crop = nullptr;
   for (data::TransformConfig& transform : transforms) {
-    auto* const found = std::get_if<data::RandomResizedCropConfig>(&transform);
-    if (fixes_size(transform) || (found != nullptr && crop != nullptr))
+    const bool is_crop = transform.get_if<data::RandomResizedCropConfig>() != nullptr;
+    if (fixes_size(transform) || (is_crop && crop != nullptr))
       throw base::ConfigError(
           "data.progressive_resizing: of the training transforms only one random_resized_crop may "
           "give images their size; remove resize, random_crop and center_crop from "
           "data.train_transforms");
-    if (found != nullptr) crop = found;
+    if (is_crop) crop = &transform;
   }
   if (crop == nullptr)
     throw base::ConfigError(
         "data.progressive_resizing needs random_resized_crop among data.train_transforms");
-  crop->size = size;
+  data::RandomResizedCropConfig resized = *crop->get_if<data::RandomResizedCropConfig>();
+  resized.size = size;
+  *crop = resized;
   return transforms;
 }
 

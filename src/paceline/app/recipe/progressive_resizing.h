@@ -2,7 +2,7 @@
 
 #include "paceline/config/duration.h"
 #include "paceline/config/schema.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/transform.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,8 @@
 
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
-#include "paceline/data/builtin_datasets.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
 
 #include <memory>
 #include <string>

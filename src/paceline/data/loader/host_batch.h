@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/data/loader/field.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
 
 #include <cstddef>

@@ -18,7 +18,7 @@ constexpr int kMaxBadInARow = 8;
 std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOptions& options) {
   if (!options.is_training || dataset.size() == 0) return nullptr;
   if (options.sampler) return options.sampler;
-  return make_sampler(ShuffleConfig{}, dataset, options.seed);
+  return make(ShuffleConfig{}, dataset, options.seed);
 }
 
 /// Whether an error is the sample's fault: a stop or a wrong setting is not.

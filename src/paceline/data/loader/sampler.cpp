@@ -206,28 +206,27 @@ std::int64_t Sampler::replacement(std::uint64_t seed, std::uint64_t epoch, std::
   return at(epoch, other);
 }
 
-std::unique_ptr<Sampler> make_sampler(const ShuffleConfig&, const Dataset& dataset,
-                                      std::uint64_t seed) {
+std::unique_ptr<Sampler> make(const ShuffleConfig&, const Dataset& dataset, std::uint64_t seed) {
   return std::make_unique<Shuffle>(dataset.size(), seed);
 }
 
-std::unique_ptr<Sampler> make_sampler(const BlockShuffleConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed) {
+std::unique_ptr<Sampler> make(const BlockShuffleConfig& config, const Dataset& dataset,
+                              std::uint64_t seed) {
   return std::make_unique<BlockShuffle>(dataset.size(), seed, config);
 }
 
-std::unique_ptr<Sampler> make_sampler(const RepeatedAugmentationConfig& config,
-                                      const Dataset& dataset, std::uint64_t seed) {
+std::unique_ptr<Sampler> make(const RepeatedAugmentationConfig& config, const Dataset& dataset,
+                              std::uint64_t seed) {
   return std::make_unique<RepeatedAugmentation>(dataset.size(), seed, config.repeats);
 }
 
-std::unique_ptr<Sampler> make_sampler(const ClassBalancedConfig&, const Dataset& dataset,
-                                      std::uint64_t seed) {
+std::unique_ptr<Sampler> make(const ClassBalancedConfig&, const Dataset& dataset,
+                              std::uint64_t seed) {
   return std::make_unique<ClassBalanced>(dataset, seed);
 }
 
-std::unique_ptr<Sampler> make_sampler(const WeightedConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed) {
+std::unique_ptr<Sampler> make(const WeightedConfig& config, const Dataset& dataset,
+                              std::uint64_t seed) {
   if (config.file.empty())
     throw base::ConfigError("data.sampler.file is not set; weighted needs a file of weights");
   return std::make_unique<Weighted>(weights_of_samples(config.file, dataset), seed);

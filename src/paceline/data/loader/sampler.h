@@ -61,16 +61,16 @@ struct WeightedConfig {
 };
 
 /// The data set need not outlive the sampler. Throw ConfigError and DataError for what cannot work.
-std::unique_ptr<Sampler> make_sampler(const ShuffleConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed);
-std::unique_ptr<Sampler> make_sampler(const BlockShuffleConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed);
-std::unique_ptr<Sampler> make_sampler(const RepeatedAugmentationConfig& config,
-                                      const Dataset& dataset, std::uint64_t seed);
-std::unique_ptr<Sampler> make_sampler(const ClassBalancedConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed);
-std::unique_ptr<Sampler> make_sampler(const WeightedConfig& config, const Dataset& dataset,
-                                      std::uint64_t seed);
+std::unique_ptr<Sampler> make(const ShuffleConfig& config, const Dataset& dataset,
+                              std::uint64_t seed);
+std::unique_ptr<Sampler> make(const BlockShuffleConfig& config, const Dataset& dataset,
+                              std::uint64_t seed);
+std::unique_ptr<Sampler> make(const RepeatedAugmentationConfig& config, const Dataset& dataset,
+                              std::uint64_t seed);
+std::unique_ptr<Sampler> make(const ClassBalancedConfig& config, const Dataset& dataset,
+                              std::uint64_t seed);
+std::unique_ptr<Sampler> make(const WeightedConfig& config, const Dataset& dataset,
+                              std::uint64_t seed);
 
 }  // namespace paceline::data
 

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/timed_read.h"
 
 #include <algorithm>
@@ -116,6 +117,22 @@ std::string PackedDataset::fingerprint() const {
   for (const PackManifest::Shard& shard : manifest_.shards)
     text += fmt::format("{:016x}\n", shard.hash);
   return base::xxh3_128_hex(text);
+}
+
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place = place_of(config.path, "packed");
+  const std::string folder = folder_of(config.train_folder, config.val_folder, split);
+  if (!is_folder(*storage, place / folder) && is_folder(*storage, place)) {
+    throw AbsentPartError(fmt::format(
+        "{}: no such folder; expected what `paceline data pack` writes, with its manifest.json",
+        (place / folder).string()));
+  }
+  return std::make_unique<PackedDataset>(place / folder, storage);
+}
+
+std::unique_ptr<DatasetPlan> make(const PackedConfig& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

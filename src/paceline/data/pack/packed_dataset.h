@@ -1,8 +1,11 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
+#include "paceline/data/sources/dataset_plan.h"
 #include "paceline/data/storage/read_ahead.h"
 #include "paceline/data/storage/storage.h"
 
@@ -11,6 +14,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::data {
@@ -53,4 +58,29 @@ class PackedDataset final : public Dataset {
   std::unique_ptr<ReadAhead> read_ahead_;
 };
 
+struct PackedConfig {
+  std::string path;
+  std::string train_folder = "train";
+  std::string val_folder = "val";
+};
+
+/// Opens one split. Throws DataError if files are missing or wrong, ConfigError without a path.
+std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<DatasetPlan> make(const PackedConfig& config);
+
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::PackedConfig> {
+  using Config = data::PackedConfig;
+  static constexpr std::string_view name = "packed";
+  static constexpr std::string_view summary =
+      "What `paceline data pack` writes: samples in verified shards.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder that holds the training and validation folders.",
+            Path{}, MayChangeOnResume{}),
+      field(&Config::train_folder, "train_folder", "Name of the training folder."),
+      field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
+};

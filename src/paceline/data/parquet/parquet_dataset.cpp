@@ -6,6 +6,7 @@
 #include "paceline/data/parquet/parquet_index.h"
 #include "paceline/data/parquet/parquet_page_cache.h"
 #include "paceline/data/remote/remote_plugin.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/read_ahead.h"
 #include "paceline/data/storage/timed_read.h"
 
@@ -173,6 +174,23 @@ class ParquetDataset final : public Dataset {
 std::unique_ptr<Dataset> open_parquet(const ParquetSource& source,
                                       const std::shared_ptr<const Storage>& storage) {
   return std::make_unique<ParquetDataset>(source, storage);
+}
+
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const bool is_training = split == Split::kTrain;
+  ParquetSource source;
+  source.folder = place_of(config.path, "parquet");
+  source.files = is_training ? config.train_files : config.val_files;
+  source.class_files = config.train_files;
+  source.columns = {config.image_column, config.label_column};
+  source.classes = config.classes;
+  source.cache_name = is_training ? "parquet-train" : "parquet-val";
+  return open_parquet(source, storage);
+}
+
+std::unique_ptr<DatasetPlan> make(const ParquetConfig& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

@@ -1,13 +1,18 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
 #include "paceline/data/remote/parquet_file.h"
+#include "paceline/data/sources/dataset_plan.h"
 #include "paceline/data/storage/storage.h"
 
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 namespace paceline::data {
 
@@ -35,4 +40,45 @@ struct ParquetSource {
 std::unique_ptr<Dataset> open_parquet(
     const ParquetSource& source, const std::shared_ptr<const Storage>& storage = local_storage());
 
+struct ParquetConfig {
+  std::string path;
+  std::string train_files = "{data/,}train-*.parquet";
+  std::string val_files = "{data/,}validation-*.parquet";
+  std::string image_column = "image";
+  std::string label_column = "label";
+  std::optional<int> classes;
+};
+
+/// Opens one split. Throws DataError if files are missing or wrong, ConfigError without a path.
+std::unique_ptr<Dataset> open(const ParquetConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<DatasetPlan> make(const ParquetConfig& config);
+
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::ParquetConfig> {
+  using Config = data::ParquetConfig;
+  static constexpr std::string_view name = "parquet";
+  static constexpr std::string_view summary =
+      "Parquet files of images and labels, as Hugging Face keeps them, read at random places.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder of the files, as /data/x or hf:owner/name.", Path{},
+            MayChangeOnResume{}),
+      field(&Config::train_files, "train_files",
+            "The training files: wildcards, braces as in 'train-{00000..00293}-of-00294.parquet', "
+            "or both; quote them in YAML. Files named by braces alone must all be there.",
+            NotEmpty{}),
+      field(&Config::val_files, "val_files", "The validation files, named in the same way.",
+            NotEmpty{}),
+      field(&Config::image_column, "image_column",
+            "The column of the images' bytes: binary, or a struct with a part `bytes`.",
+            NotEmpty{}),
+      field(&Config::label_column, "label_column",
+            "The column of the labels: integers from 0, or the classes' names.", NotEmpty{}),
+      field(&Config::classes, "classes",
+            "Number of classes; null: as many as the files name, or one more than the split's "
+            "largest label.",
+            AtLeast{1}, AtMost{10'000'000, "no classifier has more outputs"})};
+};

@@ -7,6 +7,7 @@
 #include "paceline/data/formats/archive_reader.h"
 #include "paceline/data/formats/pickle.h"
 #include "paceline/data/formats/planes.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/storage.h"
 
 #include <algorithm>
@@ -341,6 +342,28 @@ std::string Cifar::fingerprint() const {
   hash.update({reinterpret_cast<const char*>(pixels_.get()),
                labels_.size() * static_cast<std::size_t>(kImageBytes)});
   return fmt::format("cifar{}:{}:{:016x}", num_classes(), size(), hash.digest());
+}
+
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place =
+      local_place_of(config.path, "cifar10", storage, cifar_files(CifarVariant::k10));
+  return std::make_unique<Cifar>(CifarVariant::k10, place, split == Split::kTrain);
+}
+
+std::unique_ptr<DatasetPlan> make(const Cifar10Config& config) {
+  return plan_of(config, small_image_transforms(32));
+}
+
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place =
+      local_place_of(config.path, "cifar100", storage, cifar_files(CifarVariant::k100));
+  return std::make_unique<Cifar>(CifarVariant::k100, place, split == Split::kTrain);
+}
+
+std::unique_ptr<DatasetPlan> make(const Cifar100Config& config) {
+  return plan_of(config, small_image_transforms(32));
 }
 
 }  // namespace paceline::data

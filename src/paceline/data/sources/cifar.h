@@ -1,11 +1,17 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
+#include "paceline/data/sources/dataset_plan.h"
+#include "paceline/data/storage/storage.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::data {
@@ -53,4 +59,47 @@ class Cifar final : public Dataset {
 /// Where the files of a variant may lie, relative to the path that is given.
 std::vector<std::string> cifar_files(CifarVariant variant);
 
+struct Cifar10Config {
+  std::string path;
+};
+
+struct Cifar100Config {
+  std::string path;
+};
+
+/// Opens one split; remote files are copied to this machine first. Throws DataError if files are
+/// missing or wrong, ConfigError without a path.
+std::unique_ptr<Dataset> open(const Cifar10Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<Dataset> open(const Cifar100Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<DatasetPlan> make(const Cifar10Config& config);
+std::unique_ptr<DatasetPlan> make(const Cifar100Config& config);
+
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::Cifar10Config> {
+  using Config = data::Cifar10Config;
+  static constexpr std::string_view name = "cifar10";
+  static constexpr std::string_view summary =
+      "CIFAR-10, binary or Python version, extracted or as .tar.gz.";
+  static constexpr std::string_view paper =
+      "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
+            Path{}, MayChangeOnResume{})};
+};
+
+template <>
+struct paceline::config::Schema<paceline::data::Cifar100Config> {
+  using Config = data::Cifar100Config;
+  static constexpr std::string_view name = "cifar100";
+  static constexpr std::string_view summary =
+      "CIFAR-100 with fine labels, binary or Python version, extracted or as .tar.gz.";
+  static constexpr std::string_view paper =
+      "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The archive, or the folder of the archive or its files.",
+            Path{}, MayChangeOnResume{})};
+};

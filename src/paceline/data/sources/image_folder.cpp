@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/sources/dataset_name.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/timed_read.h"
 
 #include <algorithm>
@@ -159,6 +160,18 @@ LeftOut ImageFolder::left_out() const {
 
 std::string ImageFolder::describe(std::int64_t index) const {
   return (root_ / index_.path(index)).string();
+}
+
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place = place_of(config.path, "image_folder");
+  const std::string folder = folder_of(config.train_folder, config.val_folder, split);
+  const std::string labels = folder_of(config.train_folder, config.val_folder, Split::kTrain);
+  return std::make_unique<ImageFolder>(place, folder, labels, storage);
+}
+
+std::unique_ptr<DatasetPlan> make(const ImageFolderConfig& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

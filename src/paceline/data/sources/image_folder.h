@@ -1,7 +1,10 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
 #include "paceline/data/index/image_index.h"
+#include "paceline/data/sources/dataset_plan.h"
 #include "paceline/data/storage/read_ahead.h"
 #include "paceline/data/storage/storage.h"
 
@@ -10,6 +13,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::data {
@@ -57,4 +62,30 @@ class ImageFolder final : public Dataset {
   std::unique_ptr<ReadAhead> read_ahead_;
 };
 
+struct ImageFolderConfig {
+  std::string path;
+  std::string train_folder = "train";
+  std::string val_folder = "val";
+};
+
+/// Opens one split. Throws DataError if files are missing or wrong, ConfigError without a path.
+std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<DatasetPlan> make(const ImageFolderConfig& config);
+
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::ImageFolderConfig> {
+  using Config = data::ImageFolderConfig;
+  static constexpr std::string_view name = "image_folder";
+  static constexpr std::string_view summary =
+      "JPEG and PNG files in one folder per class, path/train/<class>/ and path/val/<class>/.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields = std::tuple{
+      field(&Config::path, "path", "The folder that holds the training and validation folders.",
+            Path{}, MayChangeOnResume{}),
+      field(&Config::train_folder, "train_folder",
+            "Name of the training folder; '.': classes lie in path itself."),
+      field(&Config::val_folder, "val_folder", "Name of the validation folder.")};
+};

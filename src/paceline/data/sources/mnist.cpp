@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/data/formats/inflate.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/raw_dataset.h"
 #include "paceline/data/storage/storage.h"
 
@@ -136,6 +137,16 @@ std::unique_ptr<Dataset> open_mnist(const fs::path& folder, bool is_training) {
   return std::make_unique<RawDataset>(
       std::move(raw), std::vector<std::int64_t>(labels.values.begin(), labels.values.end()),
       num_classes, labels.name);
+}
+
+std::unique_ptr<Dataset> open(const MnistConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  return open_mnist(local_place_of(config.path, "mnist", storage, mnist_files()),
+                    split == Split::kTrain);
+}
+
+std::unique_ptr<DatasetPlan> make(const MnistConfig& config) {
+  return plan_of(config, digit_transforms());
 }
 
 }  // namespace paceline::data

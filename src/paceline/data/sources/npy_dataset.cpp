@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/formats/npy_file.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/raw_dataset.h"
 
 #include <algorithm>
@@ -59,6 +60,23 @@ std::unique_ptr<Dataset> open_npy_dataset(const std::filesystem::path& images,
   const int count = num_classes.value_or(static_cast<int>(std::min(largest + 1, kMaxClasses)));
   return std::make_unique<RawDataset>(as_images(open_npy(images)), std::move(values), count,
                                       label_array.name);
+}
+
+std::unique_ptr<Dataset> open(const NpyConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const bool is_training = split == Split::kTrain;
+  const std::string& images = is_training ? config.train_images : config.val_images;
+  const std::string& labels = is_training ? config.train_labels : config.val_labels;
+  const std::filesystem::path folder =
+      local_place_of(config.path, "npy", storage, {images, labels});
+  if (is_folder(*storage, folder) && !is_file(*storage, folder / images) &&
+      !is_file(*storage, folder / labels))
+    throw AbsentPartError(fmt::format("{}: no such file", (folder / images).string()));
+  return open_npy_dataset(folder / images, folder / labels, config.classes);
+}
+
+std::unique_ptr<DatasetPlan> make(const NpyConfig& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

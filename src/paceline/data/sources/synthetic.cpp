@@ -63,4 +63,16 @@ std::string SyntheticDataset::fingerprint() const {
   return fmt::format("synthetic:{}:{}:{}:{}", first_, num_samples_, num_classes_, image_size_);
 }
 
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& /*storage*/) {
+  const bool is_training = split == Split::kTrain;
+  return std::make_unique<SyntheticDataset>(
+      is_training ? config.num_samples : config.num_val_samples, config.num_classes, config.size,
+      is_training ? 0 : config.num_samples);
+}
+
+std::unique_ptr<DatasetPlan> make(const SyntheticConfig& config) {
+  return plan_of(config, small_image_transforms(config.size));
+}
+
 }  // namespace paceline::data

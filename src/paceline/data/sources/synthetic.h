@@ -1,9 +1,16 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/split.h"
+#include "paceline/data/sources/dataset_plan.h"
+#include "paceline/data/storage/storage.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::data {
@@ -31,4 +38,33 @@ class SyntheticDataset final : public Dataset {
   std::vector<std::uint8_t> noise_;  ///< an image's worth and kOffsets more
 };
 
+struct SyntheticConfig {
+  std::int64_t num_samples = 1024;
+  std::int64_t num_val_samples = 256;
+  int num_classes = 10;
+  int size = 32;
+};
+
+/// Opens one split.
+std::unique_ptr<Dataset> open(const SyntheticConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage = local_storage());
+std::unique_ptr<DatasetPlan> make(const SyntheticConfig& config);
+
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::SyntheticConfig> {
+  using Config = data::SyntheticConfig;
+  static constexpr std::string_view name = "synthetic";
+  static constexpr std::string_view summary =
+      "Noise under stripes that tell the class, made in memory; for benchmarks and tests.";
+  static constexpr std::string_view paper = "";
+  static constexpr auto fields =
+      std::tuple{field(&Config::num_samples, "num_samples", "Training samples.", AtLeast{1},
+                       AtMost{10'000'000'000, "no data set has more"}),
+                 field(&Config::num_val_samples, "num_val_samples", "Validation samples.",
+                       AtLeast{1}, AtMost{10'000'000'000, "no data set has more"}),
+                 field(&Config::num_classes, "num_classes", "Number of classes.", AtLeast{1},
+                       AtMost{10'000'000, "no classifier has more outputs"}),
+                 field(&Config::size, "size", "Height and width in pixels.", InRange{1, 4096})};
+};

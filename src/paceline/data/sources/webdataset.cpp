@@ -7,6 +7,7 @@
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/index/listing_progress.h"
 #include "paceline/data/index/shard_list.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/range_dataset.h"
 
 #include <algorithm>
@@ -194,6 +195,20 @@ std::unique_ptr<Dataset> open_webdataset(const WebDatasetSource& source,
           [&](const fs::path& file) { return RangeIndex::load(file, source.folder, key, storage); },
           [&] { return make_index(source, shards, key, storage); }),
       storage);
+}
+
+std::unique_ptr<Dataset> open(const WebDatasetConfig& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place = place_of(config.path, "webdataset");
+  const bool is_training = split == Split::kTrain;
+  return open_webdataset(
+      {place, is_training ? config.train_shards : config.val_shards, config.label_key,
+       config.classes, is_training ? "webdataset-train" : "webdataset-val"},
+      storage);
+}
+
+std::unique_ptr<DatasetPlan> make(const WebDatasetConfig& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

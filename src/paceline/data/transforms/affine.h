@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/data/image/pixels.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/kernels/affine_matrix.h"
 #include "paceline/data/transforms/plan.h"
 

@@ -1,6 +1,5 @@
 #include "paceline/data/transforms/augment.h"
 
-#include "paceline/data/transforms/augment_policies.h"
 #include "paceline/data/transforms/kernels/affine_matrix.h"
 
 #include <cmath>
@@ -8,8 +7,6 @@
 
 namespace paceline::data {
 namespace {
-
-constexpr std::uint64_t kNumRandAugmentOps = 14;  ///< all but kInvert
 
 /// torch.linspace in float32: from the nearer end. (torch's vector code rounds a few of the numbers
 /// in another way, depending on the machine.)
@@ -20,8 +17,6 @@ double number_of_range(float first, float last, int count, int index) {
 }
 
 double degrees_of_slope(double slope) { return std::atan(slope) * (180.0 / std::numbers::pi); }
-
-bool draw_sign(base::Philox& draws) { return draws.below(2) != 0; }
 
 /// The movement of the five operations that move pixels. Shearing is about the top left corner.
 AffineMatrix augment_matrix(AugmentOp op, double magnitude, ImageSize image) {
@@ -52,6 +47,8 @@ AugmentSpace wide_space(int num_bins) {
           .enhance = 0.99,
           .posterize = 6};
 }
+
+bool draw_sign(base::Philox& draws) { return draws.below(2) != 0; }
 
 bool has_sign(AugmentOp op) { return op >= AugmentOp::kShearX && op <= AugmentOp::kSharpness; }
 
@@ -126,47 +123,6 @@ void append_augment(AugmentOp op, double magnitude, ImageSize image,
     case AugmentOp::kInvert:
       plan.emplace_back(InvertStep{});
       break;
-  }
-}
-
-void draw_augment(const RandAugmentConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan) {
-  const AugmentSpace space = standard_space(config.num_magnitude_bins, image);
-  for (int i = 0; i < config.num_ops; ++i) {
-    const auto op = static_cast<AugmentOp>(draws.below(kNumRandAugmentOps));
-    double magnitude = magnitude_of(op, config.magnitude, space);
-    if (has_sign(op) && draw_sign(draws)) magnitude = -magnitude;
-    append_augment(op, magnitude, image, config.interpolation, config.fill, plan);
-  }
-}
-
-void draw_augment(const TrivialAugmentWideConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan) {
-  const AugmentSpace space = wide_space(config.num_magnitude_bins);
-  const auto op = static_cast<AugmentOp>(draws.below(kNumRandAugmentOps));
-  double magnitude = 0.0;
-  if (has_magnitude(op)) {
-    const auto bins = static_cast<std::uint64_t>(config.num_magnitude_bins);
-    magnitude = magnitude_of(op, static_cast<int>(draws.below(bins)), space);
-  }
-  if (has_sign(op) && draw_sign(draws)) magnitude = -magnitude;
-  append_augment(op, magnitude, image, config.interpolation, config.fill, plan);
-}
-
-void draw_augment(const AutoAugmentConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan) {
-  constexpr int kNumBins = 10;
-  const AugmentSpace space = standard_space(kNumBins, image);
-  const std::span<const PolicyPair> policy = policy_pairs(config.policy);
-  const PolicyPair& pair = policy[draws.below(policy.size())];
-  const std::array<double, 2> chances = {draws.uniform(), draws.uniform()};
-  const std::array<bool, 2> signs = {draw_sign(draws), draw_sign(draws)};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const PolicyOp& step = pair[i];
-    if (chances[i] > step.probability) continue;
-    const double magnitude = magnitude_of(step.op, step.level, space);
-    append_augment(step.op, has_sign(step.op) && signs[i] ? -magnitude : magnitude, image,
-                   config.interpolation, config.fill, plan);
   }
 }
 

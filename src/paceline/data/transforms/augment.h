@@ -1,12 +1,15 @@
 #pragma once
 
 #include "paceline/base/philox.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/plan.h"
 
 #include <array>
+#include <cstdint>
 
 namespace paceline::data {
+
+inline constexpr std::uint64_t kNumRandAugmentOps = 14;  ///< all but kInvert
 
 /// The operations that augmentation policies choose from, by torchvision's names and in its order.
 enum class AugmentOp {
@@ -47,17 +50,10 @@ double magnitude_of(AugmentOp op, int level, const AugmentSpace& space);
 bool has_magnitude(AugmentOp op);
 /// Whether its magnitude is negated half of the time.
 bool has_sign(AugmentOp op);
+bool draw_sign(base::Philox& draws);
 
 /// Appends `op` as torchvision applies it; nothing for kIdentity.
 void append_augment(AugmentOp op, double magnitude, ImageSize image,
                     AffineInterpolation interpolation, const std::array<int, 3>& fill, Plan& plan);
-
-/// plan.h's draw_steps of these transforms, which leave the size.
-void draw_augment(const RandAugmentConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan);
-void draw_augment(const TrivialAugmentWideConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan);
-void draw_augment(const AutoAugmentConfig& config, ImageSize image, base::Philox& draws,
-                  Plan& plan);
 
 }  // namespace paceline::data

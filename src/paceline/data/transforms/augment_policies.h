@@ -7,6 +7,9 @@
 
 namespace paceline::data {
 
+/// The data sets that torchvision has AutoAugment's policies of.
+enum class AugmentPolicy { kImageNet, kCifar10, kSvhn };
+
 /// One operation of AutoAugment, taken with this probability; level 0 .. 9 of its magnitudes.
 struct PolicyOp {
   AugmentOp op = AugmentOp::kIdentity;

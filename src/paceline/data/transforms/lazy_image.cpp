@@ -281,6 +281,12 @@ void LazyImage::take(const SharpnessStep& step) {
   });
 }
 
+void LazyImage::take(const PixelStep& step) {
+  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    step.run(source, step.parameters, target, stride);
+  });
+}
+
 void LazyImage::take(const EraseStep& step) {
   PACELINE_CHECK(contains(whole(size()), step.box), "a box to erase lies outside {} x {} pixels",
                  size().width, size().height);

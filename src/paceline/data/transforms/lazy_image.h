@@ -52,6 +52,7 @@ class LazyImage {
   void take(const InvertStep&) { append(tables(), invert_table()); }
   void take(const AutocontrastStep& step);
   void take(const EqualizeStep& step);
+  void take(const PixelStep& step);
   void take(const EraseStep& step);
 
   bool reaches_outside() const { return !contains(whole(source_size_), box_); }

@@ -30,6 +30,14 @@ RowSink row_sink(const PixelSink& sink, ImageSize size, int y, bool flipped) {
   return {{first, first + between_channels, first + 2 * between_channels}, flipped ? -step : step};
 }
 
+class Normalize final : public TransformOf<NormalizeConfig> {
+ public:
+  using TransformOf::TransformOf;
+  /// It is no step of the plan: the pipeline has a table for it.
+  ImageSize draw(ImageSize image, base::Philox&, Plan&) const override { return image; }
+  TransformPlace place() const override { return TransformPlace::kNormalize; }
+};
+
 }  // namespace
 
 void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value) {
@@ -93,6 +101,10 @@ void NormalizeTable::write(const PixelView& image, const Box& box, bool flipped,
     write_pixels(image.row(source_y) + std::ptrdiff_t{3} * (box.left + begin), end - begin, row);
   }
   hwy::FlushStream();  // what normalize_row() wrote past the caches is there for all threads
+}
+
+std::unique_ptr<Transform> make(const NormalizeConfig& config) {
+  return std::make_unique<Normalize>(config);
 }
 
 }  // namespace paceline::data

@@ -1,15 +1,27 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/data/image/pixels.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/transform.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string_view>
+#include <tuple>
 
 namespace paceline::data {
 
 struct RowSink;  // normalize_row.h
+
+/// x / 255, minus mean, divided by std, each step rounded to float32. The defaults are ImageNet's.
+struct NormalizeConfig {
+  std::array<double, 3> mean = {0.485, 0.456, 0.406};
+  std::array<double, 3> std = {0.229, 0.224, 0.225};
+};
+
+std::unique_ptr<Transform> make(const NormalizeConfig& config);
 
 /// How the floats of one image lie in memory: row by row of RGB triples, or three planes.
 enum class PixelLayout { kChannelsLast, kPlanar };
@@ -67,3 +79,15 @@ class NormalizeTable {
 };
 
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::NormalizeConfig> {
+  using Config = data::NormalizeConfig;
+  static constexpr std::string_view name = "normalize";
+  static constexpr std::string_view summary =
+      "(x / 255 - mean) / std for each channel; only random_erasing may follow.";
+  static constexpr auto fields =
+      std::tuple{field(&Config::mean, "mean", "Of red, green and blue.", InRange{-1000, 1000}),
+                 field(&Config::std, "std", "Of red, green and blue.", MoreThan{0},
+                       AtMost{1000, "pixels end at 1"})};
+};

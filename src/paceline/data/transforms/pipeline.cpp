@@ -2,49 +2,30 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/lazy_image.h"
-#include "paceline/data/transforms/schema.h"
 
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace paceline::data {
 namespace {
 
-/// The size after `transform`, where it is the same for all images that come in.
-std::optional<ImageSize> fixed_size(const TransformConfig& transform,
-                                    std::optional<ImageSize> before) {
-  const auto square = [](int side) { return ImageSize{side, side}; };
-  if (const auto* crop = std::get_if<RandomResizedCropConfig>(&transform))
-    return square(crop->size);
-  if (const auto* crop = std::get_if<RandomCropConfig>(&transform)) return square(crop->size);
-  if (const auto* crop = std::get_if<CenterCropConfig>(&transform)) return square(crop->size);
-  if (std::holds_alternative<ResizeConfig>(transform) && before) {
-    Plan unused;
-    base::Philox no_draws(0, base::DrawPurpose::kAugmentation, 0, 0);
-    return draw_steps(transform, *before, no_draws, unused);
-  }
-  return std::holds_alternative<ResizeConfig>(transform) ? std::nullopt : before;
-}
-
 /// Throws ConfigError if transform `index` must come later.
 void check_place(const std::vector<TransformConfig>& transforms, std::size_t index) {
   const std::size_t behind = transforms.size() - 1 - index;
-  const bool is_erasing = std::holds_alternative<RandomErasingConfig>(transforms[index]);
-  if (is_erasing && behind > 0) {
+  const TransformPlace place = transforms[index]->place();
+  if (place == TransformPlace::kLast && behind > 0) {
     throw base::ConfigError(
-        fmt::format("random_erasing is number {} of {} transforms: it must be "
-                    "the last, as it works on the normalised image",
-                    index + 1, transforms.size()));
+        fmt::format("{} is number {} of {} transforms: it must be the last, as it works on the "
+                    "normalised image",
+                    transforms[index]->name(), index + 1, transforms.size()));
   }
-  const bool only_erasing_follows =
-      behind == 0 ||
-      (behind == 1 && std::holds_alternative<RandomErasingConfig>(transforms.back()));
-  if (std::holds_alternative<NormalizeConfig>(transforms[index]) && !only_erasing_follows) {
+  const bool only_the_last_follows =
+      behind == 0 || (behind == 1 && transforms.back()->place() == TransformPlace::kLast);
+  if (place == TransformPlace::kNormalize && !only_the_last_follows) {
     throw base::ConfigError(
-        fmt::format("normalize is number {} of {} transforms: it must be the last, or followed by "
+        fmt::format("{} is number {} of {} transforms: it must be the last, or followed by "
                     "random_erasing alone",
-                    index + 1, transforms.size()));
+                    transforms[index]->name(), index + 1, transforms.size()));
   }
 }
 
@@ -59,24 +40,24 @@ double TransformScratch::decode_seconds() const { return image_->decode_seconds(
 
 bool fixes_size(const std::vector<TransformConfig>& transforms) {
   std::optional<ImageSize> size;
-  for (const TransformConfig& transform : transforms) size = fixed_size(transform, size);
+  for (const TransformConfig& transform : transforms) size = transform->fixed_size(size);
   return size.has_value();
 }
 
 TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms,
                                      std::optional<InputSize> input)
     : transforms_(transforms) {
-  for (const TransformConfig& transform : transforms_) check_values(transform);
+  for (const TransformConfig& transform : transforms_) transform->check();
   if (!fixes_size(transforms)) input_ = std::move(input);
   std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
     check_place(transforms_, i);
-    if (const auto* config = std::get_if<NormalizeConfig>(&transforms_[i])) {
+    if (const auto* config = transforms_[i].get_if<NormalizeConfig>()) {
       normalization_ = *config;
       normalize_ = NormalizeTable(*config);
     }
-    erases_ |= std::holds_alternative<RandomErasingConfig>(transforms_[i]);
-    size = fixed_size(transforms_[i], size);
+    erases_ |= transforms_[i]->place() == TransformPlace::kLast;
+    size = transforms_[i]->fixed_size(size);
   }
   if (!size) {
     throw base::ConfigError(
@@ -89,8 +70,7 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
 void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) const {
   base::Philox draws(key.seed, base::DrawPurpose::kAugmentation, key.epoch, key.position);
   plan.clear();
-  for (const TransformConfig& transform : transforms_)
-    image = draw_steps(transform, image, draws, plan);
+  for (const TransformConfig& transform : transforms_) image = transform->draw(image, draws, plan);
 }
 
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {

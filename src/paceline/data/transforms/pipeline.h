@@ -3,9 +3,9 @@
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/storage/prefetch.h"
-#include "paceline/data/transforms/configs.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
+#include "paceline/data/transforms/transform.h"
 
 #include <cstdint>
 #include <memory>

@@ -2,10 +2,11 @@
 
 #include "paceline/base/philox.h"
 #include "paceline/data/image/pixels.h"
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/kernels/affine_matrix.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -67,6 +68,14 @@ struct SolarizeStep {
 struct InvertStep {};
 struct AutocontrastStep {};
 struct EqualizeStep {};
+/// What a transform brings along: an operation that changes colours and moves nothing. Writes each
+/// row of `target`, an image of the source's size whose rows begin `stride` bytes apart.
+struct PixelStep {
+  using Parameters = std::array<double, 4>;
+  void (*run)(const PixelView& source, const Parameters& parameters, std::uint8_t* target,
+              std::ptrdiff_t stride) = nullptr;
+  Parameters parameters = {};
+};
 /// On the normalised floats, so after all steps of other kinds.
 struct EraseStep {
   Box box;
@@ -76,28 +85,7 @@ struct EraseStep {
 using Step =
     std::variant<CropStep, ResizeStep, FlipStep, VerticalFlipStep, AffineStep, BrightnessStep,
                  ContrastStep, SaturationStep, HueStep, SharpnessStep, PosterizeStep, SolarizeStep,
-                 InvertStep, AutocontrastStep, EqualizeStep, EraseStep>;
+                 InvertStep, AutocontrastStep, EqualizeStep, PixelStep, EraseStep>;
 using Plan = std::vector<Step>;
-
-/// Appends the steps that a transform takes for an image of size `image`, and returns the size
-/// after them. The transforms of a pipeline draw one after another from one Philox(seed,
-/// kAugmentation, epoch, position); this order is part of reproducibility:
-///   random_resized_crop     up to 10 times: area, log of the ratio; once they fit: top, left
-///   random_crop             top, left
-///   random_horizontal_flip  one uniform number, below p to flip; likewise random_vertical_flip and
-///                           random_grayscale
-///   color_jitter            the order (Fisher-Yates from the back, 3 numbers over brightness,
-///                           contrast, saturation, hue), then a factor for each that is not 0, in
-///                           that listing
-///   random_rotation         the angle
-///   random_affine           the angle, translation (x, y), scale, shear (x, y)
-///   rand_augment            num_ops times: operation; its sign if it has one
-///   trivial_augment_wide    operation, magnitude, sign; the latter two if it has them
-///   auto_augment            the pair, two uniform numbers, two signs
-///   random_erasing          one uniform number, below p to erase; then up to 10 times: area, log
-///                           of the ratio; once they fit: top, left
-/// Resize, center_crop and normalize draw nothing. Throws DataError if the image does not suit.
-ImageSize draw_steps(const TransformConfig& transform, ImageSize image, base::Philox& draws,
-                     Plan& plan);
 
 }  // namespace paceline::data

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/transforms/configs.h"
+#include "paceline/data/transforms/interpolation.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
-#include "paceline/data/builtin_datasets.h"
+#include "paceline/data/dataset/split.h"
 #include "paceline/data/pack/packer.h"
 #include "paceline/data/storage/storage.h"
 #include "paceline/dataset_tools/prepare/fetch.h"

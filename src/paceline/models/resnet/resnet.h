@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/image_network.h"
@@ -10,6 +11,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::models {
@@ -96,3 +99,29 @@ class ResNet : public nn::ImageNetwork {
 };
 
 }  // namespace paceline::models
+
+template <>
+struct paceline::config::EnumNames<paceline::models::ResNetStem> {
+  static constexpr std::array names{
+      EnumName{paceline::models::ResNetStem::kImagenet, "imagenet"},
+      EnumName{paceline::models::ResNetStem::kSmall, "small"},
+  };
+};
+
+template <>
+struct paceline::config::Schema<paceline::models::ResNetConfig> {
+  using T = paceline::models::ResNetConfig;
+  static constexpr std::string_view name = "resnet";
+  static constexpr std::string_view summary = "Residual network.";
+  static constexpr std::string_view paper =
+      "He et al., Deep residual learning for image recognition, 2016";
+  static constexpr auto fields = std::tuple{
+      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"}),
+      field(
+          &T::stem, "stem",
+          "First layers: imagenet (7x7 of stride 2, pooling) or small (3x3 of stride 1) for images "
+          "of about 32 pixels."),
+      field(&T::zero_init_residual, "zero_init_residual",
+            "Start each block as the identity: its last BatchNorm's weight is 0.")};
+};

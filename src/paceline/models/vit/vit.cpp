@@ -109,4 +109,18 @@ double Vit::flops_per_image(std::int64_t height, std::int64_t width) const {
   return total;
 }
 
+std::unique_ptr<nn::Network> make(const VitConfig& config) { return std::make_unique<Vit>(config); }
+
 }  // namespace paceline::models
+
+void paceline::config::Schema<paceline::models::VitConfig>::validate(const T& config,
+                                                                     Problems& problems) {
+  if (config.img_size % config.patch_size != 0) {
+    problems.add("img_size", fmt::format("must be a multiple of patch_size ({}), got {}",
+                                         config.patch_size, config.img_size));
+  }
+  if (config.embed_dim % config.num_heads != 0) {
+    problems.add("embed_dim", fmt::format("must be a multiple of num_heads ({}), got {}",
+                                          config.num_heads, config.embed_dim));
+  }
+}

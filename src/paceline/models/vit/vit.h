@@ -1,11 +1,15 @@
 #pragma once
 
+#include "paceline/config/schema.h"
 #include "paceline/models/vit/vit_block.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/image_network.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace paceline::models {
@@ -61,4 +65,54 @@ class Vit : public nn::ImageNetwork {
   std::shared_ptr<nn::Linear> head_;
 };
 
+std::unique_ptr<nn::Network> make(const VitConfig& config);
+
 }  // namespace paceline::models
+
+template <>
+struct paceline::config::EnumNames<paceline::models::FusedMode> {
+  static constexpr std::array names{
+      EnumName{paceline::models::FusedMode::kAuto, "auto"},
+      EnumName{paceline::models::FusedMode::kOn, "on"},
+      EnumName{paceline::models::FusedMode::kOff, "off"},
+  };
+};
+
+template <>
+struct paceline::config::Schema<paceline::models::VitConfig> {
+  using T = paceline::models::VitConfig;
+  static constexpr std::string_view name = "vit";
+  static constexpr std::string_view summary = "Vision transformer of any size.";
+  static constexpr std::string_view paper =
+      "Dosovitskiy et al., An image is worth 16x16 words, 2021";
+  static constexpr auto fields = std::tuple{
+      field(&T::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"}),
+      field(&T::img_size, "img_size", "Height and width of the images in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
+      field(&T::patch_size, "patch_size", "Height and width of a patch in pixels.", AtLeast{1},
+            AtMost{16384, "no image has a longer side"}),
+      field(&T::embed_dim, "embed_dim", "Width of a token.", AtLeast{1},
+            AtMost{65536, "no model is wider"}),
+      field(&T::depth, "depth", "Number of blocks.", AtLeast{1},
+            AtMost{1000, "no model is deeper"}),
+      field(&T::num_heads, "num_heads", "Attention heads per block.", AtLeast{1},
+            AtMost{65536, "no model is wider"}),
+      field(&T::mlp_ratio, "mlp_ratio", "Width of the MLP's hidden layer / embed_dim.", MoreThan{0},
+            AtMost{1000, "no model is wider"}),
+      field(&T::drop_rate, "drop_rate", "Dropout before the head.", InRange{0, 1},
+            MayChangeOnResume{}),
+      field(&T::pos_drop_rate, "pos_drop_rate", "Dropout after the position embedding.",
+            InRange{0, 1}, MayChangeOnResume{}),
+      field(&T::proj_drop_rate, "proj_drop_rate", "Dropout after the blocks' linear layers.",
+            InRange{0, 1}, MayChangeOnResume{}),
+      field(&T::attn_drop_rate, "attn_drop_rate", "Dropout on the attention weights.",
+            InRange{0, 1}, MayChangeOnResume{}),
+      field(&T::drop_path_rate, "drop_path_rate",
+            "Stochastic depth: rate of the last block, growing linearly from 0 at the first.",
+            InRange{0, 1}, MayChangeOnResume{}),
+      field(&T::fused, "fused",
+            "Run a block as one autograd node: auto (where it applies), on or off.",
+            MayChangeOnResume{})};
+  static void validate(const T& config, Problems& problems);
+};

@@ -1,5 +1,8 @@
 #include "paceline/data/transforms/lazy_image.h"
 
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/normalize.h"
 #include "support/data/augment_names.h"
 #include "support/data/test_images.h"
 

@@ -1,5 +1,7 @@
 #include "paceline/data/transforms/plan.h"
 
+#include "paceline/data/transforms/named/random_resized_crop.h"
+
 #include <fstream>
 #include <string>
 

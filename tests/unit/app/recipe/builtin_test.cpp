@@ -2,6 +2,8 @@
 
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/config/schema.h"
+#include "paceline/data/sources/cifar.h"
+#include "paceline/data/transforms/named/resize.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <gmock/gmock.h>
@@ -60,6 +62,15 @@ TEST(Builtin, CatalogsHoldEveryKindThatRecipesName) {
                            "algorithms", "callbacks", "loggers"}) {
     EXPECT_TRUE(catalogs.contains(kind)) << kind;
   }
+}
+
+TEST(Builtin, BuildsTheTransformThatARecipeNames) {
+  const auto registries = make_registries();
+  const auto built =
+      registries->transforms.build(config::Component::of("resize", data::ResizeConfig{.size = 99}));
+  EXPECT_EQ(built->name(), "resize");
+  EXPECT_EQ(built->fixed_size(data::ImageSize{10, 10}), (data::ImageSize{99, 99}));
+  EXPECT_EQ(registries->transforms.names().size(), 15u);
 }
 
 TEST(Builtin, CifarIsScaledWhenAnotherSizeIsAskedFor) {

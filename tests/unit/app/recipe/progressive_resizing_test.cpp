@@ -1,7 +1,9 @@
 #include "paceline/app/recipe/progressive_resizing.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/presets.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +48,7 @@ TEST(ProgressiveResizing, RefusesWhatMakesNoLine) {
 
 TEST(ProgressiveResizing, ChangesTheCropAlone) {
   const auto transforms = with_size(data::imagenet_train(224), 160);
-  EXPECT_EQ(std::get<data::RandomResizedCropConfig>(transforms.front()).size, 160);
+  EXPECT_EQ(transforms.front().get_if<data::RandomResizedCropConfig>()->size, 160);
   EXPECT_EQ(transforms.size(), data::imagenet_train(224).size());
   EXPECT_THAT([] { with_size(data::cifar_train(), 24); },
               ThrowsMessage<base::ConfigError>(HasSubstr("only one random_resized_crop")));

@@ -7,6 +7,7 @@
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
+#include "paceline/data/sources/synthetic.h"
 
 #include <set>
 

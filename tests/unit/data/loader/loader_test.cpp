@@ -5,6 +5,11 @@
 #include "paceline/data/loader/buffer_pool.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/work_slots.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/image_batch.h"
 

@@ -1,5 +1,8 @@
 #include "paceline/data/loader/sample_maker.h"
 
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/normalize.h"
+
 #include <array>
 #include <cstdint>
 

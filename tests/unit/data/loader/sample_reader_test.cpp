@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/sources/synthetic.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/normalize.h"
 
 #include <array>
 #include <new>
@@ -65,7 +67,7 @@ TEST_F(SampleReaderTest, ReadsWhatTheSamplerNames) {
   LoaderOptions options;
   options.seed = 3;
   options.on_error = OnError::kSkip;
-  const auto shuffle = make_sampler(ShuffleConfig{}, dataset_, 3);
+  const auto shuffle = make(ShuffleConfig{}, dataset_, 3);
   EXPECT_EQ(SampleReader(dataset_, options).places_per_epoch(), 40);
   for (std::int64_t place = 0; place < 40; ++place) {
     const ReadSample got = read(options, {2, place});

@@ -62,15 +62,15 @@ void expect_permutation(std::vector<std::int64_t> samples, std::int64_t size) {
 }
 
 TEST(Sampler, ShuffleIsTheSampleOrder) {
-  const auto sampler = make_sampler(ShuffleConfig{}, of_size(100), 7);
+  const auto sampler = make(ShuffleConfig{}, of_size(100), 7);
   const SampleOrder order(7, 3, 100);
   for (std::int64_t place = 0; place < 100; ++place)
     EXPECT_EQ(sampler->at(3, place), order.at(place));
 }
 
 TEST(Sampler, FillsAsItGivesOneByOne) {
-  for (const auto& sampler : {make_sampler(ShuffleConfig{}, of_size(100), 7),
-                              make_sampler(RepeatedAugmentationConfig{}, of_size(100), 7)}) {
+  for (const auto& sampler : {make(ShuffleConfig{}, of_size(100), 7),
+                              make(RepeatedAugmentationConfig{}, of_size(100), 7)}) {
     std::vector<std::int64_t> filled(60);
     sampler->fill(3, 40, filled);
     for (std::int64_t i = 0; i < 60; ++i)
@@ -82,7 +82,7 @@ TEST(Sampler, BlocksHoldEverySampleOnceInAnyProportion) {
   for (const std::int64_t size : {1, 2, 7, 64, 65, 100, 1000, 1024}) {
     for (const std::int64_t block : {1, 3, 10, 2000}) {
       for (const std::int64_t window : {1, 2, 7, 1000}) {
-        const auto sampler = make_sampler(BlockShuffleConfig{block, window}, of_size(size), 5);
+        const auto sampler = make(BlockShuffleConfig{block, window}, of_size(size), 5);
         const auto first = epoch_of(*sampler, 0);
         expect_permutation(first, size);
         if (size > 7) {
@@ -94,7 +94,7 @@ TEST(Sampler, BlocksHoldEverySampleOnceInAnyProportion) {
 }
 
 TEST(Sampler, FewBlocksAreInUseAtATime) {
-  const auto sampler = make_sampler(BlockShuffleConfig{10, 4}, of_size(1000), 5);
+  const auto sampler = make(BlockShuffleConfig{10, 4}, of_size(1000), 5);
   const std::vector<std::int64_t> samples = epoch_of(*sampler, 2);
   for (std::size_t begin = 0; begin + 40 <= samples.size(); begin += 40) {
     std::set<std::int64_t> blocks;
@@ -128,9 +128,9 @@ double distinct_classes(const Sampler& sampler, bool is_sorted) {
 // docs/datasets.md has these shares of the uniform shuffle's number.
 TEST(Sampler, BlocksMixAsWellAsTheSourceIsMixed) {
   const Labels dataset = of_size(kNumSorted);
-  const double uniform = distinct_classes(*make_sampler(ShuffleConfig{}, dataset, 1), true);
+  const double uniform = distinct_classes(*make(ShuffleConfig{}, dataset, 1), true);
   const auto share = [&](std::int64_t block, std::int64_t window, bool is_sorted) {
-    const auto sampler = make_sampler(BlockShuffleConfig{block, window}, dataset, 1);
+    const auto sampler = make(BlockShuffleConfig{block, window}, dataset, 1);
     return distinct_classes(*sampler, is_sorted) / uniform;
   };
   EXPECT_NEAR(share(64, 64, false), 1, 0.01);
@@ -141,7 +141,7 @@ TEST(Sampler, BlocksMixAsWellAsTheSourceIsMixed) {
 }
 
 TEST(Sampler, RepeatsComeInARowAndAnEpochKeepsItsLength) {
-  const auto sampler = make_sampler(RepeatedAugmentationConfig{3}, of_size(100), 7);
+  const auto sampler = make(RepeatedAugmentationConfig{3}, of_size(100), 7);
   const std::vector<std::int64_t> samples = epoch_of(*sampler, 0);
   ASSERT_EQ(samples.size(), 100u);
   std::map<std::int64_t, int> counts;
@@ -159,7 +159,7 @@ TEST(Sampler, ClassesComeEquallyOften) {
   labels.push_back(3);  // class 2 is empty
   std::ranges::rotate(labels, labels.begin() + 50);
   const Labels dataset(labels);
-  const auto sampler = make_sampler(ClassBalancedConfig{}, dataset, 7);
+  const auto sampler = make(ClassBalancedConfig{}, dataset, 7);
   const std::vector<std::int64_t> samples = epoch_of(*sampler, 0);
   ASSERT_EQ(samples.size(), 100u);
   std::map<std::int64_t, int> of_class;
@@ -188,7 +188,7 @@ TEST(Sampler, WeightsOfClassesOrSamplesSayHowOften) {
   const Labels dataset({0, 0, 1, 1, 1, 2});
   const auto counts = [&](const std::string& text) {
     const auto file = folder.write("weights.txt", text);
-    const auto sampler = make_sampler(WeightedConfig{file.string()}, dataset, 7);
+    const auto sampler = make(WeightedConfig{file.string()}, dataset, 7);
     std::vector<double> result(6);
     constexpr int kEpochs = 4000;
     for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
@@ -212,15 +212,15 @@ TEST(Sampler, WrongWeightsAreNamed) {
   const auto expect_error = [&](const std::string& text, const std::string& problem) {
     const auto file = folder.write("weights.txt", text);
     EXPECT_THAT(
-        [&] { make_sampler(WeightedConfig{file.string()}, dataset, 7); },
+        [&] { make(WeightedConfig{file.string()}, dataset, 7); },
         ThrowsMessage<base::DataError>(AllOf(HasSubstr("weights.txt"), HasSubstr(problem))));
   };
   expect_error("1\n2\n", "2 weights; expected 6, one for each sample, or 3");
   expect_error("1\n-2\n3", ":2: \"-2\"");
   expect_error("1\nx\n3", ":2: \"x\"");
   expect_error("0\n0\n0", "weight 0");
-  EXPECT_THROW(make_sampler(WeightedConfig{}, dataset, 7), base::ConfigError);
-  EXPECT_THROW(make_sampler(WeightedConfig{(folder.path() / "absent").string()}, dataset, 7),
+  EXPECT_THROW(make(WeightedConfig{}, dataset, 7), base::ConfigError);
+  EXPECT_THROW(make(WeightedConfig{(folder.path() / "absent").string()}, dataset, 7),
                base::DataError);
 }
 
@@ -241,11 +241,11 @@ TEST(Sampler, StandInsAreDrawnByTheLawOfTheEpoch) {
   using ::testing::DoubleNear;
   using ::testing::ElementsAre;
   const auto file = folder.write("weights.txt", "4\n0\n2\n");
-  EXPECT_THAT(counts(*make_sampler(WeightedConfig{file.string()}, dataset, 7)),
+  EXPECT_THAT(counts(*make(WeightedConfig{file.string()}, dataset, 7)),
               ElementsAre(DoubleNear(0.5, 0.02), 0, DoubleNear(0.5, 0.02)));
-  EXPECT_THAT(counts(*make_sampler(ClassBalancedConfig{}, dataset, 7)),
+  EXPECT_THAT(counts(*make(ClassBalancedConfig{}, dataset, 7)),
               ElementsAre(DoubleNear(0.34, 0.03), DoubleNear(0.33, 0.03), DoubleNear(0.33, 0.03)));
-  EXPECT_THAT(counts(*make_sampler(ShuffleConfig{}, dataset, 7)),
+  EXPECT_THAT(counts(*make(ShuffleConfig{}, dataset, 7)),
               ElementsAre(DoubleNear(0.1, 0.02), DoubleNear(0.7, 0.02), DoubleNear(0.2, 0.02)));
 }
 

@@ -4,6 +4,8 @@
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/pack/shard_reader.h"
 #include "paceline/data/sources/image_folder.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/resize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/dataset_tools/synth.h"
 #include "support/data/scarce_memory.h"

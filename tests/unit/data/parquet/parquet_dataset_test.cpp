@@ -6,8 +6,8 @@
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/storage/retrying_storage.h"
+#include "paceline/data/transforms/named/presets.h"
 #include "paceline/data/transforms/pipeline.h"
-#include "paceline/data/transforms/presets.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
 #include "support/data/mutations.h"
@@ -370,6 +370,27 @@ TEST(ParquetDataset, IsReadFromManyThreadsOnOtherMachines) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ParquetDataset, TakesItsSettings) {
+  const paceline::test::TempFolder folder;
+  std::filesystem::create_directory(folder.path() / "data");
+  const auto copy = [&](const char* from, const char* to) {
+    std::filesystem::copy_file(std::filesystem::path(PACELINE_GOLDEN_DIR) / "parquet" / from,
+                               folder.path() / to);
+  };
+  copy("texts.parquet", "data/train-00000-of-00001.parquet");
+  copy("only_dogs.parquet", "data/validation-00000-of-00001.parquet");
+  copy("required.parquet", "flat.parquet");
+  ParquetConfig config;
+  config.path = folder.path().string();
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 10);
+  EXPECT_EQ(open(config, Split::kVal)->label(0), 2);  // dog, by the training files
+  config.train_files = "flat.parquet";
+  config.image_column = "img";
+  config.label_column = "fine_label";
+  config.classes = 20;
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 20);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "paceline/data/sources/cifar.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
 #include <filesystem>
@@ -192,6 +194,13 @@ TEST(Cifar, NamesADamagedArchive) {
   fs::resize_file(archive, fs::file_size(archive) / 2);
   EXPECT_THAT(error_of([&] { Cifar(CifarVariant::k10, folder.path(), true); }),
               HasSubstr("cifar-10-binary.tar.gz"));
+}
+
+TEST(Cifar, IsCopiedFromOtherMachines) {
+  const test::CacheHome cache;
+  const auto storage = std::make_shared<test::FakeStorage>();
+  storage->files["https://host/cifar/test.bin"] = std::string(2 * 3074, '\7');
+  EXPECT_EQ(open(Cifar100Config{"https://host/cifar"}, Split::kVal, storage)->label(1), 7);
 }
 
 }  // namespace

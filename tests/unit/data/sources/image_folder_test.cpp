@@ -226,5 +226,24 @@ TEST(ImageFolder, AFastDiskIsNeverReadAhead) {
   EXPECT_FALSE(images.reads_ahead());
 }
 
+TEST(ImageFolder, OpensTheSplitThatIsAskedFor) {
+  const paceline::test::TempFolder folder;
+  folder.write("train/a/1.jpg", "x");
+  folder.write("train/b/1.jpg", "x");
+  folder.write("test/b/2.jpg", "x");
+  ImageFolderConfig config;
+  config.path = folder.path().string();
+  config.val_folder = "test";
+  EXPECT_EQ(open(config, Split::kTrain)->size(), 2);
+  EXPECT_EQ(open(config, Split::kVal)->size(), 1);
+  EXPECT_EQ(open(config, Split::kVal)->label(0), 1);
+}
+
+TEST(ImageFolder, TakesFileUrls) {
+  const test::TempFolder folder;
+  folder.write("train/a/1.jpg", "x");
+  EXPECT_EQ(open(ImageFolderConfig{"file://" + folder.path().string()}, Split::kTrain)->size(), 1);
+}
+
 }  // namespace
 }  // namespace paceline::data

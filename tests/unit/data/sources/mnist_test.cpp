@@ -1,6 +1,8 @@
 #include "paceline/data/sources/mnist.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
 #include <gmock/gmock.h>
@@ -126,6 +128,18 @@ TEST_F(Mnist, NamesAllItsPlaces) {
     EXPECT_THAT(names,
                 ::testing::Contains(entry.path().lexically_relative(folder_.path()).string()));
   }
+}
+
+TEST_F(Mnist, IsCopiedFromOtherMachines) {
+  const test::CacheHome cache;
+  const auto storage = std::make_shared<test::FakeStorage>();
+  storage->files["s3://b/mnist/raw/t10k-images-idx3-ubyte"] =
+      std::string("\0\0\x08\x03\0\0\0\1\0\0\0\2\0\0\0\2abcd", 20);
+  storage->files["s3://b/mnist/raw/t10k-labels-idx1-ubyte"] =
+      std::string("\0\0\x08\x01\0\0\0\1\3", 9);
+  const auto mnist = open(MnistConfig{"s3://b/mnist"}, Split::kVal, storage);
+  EXPECT_EQ(mnist->size(), 1);
+  EXPECT_EQ(mnist->label(0), 3);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "paceline/data/sources/npy_dataset.h"
 
 #include "paceline/base/error.h"
+#include "support/data/cache_home.h"
+#include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
 #include <filesystem>
@@ -71,6 +73,29 @@ TEST(NpyDataset, AFileThatIsCutShortUnderARunIsAnError) {
   EXPECT_THAT(
       [&] { dataset->get(1, sample); },
       ThrowsMessage<base::DataError>(AllOf(HasSubstr("rgb.npy"), HasSubstr("become shorter"))));
+}
+
+TEST(NpyDataset, TakesItsSettings) {
+  NpyConfig config;
+  config.path = PACELINE_GOLDEN_DIR "/npy";
+  config.train_images = "rgb.npy";
+  config.train_labels = "labels_i1.npy";
+  config.val_images = "planes.npy";
+  config.val_labels = "labels_u2.npy";
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 3);
+  config.classes = 301;
+  EXPECT_EQ(open(config, Split::kTrain)->num_classes(), 301);
+  EXPECT_EQ(open(config, Split::kVal)->label(1), 300);
+}
+
+TEST(NpyDataset, NamesWhatOtherMachinesLack) {
+  const test::CacheHome cache;
+  const auto storage = std::make_shared<test::FakeStorage>();
+  storage->files["s3://b/arrays/train_images.npy"] = "x";
+  NpyConfig config;
+  config.path = "s3://b/arrays";
+  EXPECT_THAT([&] { open(config, Split::kVal, storage); },
+              ThrowsMessage<base::DataError>(HasSubstr("val_images.npy")));
 }
 
 }  // namespace

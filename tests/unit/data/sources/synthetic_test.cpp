@@ -44,5 +44,22 @@ TEST(SyntheticDataset, SamplesDifferAndRowsTellTheClass) {
   }
 }
 
+TEST(SyntheticDataset, SplitsDiffer) {
+  SyntheticConfig config;
+  config.num_samples = 30;
+  config.num_val_samples = 7;
+  const auto train = open(config, Split::kTrain);
+  const auto val = open(config, Split::kVal);
+  EXPECT_EQ(train->size(), 30);
+  EXPECT_EQ(val->size(), 7);
+  EXPECT_NE(train->fingerprint(), val->fingerprint());
+  StoredSample a;
+  StoredSample b;
+  train->get(0, a);
+  val->get(0, b);
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_NE(a.bytes, b.bytes);
+}
+
 }  // namespace
 }  // namespace paceline::data

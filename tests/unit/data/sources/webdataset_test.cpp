@@ -141,5 +141,26 @@ TEST_F(WebDataset, OfAnotherMachineIsTheSame) {
   EXPECT_EQ(storage->num_reads, 2) << "a tar of small members is read in large pieces";
 }
 
+TEST_F(WebDataset, TakesItsSettings) {
+  const TempFolder folder;
+  write_tar(folder.path() / "a-train-0.tar", {{"1.jpg", "x"}, {"1.cls", "2"}, {"1.json", "{}"}});
+  write_tar(folder.path() / "a-val-0.tar", {{"1.jpg", "x"},
+                                            {"1.cls", "0"},
+                                            {"2.jpg", "x"},
+                                            {"2.cls", "1"},
+                                            {"2.json", "{\"class\": 3}"}});
+  write_tar(folder.path() / "more/b.tar", {{"1.jpg", "x"}, {"1.json", "{\"class\": 3}"}});
+  WebDatasetConfig config;
+  config.path = folder.path().string();
+  EXPECT_EQ(data::open(config, Split::kTrain)->num_classes(), 3);
+  EXPECT_EQ(data::open(config, Split::kVal)->size(), 2);
+  config.train_shards = "more/{b,b}.tar";
+  config.label_key = "class";
+  config.classes = 10;
+  EXPECT_EQ(data::open(config, Split::kTrain)->size(), 2);
+  EXPECT_EQ(data::open(config, Split::kTrain)->num_classes(), 10);
+  EXPECT_EQ(data::open(config, Split::kTrain)->label(1), 3);
+}
+
 }  // namespace
 }  // namespace paceline::data

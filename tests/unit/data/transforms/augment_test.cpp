@@ -1,5 +1,9 @@
 #include "paceline/data/transforms/augment.h"
 
+#include "paceline/data/transforms/named/auto_augment.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/trivial_augment_wide.h"
+
 #include <cmath>
 #include <map>
 #include <string>
@@ -15,7 +19,7 @@ template <class Config>
 Plan plan_of(const Config& config, std::uint64_t position) {
   Plan plan;
   base::Philox draws(9, base::DrawPurpose::kAugmentation, 2, position);
-  draw_augment(config, kAugmentedSize, draws, plan);
+  draw_steps(config, kAugmentedSize, draws, plan);
   return plan;
 }
 

@@ -80,6 +80,14 @@ struct EagerImage {
   }
 };
 
+void subtract_from(const PixelView& source, const PixelStep::Parameters& parameters,
+                   std::uint8_t* target, std::ptrdiff_t stride) {
+  for (int y = 0; y < source.size.height; ++y) {
+    for (std::ptrdiff_t i = 0; i < 3 * source.size.width; ++i)
+      target[y * stride + i] = static_cast<std::uint8_t>(parameters[0] - source.row(y)[i]);
+  }
+}
+
 /// Applies one random step to both.
 void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager) {
   const auto below = [&](int bound) {
@@ -127,8 +135,11 @@ void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager)
       break;
     }
     case 7:
-    case 8:
       image.apply(InvertStep{});
+      eager.invert();
+      break;
+    case 8:
+      image.apply(PixelStep{subtract_from, {255}});
       eager.invert();
       break;
     default:

@@ -1,3 +1,4 @@
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/normalize_row.h"
 #include "support/data/instruction_sets.h"
 #include "support/data/test_images.h"

@@ -1,7 +1,22 @@
 #include "paceline/data/transforms/pipeline.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/presets.h"
+#include "paceline/data/transforms/named/auto_augment.h"
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/random_affine.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/named/random_grayscale.h"
+#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/random_rotation.h"
+#include "paceline/data/transforms/named/random_vertical_flip.h"
+#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/normalize.h"
 #include "support/data/test_images.h"
 
 #include <thread>

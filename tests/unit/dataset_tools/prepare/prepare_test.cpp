@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/pack/packed_dataset.h"
+#include "paceline/data/sources/image_folder.h"
+#include "paceline/data/sources/imagenet/ilsvrc2012.h"
 #include "paceline/dataset_tools/synth.h"
 #include "support/data/fake_storage.h"
 #include "support/data/tar_files.h"

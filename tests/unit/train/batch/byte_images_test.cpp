@@ -1,8 +1,11 @@
 #include "paceline/train/batch/byte_images.h"
 
-#include "paceline/data/builtin_datasets.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
+#include "paceline/data/sources/synthetic.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/train/batch/batch_feed.h"
 #include "support/queued_device.h"

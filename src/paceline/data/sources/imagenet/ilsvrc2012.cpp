@@ -5,6 +5,7 @@
 #include "paceline/data/formats/tar_reader.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/index/listing_progress.h"
+#include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/validation_labels.h"
 #include "paceline/data/sources/local_copy.h"
@@ -365,6 +366,16 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
 std::unique_ptr<Dataset> open_ilsvrc2012(const fs::path& folder, const fs::path& val_labels,
                                          bool is_training, const StoragePointer& storage) {
   return is_training ? open_train(folder, storage) : open_val(folder, val_labels, storage);
+}
+
+std::unique_ptr<Dataset> open(const Ilsvrc2012Config& config, Split split,
+                              const std::shared_ptr<const Storage>& storage) {
+  const std::filesystem::path place = place_of(config.path, "ilsvrc2012");
+  return open_ilsvrc2012(place, config.val_labels, split == Split::kTrain, storage);
+}
+
+std::unique_ptr<DatasetPlan> make(const Ilsvrc2012Config& config) {
+  return plan_of(config, photo_transforms());
 }
 
 }  // namespace paceline::data

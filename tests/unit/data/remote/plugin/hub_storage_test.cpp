@@ -3,7 +3,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
-#include "paceline/data/builtin_datasets.h"
+#include "paceline/data/parquet/parquet_dataset.h"
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/data/remote/remote_storage.h"
 #include "paceline/data/sources/dataset_name.h"

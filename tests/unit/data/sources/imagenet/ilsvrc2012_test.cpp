@@ -6,6 +6,8 @@
 #include "support/data/devkit.h"
 #include "support/data/fake_storage.h"
 #include "support/data/same_samples.h"
+#include "support/data/tar_files.h"
+#include "support/temp_folder.h"
 
 #include <chrono>
 
@@ -264,6 +266,18 @@ TEST_F(Ilsvrc2012OfAnotherMachine, TarsOfClassesAndFoldersAreTheSame) {
     write_tar(data_.path() / (wnid + ".tar"), train_images(wnid));
   write_val_folder("val/");
   expect_the_same();
+}
+
+TEST_F(Ilsvrc2012, TakesItsSettings) {
+  const paceline::test::TempFolder folder;
+  write_tar(folder.path() / "n00000001.tar", {{"n00000001_1.JPEG", "x"}});
+  write_tar(folder.path() / "ILSVRC2012_img_val.tar", {{"val_1.JPEG", "x"}, {"val_2.JPEG", "y"}});
+  folder.write("labels.txt", "val_1.JPEG 0\nval_2.JPEG n00000001\n");
+  Ilsvrc2012Config config;
+  config.path = folder.path().string();
+  config.val_labels = "labels.txt";
+  EXPECT_EQ(data::open(config, Split::kTrain)->size(), 1);
+  EXPECT_EQ(data::open(config, Split::kVal)->size(), 2);
 }
 
 }  // namespace

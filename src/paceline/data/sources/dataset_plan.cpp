@@ -1,0 +1,42 @@
+#include "paceline/data/sources/dataset_plan.h"
+
+#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/presets.h"
+#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/resize.h"
+
+namespace paceline::data {
+namespace {
+
+std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual, int image_size) {
+  constexpr int kCifarSize = 32;
+  if (image_size == kCifarSize) return usual;
+  for (TransformConfig& transform : usual) {
+    if (const auto* crop = transform.get_if<RandomCropConfig>()) {
+      const int padding = crop->padding * image_size / kCifarSize;
+      transform = RandomCropConfig{.size = image_size, .padding = padding};
+    } else if (transform.get_if<CenterCropConfig>() != nullptr) {
+      transform = CenterCropConfig{.size = image_size};
+    }
+  }
+  usual.insert(usual.begin(), ResizeConfig{.size = image_size});  // the images are square
+  return usual;
+}
+
+}  // namespace
+
+UsualTransforms photo_transforms() {
+  return {224, [](int size) { return imagenet_train(size); },
+          [](int size) { return imagenet_eval(size * 256 / 224, size); }};
+}
+
+UsualTransforms small_image_transforms(int default_image_size) {
+  return {default_image_size, [](int size) { return scaled_cifar(cifar_train(), size); },
+          [](int size) { return scaled_cifar(cifar_eval(), size); }};
+}
+
+UsualTransforms digit_transforms() {
+  return {28, [](int size) { return mnist(size); }, [](int size) { return mnist(size); }};
+}
+
+}  // namespace paceline::data

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "paceline/base/philox.h"
+#include "paceline/config/problems.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+namespace paceline::data {
+
+/// Python's round(): halves go to the even neighbour.
+inline int round_to_even(double value) { return static_cast<int>(std::nearbyint(value)); }
+
+/// One of 0 .. bound - 1.
+inline int draw_below(base::Philox& draws, int bound) {
+  return static_cast<int>(draws.below(static_cast<std::uint64_t>(bound)));
+}
+
+inline double draw_from(const std::array<double, 2>& range, base::Philox& draws) {
+  return draws.uniform(range[0], range[1]);
+}
+
+/// For Schema::validate: a problem unless the lowest number of a range comes first.
+inline void check_order(std::string_view field, const std::array<double, 2>& range,
+                        config::Problems& problems) {
+  if (range[0] > range[1]) problems.add(field, "the lowest comes first, got the higher one");
+}
+
+}  // namespace paceline::data

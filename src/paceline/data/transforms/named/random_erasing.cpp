@@ -1,0 +1,50 @@
+#include "paceline/data/transforms/named/random_erasing.h"
+
+#include "paceline/data/transforms/draw.h"
+
+#include <cmath>
+
+namespace paceline::data {
+namespace {
+
+class RandomErasing final : public TransformOf<RandomErasingConfig> {
+ public:
+  using TransformOf::TransformOf;
+  ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
+    constexpr int kAttempts = 10;
+    if (draws.uniform() >= config().p) return image;
+    const double area = static_cast<double>(image.height) * image.width;
+    const double log_low = std::log(config().ratio[0]);
+    const double log_high = std::log(config().ratio[1]);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const double erased = area * draw_from(config().scale, draws);
+      const double ratio = std::exp(draws.uniform(log_low, log_high));
+      const int height = round_to_even(std::sqrt(erased * ratio));
+      const int width = round_to_even(std::sqrt(erased / ratio));
+      if (height >= image.height || width >= image.width) continue;
+      const int top = draw_below(draws, image.height - height + 1);
+      const int left = draw_below(draws, image.width - width + 1);
+      plan.emplace_back(
+          EraseStep{{top, left, height, width},
+                    {static_cast<float>(config().value[0]), static_cast<float>(config().value[1]),
+                     static_cast<float>(config().value[2])}});
+      break;
+    }
+    return image;
+  }
+  TransformPlace place() const override { return TransformPlace::kLast; }
+};
+
+}  // namespace
+
+std::unique_ptr<Transform> make(const RandomErasingConfig& config) {
+  return std::make_unique<RandomErasing>(config);
+}
+
+}  // namespace paceline::data
+
+void paceline::config::Schema<paceline::data::RandomErasingConfig>::validate(const Config& values,
+                                                                             Problems& problems) {
+  data::check_order("scale", values.scale, problems);
+  data::check_order("ratio", values.ratio, problems);
+}

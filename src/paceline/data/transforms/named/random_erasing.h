@@ -1,0 +1,45 @@
+#pragma once
+
+#include "paceline/config/schema.h"
+#include "paceline/data/transforms/transform.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+namespace paceline::data {
+
+/// A box of the normalised image becomes `value`; behind normalize, the last transform. The box's
+/// area is a share from `scale` of the image's, its height / width is from `ratio`. Draws one
+/// uniform number, below p to erase; then up to 10 times area and log of the ratio; once they fit:
+/// top, left.
+struct RandomErasingConfig {
+  double p = 0.5;
+  std::array<double, 2> scale = {0.02, 0.33};
+  std::array<double, 2> ratio = {0.3, 3.3};
+  std::array<double, 3> value = {0.0, 0.0, 0.0};
+};
+
+std::unique_ptr<Transform> make(const RandomErasingConfig& config);
+
+}  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::RandomErasingConfig> {
+  using Config = data::RandomErasingConfig;
+  static constexpr std::string_view name = "random_erasing";
+  static constexpr std::string_view summary =
+      "Fills a random box of the normalised image; the last transform.";
+  static constexpr std::string_view paper =
+      "Zhong et al., \"Random erasing data augmentation\", AAAI 2020.";
+  static constexpr auto fields =
+      std::tuple{field(&Config::p, "p", "Probability of a box.", InRange{0, 1}),
+                 field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
+                       InRange{0, 1}),
+                 field(&Config::ratio, "ratio", "Lowest and highest height / width of the box.",
+                       MoreThan{0}, AtMost{1000, "nothing is left of an image"}),
+                 field(&Config::value, "value", "What it is filled with, after normalize.",
+                       InRange{-1000, 1000})};
+  static void validate(const Config& values, Problems& problems);
+};

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "paceline/config/schema.h"
+#include "paceline/data/transforms/interpolation.h"
+#include "paceline/data/transforms/transform.h"
+
+#include <array>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+namespace paceline::data {
+
+/// An angle in degrees from `degrees`, around the middle, counter-clockwise. Draws the angle.
+struct RandomRotationConfig {
+  std::array<double, 2> degrees = {-30.0, 30.0};
+  AffineInterpolation interpolation = AffineInterpolation::kNearest;
+  std::array<int, 3> fill = {0, 0, 0};
+};
+
+std::unique_ptr<Transform> make(const RandomRotationConfig& config);
+
+}  // namespace paceline::data
+
+template <>
+struct paceline::config::Schema<paceline::data::RandomRotationConfig> {
+  using Config = data::RandomRotationConfig;
+  static constexpr std::string_view name = "random_rotation";
+  static constexpr std::string_view summary = "Turns by a random angle around the middle.";
+  static constexpr auto fields =
+      std::tuple{field(&Config::degrees, "degrees", "Lowest and highest angle, counter-clockwise.",
+                       InRange{-360, 360}),
+                 field(&Config::interpolation, "interpolation", "Filter of what moves pixels."),
+                 field(&Config::fill, "fill", "Red, green and blue of what comes in from outside.",
+                       InRange{0, 255})};
+  static void validate(const Config& values, Problems& problems);
+};

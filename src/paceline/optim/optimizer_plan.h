@@ -1,0 +1,35 @@
+#pragma once
+
+#include "paceline/optim/optimizer.h"
+#include "paceline/optim/param_groups.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace paceline::optim {
+
+/// An optimizer before the strategy has laid out the parameters.
+struct OptimizerPlan {
+  double lr = 0;                           ///< base learning rate, which the schedule scales
+  std::vector<GroupRule> rules;            ///< how parameters are divided
+  std::map<std::string, double> lr_scale;  ///< factors by nn::NetworkPart
+  std::function<std::unique_ptr<Optimizer>(std::vector<ParamGroup>)> make;
+};
+
+/// The plan of an optimizer whose Config divides parameters by weight_decay_rules() and that
+/// make_optimizer(config, groups) makes. What an optimizer's make() returns.
+template <class Config>
+std::unique_ptr<OptimizerPlan> plan_of(const Config& config) {
+  return std::make_unique<OptimizerPlan>(OptimizerPlan{
+      config.lr,
+      weight_decay_rules(config.weight_decay, config.decay_norm_and_bias, config.no_decay),
+      config.lr_scale, [config](std::vector<ParamGroup> groups) {
+        return make_optimizer(config, std::move(groups));
+      }});
+}
+
+}  // namespace paceline::optim

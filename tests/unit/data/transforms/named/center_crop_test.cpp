@@ -1,0 +1,18 @@
+#include "paceline/data/transforms/named/center_crop.h"
+
+#include "unit/data/transforms/named/drawn_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(CenterCrop, RoundsHalvesToEven) {
+  // (5 - 4) / 2 = 0.5 goes to 0, (7 - 4) / 2 = 1.5 to 2.
+  EXPECT_EQ(crop_of(CenterCropConfig{.size = 4}, {5, 7}, 0), (Box{0, 2, 4, 4}));
+  // Three missing columns: one in front, two behind.
+  EXPECT_EQ(crop_of(CenterCropConfig{.size = 6}, {6, 3}, 0), (Box{0, -1, 6, 6}));
+}
+
+}  // namespace
+}  // namespace paceline::data

@@ -1,0 +1,31 @@
+#include "paceline/data/transforms/named/random_erasing.h"
+
+#include "unit/data/transforms/named/drawn_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(RandomErasing, FitsItsBoxes) {
+  constexpr int kCount = 8000;
+  int boxes = 0;
+  double area = 0;
+  for (std::uint64_t position = 0; position < kCount; ++position) {
+    const Plan plan = plan_of(RandomErasingConfig{.value = {1, -2, 3}}, {60, 90}, position);
+    if (plan.empty()) continue;
+    ++boxes;
+    const auto& step = std::get<EraseStep>(plan.at(0));
+    EXPECT_EQ(step.value, (std::array<float, 3>{1, -2, 3}));
+    ASSERT_TRUE(contains(whole({60, 90}), step.box));
+    EXPECT_LT(step.box.height, 60);
+    EXPECT_LT(step.box.width, 90);
+    area += static_cast<double>(step.box.height) * step.box.width / (60 * 90);
+  }
+  EXPECT_NEAR(boxes, kCount / 2, 150);
+  // torchvision's mean over 40,000 draws; large flat boxes are drawn again more often.
+  EXPECT_NEAR(area / boxes, 0.1698, 0.005);
+}
+
+}  // namespace
+}  // namespace paceline::data

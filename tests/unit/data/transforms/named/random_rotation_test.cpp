@@ -1,0 +1,30 @@
+#include "paceline/data/transforms/named/random_rotation.h"
+
+#include "unit/data/transforms/named/drawn_plan.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(RandomRotation, TakesAnyAngleOfItsRange) {
+  double sum = 0;
+  for (std::uint64_t position = 0; position < 2000; ++position) {
+    const Plan plan =
+        plan_of(RandomRotationConfig{.degrees = {10, 30}, .fill = {1, 2, 255}}, {60, 80}, position);
+    const auto& step = std::get<AffineStep>(plan.at(0));
+    EXPECT_EQ(step.fill, (FillColor{1, 2, 255}));
+    const double angle = -std::asin(step.matrix[1]) * 180 / 3.14159265358979;
+    EXPECT_GE(angle, 10);
+    EXPECT_LE(angle, 30);
+    sum += angle;
+    // The middle stays.
+    EXPECT_NEAR(step.matrix[0] * 40 + step.matrix[1] * 30 + step.matrix[2], 40, 1e-9);
+  }
+  EXPECT_NEAR(sum / 2000, 20, 0.5);
+}
+
+}  // namespace
+}  // namespace paceline::data

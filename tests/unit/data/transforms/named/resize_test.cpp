@@ -1,0 +1,30 @@
+#include "paceline/data/transforms/named/resize.h"
+
+#include "paceline/base/error.h"
+#include "unit/data/transforms/named/drawn_plan.h"
+
+#include <gmock/gmock.h>
+
+namespace paceline::data {
+namespace {
+
+TEST(Resize, RoundsTheLongerSideDown) {
+  EXPECT_EQ(std::get<ResizeStep>(plan_of(ResizeConfig{.size = 256}, {375, 500}, 0)[0]).size,
+            (ImageSize{256, 341}));
+  EXPECT_EQ(std::get<ResizeStep>(plan_of(ResizeConfig{.size = 256}, {500, 375}, 0)[0]).size,
+            (ImageSize{341, 256}));
+}
+
+TEST(Resize, RefusesAnImageThatIsTooNarrow) {
+  Plan plan;
+  base::Philox draws(0, base::DrawPurpose::kAugmentation, 0, 0);
+  EXPECT_THAT(
+      [&] {
+        draw_steps(ResizeConfig{100'000}, {1'000'000, 1}, draws, plan);
+      },
+      ::testing::ThrowsMessage<base::DataError>(
+          ::testing::HasSubstr("1 x 1000000 pixels 100000000000 long")));
+}
+
+}  // namespace
+}  // namespace paceline::data
