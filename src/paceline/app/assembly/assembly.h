@@ -2,6 +2,7 @@
 
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
+#include "paceline/optim/optimizer_plan.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
@@ -31,6 +32,6 @@ void lay_out(train::TrainState& state, train::Engine& engine, const train::RunCo
 
 /// After lay_out(), for what is to be trained: the optimizer's state and the algorithms'.
 void add_training_state(train::TrainState& state, train::Engine& engine,
-                        const train::RunContext& run, const OptimizerPlan& plan);
+                        const train::RunContext& run, const optim::OptimizerPlan& plan);
 
 }  // namespace paceline::app
