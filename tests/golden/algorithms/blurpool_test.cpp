@@ -64,7 +64,7 @@ TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
     blur_layers(network, blur_config(each["options"]));
     std::vector<std::string> convs;
     std::vector<std::string> pools;
-    for (const auto& item : network.named_modules()) {
+    for (const auto& item : network.named_modules(/*name_prefix=*/{}, /*include_self=*/false)) {
       if (const auto* conv = dynamic_cast<const nn::Conv2d*>(item.value().get());
           conv != nullptr && conv->has_method())
         convs.push_back(item.key());

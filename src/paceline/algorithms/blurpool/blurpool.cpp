@@ -61,7 +61,7 @@ BlurredLayers blur_layers(torch::nn::Module& network, const BlurPoolConfig& conf
   const auto parameters = network.parameters();
   PACELINE_CHECK(!parameters.empty(), "a network without parameters");
   const at::Tensor kernel = blur_kernel(parameters.front().options());
-  for (const auto& module : network.modules()) {
+  for (const auto& module : network.modules(/*include_self=*/false)) {
     if (auto* const conv = dynamic_cast<nn::Conv2d*>(module.get()); conv != nullptr) {
       const bool is_wanted = config.replace_convs && conv->options().stride > 1 &&
                              conv->in_channels() >= config.min_channels;
