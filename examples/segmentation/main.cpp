@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <paceline/cli/program.h>
+#include <paceline/data/loader/sample_maker.h>
 #include <paceline/nn/init.h>
 #include <paceline/nn/unit.h>
 

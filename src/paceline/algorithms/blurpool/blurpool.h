@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/config/schema.h"
-#include "paceline/tensor/aten.h"
+#include "paceline/tensor/torch.h"
 #include "paceline/train/algorithm.h"
 
 #include <cstdint>
