@@ -2,7 +2,7 @@
 
 import re
 
-from source_tree import ROOT, finish, tracked_files
+from source_tree import EMPTY_NAMES, ROOT, finish, tracked_files
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 80
@@ -14,7 +14,6 @@ MAY_CHANGE_FILES = {
     "src/paceline/base/file.cpp",
     "src/paceline/tensor/cuda/cuda_device.cpp",  # a snapshot for debugging, of no use to a later start
 }
-EMPTY_NAMES = {"utils", "util", "misc", "helper", "helpers", "common", "manager"}
 
 
 def function_lengths(text):

@@ -11,11 +11,10 @@ import shutil
 import subprocess
 import sys
 
-from source_tree import ROOT, SOURCE
+from source_tree import EMPTY_NAMES, ROOT, SOURCE
 
 TEMPLATES = ROOT / "tools" / "component_templates"
 LIST = SOURCE / "app" / "recipe" / "builtin.cpp"
-EMPTY_NAMES = {"utils", "util", "misc", "helper", "helpers", "common", "manager"}  # as in check_style.py
 
 
 @dataclasses.dataclass(frozen=True)

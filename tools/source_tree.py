@@ -5,6 +5,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "paceline"
+# Of files, folders and components: none of these says what is in them.
+EMPTY_NAMES = {"utils", "util", "misc", "helper", "helpers", "common", "manager"}
 
 
 class Layers:
