@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <paceline/base/error.h>
 #include <paceline/cli/program.h>
 #include <paceline/data/loader/sample_maker.h>
@@ -116,7 +115,6 @@ class Regression final : public pl::train::Task {
     const at::Tensor error = (outputs.at("guess").detach() - batch.fields.at("weight")).abs();
     return error.sum(at::kDouble).view({1});
   }
-  void set_training(bool is_training) override { network_->train(is_training); }
 
  private:
   std::shared_ptr<pl::nn::Network> network_;
@@ -143,8 +141,6 @@ class Clamp final : public pl::train::Algorithm {
     }
     state.strategy->state_was_loaded();
   }
-  nlohmann::json state_dict() const override { return nlohmann::json::object(); }
-  void load_state_dict(const nlohmann::json&) override {}
 
  private:
   double limit_;

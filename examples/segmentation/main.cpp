@@ -188,7 +188,6 @@ class Segmentation final : public pl::train::Task {
                       (guess >= 2).sum() + is_organ.sum()})
         .to(at::kDouble);
   }
-  void set_training(bool is_training) override { network_->train(is_training); }
 
  private:
   std::shared_ptr<pl::nn::Network> network_;

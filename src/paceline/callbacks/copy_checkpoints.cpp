@@ -5,27 +5,16 @@
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/listing.h"
 
-#include <nlohmann/json.hpp>
-
 namespace paceline::callbacks {
 namespace {
 
 namespace fs = std::filesystem;
 
-void copy_file(base::FileSystem& files, const fs::path& from, const fs::path& to) {
-  const base::MappedFile source(from);
-  const auto file = files.create(to);
-  file->write(source.bytes());
-  file->sync();
-  file->close();
-}
-
 void copy_checkpoint(base::FileSystem& files, const fs::path& from, const fs::path& to) {
   const fs::path temporary = checkpoint::temporary_of(to);
   checkpoint::make_empty_directory(files, temporary);
   for (const fs::directory_entry& entry : fs::directory_iterator(from))
-    copy_file(files, entry.path(), temporary / entry.path().filename());
-  files.sync_directory(temporary);
+    checkpoint::copy_file(files, entry.path(), temporary / entry.path().filename());
   checkpoint::publish_directory(files, temporary, to);
 }
 
@@ -51,8 +40,6 @@ void CopyCheckpoints::on_saved(const fs::path& checkpoint, base::FileSystem& fil
   base::log_info("copied {}", copy.string());
   if (config_.keep) remove_all_but_newest(files, folder, static_cast<std::size_t>(*config_.keep));
 }
-
-nlohmann::json CopyCheckpoints::state_dict() const { return nlohmann::json::object(); }
 
 std::unique_ptr<train::Callback> make(const CopyCheckpointsConfig& config) {
   return std::make_unique<CopyCheckpoints>(config);

@@ -29,8 +29,6 @@ class CopyCheckpoints final : public train::Callback {
   }
   /// Throws FileError, and ConfigError where the folder is that of the run's own checkpoints.
   void on_saved(const std::filesystem::path& checkpoint, base::FileSystem& files) override;
-  nlohmann::json state_dict() const override;
-  void load_state_dict(const nlohmann::json& /*state*/) override {}
 
  private:
   CopyCheckpointsConfig config_;

@@ -4,8 +4,6 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
-#include <nlohmann/json.hpp>
-
 namespace paceline::callbacks {
 
 std::optional<std::string> MemorySnapshot::on_event(train::Event event,
@@ -26,8 +24,6 @@ std::optional<std::string> MemorySnapshot::on_event(train::Event event,
   }
   return std::nullopt;
 }
-
-nlohmann::json MemorySnapshot::state_dict() const { return nlohmann::json::object(); }
 
 std::unique_ptr<train::Callback> make(const MemorySnapshotConfig& config) {
   return std::make_unique<MemorySnapshot>(config);

@@ -27,8 +27,6 @@ class MemorySnapshot final : public train::Callback {
   }
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext& run) override;
-  nlohmann::json state_dict() const override;
-  void load_state_dict(const nlohmann::json& /*state*/) override {}
 
  private:
   MemorySnapshotConfig config_;

@@ -34,14 +34,6 @@ fs::path unused_branch(const fs::path& folder) {
   return folder / fmt::format("branch-{}", number);
 }
 
-void copy_file(base::FileSystem& files, const fs::path& from, const fs::path& to) {
-  const base::MappedFile source(from);
-  const auto target = files.create(to);
-  target->write(source.bytes());
-  target->sync();
-  target->close();
-}
-
 /// Links or copies the files that the manifest names, and it.
 void take_over(base::FileSystem& files, const fs::path& checkpoint, const fs::path& target) {
   const fs::path temporary = temporary_of(target);

@@ -64,6 +64,14 @@ void make_empty_directory(base::FileSystem& files, const fs::path& path) {
   files.create_directories(path);
 }
 
+void copy_file(base::FileSystem& files, const fs::path& from, const fs::path& to) {
+  const base::MappedFile source(from);
+  const auto target = files.create(to);
+  target->write(source.bytes());
+  target->sync();
+  target->close();
+}
+
 void publish_directory(base::FileSystem& files, const fs::path& temporary, const fs::path& target) {
   const fs::path old = with_suffix(target, kOld);
   files.sync_directory(temporary);

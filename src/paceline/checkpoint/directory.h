@@ -31,6 +31,10 @@ std::string describe_lost_run(const std::filesystem::path& folder);
 /// CheckpointError if that folder's own one, the run directory, is gone.
 void make_empty_directory(base::FileSystem& files, const std::filesystem::path& path);
 
+/// Copies a file. Its bytes are on disk when this returns, its name once the folder is synced.
+void copy_file(base::FileSystem& files, const std::filesystem::path& from,
+               const std::filesystem::path& to);
+
 /// Gives the finished `temporary` its name for good, and removes the checkpoint that had it.
 void publish_directory(base::FileSystem& files, const std::filesystem::path& temporary,
                        const std::filesystem::path& target);

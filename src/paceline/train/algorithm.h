@@ -52,9 +52,9 @@ class Algorithm {
   /// Exchanges them with the trained ones, bit for bit. Called before and after an evaluation of
   /// them, on every rank.
   virtual void swap_weights(TrainState& /*state*/) {}
-  /// What the algorithm must remember to go on as if never stopped.
-  virtual nlohmann::json state_dict() const = 0;
-  virtual void load_state_dict(const nlohmann::json& state) = 0;
+  /// What the algorithm must remember to go on as if never stopped: nothing, as an empty object.
+  virtual nlohmann::json state_dict() const;
+  virtual void load_state_dict(const nlohmann::json& /*state*/) {}
 };
 
 /// Has an algorithm's weights be those that the strategy holds until it goes.
@@ -86,8 +86,9 @@ class Callback {
   /// A checkpoint lies whole on disk, and those that it replaces still do. On rank 0, in the order
   /// of saves, perhaps by a thread of its own; what it throws is told and ends nothing.
   virtual void on_saved(const std::filesystem::path& /*checkpoint*/, base::FileSystem& /*files*/) {}
-  virtual nlohmann::json state_dict() const = 0;
-  virtual void load_state_dict(const nlohmann::json& state) = 0;
+  /// As Algorithm's.
+  virtual nlohmann::json state_dict() const;
+  virtual void load_state_dict(const nlohmann::json& /*state*/) {}
 };
 
 }  // namespace paceline::train

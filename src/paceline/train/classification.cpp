@@ -28,8 +28,6 @@ at::Tensor ClassificationTask::sums(const tensor::Fields& outputs, const Batch& 
   return metrics::count_top_k(outputs.at(kLogits).detach(), batch.fields.at(kLabels));
 }
 
-void ClassificationTask::set_training(bool is_training) { network_->train(is_training); }
-
 std::unique_ptr<Task> make(const ClassificationConfig&, const TaskParts& parts) {
   return std::make_unique<ClassificationTask>(parts.make_network(), parts.make_loss());
 }

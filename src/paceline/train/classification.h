@@ -28,7 +28,6 @@ class ClassificationTask final : public Task {
   std::span<const Metric> metrics() const override { return metrics_; }
   std::int64_t num_sums() const override { return std::ssize(metrics_); }
   at::Tensor sums(const tensor::Fields& outputs, const Batch& batch) override;
-  void set_training(bool is_training) override;
 
  private:
   std::shared_ptr<nn::Network> network_;

@@ -60,8 +60,8 @@ class Task {
     return {loss(outputs, batch), sums(outputs, batch)};
   }
 
-  /// For training and evaluation.
-  virtual void set_training(bool is_training) = 0;
+  /// Before training and evaluation.
+  virtual void set_training(bool is_training) { network().train(is_training); }
 };
 
 /// What a recipe gives a task, to be made if the task wants it.

@@ -50,8 +50,6 @@ class StoppingCallback final : public Callback {
   std::optional<std::string> on_event(Event, const TrainState&, const RunContext&) override {
     return "enough";
   }
-  nlohmann::json state_dict() const override { return nlohmann::json::object(); }
-  void load_state_dict(const nlohmann::json&) override {}
 };
 
 class EngineTest : public testing::Test {

@@ -20,7 +20,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 
 namespace paceline::test {
 
@@ -228,8 +227,6 @@ class Watcher final : public train::Callback {
                                       const train::RunContext&) override {
     return function_(event, state);
   }
-  nlohmann::json state_dict() const override { return nlohmann::json::object(); }
-  void load_state_dict(const nlohmann::json&) override {}
 
  private:
   Function function_;

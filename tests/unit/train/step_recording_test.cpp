@@ -158,8 +158,6 @@ class ObstacleTest : public ::testing::Test {
     std::optional<std::string> on_event(Event, const TrainState&, const RunContext&) override {
       return std::nullopt;
     }
-    nlohmann::json state_dict() const override { return {}; }
-    void load_state_dict(const nlohmann::json&) override {}
 
    private:
     Event event_;

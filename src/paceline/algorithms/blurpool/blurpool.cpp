@@ -10,8 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace paceline::algorithms {
 namespace {
 
@@ -89,8 +87,6 @@ void BlurPool::apply(train::Event /*event*/, train::TrainState& state,
     base::log_info("blurpool: {} convolutions and {} max-pools are blurred", changed.convs,
                    changed.max_pools);
 }
-
-nlohmann::json BlurPool::state_dict() const { return nlohmann::json::object(); }
 
 std::unique_ptr<train::Algorithm> make(const BlurPoolConfig& config) {
   return std::make_unique<BlurPool>(config);

@@ -32,8 +32,6 @@ class BlurPool final : public train::Algorithm {
   train::AlgorithmTraits traits() const override { return {.events = {train::Event::kInit}}; }
   /// Throws ConfigError where the network has no such layer.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
-  nlohmann::json state_dict() const override;
-  void load_state_dict(const nlohmann::json& /*state*/) override {}
 
  private:
   BlurPoolConfig config_;

@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 namespace paceline::algorithms {
 namespace {
 
@@ -55,8 +53,6 @@ void Sam::apply(train::Event event, train::TrainState& state, const train::RunCo
   for (const auto& [weights, values] : std::exchange(kept_, {})) weights.copy_(values);
   state.strategy->state_was_loaded();
 }
-
-nlohmann::json Sam::state_dict() const { return nlohmann::json::object(); }
 
 std::unique_ptr<train::Algorithm> make(const SamConfig& config) {
   return std::make_unique<Sam>(config);

@@ -45,8 +45,6 @@ class Sam final : public train::Algorithm {
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   std::optional<train::PassSum> extra_pass(const train::TrainState& state) const override;
   at::Tensor after_extra_pass(train::TrainState& state) override;
-  nlohmann::json state_dict() const override;
-  void load_state_dict(const nlohmann::json& /*state*/) override {}
 
  private:
   struct Kept {

@@ -28,8 +28,6 @@ class Witness final : public train::Algorithm {
     seen_.push_back(event == train::Event::kInit ? "init" : "prepared");
     if (state.optimizer) seen_.back() += " with optimizer";
   }
-  nlohmann::json state_dict() const override { return {}; }
-  void load_state_dict(const nlohmann::json&) override {}
 
  private:
   std::vector<std::string>& seen_;
