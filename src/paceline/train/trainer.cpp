@@ -4,7 +4,6 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
-#include "paceline/tensor/autocast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,15 +34,14 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       base_lr_(parts.base_lr),
       evaluator_(config.eval_every ? parts.evaluator : nullptr),
       saver_(parts.saver),
-      is_forward_collective_(parts.is_forward_collective),
       first_step_done_(parts.first_step_done),
       sample_name_(parts.sample_name),
       config_(config),
       stop_rule_(config, state_.clock.lengths),
       eval_interval_(eval_interval_of(config, state_.clock.lengths)),
       storage_dtype_(storage_dtype(config.precision)),
-      autocast_dtype_(autocast_dtype(config.precision)),
       reduction_(run_.communicator, config.log_accuracy ? state_.task->num_sums() : 0, run_.device),
+      gradients_(state_, run_, engine_, reduction_, config, parts.is_forward_collective),
       log_(run_.sinks, config.log_accuracy ? state_.task->metrics() : std::span<const Metric>(),
            run_.device),
       data_watch_(parts.loader),
@@ -51,7 +49,6 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       skips_(parts.max_skipped) {
   PACELINE_CHECK((config.precision == Precision::kFloat16) == state_.scaler.has_value(),
                  "precision fp16, and only it, needs TrainState::scaler");
-  if (config.compile == Compile::kGraph) start_recording();
 }
 
 FitResult Trainer::fit() try {
@@ -113,7 +110,11 @@ bool Trainer::train_step() {
 
   state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
   state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
-  accumulate_gradients();
+  gradients_.compute();
+  feed_.prefetch();
+  state_.phases.mark(metrics::Phase::kDataWait);
+  start_reduction();
+  gradients_.finish();
   if (state_.clock.step == std::min(kReportedStep, stop_rule_.last_step() - 1)) {
     log_.describe_communication(state_);
   }
@@ -126,124 +127,12 @@ bool Trainer::train_step() {
   return true;
 }
 
-void Trainer::accumulate_gradients() {
-  const Batch batch = state_.batch;
-  if (Algorithm* const algorithm = engine_.with_extra_pass(state_)) take_extra_pass(*algorithm);
-  losses_ = recording_ ? recording_->run(batch) : compute_gradients(batch, /*reduces=*/true);
-  feed_.prefetch();
-  state_.phases.mark(metrics::Phase::kDataWait);
-  start_reduction();
-  if (!recording_) state_.strategy->finish_gradients();
-  reduction_.finish();
-  state_.batch = batch;
-  mark_phase(metrics::Phase::kBackward);
-}
-
-// At the weights as they are: where the algorithm takes them is where the step's gradients are
-// from.
-void Trainer::take_extra_pass(Algorithm& algorithm) {
-  const Batch batch = state_.batch;
-  const bool is_of_all = algorithm.extra_pass(state_) == PassSum::kOfAllRanks;
-  counts_pass_ = false;
-  compute_gradients(batch, /*reduces=*/is_of_all);
-  counts_pass_ = true;
-  if (is_of_all) {
-    state_.strategy->finish_gradients();
-  } else {
-    state_.strategy->end_own_pass();
-  }
-  state_.batch = batch;
-  reduction_.ask_to_skip(algorithm.after_extra_pass(state_));
-}
-
-StepRecording::Losses Trainer::compute_gradients(const Batch& batch, bool reduces) {
-  StepRecording::Losses losses;
-  const std::vector<Batch> microbatches = microbatches_of(batch);
-  for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    state_.batch = microbatches[i];
-    state_.strategy->begin_microbatch(/*is_first=*/i == 0, reduces && i + 1 == microbatches.size());
-    losses.push_back(process_microbatch());
-  }
-  return losses;
-}
-
 void Trainer::start_reduction() {
   // Asked before the signal: it spoils reads, and a batch that is spoilt meanwhile still is ready.
   const bool lacks_next_batch = !feed_.is_ready();
   reduction_.start({.wants_stop = wants_stop(),
                     .misses_gradients = state_.strategy->misses_gradients(),
                     .lacks_next_batch = lacks_next_batch});
-}
-
-std::vector<Batch> Trainer::microbatches_of(const Batch& batch) const {
-  return split(batch, config_.grad_accum_steps, run_.communicator.world_size());
-}
-
-// What the strategy waited since the last mark is not counted as the phase's.
-void Trainer::mark_phase(metrics::Phase phase) {
-  constexpr auto kExposed = metrics::Phase::kExposedCommunication;
-  state_.phases.mark(phase);
-  state_.phases.move(phase, kExposed,
-                     state_.strategy->exposed_communication_s() - state_.phases.seconds(kExposed));
-}
-
-at::Tensor Trainer::process_microbatch() {
-  if (has_no_samples()) {  // as a ragged last batch may leave a rank
-    state_.strategy->forward_nothing();
-    state_.strategy->backward_nothing();
-    return {};
-  }
-  compute_loss();
-  const at::Tensor loss = state_.loss.detach();
-  if (counts_pass_) add_to_reduction(loss);
-  mark_phase(metrics::Phase::kForward);
-  start_backward();
-  mark_phase(metrics::Phase::kBackward);
-  return loss;
-}
-
-void Trainer::add_to_reduction(const at::Tensor& loss) {
-  reduction_.add(
-      loss, config_.log_accuracy ? state_.task->sums(state_.outputs, state_.batch) : at::Tensor());
-}
-
-void Trainer::start_backward() {
-  const tensor::DeviceRange range(run_.device, "backward");
-  engine_.fire(Event::kBeforeBackward, state_, run_);
-  // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
-  // batches.
-  const double scale = state_.scaler ? state_.scaler->scale() : 1.0;
-  state_.strategy->backward(state_.loss, scale / static_cast<double>(state_.batch.global_size));
-  engine_.fire(Event::kAfterBackward, state_, run_);
-}
-
-void Trainer::compute_loss() {
-  const tensor::DeviceRange range(run_.device, "forward");
-  const tensor::AutocastGuard autocast(run_.device.place().type(), autocast_dtype_);
-  const nn::ForwardContext context{run_.seed, state_.clock.step, state_.batch.first_position};
-  engine_.fire(Event::kBeforeForward, state_, run_);
-  state_.outputs = state_.task->forward(state_.batch, context);
-  engine_.fire(Event::kAfterForward, state_, run_);
-  engine_.fire(Event::kBeforeLoss, state_, run_);
-  state_.loss = state_.task->loss(state_.outputs, state_.batch);
-  engine_.fire(Event::kAfterLoss, state_, run_);
-}
-
-void Trainer::start_recording() {
-  const auto make_work = [this] { return run_.device.make_recorded_work(); };
-  const std::optional<std::string> obstacle =
-      make_work() ? obstacle_to_recording(state_, engine_)
-                  : std::optional(run_.device.describe() + " cannot record its work");
-  if (!obstacle) {
-    recording_.emplace(make_work, state_.clock.lengths.samples_per_step,
-                       [this](const Batch& batch) {
-                         auto losses = compute_gradients(batch, /*reduces=*/true);
-                         state_.strategy->finish_gradients();
-                         return losses;
-                       });
-  } else if (run_.is_main_rank()) {
-    base::log_warning("train.compile: graph has no effect: {}", *obstacle);
-  }
 }
 
 void Trainer::apply_gradients() {
@@ -275,7 +164,7 @@ void Trainer::conclude_step() {
   if (reduction_.is_skipped()) state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
   if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
   if (reduction_.any_not_finite()) {
-    refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples(), sample_name_,
+    refuse_non_finite_loss(state_.clock.step + 1, gradients_.not_finite_samples(), sample_name_,
                            run_.communicator);
   }
   count_skipped();
@@ -288,17 +177,6 @@ void Trainer::conclude_step() {
     state_.grad_norm = *norm;
     refuse_non_finite_norm(state_.clock.step + 1, *norm);
   }
-}
-
-std::vector<std::int64_t> Trainer::not_finite_samples() const {
-  std::vector<std::int64_t> samples;
-  const std::vector<Batch> microbatches = microbatches_of(state_.batch);
-  for (std::size_t i = 0; i < losses_.size(); ++i) {
-    if (!losses_[i].defined() || std::isfinite(losses_[i].item<double>())) continue;
-    const auto& indices = microbatches[i].indices;
-    samples.insert(samples.end(), indices.begin(), indices.end());
-  }
-  return samples;
 }
 
 void Trainer::follow_loss_scale() {

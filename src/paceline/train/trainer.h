@@ -11,8 +11,8 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/run_speed.h"
 #include "paceline/train/skip_limit.h"
+#include "paceline/train/step_gradients.h"
 #include "paceline/train/step_log.h"
-#include "paceline/train/step_recording.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/stop_rule.h"
 #include "paceline/train/train_state.h"
@@ -56,21 +56,7 @@ class Trainer {
  private:
   /// False, with nothing done, if a rank was asked to stop before it could read its batch.
   bool train_step();
-  void accumulate_gradients();
-  void take_extra_pass(Algorithm& algorithm);
-  /// Forward and backward of all microbatches; the last one's backward reduces them over the ranks.
-  StepRecording::Losses compute_gradients(const Batch& batch, bool reduces);
-  void add_to_reduction(const at::Tensor& loss);
-  /// Of the one at hand; its loss, or an undefined tensor if it has no samples.
-  at::Tensor process_microbatch();
   void start_reduction();
-  std::vector<Batch> microbatches_of(const Batch& batch) const;
-  void mark_phase(metrics::Phase phase);
-  bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }
-  void start_backward();
-  void start_recording();
-  /// Forward and loss of the microbatch, in the run's precision.
-  void compute_loss();
   /// Undoes the loss scale of fp16, clips and updates, unless a value shows on the device that the
   /// step must not be applied.
   void apply_gradients();
@@ -80,8 +66,6 @@ class Trainer {
   /// or a norm that is not finite, after which the step is not applied, and too many samples that
   /// could not be read.
   void conclude_step();
-  /// Of this rank, in the step at hand.
-  std::vector<std::int64_t> not_finite_samples() const;
   /// Throws DivergedError when no scale is small enough for fp16.
   void follow_loss_scale();
   /// What follows a step: log, epoch end, evaluation, safe point. Returns how the run ends, if it
@@ -112,24 +96,20 @@ class Trainer {
   double base_lr_;
   Evaluator* evaluator_;
   CheckpointSaver* saver_;
-  bool is_forward_collective_;
   std::function<void(std::int64_t step)> first_step_done_;
   SampleName sample_name_;
   TrainerConfig config_;
-  bool counts_pass_ = true;      ///< the losses of the pass at hand are the step's
   bool lacks_batch_ = false;     ///< a rank does, and the run ends
   std::int64_t first_step_ = 0;  ///< as the clock counts, before it
   StopRule stop_rule_;
   std::int64_t eval_interval_;  ///< in steps
   at::ScalarType storage_dtype_;
-  std::optional<at::ScalarType> autocast_dtype_;
-  std::optional<StepRecording> recording_;  ///< of compile: graph, where nothing stands against it
   StepReduction reduction_;
+  StepGradients gradients_;
   StepLog log_;
   DataWatch data_watch_;
   RunSpeed speed_;
   SkipLimit skips_;
-  StepRecording::Losses losses_;  ///< of the step at hand
 };
 
 }  // namespace paceline::train
