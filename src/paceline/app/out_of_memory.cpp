@@ -19,23 +19,7 @@
 namespace paceline::app {
 namespace {
 
-/// Address space, without memory, that is given back when there is no more: oneDNN asks the system
-/// for the code that it compiles, and does not survive a refusal while the advice is measured.
-class AddressReserve {
- public:
-  AddressReserve()
-      : place_(
-            mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
-  ~AddressReserve() {
-    if (place_ != MAP_FAILED) munmap(place_, kBytes);
-  }
-  AddressReserve(const AddressReserve&) = delete;
-  AddressReserve& operator=(const AddressReserve&) = delete;
-
- private:
-  static constexpr std::size_t kBytes = std::size_t{256} << 20;
-  void* place_;
-};
+constexpr std::size_t kReservedBytes = std::size_t{256} << 20;
 
 /// A setting that needs less memory.
 struct Cure {
@@ -113,12 +97,19 @@ std::string first_line(const std::exception& error) {
 
 }  // namespace
 
-int run_within_memory(const Recipe& recipe, const Registries& registries, int world_size,
-                      int ranks_per_node, const std::function<int()>& work) {
+AddressReserve::AddressReserve()
+    : place_(mmap(nullptr, kReservedBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0)) {}
+
+AddressReserve::~AddressReserve() {
+  if (place_ != MAP_FAILED) munmap(place_, kReservedBytes);
+}
+
+void rethrow_with_advice(const Recipe& recipe, const Registries& registries, int world_size,
+                         int ranks_per_node) {
   std::string refusal;
   try {
-    const AddressReserve reserve;
-    return work();
+    throw;
   } catch (const c10::Error& error) {  // a GPU's is one of these
     const std::string_view text = error.what_without_backtrace();
     const bool is_refusal = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||

@@ -123,7 +123,7 @@ std::string how_to_go_on(const RunDirectory& directory, const Job& job) {
 }
 
 /// Tells how the run ended and writes summary.json; ends the session.
-void finish_run(std::unique_ptr<Session> session, const train::FitResult& result,
+void report_run(std::unique_ptr<Session> session, const train::FitResult& result,
                 std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
   directory.require();
   report_end(result, *session);
@@ -164,23 +164,6 @@ std::unique_ptr<Session> make_session(const Job& job) {
   return session;
 }
 
-/// Trains in a directory that is the run's own from here on; ends the session. `resumed` is the
-/// checkpoint that the session goes on from.
-int train_in(const RunDirectory& directory, std::unique_ptr<Session> session,
-             const std::optional<std::filesystem::path>& resumed, const Job& job) {
-  if (job.is_main_rank() && !job.request.is_fast_dev_run)
-    job.log_file.emplace(directory.log_file());
-  session->attach(directory, job.loaded.resolved, resumed);
-  tensor::restart_peak();
-  const train::FitResult result = session->fit();
-  const std::uint64_t peak_bytes = most_tensor_bytes(job.context);
-  comm::first_rank_decides(job.context.communicator, [&] {
-    finish_run(std::move(session), result, peak_bytes, directory, job);
-    return "";
-  });
-  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
-}
-
 int dry_run(const Job& job) {
   auto session = make_session(job);
   const MemoryQuestion question = session->memory_question();
@@ -201,50 +184,84 @@ RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::pat
           recipe.checkpoint.every.has_value()};
 }
 
+/// A run that is ready to train, in a directory that is its own.
+struct ReadyRun {
+  std::optional<base::TempDir> scratch;
+  std::unique_ptr<RunDirectory> directory;
+  std::unique_ptr<Session> session;
+  /// The checkpoint that the session goes on from.
+  std::optional<std::filesystem::path> resumed;
+};
+
 /// Goes on with a run, or begins it if it has not saved yet. What the run has on disk changes only
 /// when all ranks have accepted recipe, data and checkpoint.
-int resume_recipe(const RunPlace& place, const Job& job) {
+void resume_run(ReadyRun& run, const RunPlace& place, const Job& job) {
   comm::Communicator& communicator = job.context.communicator;
-  RunDirectory directory(place, /*is_resuming=*/true, communicator, job.context.files);
-  std::unique_ptr<checkpoint::CheckpointReader> reader;
-  std::unique_ptr<Session> session;
+  run.directory =
+      std::make_unique<RunDirectory>(place, /*is_resuming=*/true, communicator, job.context.files);
   try {
-    reader = open_resumed(*job.request.resume, directory, job.context.files, communicator);
+    const auto reader =
+        open_resumed(*job.request.resume, *run.directory, job.context.files, communicator);
     if (reader) {
       auto notes = fit_to_checkpoint(*reader, job.context.registries, job.world_size(),
                                      job.loaded.resolved, job.loaded.recipe);
       std::ranges::move(notes, std::back_inserter(job.loaded.notes));
       job.loaded.recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+      run.resumed = reader->directory();
     }
-    session = make_session(job);
-    if (reader) session->resume(*reader);
+    run.session = make_session(job);
+    if (reader) run.session->resume(*reader);
   } catch (...) {
-    directory.abandon();
+    run.directory->abandon();
     throw;
   }
-  return train_in(directory, std::move(session),
-                  reader ? std::optional(reader->directory()) : std::nullopt, job);
 }
 
-int train_recipe(const Job& job) {
+ReadyRun prepare_run(const Job& job) {
+  ReadyRun run;
+  if (job.request.is_fast_dev_run && job.is_main_rank()) run.scratch.emplace("paceline-dev-run");
+  RunPlace place = place_of(job.loaded.recipe, run.scratch ? std::optional(run.scratch->path())
+                                                           : job.request.run_directory);
+  place.is_scratch = job.request.is_fast_dev_run;
+  // A scratch directory holds nothing to go on with.
+  if (job.request.resume && !(place.is_scratch && *job.request.resume == "auto")) {
+    resume_run(run, place, job);
+  } else {
+    run.session = make_session(job);
+    run.directory = std::make_unique<RunDirectory>(place, /*is_resuming=*/false,
+                                                   job.context.communicator, job.context.files);
+  }
+  if (job.is_main_rank() && !place.is_scratch) job.log_file.emplace(run.directory->log_file());
+  run.session->attach(*run.directory, job.loaded.resolved, run.resumed);
+  return run;
+}
+
+/// Ends the session; the run's exit code. Every rank must call it.
+int finish(ReadyRun run, const train::FitResult& result, const Job& job) {
+  const std::uint64_t peak_bytes = most_tensor_bytes(job.context);
+  comm::first_rank_decides(job.context.communicator, [&] {
+    report_run(std::move(run.session), result, peak_bytes, *run.directory, job);
+    return "";
+  });
+  return result.reason == train::FitResult::Reason::kSignal ? 128 + result.signal : 0;
+}
+
+/// Throws the exception at hand again, with advice if memory ran out, and leaves it in the log.
+[[noreturn]] void explain(const Job& job) try {
+  rethrow_with_advice(job.loaded.recipe, job.context.registries, job.world_size(),
+                      job.context.ranks_per_node);
+} catch (const std::exception& error) {
+  if (job.log_file) job.log_file->add_error(error.what());
+  throw;
+}
+
+/// What a recipe asks for that is hardly meant.
+void note_doubts(const Job& job) {
   const ModelSection& model = job.loaded.recipe.model;
   if (!job.request.resume && !model.freeze.empty() && !model.pretrained)
     job.loaded.notes.emplace_back(
         "model.freeze keeps random weights as they are: without model.pretrained, frozen parts "
         "never learn");
-  if (job.request.is_dry_run) return dry_run(job);
-  std::optional<base::TempDir> scratch;
-  if (job.request.is_fast_dev_run && job.is_main_rank()) scratch.emplace("paceline-dev-run");
-  RunPlace place = place_of(job.loaded.recipe,
-                            scratch ? std::optional(scratch->path()) : job.request.run_directory);
-  place.is_scratch = job.request.is_fast_dev_run;
-  // A scratch directory holds nothing to go on with.
-  const bool resumes = job.request.resume && !(place.is_scratch && *job.request.resume == "auto");
-  if (resumes) return resume_recipe(place, job);
-  auto session = make_session(job);
-  const RunDirectory directory(place, /*is_resuming=*/false, job.context.communicator,
-                               job.context.files);
-  return train_in(directory, std::move(session), std::nullopt, job);
 }
 
 }  // namespace
@@ -295,12 +312,16 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   communicator.set_timeout(collective_timeout(loaded.recipe.parallel));
   std::optional<base::LogFile> log_file;
   const Job job{loaded, request, context, log_file};
+  note_doubts(job);
   try {
-    return run_within_memory(loaded.recipe, context.registries, job.world_size(),
-                             context.ranks_per_node, [&] { return train_recipe(job); });
-  } catch (const std::exception& error) {
-    if (log_file) log_file->add_error(error.what());
-    throw;
+    const AddressReserve reserve;
+    if (request.is_dry_run) return dry_run(job);
+    ReadyRun run = prepare_run(job);
+    tensor::restart_peak();
+    const train::FitResult result = run.session->fit();
+    return finish(std::move(run), result, job);
+  } catch (...) {
+    explain(job);
   }
 }
 

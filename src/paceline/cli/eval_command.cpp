@@ -31,6 +31,16 @@ void print_report(const app::EvalReport& report, bool as_json) {
     fmt::print("  {:<12} {:.4f}\n", name, value);
 }
 
+/// The exit code. Every rank must call it.
+int evaluate(const app::EvalRequest& request, bool as_json, const app::SessionContext& context) {
+  const auto report = app::run_evaluation(request, context);
+  if (!report)  // the signal may not have come to this rank
+    return 128 + static_cast<int>(
+                     comm::max_over_ranks(context.communicator, context.interruption.signal()));
+  if (context.communicator.rank() == 0) print_report(*report, as_json);
+  return 0;
+}
+
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments, const app::Registries& registries) {
@@ -47,14 +57,10 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   app.add_flag("--json", as_json, "Print one JSON object");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;
-  return run_as_rank(registries, [&](const app::SessionContext& context) {
-    const auto report = app::run_evaluation(request, context);
-    if (!report)  // the signal may not have come to this rank
-      return 128 + static_cast<int>(
-                       comm::max_over_ranks(context.communicator, context.interruption.signal()));
-    if (context.communicator.rank() == 0) print_report(*report, as_json);
-    return 0;
-  });
+  RankProcess process(registries);
+  const int exit_code = evaluate(request, as_json, process.context());
+  process.shutdown();
+  return exit_code;
 }
 
 }  // namespace paceline::cli

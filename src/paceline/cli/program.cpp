@@ -8,6 +8,7 @@
 #include "paceline/launch/error_file.h"
 #include "paceline/tensor/cuda_plugin.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace paceline::cli {
 namespace {
@@ -60,14 +62,9 @@ void flush_output() {
   }
 }
 
-int run(const std::vector<std::string>& arguments, const app::Registries& registries) {
-  const std::string verb = arguments.empty() ? "" : arguments.front();
-  for (const Command& command : commands()) {
-    if (command.name != verb) continue;
-    const int code = command.run({arguments.begin() + 1, arguments.end()}, registries);
-    flush_output();
-    return code;
-  }
+const Command& command_named(const std::string& verb) {
+  const auto found = std::ranges::find(commands(), verb, &Command::name);
+  if (found != commands().end()) return *found;
   throw base::ConfigError("unknown command '" + verb + "'; paceline --help lists the commands");
 }
 
@@ -81,7 +78,10 @@ int run_program(int argc, char** argv, const AddComponents& add) {
     tensor::load_cuda_plugin();
     const auto registries = app::make_registries();
     if (add) add(*registries);
-    const int code = run({argv + 1, argv + argc}, *registries);
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const Command& command = command_named(arguments.empty() ? "" : arguments.front());
+    const int code = command.run({arguments.begin() + 1, arguments.end()}, *registries);
+    flush_output();
 #ifndef __SANITIZE_ADDRESS__  // which looks for leaks at the end
     leave(static_cast<ExitCode>(code));
 #endif

@@ -1,13 +1,9 @@
 #include "paceline/cli/rank_process.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 #include "paceline/base/log.h"
 #include "paceline/base/system_limit.h"
-#include "paceline/cli/signal_watcher.h"
 #include "paceline/comm/c10d/bootstrap.h"
-#include "paceline/launch/environment.h"
-#include "paceline/launch/first_step.h"
 #include "paceline/launch/machine.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/cuda_plugin.h"
@@ -63,39 +59,57 @@ void require_room(int num_threads, const comm::GroupOptions& group) {
   base::require_threads(num_threads + kOtherThreads);
 }
 
-}  // namespace
-
-int run_as_rank(const app::Registries& registries,
-                const std::function<int(const app::SessionContext& context)>& work) {
+/// How many threads this rank works with, from here on.
+int start_threads(const launch::Environment& environment, const launch::RankInfo& info) {
   c10::initLogging();  // LibTorch looks at TORCH_CPP_LOG_LEVEL only when it is asked to
-  const auto environment = launch::Environment::of_process();
-  const launch::RankInfo info = launch::read_rank_info(environment);
-  const std::chrono::milliseconds grace(static_cast<std::int64_t>(info.grace_seconds * 1000));
-  const SignalWatcher signals(grace, info.is_under_slurm);
   const int num_threads = threads_per_rank(environment, info);
   at::set_num_threads(num_threads);
+  return num_threads;
+}
+
+std::chrono::milliseconds grace_of(const launch::RankInfo& info) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(info.grace_seconds * 1000));
+}
+
+void warn_of_strangers(const launch::RankInfo& info) {
+  if (!info.can_be_guessed || info.rank != 0) return;
+  base::log_warning(
+      "{} machines meet without a secret, so that whoever reaches {}:{} can disturb the run: set "
+      "PACELINE_SECRET (or PACELINE_SECRET_FILE) to the same text on all of them",
+      info.num_nodes, info.master_addr, info.master_port);
+}
+
+/// Opens this rank's GPU, if it has one, and meets the others.
+std::unique_ptr<comm::Communicator> meet(const launch::Environment& environment,
+                                         const launch::RankInfo& info, int num_threads,
+                                         const base::Interruption& interruption,
+                                         std::unique_ptr<tensor::Device>& gpu) {
   comm::GroupOptions group = comm::group_options(info);
   require_room(num_threads, group);
-
-  const std::unique_ptr<tensor::Device> gpu = own_gpu(environment, info, group);
-  tensor::Device& device = gpu ? *gpu : tensor::cpu_device();
-  device.bind_thread();
-  group.interruption = &signals.interruption();
-
-  if (info.can_be_guessed && info.rank == 0) {
-    base::log_warning(
-        "{} machines meet without a secret, so that whoever reaches {}:{} can disturb the run: set "
-        "PACELINE_SECRET (or PACELINE_SECRET_FILE) to the same text on all of them",
-        info.num_nodes, info.master_addr, info.master_port);
-  }
-  const std::unique_ptr<comm::Communicator> communicator = comm::connect(group);
-  base::RealFileSystem files;
-  launch::FirstStepNotice first_step(environment);
-  const int exit_code = work({registries, *communicator, files, signals.interruption(), num_threads,
-                              info.local_world_size, launch::available_cores(), device,
-                              [&](std::int64_t step) { first_step.tell(step); }});
-  communicator->shutdown();
-  return exit_code;
+  gpu = own_gpu(environment, info, group);
+  (gpu ? *gpu : tensor::cpu_device()).bind_thread();
+  group.interruption = &interruption;
+  warn_of_strangers(info);
+  return comm::connect(group);
 }
+
+}  // namespace
+
+RankProcess::RankProcess(const app::Registries& registries)
+    : environment_(launch::Environment::of_process()),
+      info_(launch::read_rank_info(environment_)),
+      signals_(grace_of(info_), info_.is_under_slurm),
+      num_threads_(start_threads(environment_, info_)),
+      communicator_(meet(environment_, info_, num_threads_, signals_.interruption(), gpu_)),
+      first_step_(environment_),
+      context_{registries,
+               *communicator_,
+               files_,
+               signals_.interruption(),
+               num_threads_,
+               info_.local_world_size,
+               launch::available_cores(),
+               gpu_ ? *gpu_ : tensor::cpu_device(),
+               [this](std::int64_t step) { first_step_.tell(step); }} {}
 
 }  // namespace paceline::cli

@@ -79,9 +79,10 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
                                              : new_run_directory(request, registries).string());
     return 0;
   }
-  return run_as_rank(registries, [&](const app::SessionContext& context) {
-    return app::run_training(request, context);
-  });
+  RankProcess process(registries);
+  const int exit_code = app::run_training(request, process.context());
+  process.shutdown();
+  return exit_code;
 }
 
 }  // namespace paceline::cli

@@ -36,11 +36,13 @@ class OutOfMemoryTest : public ::testing::Test {
                               .value;
     tensor::restart_peak();
     try {
-      run_within_memory(recipe, *registries_, 2, 2, [&] {
+      try {
+        const AddressReserve reserve;
         const at::Tensor held = at::empty({static_cast<std::int64_t>(held_bytes)}, at::kByte);
         fail();
-        return 0;
-      });
+      } catch (...) {
+        rethrow_with_advice(recipe, *registries_, 2, 2);
+      }
     } catch (const base::ConfigError& error) {
       return error.what();
     }
