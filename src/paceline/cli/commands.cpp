@@ -20,6 +20,15 @@ constexpr std::array kCommands{
 
 std::span<const Command> commands() { return kCommands; }
 
+std::string program_help(std::string_view program) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  return fmt::format(
+      "usage: {0} {1} ...\n\n`{0} COMMAND --help` tells more. On several ranks:\n"
+      "  paceline launch --nproc 2 -- {0} train RECIPE\n",
+      program, base::join(names, "|"));
+}
+
 void refuse_foreign_options(const std::vector<std::string>& arguments,
                             const app::Registries& registries) {
   std::vector<std::string> problems;

@@ -20,6 +20,9 @@ struct Command {
 /// What paceline-rank serves of the launcher's table.
 std::span<const Command> commands();
 
+/// What a program of one's own says of itself, which has these commands.
+std::string program_help(std::string_view program);
+
 int run_train(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_eval(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_export(const std::vector<std::string>& arguments, const app::Registries& registries);

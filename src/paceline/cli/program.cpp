@@ -79,8 +79,13 @@ int run_program(int argc, char** argv, const AddComponents& add) {
     const auto registries = app::make_registries();
     if (add) add(*registries);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const Command& command = command_named(arguments.empty() ? "" : arguments.front());
-    const int code = command.run({arguments.begin() + 1, arguments.end()}, *registries);
+    const std::string verb = arguments.empty() ? "" : arguments.front();
+    int code = 0;
+    if (verb == "--help" || verb == "-h") {
+      fmt::print("{}", program_help(argv[0]));
+    } else {
+      code = command_named(verb).run({arguments.begin() + 1, arguments.end()}, *registries);
+    }
     flush_output();
 #ifndef __SANITIZE_ADDRESS__  // which looks for leaks at the end
     leave(static_cast<ExitCode>(code));

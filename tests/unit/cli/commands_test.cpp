@@ -32,6 +32,13 @@ TEST(Commands, UnknownOptionsGetAnAnswer) {
               AllOf(HasSubstr("secret"), Not(HasSubstr("sesame"))));
 }
 
+TEST(Commands, AProgramOfOnesOwnListsThem) {
+  const std::string help = program_help("own/series");
+  EXPECT_THAT(help, HasSubstr("usage: own/series train|"));
+  EXPECT_THAT(help, HasSubstr("paceline launch --nproc 2 -- own/series train RECIPE"));
+  for (const Command& command : commands()) EXPECT_THAT(help, HasSubstr(command.name));
+}
+
 TEST(Commands, NamesOfOtherTrainersLeadToOptionsThatAreThere) {
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run_train({"--help"}, *app::make_registries()), 0);
