@@ -1,0 +1,82 @@
+#include "paceline/algorithms/mixup/mixup.h"
+
+#include "paceline/base/error.h"
+#include "paceline/train/classification.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <string>
+
+namespace paceline::algorithms {
+namespace {
+
+void require_classification(const train::Task& task) {
+  if (dynamic_cast<const train::ClassificationTask*>(&task) != nullptr) return;
+  throw base::ConfigError(
+      "algorithms.mixup mixes the class labels of task classification, and this run has another "
+      "task: leave algorithms.mixup out");
+}
+
+const at::Tensor& images_of(const train::Batch& batch) {
+  if (const at::Tensor* const images = batch.fields.find(train::kImages)) return *images;
+  std::string names;
+  for (const auto& [name, tensor] : batch.fields) names += (names.empty() ? "" : ", ") + name;
+  throw base::ConfigError(
+      fmt::format("algorithms.mixup needs a data set of images; the fields of this one are {}: "
+                  "leave algorithms.mixup out",
+                  names));
+}
+
+/// What the loss compares with, class indices or probabilities.
+const at::Tensor& targets_of(const train::Batch& batch) {
+  const at::Tensor* const targets = batch.fields.find(train::kTargets);
+  return targets != nullptr ? *targets : batch.fields.at(train::kLabels);
+}
+
+/// float32 [size, num_classes]. An index below 0, which counts nothing, has no class.
+at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes) {
+  if (targets.is_floating_point()) return targets.to(at::kFloat);
+  const at::Tensor classes = at::arange(num_classes, targets.options());
+  return (targets.unsqueeze(1) == classes).to(at::kFloat);
+}
+
+}  // namespace
+
+void mix_images(train::Batch& batch, std::span<const Mixture> mixtures) {
+  batch.fields.set(train::kImages, mix(images_of(batch), mixtures));
+}
+
+void mix_targets(train::Batch& batch, std::int64_t num_classes, std::span<const Mixture> mixtures) {
+  batch.fields.set(train::kTargets,
+                   mix(probabilities_of(targets_of(batch), num_classes), mixtures));
+}
+
+void mix_losses(train::TrainState& state, std::span<const Mixture> mixtures) {
+  train::Batch partners = state.batch;
+  partners.fields.set(train::kTargets, take_partners(targets_of(state.batch), mixtures));
+  const double share = mixtures.front().share;
+  state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, partners);
+}
+
+void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& run) {
+  if (event == train::Event::kPrepared) {
+    require_classification(*state.task);
+  } else if (state.batch.size == 0) {
+    return;  // a rank that a ragged batch left without samples
+  } else if (event == train::Event::kBeforeForward) {
+    mixtures_ = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
+                              state.batch.size);
+    mix_images(state.batch, mixtures_);
+  } else if (event == train::Event::kBeforeLoss) {
+    if (!config_.interpolate_loss)
+      mix_targets(state.batch, state.outputs.at(train::kLogits).size(1), mixtures_);
+  } else if (config_.interpolate_loss) {
+    mix_losses(state, mixtures_);
+  }
+}
+
+std::unique_ptr<train::Algorithm> make(const MixupConfig& config) {
+  return std::make_unique<Mixup>(config);
+}
+
+}  // namespace paceline::algorithms
