@@ -79,13 +79,14 @@ TEST(GoldenMixup, GivesComposersImagesTargetsLossesAndGradients) {
         {"labels", at::arange(4) * 3 % 5}};
     const at::Tensor targets = golden_targets(options);
     if (options.at("targets") == "probabilities") state.batch.fields.set("targets", targets);
-    const std::vector<Mixture> mixtures{{options.at("mixing"), options.at("permutation")}};
+    MixedBy by{{{options.at("mixing"), options.at("permutation")}}, {}};
+    by.partners = partner_rows(by.mixtures, tensor::cpu_device());
 
-    mix_images(state.batch, mixtures);
+    mix_images(state.batch, by);
     state.outputs = state.task->forward(state.batch, {});
-    if (!interpolates) mix_targets(state.batch, 5, mixtures);
+    if (!interpolates) mix_targets(state.batch, 5, by);
     state.loss = state.task->loss(state.outputs, state.batch);
-    if (interpolates) mix_losses(state, mixtures);
+    if (interpolates) mix_losses(state, by);
     const at::Tensor mean = state.loss / 4;
     mean.backward();
 
@@ -95,7 +96,7 @@ TEST(GoldenMixup, GivesComposersImagesTargetsLossesAndGradients) {
     const at::Tensor* const mixed = state.batch.fields.find("targets");
     expect_mixed(mixed ? *mixed : state.batch.fields.at("labels"), each.at("target"), 1e-8,
                  "target");
-    expect_mixed(take_partners(targets, mixtures), each.at("permuted_target"), 1e-8, "partner");
+    expect_mixed(targets.index_select(0, by.partners), each.at("permuted_target"), 1e-8, "partner");
     EXPECT_NEAR(mean.item<double>(), each.at("loss").get<double>(), 1e-6);
     expect_mixed(network->logits.grad(), each.at("grad_logits"), 1e-7, "gradient");
   }

@@ -1,6 +1,7 @@
 #include "paceline/algorithms/mixup/mixture.h"
 
 #include "paceline/base/philox.h"
+#include "paceline/tensor/host_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -65,13 +66,6 @@ std::vector<std::int64_t> draw_partners(Partner partner, std::int64_t count, bas
   return places;
 }
 
-at::Tensor index_of(std::span<const Mixture> mixtures, at::Device device) {
-  std::vector<std::int64_t> rows;
-  for (const Mixture& mixture : mixtures)
-    rows.insert(rows.end(), mixture.partners.begin(), mixture.partners.end());
-  return at::tensor(rows, at::kLong).to(device);
-}
-
 }  // namespace
 
 double folded(double share) { return std::min(share, 1.0 - share); }
@@ -96,21 +90,27 @@ std::vector<Mixture> draw_mixtures(const MixupConfig& config, std::uint64_t seed
   return mixtures;
 }
 
-at::Tensor mix(const at::Tensor& values, std::span<const Mixture> mixtures) {
-  const at::Tensor partners = take_partners(values, mixtures);
+at::Tensor partner_rows(std::span<const Mixture> mixtures, tensor::Device& device) {
+  std::int64_t size = 0;
+  for (const Mixture& mixture : mixtures) size += std::ssize(mixture.partners);
+  const at::Tensor rows = tensor::host_zeros(size, at::kLong, device);
+  auto* row = rows.mutable_data_ptr<std::int64_t>();
+  for (const Mixture& mixture : mixtures) row = std::ranges::copy(mixture.partners, row).out;
+  return rows;
+}
+
+at::Tensor mix(const at::Tensor& values, const at::Tensor& partners,
+               std::span<const Mixture> mixtures) {
+  const at::Tensor others = values.index_select(0, partners);
   std::vector<at::Tensor> mixed;
   std::int64_t row = 0;
   for (const Mixture& mixture : mixtures) {
     const auto count = std::ssize(mixture.partners);
     mixed.push_back(values.narrow(0, row, count) * (1.0 - mixture.share) +
-                    partners.narrow(0, row, count) * mixture.share);
+                    others.narrow(0, row, count) * mixture.share);
     row += count;
   }
   return mixed.size() == 1 ? mixed.front() : at::cat(mixed);
-}
-
-at::Tensor take_partners(const at::Tensor& values, std::span<const Mixture> mixtures) {
-  return values.index_select(0, index_of(mixtures, values.device()));
 }
 
 }  // namespace paceline::algorithms

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/device.h"
 
 #include <cstdint>
 #include <optional>
@@ -36,10 +37,13 @@ struct MixupConfig {
 std::vector<Mixture> draw_mixtures(const MixupConfig& config, std::uint64_t seed, std::int64_t step,
                                    std::int64_t first_position, std::int64_t size);
 
-/// The rows of `values`, floating, mixed: two products and a sum, each rounded as the values are.
-at::Tensor mix(const at::Tensor& values, std::span<const Mixture> mixtures);
+/// For each sample its partner's row, int64, in host memory that the device copies from without a
+/// wait.
+at::Tensor partner_rows(std::span<const Mixture> mixtures, tensor::Device& device);
 
-/// Instead of each row its partner.
-at::Tensor take_partners(const at::Tensor& values, std::span<const Mixture> mixtures);
+/// The rows of `values`, floating, mixed with those of `partners` (partner_rows(), beside the
+/// values): two products and a sum, each rounded as the values are.
+at::Tensor mix(const at::Tensor& values, const at::Tensor& partners,
+               std::span<const Mixture> mixtures);
 
 }  // namespace paceline::algorithms

@@ -42,36 +42,50 @@ at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes)
 
 }  // namespace
 
-void mix_images(train::Batch& batch, std::span<const Mixture> mixtures) {
-  batch.fields.set(train::kImages, mix(images_of(batch), mixtures));
+void mix_images(train::Batch& batch, const MixedBy& by) {
+  batch.fields.set(train::kImages, mix(images_of(batch), by.partners, by.mixtures));
 }
 
-void mix_targets(train::Batch& batch, std::int64_t num_classes, std::span<const Mixture> mixtures) {
-  batch.fields.set(train::kTargets,
-                   mix(probabilities_of(targets_of(batch), num_classes), mixtures));
+void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by) {
+  const at::Tensor targets = probabilities_of(targets_of(batch), num_classes);
+  batch.fields.set(train::kTargets, mix(targets, by.partners, by.mixtures));
 }
 
-void mix_losses(train::TrainState& state, std::span<const Mixture> mixtures) {
-  train::Batch partners = state.batch;
-  partners.fields.set(train::kTargets, take_partners(targets_of(state.batch), mixtures));
-  const double share = mixtures.front().share;
-  state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, partners);
+void mix_losses(train::TrainState& state, const MixedBy& by) {
+  train::Batch other = state.batch;
+  other.fields.set(train::kTargets, targets_of(state.batch).index_select(0, by.partners));
+  const double share = by.mixtures.front().share;
+  state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, other);
 }
 
 void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& run) {
   if (event == train::Event::kPrepared) {
     require_classification(*state.task);
+  } else if (event == train::Event::kStepStart) {
+    transfers_.clear();
+    kept_ = num_mixed_ = 0;
   } else if (state.batch.size == 0) {
     return;  // a rank that a ragged batch left without samples
   } else if (event == train::Event::kBeforeForward) {
-    mixtures_ = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
-                              state.batch.size);
-    mix_images(state.batch, mixtures_);
+    draw(state, run);
+    mix_images(state.batch, by_);
   } else if (event == train::Event::kBeforeLoss) {
     if (!config_.interpolate_loss)
-      mix_targets(state.batch, state.outputs.at(train::kLogits).size(1), mixtures_);
+      mix_targets(state.batch, state.outputs.at(train::kLogits).size(1), by_);
   } else if (config_.interpolate_loss) {
-    mix_losses(state, mixtures_);
+    mix_losses(state, by_);
+  }
+}
+
+void Mixup::draw(const train::TrainState& state, const train::RunContext& run) {
+  by_.mixtures = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
+                               state.batch.size);
+  transfers_.push_back(run.device.start_transfer({partner_rows(by_.mixtures, run.device)}));
+  by_.partners = transfers_.back()->take().front();
+  for (const Mixture& mixture : by_.mixtures) {
+    const auto count = static_cast<double>(mixture.partners.size());
+    kept_ += count * (1.0 - mixture.share);
+    num_mixed_ += count;
   }
 }
 

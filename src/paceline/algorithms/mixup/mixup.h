@@ -15,14 +15,20 @@
 
 namespace paceline::algorithms {
 
+/// What a microbatch is mixed by.
+struct MixedBy {
+  std::vector<Mixture> mixtures;
+  at::Tensor partners;  ///< their partner_rows(), beside the batch
+};
+
 /// The images of a batch, mixed. Throws ConfigError if it has none.
-void mix_images(train::Batch& batch, std::span<const Mixture> mixtures);
+void mix_images(train::Batch& batch, const MixedBy& by);
 
 /// Gives a batch mixed targets, probabilities in float32, of the targets or labels that it has.
-void mix_targets(train::Batch& batch, std::int64_t num_classes, std::span<const Mixture> mixtures);
+void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by);
 
 /// The loss at hand with that for the partners' targets, both by the first mixture's share.
-void mix_losses(train::TrainState& state, std::span<const Mixture> mixtures);
+void mix_losses(train::TrainState& state, const MixedBy& by);
 
 /// Mixes each image with another one of its microbatch, and what it is learnt as alike: the targets
 /// (`targets` of the batch, probabilities in float32), or with `interpolate_loss` the losses for
@@ -39,16 +45,26 @@ class Mixup final : public train::Algorithm {
 
   std::string_view name() const override { return "mixup"; }
   train::AlgorithmTraits traits() const override {
-    return {.events = {train::Event::kPrepared, train::Event::kBeforeForward,
-                       train::Event::kBeforeLoss, train::Event::kAfterLoss},
-            .replaces_loss = config_.interpolate_loss};
+    return {
+        .events = {train::Event::kPrepared, train::Event::kStepStart, train::Event::kBeforeForward,
+                   train::Event::kBeforeLoss, train::Event::kAfterLoss},
+        .replaces_loss = config_.interpolate_loss,
+        .scalars = {"lambda"}};
   }
+  /// What samples keep of themselves.
+  std::vector<double> scalars() const override { return {kept_ / num_mixed_}; }
   /// Throws ConfigError for a task that is no classification, and for a batch without images.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
 
  private:
+  void draw(const train::TrainState& state, const train::RunContext& run);
+
   MixupConfig config_;
-  std::vector<Mixture> mixtures_;  ///< of the microbatch at hand
+  MixedBy by_;  ///< of the microbatch at hand
+  /// Of this step: to end one before the device has read it would be a wait.
+  std::vector<std::unique_ptr<tensor::Transfer>> transfers_;
+  double kept_ = 0;       ///< 1 - share, summed over this step's samples
+  double num_mixed_ = 0;  ///< these
 };
 
 std::unique_ptr<train::Algorithm> make(const MixupConfig& config);

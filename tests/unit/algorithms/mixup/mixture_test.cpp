@@ -108,8 +108,8 @@ TEST(Mixture, AGroupThatIsCutMixesWhatIsThere) {
 TEST(Mixture, OfSeveralGroupsKeepsEachShare) {
   const std::vector<Mixture> mixtures{{0.25, {1, 0}}, {0.5, {3, 2}}};
   const at::Tensor values = at::tensor({0.0, 4.0, 8.0, 16.0}, at::kFloat).unsqueeze(1);
-  EXPECT_TRUE(
-      mix(values, mixtures).equal(at::tensor({1.0, 3.0, 12.0, 12.0}, at::kFloat).unsqueeze(1)));
+  EXPECT_TRUE(mix(values, partner_rows(mixtures, tensor::cpu_device()), mixtures)
+                  .equal(at::tensor({1.0, 3.0, 12.0, 12.0}, at::kFloat).unsqueeze(1)));
 }
 
 }  // namespace

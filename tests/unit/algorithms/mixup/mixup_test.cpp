@@ -5,6 +5,7 @@
 #include "paceline/train/classification.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
+#include "support/queued_device.h"
 
 #include <atomic>
 
@@ -58,6 +59,38 @@ TEST_F(MixupTest, SeesTheSameInEveryPassOfAStep) {
   ++state_.clock.step;
   mixup.apply(Event::kBeforeForward, state_, run_);
   EXPECT_FALSE(state_.batch.fields.at("images").equal(first));
+}
+
+TEST_F(MixupTest, TellsWhatSamplesKeepOfThemselves) {
+  Mixup mixup({});
+  for (int step = 0; step < 2; ++step) {
+    mixup.apply(Event::kStepStart, state_, run_);
+    mixup.apply(Event::kBeforeForward, state_, run_);
+    mixup.apply(Event::kBeforeForward, state_, run_);  // another microbatch, or pass
+    const double share = draw_mixtures({}, run_.seed, step, 0, 3).front().share;
+    EXPECT_THAT(mixup.scalars(), ::testing::ElementsAre(::testing::DoubleEq(1 - share)));
+    ++state_.clock.step;
+  }
+  EXPECT_EQ(mixup.traits().scalars.size(), mixup.scalars().size());
+}
+
+TEST_F(MixupTest, WaitsForNoDevice) {
+  test::QueuedDevice device(0);
+  const train::RunContext run{*communicator_, {}, 1, {}, no_signal_, device};
+  state_.batch.fields =
+      state_.batch.fields.map([&](const at::Tensor& tensor) { return tensor.to(device.place()); });
+  state_.outputs =
+      state_.outputs.map([&](const at::Tensor& tensor) { return tensor.to(device.place()); });
+  Mixup mixup({});
+  device.gpu().reset_counts();
+  for (int microbatch = 0; microbatch < 2; ++microbatch) {
+    mixup.apply(Event::kBeforeForward, state_, run);
+    mixup.apply(Event::kBeforeLoss, state_, run);
+  }
+  EXPECT_EQ(device.gpu().counts().waits, 0);
+  EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
+  device.synchronize();
+  mixup.apply(Event::kStepStart, state_, run);
 }
 
 TEST_F(MixupTest, HasNothingToDoOnARankWithoutSamples) {
