@@ -3,7 +3,7 @@
 #include "paceline/app/assembly/model_parts.h"
 #include "paceline/base/text.h"
 #include "paceline/data/loader/loader_rate.h"
-#include "paceline/train/data_watch.h"
+#include "paceline/train/watch/data_watch.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/tensor/device.h"
-#include "paceline/train/run_speed.h"
+#include "paceline/train/watch/run_speed.h"
 
 #include <span>
 #include <string>

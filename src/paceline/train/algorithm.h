@@ -24,6 +24,7 @@ struct AlgorithmTraits {
   bool replaces_loss = false;       ///< at most one active algorithm may say so
   bool takes_extra_passes = false;  ///< likewise
   bool has_weights = false;         ///< of its own, which evaluations measure besides
+  std::vector<std::string_view> scalars = {};  ///< what scalars() gives
 };
 
 /// Whose gradients a pass sums.
@@ -44,6 +45,10 @@ class Algorithm {
   /// kGradientsReady. Returns 1 (a float32 scalar beside them) if this rank finds that the step
   /// must be skipped, else 0. Must not wait for the device.
   virtual at::Tensor after_extra_pass(TrainState& /*state*/) { return {}; }
+  /// Numbers of the step at hand, one for each name of AlgorithmTraits::scalars, which are logged
+  /// as ALGORITHM/SCALAR: the mean over the samples of all ranks. Asked after the last forward
+  /// pass, on every rank; one without samples may give anything.
+  virtual std::vector<double> scalars() const { return {}; }
   /// Tensors of its own, from kPrepared on, which are saved and loaded with the run. Their names
   /// begin with tensor::kAlgorithms, its own name and '/'.
   virtual std::vector<tensor::StateShard> tensors(const TrainState& /*state*/) const { return {}; }

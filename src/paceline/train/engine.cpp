@@ -4,6 +4,7 @@
 #include "paceline/base/log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -94,6 +95,22 @@ std::vector<tensor::StateShard> Engine::tensors(const TrainState& state) const {
     for (auto& shard : algorithm->tensors(state)) tensors.push_back(std::move(shard));
   }
   return tensors;
+}
+
+std::vector<std::string> Engine::scalar_names() const {
+  std::vector<std::string> names;
+  for (const auto& algorithm : algorithms_) {
+    for (const std::string_view scalar : algorithm->traits().scalars)
+      names.push_back(fmt::format("{}/{}", algorithm->name(), scalar));
+  }
+  return names;
+}
+
+std::vector<double> Engine::scalars() const {
+  std::vector<double> scalars;
+  for (const auto& algorithm : algorithms_)
+    std::ranges::copy(algorithm->scalars(), std::back_inserter(scalars));
+  return scalars;
 }
 
 std::optional<std::string> Engine::takes_extra_passes() const {

@@ -33,6 +33,10 @@ class Engine {
 
   /// What algorithms own, in their order.
   std::vector<tensor::StateShard> tensors(const TrainState& state) const;
+  /// The names of all algorithms' scalars, as they are logged, and those of the step at hand.
+  std::vector<std::string> scalar_names() const;
+  std::vector<double> scalars() const;
+
   /// The name of an algorithm that takes more than one pass in some steps.
   std::optional<std::string> takes_extra_passes() const;
   /// The one that wants an extra pass in this step; nullptr if none does.

@@ -156,7 +156,7 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   const auto begin = std::chrono::steady_clock::now();
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(task);
-  StepReduction sums(run.communicator, task.num_sums(), run.device);
+  StepReduction sums(run.communicator, {.metrics = task.num_sums()}, run.device);
   SkipLimit skips(max_skipped_);
   strategy.begin_evaluation();
   const bool is_complete = add_batches(task, strategy, precision, step, run, sums, skips);

@@ -24,8 +24,8 @@ metrics::MetricStep step_of(const TrainState& state) {
 }  // namespace
 
 StepLog::StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const Metric> metrics,
-                 const tensor::Device& device)
-    : sinks_(sinks), device_(device), metrics_(metrics) {
+                 const tensor::Device& device, std::vector<std::string> scalar_names)
+    : sinks_(sinks), device_(device), metrics_(metrics), scalar_names_(std::move(scalar_names)) {
   for (const Metric& metric : metrics) metric_names_.push_back("train/" + metric.name);
 }
 
@@ -86,6 +86,8 @@ void StepLog::log_step(const TrainState& state, double now_s) {
     if (state.step_totals.has(metrics_[i]))
       values_.push_back({metric_names_[i], state.step_totals.value(metrics_[i])});
   }
+  for (std::size_t i = 0; i < scalar_names_.size(); ++i)
+    values_.push_back({scalar_names_[i], state.step_totals.scalars[i]});
   values_.push_back({"train/lr", state.lr});
   values_.push_back({"data/skipped", static_cast<double>(state.skipped.of_run)});
   if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});

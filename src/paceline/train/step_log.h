@@ -15,10 +15,11 @@ namespace paceline::train {
 /// Hands the values of steps and evaluations to the sinks of rank 0.
 class StepLog {
  public:
-  /// `metrics` are those of the step's sums; "train/" is put before their names. They and `device`
-  /// must outlive the log.
+  /// `metrics` are those of the step's sums; "train/" is put before their names; `scalar_names`
+  /// those of its scalars. Metrics and `device` must outlive the log.
   StepLog(std::span<metrics::MetricSink* const> sinks, std::span<const Metric> metrics,
-          const tensor::Device& device = tensor::cpu_device());
+          const tensor::Device& device = tensor::cpu_device(),
+          std::vector<std::string> scalar_names = {});
 
   /// Logs the mean and deviation of each channel of the first batch's images, and warns when they
   /// are not those of normalised ones.
@@ -37,7 +38,8 @@ class StepLog {
   std::span<metrics::MetricSink* const> sinks_;
   const tensor::Device& device_;
   std::span<const Metric> metrics_;
-  std::vector<std::string> metric_names_;     ///< as they are logged
+  std::vector<std::string> metric_names_;  ///< as they are logged
+  std::vector<std::string> scalar_names_;
   std::vector<metrics::MetricValue> values_;  ///< of the step at hand; kept for its memory
   metrics::ThroughputMeter throughput_;
 };

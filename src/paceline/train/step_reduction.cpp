@@ -1,5 +1,8 @@
 #include "paceline/train/step_reduction.h"
 
+#include "paceline/base/error.h"
+#include "paceline/tensor/host_tensor.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -18,33 +21,33 @@ constexpr std::int64_t kLoss = 5;
 constexpr std::int64_t kNotFinite = 6;
 constexpr std::int64_t kSkipAsked = 7;
 constexpr std::int64_t kFirstSum = 8;
-// and, behind the sums, what is found out after it, by all ranks alike.
+// and, behind sums and scalars, what is found out after it, by all ranks alike.
 constexpr std::int64_t kOverflow = 0;
 constexpr std::int64_t kGradNorm = 1;
 constexpr std::int64_t kSkip = 2;
 constexpr std::int64_t kNumFound = 3;
 
-/// Zeros in memory that the device copies from without a wait.
-at::Tensor host_zeros(std::int64_t size, tensor::Device& device) {
-  const std::shared_ptr<void> memory =
-      device.allocate_host(static_cast<std::size_t>(size) * sizeof(double));
-  return at::from_blob(
-             memory.get(), {size}, [memory](void*) {}, at::kDouble)
-      .zero_();
-}
-
 }  // namespace
 
-StepReduction::StepReduction(comm::Communicator& communicator, std::int64_t num_sums,
+StepReduction::StepReduction(comm::Communicator& communicator, const StepSums& sums,
                              tensor::Device& device)
     : communicator_(communicator),
       device_(device),
-      num_sums_(num_sums),
-      values_(at::zeros({kFirstSum + num_sums_ + kNumFound},
+      num_sums_(sums.metrics),
+      num_scalars_(sums.scalars),
+      values_(at::zeros({first_found() + kNumFound},
                         at::TensorOptions(device.place()).dtype(at::kDouble))),
-      told_(values_.is_cpu() ? range(0, kNumTold) : host_zeros(kNumTold, device)) {
-  totals_.sums.resize(static_cast<std::size_t>(num_sums));
+      told_(values_.is_cpu() ? range(0, kNumTold)
+                             : tensor::host_zeros(kNumTold, at::kDouble, device)),
+      scalars_(values_.is_cpu() ? range(first_scalar(), first_found())
+                                : tensor::host_zeros(num_scalars_, at::kDouble, device)) {
+  totals_.sums.resize(static_cast<std::size_t>(num_sums_));
+  totals_.scalars.resize(static_cast<std::size_t>(num_scalars_));
 }
+
+std::int64_t StepReduction::first_scalar() const { return kFirstSum + num_sums_; }
+
+std::int64_t StepReduction::first_found() const { return first_scalar() + num_scalars_; }
 
 at::Tensor StepReduction::range(std::int64_t begin, std::int64_t end) const {
   return values_.narrow(0, begin, end - begin);
@@ -77,14 +80,23 @@ void StepReduction::ask_to_skip(const at::Tensor& flag) {
   values_[kSkipAsked].add_(flag);
 }
 
-void StepReduction::start(const StepFlags& own) {
+void StepReduction::start(const StepFlags& own, std::span<const double> scalars) {
   auto* const told = told_.mutable_data_ptr<double>();
   told[kStop] = own.wants_stop ? 1 : 0;
   told[kMissing] = own.misses_gradients ? 1 : 0;
   told[kLacking] = own.lacks_next_batch ? 1 : 0;
-  if (!values_.is_cpu()) range(0, kNumTold).copy_(told_, /*non_blocking=*/true);
+  PACELINE_CHECK(std::ssize(scalars) == num_scalars_, "{} scalars, {} announced", scalars.size(),
+                 num_scalars_);
+  auto* const weighted = scalars_.mutable_data_ptr<double>();
+  for (std::size_t i = 0; i < scalars.size(); ++i)
+    weighted[i] = told[kSamples] == 0 ? 0 : scalars[i] * told[kSamples];
+  if (!values_.is_cpu()) {
+    range(0, kNumTold).copy_(told_, /*non_blocking=*/true);
+    if (num_scalars_ > 0)
+      range(first_scalar(), first_found()).copy_(scalars_, /*non_blocking=*/true);
+  }
   if (communicator_.world_size() > 1)
-    work_ = communicator_.all_reduce(range(0, kFirstSum + num_sums_), comm::ReduceOp::kSum);
+    work_ = communicator_.all_reduce(range(0, first_found()), comm::ReduceOp::kSum);
 }
 
 void StepReduction::finish() {
@@ -94,7 +106,7 @@ void StepReduction::finish() {
 at::Tensor StepReduction::must_skip(const at::Tensor& overflows, const at::Tensor& grad_norm) {
   const at::NoGradGuard no_grad;
   has_grad_norm_ = grad_norm.defined();
-  const std::int64_t found = kFirstSum + num_sums_;
+  const std::int64_t found = first_found();
   if (values_.is_cpu()) {
     auto* const values = values_.mutable_data_ptr<double>();
     if (overflows.defined()) values[found + kOverflow] = overflows.item<double>();
@@ -121,7 +133,7 @@ void StepReduction::read() {
   const at::Tensor read = device_.read(values_);
   communicator_.require_intact();
   const auto* const values = read.const_data_ptr<double>();
-  const double* const found = values + kFirstSum + num_sums_;
+  const double* const found = values + first_found();
   totals_.loss_sum = values[kLoss];
   totals_.samples = values[kSamples];
   totals_.skipped = values[kSkipped];
@@ -130,6 +142,8 @@ void StepReduction::read() {
   any_misses_gradients_ = values[kMissing] != 0;
   any_lacks_next_batch_ = values[kLacking] != 0;
   std::copy_n(values + kFirstSum, num_sums_, totals_.sums.begin());
+  std::transform(values + first_scalar(), found, totals_.scalars.begin(),
+                 [&](double sum) { return sum / totals_.samples; });
   overflows_ = found[kOverflow] != 0;
   any_asks_to_skip_ = values[kSkipAsked] != 0;
   is_skipped_ = found[kSkip] != 0;

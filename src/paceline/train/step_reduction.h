@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace paceline::train {
 
@@ -18,20 +19,26 @@ struct StepFlags {
   bool lacks_next_batch = false;  ///< which is still being read
 };
 
-/// The one small reduction of a step: loss, numbers of samples, the sums of metrics, and flags, in
-/// float64. Whether ranks communicate in a step is decided by what it tells all of them. It lies on
-/// the run's device: nothing is known on the host before read(), the one wait of a step where work
-/// is queued.
+/// How many numbers of each kind a step adds up.
+struct StepSums {
+  std::int64_t metrics = 0;  ///< as Task::sums()
+  std::int64_t scalars = 0;  ///< as Engine::scalars()
+};
+
+/// The one small reduction of a step: loss, numbers of samples, the sums of metrics, scalars, and
+/// flags, in float64. Whether ranks communicate in a step is decided by what it tells all of them.
+/// It lies on the run's device: nothing is known on the host before read(), the one wait of a step
+/// where work is queued.
 class StepReduction {
  public:
   /// Both must outlive it.
-  StepReduction(comm::Communicator& communicator, std::int64_t num_sums,
+  StepReduction(comm::Communicator& communicator, const StepSums& sums,
                 tensor::Device& device = tensor::cpu_device());
 
   /// Samples of this rank's batch, and how many others could not be read.
   void add_batch(std::int64_t samples, std::size_t skipped);
   /// Adds one microbatch of this rank, by tensors on the device: a scalar, and Task::sums()
-  /// (undefined if num_sums is 0). A loss that is not finite is noticed here. May be
+  /// (undefined if there are none). A loss that is not finite is noticed here. May be
   /// recorded and replayed.
   void add(const at::Tensor& loss_sum, const at::Tensor& sums);
 
@@ -39,8 +46,8 @@ class StepReduction {
   void ask_to_skip(const at::Tensor& flag);
 
   /// Every rank must call it once a step. After the last microbatch's backward and before the
-  /// gradients are waited for its wait is part of theirs.
-  void start(const StepFlags& own);
+  /// gradients are waited for its wait is part of theirs. `scalars` are this rank's.
+  void start(const StepFlags& own, std::span<const double> scalars = {});
   /// Waits for the other ranks; where work is queued, has what follows wait there.
   void finish();
 
@@ -67,12 +74,16 @@ class StepReduction {
 
  private:
   at::Tensor range(std::int64_t begin, std::int64_t end) const;
+  std::int64_t first_scalar() const;
+  std::int64_t first_found() const;  ///< behind what is added up
 
   comm::Communicator& communicator_;
   tensor::Device& device_;
   std::int64_t num_sums_;
-  at::Tensor values_;  ///< on the device; what stands where is told in the source
-  at::Tensor told_;    ///< the first of them, in host memory: values_ itself if that lies there
+  std::int64_t num_scalars_;
+  at::Tensor values_;   ///< on the device; what stands where is told in the source
+  at::Tensor told_;     ///< the first of them, in host memory: values_ itself if that lies there
+  at::Tensor scalars_;  ///< likewise those of this rank, by its samples
   std::unique_ptr<comm::Work> work_;
   Totals totals_;
   bool has_grad_norm_ = false;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/train/condition.h"
-#include "paceline/train/run_speed.h"
+#include "paceline/train/watch/run_speed.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
 

@@ -23,8 +23,9 @@ namespace paceline::train {
 struct Totals {
   double loss_sum = 0;
   double samples = 0;
-  double skipped = 0;        ///< samples that could not be read
-  std::vector<double> sums;  ///< as Task::sums()
+  double skipped = 0;                ///< samples that could not be read
+  std::vector<double> sums;          ///< as Task::sums()
+  std::vector<double> scalars = {};  ///< of a step: as Engine::scalars(), the mean over the samples
 
   double mean_loss() const { return loss_sum / samples; }
   /// Whether there was anything to divide by.

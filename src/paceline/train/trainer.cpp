@@ -23,6 +23,11 @@ std::int64_t eval_interval_of(const TrainerConfig& config, const config::StepLen
   return config.eval_every ? std::max<std::int64_t>(1, to_steps(*config.eval_every, lengths)) : 1;
 }
 
+StepSums sums_of(const TrainerConfig& config, const Task& task, const Engine& engine) {
+  return {.metrics = config.log_accuracy ? task.num_sums() : 0,
+          .scalars = std::ssize(engine.scalar_names())};
+}
+
 }  // namespace
 
 Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
@@ -40,10 +45,10 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       stop_rule_(config, state_.clock.lengths),
       eval_interval_(eval_interval_of(config, state_.clock.lengths)),
       storage_dtype_(storage_dtype(config.precision)),
-      reduction_(run_.communicator, config.log_accuracy ? state_.task->num_sums() : 0, run_.device),
+      reduction_(run_.communicator, sums_of(config, *state_.task, engine_), run_.device),
       gradients_(state_, run_, engine_, reduction_, config, parts.is_forward_collective),
       log_(run_.sinks, config.log_accuracy ? state_.task->metrics() : std::span<const Metric>(),
-           run_.device),
+           run_.device, engine_.scalar_names()),
       data_watch_(parts.loader),
       speed_(parts.loader),
       skips_(parts.max_skipped) {
@@ -132,7 +137,8 @@ void Trainer::start_reduction() {
   const bool lacks_next_batch = !feed_.is_ready();
   reduction_.start({.wants_stop = wants_stop(),
                     .misses_gradients = state_.strategy->misses_gradients(),
-                    .lacks_next_batch = lacks_next_batch});
+                    .lacks_next_batch = lacks_next_batch},
+                   engine_.scalars());
 }
 
 void Trainer::apply_gradients() {

@@ -55,6 +55,8 @@ const std::map<std::string, std::string> kSettings{
 /// What a component needs of the recipe around it.
 const std::map<std::string, std::vector<std::string>> kNeeds{
     {"blurpool", {"model=resnet18", "data.size=32", "data.image_size=32"}},
+    {"mixup",  // else each rank mixes by itself
+     {"++algorithms.mixup.group=2", "data.num_samples=16", "data.global_batch_size=4"}},
     {"sam", {"++algorithms.sam.ascent=global"}},  // else each rank goes its own way
 };
 

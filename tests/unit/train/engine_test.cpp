@@ -25,8 +25,10 @@ class RecordingAlgorithm final : public Algorithm {
   AlgorithmTraits traits() const override {
     return {.events = {Event::kBeforeForward, Event::kAfterForward},
             .order = order_,
-            .replaces_loss = replaces_loss_};
+            .replaces_loss = replaces_loss_,
+            .scalars = {"value", "twice"}};
   }
+  std::vector<double> scalars() const override { return {1.0 * value, 2.0 * value}; }
   void apply(Event, TrainState& state, const RunContext&) override {
     calls_.push_back(name_);
     state.lr += 1;
@@ -65,6 +67,17 @@ class EngineTest : public testing::Test {
   std::atomic<int> signal_{0};
   RunContext run_{*communicator_, {}, 1, {}, signal_};
 };
+
+TEST_F(EngineTest, ScalarsBearTheNamesOfTheirAlgorithms) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(algorithm("late", 2));
+  algorithms.push_back(algorithm("early", 1));
+  static_cast<RecordingAlgorithm&>(*algorithms[0]).value = 5;
+  const Engine engine(std::move(algorithms), {});
+  EXPECT_THAT(engine.scalar_names(),
+              testing::ElementsAre("early/value", "early/twice", "late/value", "late/twice"));
+  EXPECT_THAT(engine.scalars(), testing::ElementsAre(0, 0, 5, 10));
+}
 
 TEST_F(EngineTest, AfterEventsRunInReverseOrder) {
   std::vector<std::unique_ptr<Algorithm>> algorithms;

@@ -53,6 +53,13 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
   EXPECT_EQ(sink_.steps.back().second.at("train/grad_norm"), 3);
 }
 
+TEST_F(StepLogTest, LogsScalarsByTheirNames) {
+  StepLog log(sinks_, metrics_, tensor::cpu_device(), {"mixup/lambda"});
+  state_.step_totals.scalars = {0.875};
+  log.log_step(state_, 1.0);
+  EXPECT_EQ(sink_.steps.back().second.at("mixup/lambda"), 0.875);
+}
+
 TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
   log_.log_step(state_, 10.0);
   log_.log_evaluation(

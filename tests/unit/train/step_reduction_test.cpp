@@ -1,7 +1,10 @@
 #include "paceline/train/step_reduction.h"
 
+#include "paceline/comm/fake/fake_communicator.h"
+#include "support/queued_device.h"
 #include "support/run_ranks.h"
 
+#include <array>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -10,9 +13,46 @@
 namespace paceline::train {
 namespace {
 
+TEST(StepReduction, ScalarsAreMeansOverTheSamplesOfAllRanks) {
+  paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
+    StepReduction reduction(communicator, {.metrics = 1, .scalars = 2});
+    const int rank = communicator.rank();
+    for (int step = 0; step < 2; ++step) {  // which begins anew
+      reduction.add_batch(rank, 0);         // rank 0 has none
+      reduction.add(at::scalar_tensor(1.0), at::full({1}, 2, at::kDouble));
+      const double of_rank = rank == 0 ? std::numeric_limits<double>::quiet_NaN() : rank + step;
+      reduction.start({}, std::array{of_rank, 4.0});
+      reduction.finish();
+      reduction.read();
+      EXPECT_THAT(reduction.totals().scalars,
+                  ::testing::ElementsAre(::testing::DoubleEq((1 + 2 * 2) / 3.0 + step), 4.0));
+      EXPECT_THAT(reduction.totals().sums, ::testing::ElementsAre(6.0));
+    }
+  });
+}
+
+TEST(StepReduction, ScalarsComeWithTheOneWaitOfAQueuedDevice) {
+  const auto communicator = comm::make_fake_communicator(0, 1);
+  paceline::test::QueuedDevice device;
+  StepReduction reduction(*communicator, {.scalars = 1}, device);
+  for (const double scalar : {0.25, 0.75}) {
+    device.gpu().reset_counts();
+    reduction.add_batch(2, 0);
+    reduction.add(at::ones({}, at::TensorOptions(device.place())), {});
+    reduction.start({}, std::array{scalar});
+    reduction.finish();
+    EXPECT_EQ(device.gpu().counts().waits, 0);
+    reduction.read();
+    EXPECT_EQ(device.gpu().counts().waits, 1);
+    EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
+    EXPECT_THAT(reduction.totals().scalars, ::testing::ElementsAre(scalar));
+    EXPECT_FALSE(reduction.is_skipped());
+  }
+}
+
 TEST(StepReduction, AddsMicrobatchesAndRanks) {
   paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
-    StepReduction reduction(communicator, 1);
+    StepReduction reduction(communicator, {.metrics = 1});
     EXPECT_TRUE(reduction.any_lacks_next_batch()) << "nothing is known yet";
     const at::Tensor counts = at::full({1}, 2, at::kDouble);
     reduction.add_batch(7, static_cast<std::size_t>(communicator.rank()));
@@ -45,7 +85,7 @@ TEST(StepReduction, AddsMicrobatchesAndRanks) {
 
 TEST(StepReduction, EveryRankLearnsOfALossThatIsNotFinite) {
   paceline::test::run_ranks(2, [](comm::Communicator& communicator) {
-    StepReduction reduction(communicator, 0);
+    StepReduction reduction(communicator, {});
     const double loss = communicator.rank() == 0 ? 1.0 : std::numeric_limits<double>::quiet_NaN();
     reduction.add(at::scalar_tensor(loss), {});
     reduction.start({});
@@ -63,7 +103,7 @@ TEST(StepReduction, AStepIsNotAppliedForWhateverIsNotFinite) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const auto is_skipped = [&](double loss, std::optional<float> overflows,
                                 std::optional<double> norm, bool misses_gradients = false) {
-      StepReduction reduction(communicator, 0);
+      StepReduction reduction(communicator, {});
       reduction.add(at::scalar_tensor(loss), {});
       reduction.start({.misses_gradients = misses_gradients});
       reduction.finish();

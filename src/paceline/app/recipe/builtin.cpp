@@ -2,6 +2,7 @@
 
 #include "paceline/algorithms/blurpool/blurpool.h"
 #include "paceline/algorithms/ema/ema.h"
+#include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/sam/sam.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
@@ -102,6 +103,7 @@ void add_optimization(Registries& registries) {
   registries.schedules.add<optim::OneCycleConfig>();
   registries.algorithms.add<algorithms::BlurPoolConfig>();
   registries.algorithms.add<algorithms::EmaConfig>();
+  registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
 }
 

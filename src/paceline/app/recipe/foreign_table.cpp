@@ -196,8 +196,6 @@ constexpr ForeignName kNames[] = {
     {"drop", "", "", "ViTs have model.drop_rate, before the head"},
     {"dropout", "", "", "ViTs have model.drop_rate, before the head"},
     // What is to come; an algorithm that is there is found before this table.
-    {"mixup", "", "", kNotBuilt},
-    {"mixup_alpha", "", "", kNotBuilt},
     {"cutmix", "", "", kNotBuilt},
     {"cutmix_alpha", "", "", kNotBuilt},
     {"model_ema", "", "", "write +algorithms.ema (the average is evaluated as val_ema/...)"},

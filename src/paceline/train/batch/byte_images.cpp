@@ -1,6 +1,7 @@
 #include "paceline/train/batch/byte_images.h"
 
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/host_tensor.h"
 
 #include <algorithm>
 #include <array>
@@ -53,9 +54,7 @@ at::Tensor erased(const at::Tensor& images, const at::Tensor& boxes) {
 ByteImages::ByteImages(const data::HostBatch& host, tensor::Device& device)
     : channels_last_(host.byte_pixels.value().channels_last) {
   const std::int64_t size = kNormalization + kErasing * std::ssize(host.erased);
-  const auto memory = device.allocate_host(static_cast<std::size_t>(size) * sizeof(float));
-  parameters_ = at::from_blob(
-      memory.get(), {size}, [memory](void*) {}, at::kFloat);
+  parameters_ = tensor::host_zeros(size, at::kFloat, device);
   auto* next = parameters_.mutable_data_ptr<float>();
   next = std::ranges::copy(normalization_of(host.byte_pixels->normalization), next).out;
   for (const auto& step : host.erased) next = std::ranges::copy(erasing_of(step), next).out;

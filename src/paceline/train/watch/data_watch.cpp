@@ -1,4 +1,4 @@
-#include "paceline/train/data_watch.h"
+#include "paceline/train/watch/data_watch.h"
 
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"

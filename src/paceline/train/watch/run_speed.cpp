@@ -1,4 +1,4 @@
-#include "paceline/train/run_speed.h"
+#include "paceline/train/watch/run_speed.h"
 
 #include "paceline/base/json.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/train/skip_limit.h"
+#include "paceline/train/watch/skip_limit.h"
 
 #include "paceline/base/error.h"
 #include "support/run_ranks.h"

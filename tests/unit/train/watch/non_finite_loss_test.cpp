@@ -1,4 +1,4 @@
-#include "paceline/train/non_finite_loss.h"
+#include "paceline/train/watch/non_finite_loss.h"
 
 #include "paceline/base/error.h"
 #include "support/run_ranks.h"

@@ -1,0 +1,96 @@
+#include "paceline/algorithms/mixup/mixup.h"
+
+#include "paceline/base/error.h"
+#include "paceline/train/classification.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <string>
+
+namespace paceline::algorithms {
+namespace {
+
+void require_classification(const train::Task& task) {
+  if (dynamic_cast<const train::ClassificationTask*>(&task) != nullptr) return;
+  throw base::ConfigError(
+      "algorithms.mixup mixes the class labels of task classification, and this run has another "
+      "task: leave algorithms.mixup out");
+}
+
+const at::Tensor& images_of(const train::Batch& batch) {
+  if (const at::Tensor* const images = batch.fields.find(train::kImages)) return *images;
+  std::string names;
+  for (const auto& [name, tensor] : batch.fields) names += (names.empty() ? "" : ", ") + name;
+  throw base::ConfigError(
+      fmt::format("algorithms.mixup needs a data set of images; the fields of this one are {}: "
+                  "leave algorithms.mixup out",
+                  names));
+}
+
+/// What the loss compares with, class indices or probabilities.
+const at::Tensor& targets_of(const train::Batch& batch) {
+  const at::Tensor* const targets = batch.fields.find(train::kTargets);
+  return targets != nullptr ? *targets : batch.fields.at(train::kLabels);
+}
+
+/// float32 [size, num_classes]. An index below 0, which counts nothing, has no class.
+at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes) {
+  if (targets.is_floating_point()) return targets.to(at::kFloat);
+  const at::Tensor classes = at::arange(num_classes, targets.options());
+  return (targets.unsqueeze(1) == classes).to(at::kFloat);
+}
+
+}  // namespace
+
+void mix_images(train::Batch& batch, const MixedBy& by) {
+  batch.fields.set(train::kImages, mix(images_of(batch), by.partners, by.mixtures));
+}
+
+void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by) {
+  const at::Tensor targets = probabilities_of(targets_of(batch), num_classes);
+  batch.fields.set(train::kTargets, mix(targets, by.partners, by.mixtures));
+}
+
+void mix_losses(train::TrainState& state, const MixedBy& by) {
+  train::Batch other = state.batch;
+  other.fields.set(train::kTargets, targets_of(state.batch).index_select(0, by.partners));
+  const double share = by.mixtures.front().share;
+  state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, other);
+}
+
+void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& run) {
+  if (event == train::Event::kPrepared) {
+    require_classification(*state.task);
+  } else if (event == train::Event::kStepStart) {
+    transfers_.clear();
+    kept_ = num_mixed_ = 0;
+  } else if (state.batch.size == 0) {
+    return;  // a rank that a ragged batch left without samples
+  } else if (event == train::Event::kBeforeForward) {
+    draw(state, run);
+    mix_images(state.batch, by_);
+  } else if (event == train::Event::kBeforeLoss) {
+    if (!config_.interpolate_loss)
+      mix_targets(state.batch, state.outputs.at(train::kLogits).size(1), by_);
+  } else if (config_.interpolate_loss) {
+    mix_losses(state, by_);
+  }
+}
+
+void Mixup::draw(const train::TrainState& state, const train::RunContext& run) {
+  by_.mixtures = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
+                               state.batch.size);
+  transfers_.push_back(run.device.start_transfer({partner_rows(by_.mixtures, run.device)}));
+  by_.partners = transfers_.back()->take().front();
+  for (const Mixture& mixture : by_.mixtures) {
+    const auto count = static_cast<double>(mixture.partners.size());
+    kept_ += count * (1.0 - mixture.share);
+    num_mixed_ += count;
+  }
+}
+
+std::unique_ptr<train::Algorithm> make(const MixupConfig& config) {
+  return std::make_unique<Mixup>(config);
+}
+
+}  // namespace paceline::algorithms

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "paceline/algorithms/mixup/mixture.h"
+#include "paceline/config/schema.h"
+#include "paceline/train/algorithm.h"
+#include "paceline/train/batch/batch.h"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace paceline::algorithms {
+
+/// What a microbatch is mixed by.
+struct MixedBy {
+  std::vector<Mixture> mixtures;
+  at::Tensor partners;  ///< their partner_rows(), beside the batch
+};
+
+/// The images of a batch, mixed. Throws ConfigError if it has none.
+void mix_images(train::Batch& batch, const MixedBy& by);
+
+/// Gives a batch mixed targets, probabilities in float32, of the targets or labels that it has.
+void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by);
+
+/// The loss at hand with that for the partners' targets, both by the first mixture's share.
+void mix_losses(train::TrainState& state, const MixedBy& by);
+
+/// Mixes each image with another one of its microbatch, and what it is learnt as alike: the targets
+/// (`targets` of the batch, probabilities in float32), or with `interpolate_loss` the losses for
+/// both. Metrics count by the sample's own label.
+///
+/// Draws are of seed, step and the place of the microbatch's first sample in the global order
+/// alone: N ranks with A microbatches equal one rank with N * A, all passes of a step see the same
+/// images, and nothing has to be saved. With `group` the same on any ranks and microbatches whose
+/// sizes it divides.
+/// Paper: Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018.
+class Mixup final : public train::Algorithm {
+ public:
+  explicit Mixup(const MixupConfig& config) : config_(config) {}
+
+  std::string_view name() const override { return "mixup"; }
+  train::AlgorithmTraits traits() const override {
+    return {
+        .events = {train::Event::kPrepared, train::Event::kStepStart, train::Event::kBeforeForward,
+                   train::Event::kBeforeLoss, train::Event::kAfterLoss},
+        .replaces_loss = config_.interpolate_loss,
+        .scalars = {"lambda"}};
+  }
+  /// What samples keep of themselves.
+  std::vector<double> scalars() const override { return {kept_ / num_mixed_}; }
+  /// Throws ConfigError for a task that is no classification, and for a batch without images.
+  void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
+
+ private:
+  void draw(const train::TrainState& state, const train::RunContext& run);
+
+  MixupConfig config_;
+  MixedBy by_;  ///< of the microbatch at hand
+  /// Of this step: to end one before the device has read it would be a wait.
+  std::vector<std::unique_ptr<tensor::Transfer>> transfers_;
+  double kept_ = 0;       ///< 1 - share, summed over this step's samples
+  double num_mixed_ = 0;  ///< these
+};
+
+std::unique_ptr<train::Algorithm> make(const MixupConfig& config);
+
+}  // namespace paceline::algorithms
+
+template <>
+struct paceline::config::EnumNames<paceline::algorithms::Partner> {
+  static constexpr std::array names{
+      EnumName{paceline::algorithms::Partner::kPermutation, "permutation"},
+      EnumName{paceline::algorithms::Partner::kReversed, "reversed"},
+      EnumName{paceline::algorithms::Partner::kRolled, "rolled"}};
+};
+
+template <>
+struct paceline::config::Schema<paceline::algorithms::MixupConfig> {
+  using Config = paceline::algorithms::MixupConfig;
+  static constexpr std::string_view name = "mixup";
+  static constexpr std::string_view summary =
+      "Mixes each image, and what it is learnt as, with another one of its microbatch.";
+  static constexpr std::string_view paper = "Zhang et al., 2018";
+  static constexpr auto fields = std::tuple{
+      field(&Config::alpha, "alpha",
+            "The share that is mixed in is of Beta(alpha, alpha); 0 mixes nothing.", AtLeast{0},
+            AtMost{1e6, "every share would be a half"}),
+      field(&Config::fold, "fold",
+            "At most a half is mixed in, so that a sample's own label counts most (as Composer); "
+            "false: any share (as timm and torchvision)."),
+      field(
+          &Config::partner, "partner",
+          "permutation: drawn (as Composer); reversed: the last with the first (as timm); rolled: "
+          "with the one before (as torchvision)."),
+      field(&Config::interpolate_loss, "interpolate_loss",
+            "Mix the losses for both targets instead of the targets, for a loss that takes class "
+            "indices only."),
+      field(&Config::group, "group",
+            "So many consecutive samples share a draw, so that ranks and microbatches of any size "
+            "that it divides give the same; null: the microbatch.",
+            AtLeast{1}, AtMost{1'000'000, "no microbatch is as large"})};
+  static void validate(const Config& config, Problems& problems) {
+    if (config.interpolate_loss && config.group)
+      problems.add("interpolate_loss",
+                   "mixes the loss of a whole microbatch, and group draws a share for parts of it: "
+                   "leave one of them out");
+  }
+};
