@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/comm/communicator.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/communication_report.h"
@@ -39,9 +40,9 @@ struct StrategyMemory {
 /// what each rank saves. Every rank must call every function in the same order.
 ///
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
-/// finish_gradients, unscale (fp16), clip, optimizer step. Gradients are summed over microbatches
-/// and ranks; the caller weighs a loss that is summed over samples by 1 / the samples of the global
-/// batch, and lets all ranks know if one misses_gradients().
+/// finish_gradients, unscale (fp16) and clip by step_gradients.h, update. Gradients are summed over
+/// microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the samples
+/// of the global batch, and lets all ranks know if one misses_gradients().
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -85,19 +86,14 @@ class Strategy {
   /// To be called, after finish_gradients(), on all ranks if any of them misses gradients: all
   /// throw the same ConfigError, which names parameters and ranks.
   [[noreturn]] virtual void refuse_missing_gradients() = 0;
-  // What follows, up to update(), waits for no device: what it finds stays there, as scalars that
-  // are the same on all ranks.
 
-  /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns 1 if
-  /// any of them, on any rank, was infinite or NaN, else 0: float32.
-  virtual at::Tensor unscale_gradients(double factor) = 0;
-
-  /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients),
-  /// as float64.
-  virtual at::Tensor grad_norm() = 0;
-  /// Scales the gradients so that their norm is at most max_norm; returns the norm before.
-  virtual at::Tensor clip_grad_norm(double max_norm) = 0;
-  virtual void clip_grad_value(double max_value) = 0;
+  /// The gradients that lie on this rank, flat [n], each element of the model's on one rank of
+  /// those that reduce_over_shards(): valid for the strategy's life. For step_gradients.h.
+  virtual std::span<const at::Tensor> gradients() const = 0;
+  /// Reduces a scalar that each rank computed of its gradients(), in place, over the ranks among
+  /// which they are cut; does nothing where each rank has them all. Waits for no device.
+  virtual void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+                                  std::string_view label) const = 0;
 
   /// One step of the optimizer, unless `skip` is 1 (see there). Parameters that no rank had a
   /// gradient for stay as they are, and so does their state; strategies that shard take a gradient

@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/parallel/step_gradients.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>
@@ -249,7 +250,9 @@ void Trainer::start_recording() {
 void Trainer::apply_gradients() {
   const tensor::DeviceRange range(run_.device, "optimizer");
   at::Tensor overflows;
-  if (state_.scaler) overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
+  if (state_.scaler) {
+    overflows = parallel::unscale_gradients(*state_.strategy, state_.scaler->inverse_scale());
+  }
   engine_.fire(Event::kGradientsReady, state_, run_);
   const at::Tensor grad_norm = limit_gradients();
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
@@ -260,11 +263,12 @@ void Trainer::apply_gradients() {
 at::Tensor Trainer::limit_gradients() {
   at::Tensor norm;
   if (config_.grad_clip_norm) {
-    norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
+    norm = parallel::clip_grad_norm(*state_.strategy, *config_.grad_clip_norm);
   } else if (config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0) {
-    norm = state_.strategy->grad_norm();
+    norm = parallel::grad_norm(*state_.strategy);
   }
-  if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
+  if (config_.grad_clip_value)
+    parallel::clip_grad_value(*state_.strategy, *config_.grad_clip_value);
   return norm;
 }
 

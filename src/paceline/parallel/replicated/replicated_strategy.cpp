@@ -1,8 +1,6 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/optim/grad_scaler.h"
-#include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/storage.h"
@@ -221,22 +219,6 @@ void ReplicatedStrategy::check_views() const {
     tensor::check_in_place(parameters_[slot].name, parameters_[slot].tensor, values_->flats()[flat],
                            place.offset);
   }
-}
-
-// Every rank holds the same sums, and a term that is not finite makes a sum that is not: all ranks
-// come to the same answer without asking each other.
-at::Tensor ReplicatedStrategy::unscale_gradients(double factor) {
-  return optim::unscale(gradients_->flats(), factor);
-}
-
-at::Tensor ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }
-
-at::Tensor ReplicatedStrategy::clip_grad_norm(double max_norm) {
-  return clip_flat_norm(gradients_->flats(), max_norm);
-}
-
-void ReplicatedStrategy::clip_grad_value(double max_value) {
-  clip_flat_value(gradients_->flats(), max_value);
 }
 
 // torch broadcasts buffers before every forward pass. In training no forward pass reads running

@@ -45,10 +45,10 @@ class ReplicatedStrategy final : public Strategy {
   [[noreturn]] void refuse_missing_gradients() override;
   using Strategy::update;
   void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
-  at::Tensor unscale_gradients(double factor) override;
-  at::Tensor grad_norm() override;
-  at::Tensor clip_grad_norm(double max_norm) override;
-  void clip_grad_value(double max_value) override;
+  std::span<const at::Tensor> gradients() const override { return gradients_->flats(); }
+  /// Every rank holds the same sums.
+  void reduce_over_shards(const at::Tensor& /*scalar*/, comm::ReduceOp /*op*/,
+                          std::string_view /*label*/) const override {}
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() override;
   std::vector<StateShard> cut_by_parameter(const std::string& prefix,

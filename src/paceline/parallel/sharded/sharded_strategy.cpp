@@ -2,8 +2,6 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/collective.h"
-#include "paceline/optim/grad_scaler.h"
-#include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
@@ -193,36 +191,9 @@ std::vector<std::string> ShardedStrategy::refused_parameters() const {
   return missing;
 }
 
-std::vector<at::Tensor> ShardedStrategy::grad_shards() const {
-  std::vector<at::Tensor> shards;
-  for (const ShardUnit* unit : reductions_) {
-    for (const auto& flat : unit->flats()) {
-      if (flat->is_trainable()) shards.push_back(flat->grad_shard());
-    }
-  }
-  return shards;
-}
-
-at::Tensor ShardedStrategy::unscale_gradients(double factor) {
-  const at::Tensor any = optim::unscale(grad_shards(), factor);
-  shard_group().all_reduce(any, comm::ReduceOp::kMax, "gradients are finite")->wait();
-  return any;
-}
-
-at::Tensor ShardedStrategy::grad_norm() {
-  const at::Tensor sum = flat_norm(grad_shards()).square_();
-  shard_group().all_reduce(sum, comm::ReduceOp::kSum, "grad_norm")->wait();
-  return sum.sqrt_();
-}
-
-at::Tensor ShardedStrategy::clip_grad_norm(double max_norm) {
-  const at::Tensor norm = grad_norm();
-  scale_to_norm(grad_shards(), norm, max_norm);
-  return norm;
-}
-
-void ShardedStrategy::clip_grad_value(double max_value) {
-  clip_flat_value(grad_shards(), max_value);
+void ShardedStrategy::reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+                                         std::string_view label) const {
+  shard_group().all_reduce(scalar, op, label)->wait();
 }
 
 void ShardedStrategy::begin_evaluation() {

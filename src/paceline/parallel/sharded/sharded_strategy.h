@@ -62,10 +62,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   void finish_gradients() override;
   bool misses_gradients() const override { return !refused_parameters().empty(); }
   [[noreturn]] void refuse_missing_gradients() override;
-  at::Tensor unscale_gradients(double factor) override;
-  at::Tensor grad_norm() override;
-  at::Tensor clip_grad_norm(double max_norm) override;
-  void clip_grad_value(double max_value) override;
+  std::span<const at::Tensor> gradients() const override { return grad_shards_; }
+  void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+                          std::string_view label) const override;
   void begin_evaluation() override;
   void forward_nothing() override;
   void end_evaluation() override;
@@ -100,7 +99,7 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
 
   void fill_unit(std::size_t unit, std::span<const NamedTensor> parameters,
                  std::span<const GroupRule> rules, const FillValues& fill);
-  comm::Communicator& shard_group() { return shard_group_ ? *shard_group_ : world_; }
+  comm::Communicator& shard_group() const { return shard_group_ ? *shard_group_ : world_; }
   ShardUnit& root() { return *units_.back(); }
   std::size_t num_blocks() const { return units_.size() - 1; }
 
@@ -122,7 +121,6 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   std::uint64_t most_gathered(std::size_t block) const;
   std::uint64_t most_unreduced(std::size_t block, bool holds_all) const;
 
-  std::vector<at::Tensor> grad_shards() const;
   std::vector<Slice> optimizer_slices() const;
   void append_piece(std::vector<StateShard>& shards, const tensor::FlatSlot& slot,
                     const at::Tensor& data, std::int64_t begin, std::string name) const;
@@ -152,8 +150,9 @@ class ShardedStrategy final : public Strategy, private BlockObserver {
   /// Of each block, whether backward comes to it: not below the first trained parameter. What the
   /// last pass showed; before that, what the order of registration suggests.
   std::vector<char> has_backward_;
-  std::vector<char> is_reached_;        // of each block, in this backward
-  std::vector<ShardUnit*> reductions_;  // trained units in the order in which they are reduced
+  std::vector<char> is_reached_;         // of each block, in this backward
+  std::vector<ShardUnit*> reductions_;   // trained units in the order in which they are reduced
+  std::vector<at::Tensor> grad_shards_;  // of reductions_
   std::size_t next_reduction_ = 0;
   std::deque<ShardUnit*> in_flight_;
   std::vector<std::unique_ptr<comm::Work>> replica_sums_;

@@ -144,6 +144,11 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
     if (units_[unit]->is_trainable()) reductions_.push_back(units_[unit].get());
   }
   if (root().is_trainable()) reductions_.push_back(&root());
+  for (const ShardUnit* trained : reductions_) {
+    for (const auto& flat : trained->flats()) {
+      if (flat->is_trainable()) grad_shards_.push_back(flat->grad_shard());
+    }
+  }
   broadcast_from_first_rank(buffers_, world_);
   hooks_.emplace(trained_, [this](std::size_t i, at::Tensor& grad) { take_gradient(i, grad); });
 }
