@@ -137,9 +137,6 @@ class Strategy {
   /// Seconds that this step has waited for the network so far, forward and backward; what work hid
   /// is not counted. begin_microbatch of a step's first microbatch starts again from 0.
   virtual double exposed_communication_s() const = 0;
-  /// Parameters whose gradients came later in the last step than the order of communication
-  /// expects, so that what was ready had to wait for them.
-  virtual std::vector<std::string> late_parameters() const { return {}; }
   /// How the sums of the last step went; empty where there are no buckets.
   virtual CommunicationReport communication_report() const { return {}; }
 };

@@ -134,7 +134,7 @@ TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
       const auto strategy = make_ddp(config, communicator);
       strategy->prepare(net, kDdpRules);
       ragged_step(*strategy, net, Share(communicator.rank(), 2), 1);
-      return strategy->late_parameters();
+      return strategy->communication_report().late_parameters;
     };
     DdpConfig config = kDdpBuckets;
     EXPECT_THAT(late_with(config), testing::IsEmpty());

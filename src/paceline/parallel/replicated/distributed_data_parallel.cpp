@@ -81,14 +81,10 @@ class DistributedDataParallel::State {
     used_.finish_exchange();
     give_gradients(untouched, used_.unused());
     report_ = reducer_.report();
-    last_ready_order_.assign(reducer_.ready_order().begin(), reducer_.ready_order().end());
     reducer_.begin();
   }
 
   void synchronise_buffers() { broadcast_from_first_rank(buffers_, communicator_); }
-  std::vector<std::string> late_parameters() const {
-    return parallel::late_parameters(gradients_.layout(), last_ready_order_);
-  }
   std::vector<tensor::StateShard> compression_state() {
     return compression_ ? compression_->state() : std::vector<tensor::StateShard>();
   }
@@ -175,7 +171,6 @@ class DistributedDataParallel::State {
   UsedParameters used_;
   std::vector<std::string> surprises_;  // parameters whose gradients should not have come
   CommunicationReport report_;
-  std::vector<std::size_t> last_ready_order_;
   std::unique_ptr<GradientHooks> hooks_;
 };
 
@@ -188,9 +183,6 @@ DistributedDataParallel::DistributedDataParallel(DistributedDataParallel&&) noex
 void DistributedDataParallel::finish_gradients() { state_->finish_gradients(); }
 void DistributedDataParallel::synchronise_buffers() { state_->synchronise_buffers(); }
 DistributedDataParallel::NoSync DistributedDataParallel::no_sync() { return NoSync(*state_); }
-std::vector<std::string> DistributedDataParallel::late_parameters() const {
-  return state_->late_parameters();
-}
 const CommunicationReport& DistributedDataParallel::communication_report() const {
   return state_->report();
 }

@@ -299,11 +299,6 @@ StrategyMemory ReplicatedStrategy::memory(int /*num_microbatches*/) const {
   return memory;
 }
 
-std::vector<std::string> ReplicatedStrategy::late_parameters() const {
-  if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
-  return parallel::late_parameters(layout(), reducer_->ready_order());
-}
-
 CommunicationReport ReplicatedStrategy::communication_report() const {
   if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
   return reducer_->report();

@@ -59,7 +59,6 @@ class ReplicatedStrategy final : public Strategy {
   /// Not where each step may use other parameters.
   bool can_be_recorded() const override { return !config_.allow_unused_parameters; }
   double exposed_communication_s() const override { return reducer_->exposed_s(); }
-  std::vector<std::string> late_parameters() const override;
   CommunicationReport communication_report() const override;
 
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.

@@ -128,9 +128,9 @@ TEST(UsedParameters, AStaticGraphsSettledBucketsDoNotWait) {
     const auto strategy = make_ddp(kStatic, communicator);
     strategy->prepare(net, kDecayAll);
     run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
-    EXPECT_THAT(strategy->late_parameters(), testing::Contains("block3.up"));
+    EXPECT_THAT(strategy->communication_report().late_parameters, testing::Contains("block3.up"));
     run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
-    EXPECT_THAT(strategy->late_parameters(), testing::IsEmpty());
+    EXPECT_THAT(strategy->communication_report().late_parameters, testing::IsEmpty());
   });
 }
 
