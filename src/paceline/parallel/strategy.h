@@ -26,6 +26,9 @@ using tensor::StateShard;
 /// Gives a parameter its first values, in place.
 using FillValues = std::function<void(const nn::NamedTensor& parameter)>;
 
+/// Groups with the rules' settings, without slots: one for each rule.
+std::vector<optim::ParamGroup> empty_groups(std::span<const GroupRule> rules);
+
 /// Bytes that a strategy needs on this rank, padding included.
 struct StrategyMemory {
   std::uint64_t parameters = 0;  ///< and buffers: what is held all the time

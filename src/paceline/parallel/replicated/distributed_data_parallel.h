@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
-#include "paceline/parallel/replicated/bucket_reducer.h"
+#include "paceline/parallel/communication_report.h"
 #include "paceline/parallel/replicated/ddp_config.h"
 #include "paceline/tensor/fwd.h"
 #include "paceline/tensor/state_shard.h"

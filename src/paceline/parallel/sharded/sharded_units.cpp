@@ -110,15 +110,10 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
                               const FillValues& fill) {
   PACELINE_CHECK(units_.empty(), "a strategy is prepared once");
   std::vector<NamedTensor> parameters = trainable_parameters(module);
-  if (parameters.empty()) throw base::ConfigError("the model has no trainable parameter");
   for (NamedTensor& named : frozen_parameters(module)) parameters.push_back(std::move(named));
   buffers_ = module_buffers(module);
-  state_ = nn::state_dict(module);
-  std::erase_if(state_, [](const NamedTensor& named) { return !named.tensor.defined(); });
-  for (const GroupRule& rule : rules) {
-    group_settings_.push_back(
-        {.name = rule.name, .weight_decay = rule.weight_decay, .lr_scale = rule.lr_scale});
-  }
+  state_ = module_state(module);
+  group_settings_ = empty_groups(rules);
 
   const std::vector<Blocks> groups =
       group_blocks(wanted_blocks(module, config_), config_.min_unit_params);
