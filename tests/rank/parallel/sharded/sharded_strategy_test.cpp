@@ -141,7 +141,7 @@ TEST(Fsdp, HoldsItsShareOfTheStateAndNoMore) {
     ShardedStrategy strategy({.name = "fsdp"}, {}, communicator);
     BlockNet net;
     strategy.prepare(net, block_net_rules());
-    for (const auto& unit : strategy.units()) {
+    for (const auto& unit : strategy.layout().units()) {
       for (const auto& flat : unit->flats()) {
         EXPECT_EQ(flat->parameters().front().tensor.storage().nbytes(), 0U);  // freed
         std::int64_t whole = 0;
