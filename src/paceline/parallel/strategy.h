@@ -4,6 +4,7 @@
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/communication_report.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstdint>
@@ -45,7 +46,7 @@ struct StrategyMemory {
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
 /// finish_gradients, unscale (fp16) and clip by step_gradients.h, update. Gradients are summed over
 /// microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the samples
-/// of the global batch, and lets all ranks know if one misses_gradients().
+/// of the global batch, and lets all ranks know if one has missing_gradients().
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -83,12 +84,10 @@ class Strategy {
   virtual void end_own_pass();
   /// Whether it can.
   virtual bool has_own_gradients() const { return false; }
-  /// After the last backward of a step: whether this rank got no gradient for a parameter that must
-  /// have one. Asks neither other ranks nor the device; the sums of such a step are of no use.
-  virtual bool misses_gradients() const = 0;
-  /// To be called, after finish_gradients(), on all ranks if any of them misses gradients: all
-  /// throw the same ConfigError, which names parameters and ranks.
-  [[noreturn]] virtual void refuse_missing_gradients() = 0;
+  /// After the last backward of a step: the parameters that must have a gradient and got none on
+  /// this rank. Asks neither other ranks nor the device. If any rank has some, the sums are of no
+  /// use, and all ranks refuse_missing_gradients() after finish_gradients().
+  virtual MissingGradients missing_gradients() const = 0;
 
   /// The gradients that lie on this rank, flat [n], each element of the model's on one rank of
   /// those that reduce_over_shards(): valid for the strategy's life. For step_gradients.h.

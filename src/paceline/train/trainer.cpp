@@ -172,7 +172,7 @@ void Trainer::start_reduction() {
   // Asked before the signal: it spoils reads, and a batch that is spoilt meanwhile still is ready.
   const bool lacks_next_batch = !feed_.is_ready();
   reduction_.start({.wants_stop = wants_stop(),
-                    .misses_gradients = state_.strategy->misses_gradients(),
+                    .misses_gradients = !state_.strategy->missing_gradients().names.empty(),
                     .lacks_next_batch = lacks_next_batch});
 }
 
@@ -277,7 +277,9 @@ void Trainer::conclude_step() {
   state_.phases.mark(metrics::Phase::kBackward);
   state_.step_totals = reduction_.totals();
   if (reduction_.is_skipped()) state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
-  if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
+  if (reduction_.any_misses_gradients()) {
+    parallel::refuse_missing_gradients(state_.strategy->missing_gradients(), &run_.communicator);
+  }
   if (reduction_.any_not_finite()) {
     refuse_non_finite_loss(state_.clock.step + 1, not_finite_samples(), sample_name_,
                            run_.communicator);

@@ -121,11 +121,17 @@ TEST(MissingGradients, AreTheSameErrorUnderAnOwnLoopToo) {
 TEST(MissingGradients, OfAllRanksAreNamedWithoutThem) {
   const std::vector<std::string> names{"a", "b"};
   run_ranks(2, [&](comm::Communicator& communicator) {
-    EXPECT_THAT([&] { refuse_missing_gradients(names, {"ddp"}, &communicator); },
-                ThrowsMessage<base::ConfigError>(HasSubstr("'a', 'b' on any rank; ")));
+    EXPECT_THAT(
+        [&] {
+          refuse_missing_gradients({names, {"ddp"}}, &communicator);
+        },
+        ThrowsMessage<base::ConfigError>(HasSubstr("'a', 'b' on any rank; ")));
   });
-  EXPECT_THAT([&] { refuse_missing_gradients(names, {"none"}, nullptr); },
-              ThrowsMessage<base::ConfigError>(HasSubstr("reached 'a', 'b'; ")));
+  EXPECT_THAT(
+      [&] {
+        refuse_missing_gradients({names, {"none"}}, nullptr);
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("reached 'a', 'b'; ")));
 }
 
 }  // namespace

@@ -103,10 +103,7 @@ class RecordingStrategy final : public parallel::Strategy {
     calls_.push_back("finish");
     if (overflows_()) gradients_.front().fill_(std::numeric_limits<double>::infinity());
   }
-  bool misses_gradients() const override { return misses(); }
-  [[noreturn]] void refuse_missing_gradients() override {
-    throw base::ConfigError("gradients are missing");
-  }
+  parallel::MissingGradients missing_gradients() const override { return {}; }
   std::span<const at::Tensor> gradients() const override { return gradients_; }
   void reduce_over_shards(const at::Tensor&, comm::ReduceOp,
                           std::string_view label) const override {
@@ -128,7 +125,6 @@ class RecordingStrategy final : public parallel::Strategy {
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
   bool is_recordable = true;
-  std::function<bool()> misses = [] { return false; };
   parallel::CommunicationReport report;
 
  private:

@@ -1,6 +1,5 @@
 #include "paceline/parallel/replicated/bucketed_gradients.h"
 
-#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
 
@@ -51,8 +50,7 @@ BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
                                      const DdpConfig& config, std::string_view section,
                                      comm::Communicator* communicator,
                                      const GradientHandler& handler)
-    : communicator_(communicator),
-      gradients_(make_layout(parameters, rules, config, communicator), parameters.front().tensor),
+    : gradients_(make_layout(parameters, rules, config, communicator), parameters.front().tensor),
       parameters_(in_layout_order(parameters, gradients_.layout())),
       shares_(slots_of(gradients_)),
       compression_(communicator == nullptr ? nullptr
@@ -127,10 +125,6 @@ void BucketedGradients::start_rest(bool had_backward) {
 void BucketedGradients::finish() {
   reducer_.finish();
   used_.finish_exchange();
-}
-
-void BucketedGradients::refuse_missing_gradients() const {
-  parallel::refuse_missing_gradients(refused_, used_.demand(), communicator_);
 }
 
 std::vector<tensor::StateShard> BucketedGradients::compression_state() const {

@@ -4,6 +4,7 @@
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/communication_report.h"
 #include "paceline/parallel/gradient_hooks.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/parallel/replicated/bucket_reducer.h"
 #include "paceline/parallel/replicated/ddp_config.h"
@@ -79,10 +80,9 @@ class BucketedGradients {
   std::span<const std::size_t> untouched() const { return untouched_; }
   const UsedParameters& used() const { return used_; }
 
-  /// Whether this rank got, or did not get, gradients against the rule; after start_rest().
-  bool misses_gradients() const { return !refused_.empty(); }
-  /// To be called on all ranks if any of them does: all throw the same ConfigError.
-  [[noreturn]] void refuse_missing_gradients() const;
+  /// After start_rest(): parameters that got, or did not get, a gradient on this rank against the
+  /// rule.
+  MissingGradients missing() const { return {refused_, used_.demand()}; }
 
   /// What a resumed run needs of compressed gradients; none without. Views.
   std::vector<tensor::StateShard> compression_state() const;
@@ -96,7 +96,6 @@ class BucketedGradients {
 
   void settle(std::size_t slot);
 
-  comm::Communicator* communicator_;
   tensor::Arena gradients_;
   std::vector<NamedTensor> parameters_;
   std::vector<at::Tensor> shares_;  // views of the arena's slots

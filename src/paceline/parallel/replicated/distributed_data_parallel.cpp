@@ -41,14 +41,16 @@ class DistributedDataParallel::State {
     if (!gradients_.has_ready()) gradients_.begin_backward();
     take_unreduced();
     gradients_.start_rest(/*had_backward=*/true);
-    const at::Tensor any_missing =
-        at::full({1}, gradients_.misses_gradients() ? 1.0 : 0.0, at::kDouble);
+    const MissingGradients missing = gradients_.missing();
+    const at::Tensor any_missing = at::full({1}, missing.names.empty() ? 0.0 : 1.0, at::kDouble);
     const auto exchange =
         communicator_.all_reduce(any_missing, comm::ReduceOp::kMax, "missing gradients");
     gradients_.start_exchange(/*had_backward=*/true);
     gradients_.finish();
     exchange->wait();
-    if (*any_missing.const_data_ptr<double>() != 0) gradients_.refuse_missing_gradients();
+    if (*any_missing.const_data_ptr<double>() != 0) {
+      refuse_missing_gradients(missing, &communicator_);
+    }
     give_gradients();
     report_ = gradients_.report();
     exposed_s_ = gradients_.exposed_s();

@@ -38,8 +38,7 @@ class ReplicatedStrategy final : public Strategy {
   void finish_gradients() override;
   void end_own_pass() override;
   bool has_own_gradients() const override { return true; }
-  bool misses_gradients() const override { return gradients_->misses_gradients(); }
-  [[noreturn]] void refuse_missing_gradients() override { gradients_->refuse_missing_gradients(); }
+  MissingGradients missing_gradients() const override { return gradients_->missing(); }
   using Strategy::update;
   void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
   std::span<const at::Tensor> gradients() const override { return gradients_->arena().flats(); }

@@ -1,7 +1,6 @@
 #include "paceline/parallel/sharded/sharded_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/parallel/sharded/sharded_memory.h"
 #include "paceline/parallel/sharded/sharded_state.h"
@@ -49,14 +48,10 @@ void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
   schedule_->begin_microbatch(is_first, is_last);
 }
 
-void ShardedStrategy::refuse_missing_gradients() {
-  parallel::refuse_missing_gradients(refused_parameters(), {"fsdp"}, &groups_.world());
-}
-
-/// What got no gradient on this rank in this step but should have.
-std::vector<std::string> ShardedStrategy::refused_parameters() const {
-  if (config_.allow_unused_parameters) return {};
-  return schedule_->without_gradient();
+MissingGradients ShardedStrategy::missing_gradients() const {
+  MissingGradients missing{.names = {}, .demand = {"fsdp"}};
+  if (!config_.allow_unused_parameters) missing.names = schedule_->without_gradient();
+  return missing;
 }
 
 void ShardedStrategy::reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,

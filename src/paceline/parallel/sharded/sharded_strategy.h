@@ -42,8 +42,7 @@ class ShardedStrategy final : public Strategy {
   }
   void backward_nothing() override { schedule_->backward_nothing(); }
   void finish_gradients() override { schedule_->finish_gradients(); }
-  bool misses_gradients() const override { return !refused_parameters().empty(); }
-  [[noreturn]] void refuse_missing_gradients() override;
+  MissingGradients missing_gradients() const override;
   std::span<const at::Tensor> gradients() const override { return layout_->grad_shards(); }
   void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
                           std::string_view label) const override;
@@ -63,7 +62,6 @@ class ShardedStrategy final : public Strategy {
 
  private:
   ScheduleOptions schedule_options() const;
-  std::vector<std::string> refused_parameters() const;
 
   ShardingPlan plan_;
   ShardedConfig config_;
