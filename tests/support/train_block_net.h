@@ -2,6 +2,7 @@
 
 #include "paceline/optim/adamw.h"
 #include "paceline/optim/param_groups.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "support/block_net.h"
 #include "support/ragged_step.h"
 
@@ -28,7 +29,7 @@ inline std::unique_ptr<optim::Optimizer> train(parallel::Strategy& strategy, Blo
   const Share share(rank, world_size);
   for (int step = 0; step < 30; ++step) {
     ragged_step(strategy, net, share, training.num_microbatches);
-    strategy.clip_grad_norm(0.5);
+    parallel::clip_grad_norm(strategy, 0.5);
     optimizer->step(0.01);
   }
   return optimizer;

@@ -12,7 +12,7 @@ namespace paceline::app {
 
 /// What a run's speed was, for people: how many images a second, what share of the time went into
 /// waiting, and the one change of the recipe that would help most, if one is known.
-/// `late_parameters` as parallel::Strategy tells them.
+/// `late_parameters` as parallel::CommunicationReport has them.
 std::vector<std::string> describe_speed(const train::SpeedReport& speed, const Recipe& recipe,
                                         std::span<const std::string> late_parameters,
                                         const tensor::Device& device);

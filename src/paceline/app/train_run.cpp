@@ -127,9 +127,9 @@ void report_run(std::unique_ptr<Session> session, const train::FitResult& result
                 std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
   directory.require();
   report_end(result, *session);
-  const auto speed =
-      describe_speed(result.speed, job.loaded.recipe, session->state().strategy->late_parameters(),
-                     job.context.device);
+  const auto speed = describe_speed(
+      result.speed, job.loaded.recipe,
+      session->state().strategy->communication_report().late_parameters, job.context.device);
   const auto best = session->best_checkpoint();
   nlohmann::json summary = summary_of(*session, result, best);
   const MemoryEstimate memory = session->memory();

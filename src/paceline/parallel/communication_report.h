@@ -18,6 +18,9 @@ struct BucketReport {
 struct CommunicationReport {
   double backward_s = 0;  ///< from the start of backward until the step began to wait
   std::vector<BucketReport> buckets;
+  /// Parameters whose gradients came later than the order of the buckets expects, so that buckets
+  /// that were full had to wait for them.
+  std::vector<std::string> late_parameters = {};
 };
 
 }  // namespace paceline::parallel

@@ -42,15 +42,4 @@ void scale_to_norm(std::span<const at::Tensor> flats, const at::Tensor& norm, do
   for (const at::Tensor& flat : flats) flat.mul_(factor);
 }
 
-at::Tensor clip_flat_norm(std::span<const at::Tensor> flats, double max_norm) {
-  const at::Tensor norm = flat_norm(flats);
-  scale_to_norm(flats, norm, max_norm);
-  return norm;
-}
-
-void clip_flat_value(std::span<const at::Tensor> flats, double max_value) {
-  const at::NoGradGuard no_grad;
-  for (const at::Tensor& flat : flats) flat.clamp_(-max_value, max_value);
-}
-
 }  // namespace paceline::parallel

@@ -12,16 +12,9 @@ namespace paceline::parallel {
 /// float64 scalar beside the tensors, of which there must be one.
 at::Tensor flat_norm(std::span<const at::Tensor> flats);
 
-/// Multiplies by min(1, max_norm / (norm + 1e-6)), unless the norm, a float64 scalar beside the
-/// tensors, is not finite. Does not wait for a device.
+/// Multiplies by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does, unless
+/// the norm, a float64 scalar beside the tensors, is not finite: that is for the caller to see.
+/// Does not wait for a device.
 void scale_to_norm(std::span<const at::Tensor> flats, const at::Tensor& norm, double max_norm);
-
-/// Multiplies by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does; a norm
-/// that is not finite leaves the tensors as they are, for the caller to see. Returns the norm
-/// before.
-at::Tensor clip_flat_norm(std::span<const at::Tensor> flats, double max_norm);
-
-/// Clamps every element to [-max_value, max_value].
-void clip_flat_value(std::span<const at::Tensor> flats, double max_value);
 
 }  // namespace paceline::parallel

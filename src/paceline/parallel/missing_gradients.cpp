@@ -4,8 +4,8 @@
 #include "paceline/parallel/named_tensors.h"
 
 #include <map>
+#include <span>
 #include <sstream>
-#include <vector>
 
 #include <fmt/ranges.h>
 
@@ -35,14 +35,14 @@ std::string to_text(const Ranks& ranks, std::size_t world_size) {
 
 }  // namespace
 
-void refuse_missing_gradients(std::span<const std::string> names, const GradientDemand& demand,
-                              comm::Communicator* communicator) {
-  const std::string own = fmt::format("{}", fmt::join(names, "\n"));
+void refuse_missing_gradients(const MissingGradients& missing, comm::Communicator* communicator) {
+  const GradientDemand& demand = missing.demand;
+  const std::string own = fmt::format("{}", fmt::join(missing.names, "\n"));
   const std::vector<std::string> lists =
       communicator == nullptr ? std::vector{own} : communicator->all_gather_text(own);
   std::vector<std::string> parts;
-  for (const auto& [ranks, missing] : by_ranks(lists)) {
-    parts.push_back(list_names(missing) + to_text(ranks, lists.size()));
+  for (const auto& [ranks, names] : by_ranks(lists)) {
+    parts.push_back(list_names(names) + to_text(ranks, lists.size()));
   }
   PACELINE_CHECK(!parts.empty(), "gradients are missing, and no rank knows which");
   const std::string broken = fmt::format("{}", fmt::join(parts, ", "));

@@ -2,9 +2,9 @@
 
 #include "paceline/comm/communicator.h"
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace paceline::parallel {
 
@@ -19,11 +19,15 @@ struct GradientDemand {
   bool as_in_first_step = false;  ///< of the same parameters; else of all
 };
 
-/// To be called on every rank once all know that one of them has `names`, parameters that break the
-/// demand: all throw the same ConfigError, which names parameters and ranks. Collective; a null
-/// communicator is one rank.
-[[noreturn]] void refuse_missing_gradients(std::span<const std::string> names,
-                                           const GradientDemand& demand,
+/// Parameters of this rank that break the demand.
+struct MissingGradients {
+  std::vector<std::string> names;
+  GradientDemand demand;
+};
+
+/// To be called on every rank once all know that one of them has some: all throw the same
+/// ConfigError, which names parameters and ranks. Collective; a null communicator is one rank.
+[[noreturn]] void refuse_missing_gradients(const MissingGradients& missing,
                                            comm::Communicator* communicator);
 
 }  // namespace paceline::parallel

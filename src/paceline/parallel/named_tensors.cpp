@@ -27,9 +27,11 @@ std::vector<NamedTensor> select_once(const torch::nn::Module& module, Predicate&
 }  // namespace
 
 std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module) {
-  return select_once(module, [](const NamedTensor& named) {
+  std::vector<NamedTensor> parameters = select_once(module, [](const NamedTensor& named) {
     return named.is_parameter && named.tensor.requires_grad();
   });
+  if (parameters.empty()) throw base::ConfigError("the model has no trainable parameter");
+  return parameters;
 }
 
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module) {
@@ -40,6 +42,12 @@ std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module) {
 
 std::vector<NamedTensor> module_buffers(const torch::nn::Module& module) {
   return select_once(module, [](const NamedTensor& named) { return !named.is_parameter; });
+}
+
+std::vector<NamedTensor> module_state(const torch::nn::Module& module) {
+  std::vector<NamedTensor> state = nn::state_dict(module);
+  std::erase_if(state, [](const NamedTensor& named) { return !named.tensor.defined(); });
+  return state;
 }
 
 void append_own_buffers(std::vector<tensor::StateShard>& shards,

@@ -15,12 +15,15 @@ namespace paceline::parallel {
 using nn::NamedTensor;
 
 /// The parameters that require gradients, in registration order; a tied one comes once, under its
-/// first name.
+/// first name. Throws ConfigError if there is none.
 std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
 
 /// What gradients do not change: frozen parameters, and buffers. Each once.
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module);
 std::vector<NamedTensor> module_buffers(const torch::nn::Module& module);
+
+/// All of it, as state_dict orders and names it: what is saved.
+std::vector<NamedTensor> module_state(const torch::nn::Module& module);
 
 /// Adds what this rank has of its own of buffers that are not synchronised.
 void append_own_buffers(std::vector<tensor::StateShard>& shards,

@@ -8,6 +8,15 @@
 
 namespace paceline::parallel {
 
+std::vector<optim::ParamGroup> empty_groups(std::span<const GroupRule> rules) {
+  std::vector<optim::ParamGroup> groups;
+  for (const GroupRule& rule : rules) {
+    groups.push_back(
+        {.name = rule.name, .weight_decay = rule.weight_decay, .lr_scale = rule.lr_scale});
+  }
+  return groups;
+}
+
 void Strategy::end_own_pass() {
   throw base::ConfigError(
       fmt::format("strategy {} reduces gradients as they come: no rank has its own", name()));

@@ -1,8 +1,10 @@
 #pragma once
 
+#include "paceline/comm/communicator.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/communication_report.h"
+#include "paceline/parallel/missing_gradients.h"
 #include "paceline/tensor/state_shard.h"
 
 #include <cstdint>
@@ -25,6 +27,9 @@ using tensor::StateShard;
 /// Gives a parameter its first values, in place.
 using FillValues = std::function<void(const nn::NamedTensor& parameter)>;
 
+/// Groups with the rules' settings, without slots: one for each rule.
+std::vector<optim::ParamGroup> empty_groups(std::span<const GroupRule> rules);
+
 /// Bytes that a strategy needs on this rank, padding included.
 struct StrategyMemory {
   std::uint64_t parameters = 0;  ///< and buffers: what is held all the time
@@ -39,9 +44,9 @@ struct StrategyMemory {
 /// what each rank saves. Every rank must call every function in the same order.
 ///
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
-/// finish_gradients, unscale (fp16), clip, optimizer step. Gradients are summed over microbatches
-/// and ranks; the caller weighs a loss that is summed over samples by 1 / the samples of the global
-/// batch, and lets all ranks know if one misses_gradients().
+/// finish_gradients, unscale (fp16) and clip by gradient_limits.h, update. Gradients are summed over
+/// microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the samples
+/// of the global batch, and lets all ranks know if one has missing_gradients().
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -79,25 +84,18 @@ class Strategy {
   virtual void end_own_pass();
   /// Whether it can.
   virtual bool has_own_gradients() const { return false; }
-  /// After the last backward of a step: whether this rank got no gradient for a parameter that must
-  /// have one. Asks neither other ranks nor the device; the sums of such a step are of no use.
-  virtual bool misses_gradients() const = 0;
-  /// To be called, after finish_gradients(), on all ranks if any of them misses gradients: all
-  /// throw the same ConfigError, which names parameters and ranks.
-  [[noreturn]] virtual void refuse_missing_gradients() = 0;
-  // What follows, up to update(), waits for no device: what it finds stays there, as scalars that
-  // are the same on all ranks.
+  /// After the last backward of a step: the parameters that must have a gradient and got none on
+  /// this rank. Asks neither other ranks nor the device. If any rank has some, the sums are of no
+  /// use, and all ranks refuse_missing_gradients() after finish_gradients().
+  virtual MissingGradients missing_gradients() const = 0;
 
-  /// Multiplies all gradients by `factor`, after finish_gradients and before clipping. Returns 1 if
-  /// any of them, on any rank, was infinite or NaN, else 0: float32.
-  virtual at::Tensor unscale_gradients(double factor) = 0;
-
-  /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients),
-  /// as float64.
-  virtual at::Tensor grad_norm() = 0;
-  /// Scales the gradients so that their norm is at most max_norm; returns the norm before.
-  virtual at::Tensor clip_grad_norm(double max_norm) = 0;
-  virtual void clip_grad_value(double max_value) = 0;
+  /// The gradients that lie on this rank, flat [n], each element of the model's on one rank of
+  /// those that reduce_over_shards(): valid for the strategy's life. For gradient_limits.h.
+  virtual std::span<const at::Tensor> gradients() const = 0;
+  /// Reduces a scalar that each rank computed of its gradients(), in place, over the ranks among
+  /// which they are cut; does nothing where each rank has them all. Waits for no device.
+  virtual void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+                                  std::string_view label) const = 0;
 
   /// One step of the optimizer, unless `skip` is 1 (see there). Parameters that no rank had a
   /// gradient for stay as they are, and so does their state; strategies that shard take a gradient
@@ -141,9 +139,6 @@ class Strategy {
   /// Seconds that this step has waited for the network so far, forward and backward; what work hid
   /// is not counted. begin_microbatch of a step's first microbatch starts again from 0.
   virtual double exposed_communication_s() const = 0;
-  /// Parameters whose gradients came later in the last step than the order of communication
-  /// expects, so that what was ready had to wait for them.
-  virtual std::vector<std::string> late_parameters() const { return {}; }
   /// How the sums of the last step went; empty where there are no buckets.
   virtual CommunicationReport communication_report() const { return {}; }
 };

@@ -67,11 +67,11 @@ void StepLog::describe_communication(const TrainState& state) {
                         1e3 * bucket.exposed_s);
   }
   text.pop_back();
-  if (const auto late = state.strategy->late_parameters(); !late.empty()) {
+  if (!report.late_parameters.empty()) {
     text += fmt::format(
         ". Full buckets of gradients waited for {}: put the names of what comes first into "
         "parallel.ddp.bucket_order",
-        parallel::list_names(late));
+        parallel::list_names(report.late_parameters));
   }
   for (metrics::MetricSink* sink : sinks_) sink->log_text(at, "communication", text);
 }

@@ -4,6 +4,8 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/parallel/gradient_limits.h"
+#include "paceline/parallel/missing_gradients.h"
 
 #include <algorithm>
 #include <cmath>
@@ -136,7 +138,7 @@ void Trainer::start_reduction() {
   // Asked before the signal: it spoils reads, and a batch that is spoilt meanwhile still is ready.
   const bool lacks_next_batch = !feed_.is_ready();
   reduction_.start({.wants_stop = wants_stop(),
-                    .misses_gradients = state_.strategy->misses_gradients(),
+                    .misses_gradients = !state_.strategy->missing_gradients().names.empty(),
                     .lacks_next_batch = lacks_next_batch},
                    engine_.scalars());
 }
@@ -144,7 +146,9 @@ void Trainer::start_reduction() {
 void Trainer::apply_gradients() {
   const tensor::DeviceRange range(run_.device, "optimizer");
   at::Tensor overflows;
-  if (state_.scaler) overflows = state_.strategy->unscale_gradients(state_.scaler->inverse_scale());
+  if (state_.scaler) {
+    overflows = parallel::unscale_gradients(*state_.strategy, state_.scaler->inverse_scale());
+  }
   engine_.fire(Event::kGradientsReady, state_, run_);
   const at::Tensor grad_norm = limit_gradients();
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
@@ -155,11 +159,12 @@ void Trainer::apply_gradients() {
 at::Tensor Trainer::limit_gradients() {
   at::Tensor norm;
   if (config_.grad_clip_norm) {
-    norm = state_.strategy->clip_grad_norm(*config_.grad_clip_norm);
+    norm = parallel::clip_grad_norm(*state_.strategy, *config_.grad_clip_norm);
   } else if (config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0) {
-    norm = state_.strategy->grad_norm();
+    norm = parallel::grad_norm(*state_.strategy);
   }
-  if (config_.grad_clip_value) state_.strategy->clip_grad_value(*config_.grad_clip_value);
+  if (config_.grad_clip_value)
+    parallel::clip_grad_value(*state_.strategy, *config_.grad_clip_value);
   return norm;
 }
 
@@ -168,7 +173,9 @@ void Trainer::conclude_step() {
   state_.phases.mark(metrics::Phase::kBackward);
   state_.step_totals = reduction_.totals();
   if (reduction_.is_skipped()) state_.optimizer->set_num_steps(state_.optimizer->num_steps() - 1);
-  if (reduction_.any_misses_gradients()) state_.strategy->refuse_missing_gradients();
+  if (reduction_.any_misses_gradients()) {
+    parallel::refuse_missing_gradients(state_.strategy->missing_gradients(), &run_.communicator);
+  }
   if (reduction_.any_not_finite()) {
     refuse_non_finite_loss(state_.clock.step + 1, gradients_.not_finite_samples(), sample_name_,
                            run_.communicator);

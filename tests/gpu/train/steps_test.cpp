@@ -6,6 +6,7 @@
 #include "paceline/base/file.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/optim/sgd.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "rank/comm/connected_ranks.h"
 #include "support/block_net.h"
 #include "support/finish_step.h"
@@ -49,7 +50,7 @@ double squares_after_steps(parallel::Strategy& strategy, int rank, int world_siz
     strategy.begin_microbatch(true, true);
     strategy.backward((net.forward(images) - targets).square().sum(), 1.0 / kBatch);
     test::finish_step(strategy);
-    strategy.clip_grad_norm(0.5);
+    parallel::clip_grad_norm(strategy, 0.5);
     optimizer->step(0.05);
   }
   double sum = 0;

@@ -6,6 +6,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
 #include "support/train_block_net.h"
@@ -63,7 +64,7 @@ std::vector<tensor::StateShard> train(const Training& training, const Net& net,
   const test::Share share(ranks.rank(), ranks.world_size());
   for (int step = 0; step < 30; ++step) {
     test::ragged_step(strategy, net, share, training.num_microbatches);
-    strategy.clip_grad_norm(0.5);
+    parallel::clip_grad_norm(strategy, 0.5);
     optimizer->step(0.02);
   }
   return strategy.model_state();

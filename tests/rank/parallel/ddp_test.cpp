@@ -1,6 +1,7 @@
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "support/ragged_step.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"
@@ -42,7 +43,7 @@ std::vector<at::Tensor> train(Strategy& strategy, int rank, int world_size, int 
   const Share share(rank, world_size);
   for (int step = 0; step < kSteps; ++step) {
     ragged_step(strategy, net, share, num_microbatches);
-    strategy.clip_grad_norm(0.5);
+    clip_grad_norm(strategy, 0.5);
     optimizer->step(0.05);
   }
   return copies(net);
@@ -109,7 +110,7 @@ TEST(Ddp, AParameterUnusedOnOneRankCountsAsZeroThere) {
     strategy->begin_microbatch(true, true);
     strategy->backward(communicator.rank() == 0 ? net.conv_bias.sum() : net.head_bias.sum(), 1.0);
     strategy->finish_gradients();
-    EXPECT_NEAR(strategy->grad_norm().item<double>(), std::sqrt(6.0 + 5.0), 1e-12);
+    EXPECT_NEAR(grad_norm(*strategy).item<double>(), std::sqrt(6.0 + 5.0), 1e-12);
   });
 }
 
@@ -133,7 +134,7 @@ TEST(Ddp, LateParametersAreReportedAndAnOwnOrderMendsIt) {
       const auto strategy = make_ddp(config, communicator);
       strategy->prepare(net, kDdpRules);
       ragged_step(*strategy, net, Share(communicator.rank(), 2), 1);
-      return strategy->late_parameters();
+      return strategy->communication_report().late_parameters;
     };
     DdpConfig config = kDdpBuckets;
     EXPECT_THAT(late_with(config), testing::IsEmpty());

@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/load.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "paceline/tensor/autocast.h"
 #include "paceline/tensor/memory_count.h"
 #include "paceline/train/train_state.h"
@@ -77,7 +78,7 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
       strategy->backward(loss, 1.0);
     }
     strategy->finish_gradients();
-    strategy->clip_grad_norm(1.0);
+    parallel::clip_grad_norm(*strategy, 1.0);
     optimizer->step(0.01);
   }
   return tensor::tensor_memory().peak - before;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -71,7 +72,8 @@ class ScriptedTask final : public train::Task {
   std::array<train::Metric, 1> metrics_{train::Metric{"seen", 0}};
 };
 
-/// Writes down what it is asked to do, and does nothing.
+/// Writes down what it is asked to do. Its gradients have twice the norm of the sum that backward
+/// was given.
 class RecordingStrategy final : public parallel::Strategy {
  public:
   /// `overflows` tells whether the gradients at hand do.
@@ -84,33 +86,27 @@ class RecordingStrategy final : public parallel::Strategy {
   std::vector<optim::ParamGroup> param_groups() override { return {}; }
   void begin_microbatch(bool is_first, bool is_last) override {
     if (is_first) exposed_s_ = 0;
+    if (is_first) gradients_.front().zero_();
     exposed_s_ += exposed_in_forward_s;
     calls_.push_back(
         fmt::format("microbatch{}{}", is_first ? " first" : "", is_last ? " last" : ""));
   }
   void backward(const at::Tensor& loss, double weight) override {
     exposed_s_ += exposed_in_backward_s;
-    calls_.push_back(fmt::format("backward {:.4f}", loss.item<double>() * weight));
+    const double sum = loss.item<double>() * weight;
+    calls_.push_back(fmt::format("backward {:.4f}", sum));
+    gradients_.front().add_(at::tensor({1.6 * sum, 1.2 * sum}, at::kFloat));
   }
   void backward_nothing() override { calls_.push_back("backward nothing"); }
-  void finish_gradients() override { calls_.push_back("finish"); }
-  bool misses_gradients() const override { return misses(); }
-  [[noreturn]] void refuse_missing_gradients() override {
-    throw base::ConfigError("gradients are missing");
+  void finish_gradients() override {
+    calls_.push_back("finish");
+    if (overflows_()) gradients_.front().fill_(std::numeric_limits<double>::infinity());
   }
-  at::Tensor unscale_gradients(double factor) override {
-    calls_.push_back(fmt::format("unscale by 1/{:g}", 1.0 / factor));
-    return at::scalar_tensor(overflows_() ? 1 : 0, at::kFloat);
-  }
-  at::Tensor grad_norm() override {
-    return calls_.push_back("norm"), at::scalar_tensor(3.0, at::kDouble);
-  }
-  at::Tensor clip_grad_norm(double limit) override {
-    return calls_.push_back(fmt::format("clip norm {}", limit)),
-           at::scalar_tensor(4.0, at::kDouble);
-  }
-  void clip_grad_value(double limit) override {
-    calls_.push_back(fmt::format("clip value {}", limit));
+  parallel::MissingGradients missing_gradients() const override { return {}; }
+  std::span<const at::Tensor> gradients() const override { return gradients_; }
+  void reduce_over_shards(const at::Tensor&, comm::ReduceOp,
+                          std::string_view label) const override {
+    calls_.push_back(fmt::format("reduce {}", label));
   }
   void synchronise_buffers() override {}
   void forward_nothing() override { calls_.push_back("forward nothing"); }
@@ -128,11 +124,11 @@ class RecordingStrategy final : public parallel::Strategy {
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
   bool is_recordable = true;
-  std::function<bool()> misses = [] { return false; };
   parallel::CommunicationReport report;
 
  private:
   double exposed_s_ = 0;
+  std::array<at::Tensor, 1> gradients_{at::zeros({2})};
   Calls& calls_;
   std::function<bool()> overflows_;
 };

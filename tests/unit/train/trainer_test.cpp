@@ -222,12 +222,16 @@ TEST_F(TrainerTest, TheScheduleScalesTheLearningRateOfEachStep) {
 
 TEST_F(TrainerTest, LimitsAndMeasuresGradients) {
   run_.config.grad_clip_norm = 0.5;
-  run_.config.grad_clip_value = 0.25;
+  run_.config.grad_clip_value = 0.35;
   run_.config.duration = batches(1);
   run_.fit();
   EXPECT_THAT(run_.calls, ElementsAre("microbatch first last", "backward 2.0000", "finish",
-                                      "clip norm 0.5", "clip value 0.25", "step at 0.1"));
-  EXPECT_EQ(run_.sink.steps.back().second.at("train/grad_norm"), 4.0) << "the norm before clipping";
+                                      "reduce grad_norm", "step at 0.1"));
+  EXPECT_NEAR(run_.sink.steps.back().second.at("train/grad_norm"), 4.0, 1e-6)
+      << "the norm before clipping";
+  const at::Tensor limited = run_.strategy().gradients().front();
+  EXPECT_NEAR(limited[0].item<double>(), 0.35, 1e-6) << "by value";
+  EXPECT_NEAR(limited[1].item<double>(), 0.3, 1e-6) << "by norm";
 
   ScriptedRun measured(*communicator_);
   measured.config.duration = batches(4);
@@ -244,19 +248,23 @@ TEST_F(TrainerTest, AStepWhoseScaledGradientsOverflowIsSkipped) {
   run_.config.grad_clip_norm = 0.5;
   run_.overflows = [&] { return run_.state.clock.step == 1; };
   run_.fit();
+  constexpr const char* kFinite = "reduce gradients are finite";
   EXPECT_THAT(run_.calls,
-              ElementsAre("microbatch first last", "backward 16.0000", "finish", "unscale by 1/8",
-                          "clip norm 0.5", "step at 0.1",  // then the scale grows
-                          "microbatch first last", "backward 32.0000", "finish", "unscale by 1/16",
-                          "clip norm 0.5", "step at 0.1, skipped",  //
-                          "microbatch first last", "backward 16.0000", "finish", "unscale by 1/8",
-                          "clip norm 0.5", "step at 0.05"));
+              ElementsAre("microbatch first last", "backward 16.0000", "finish", kFinite,
+                          "reduce grad_norm", "step at 0.1",  // then the scale grows
+                          "microbatch first last", "backward 32.0000", "finish", kFinite,
+                          "reduce grad_norm", "step at 0.1, skipped",  //
+                          "microbatch first last", "backward 16.0000", "finish", kFinite,
+                          "reduce grad_norm", "step at 0.05"));
   EXPECT_EQ(run_.state.optimizer->num_steps(), 2);
   EXPECT_EQ(run_.state.clock.step, 3) << "the schedule counts the skipped step";
 
   std::vector<std::pair<double, double>> logged;
   std::vector<bool> has_norm;
   for (const auto& [at, values] : run_.sink.steps) {
+    if (values.contains("train/grad_norm")) {
+      EXPECT_NEAR(values.at("train/grad_norm"), 4.0, 1e-6) << "of what was unscaled";
+    }
     logged.emplace_back(values.at("train/loss_scale"), values.at("train/skipped_steps"));
     has_norm.push_back(values.contains("train/grad_norm"));
   }

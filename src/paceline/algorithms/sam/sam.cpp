@@ -1,6 +1,7 @@
 #include "paceline/algorithms/sam/sam.h"
 
 #include "paceline/base/error.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "paceline/train/train_state.h"
 
 #include <utility>
@@ -27,7 +28,7 @@ std::optional<train::PassSum> Sam::extra_pass(const train::TrainState& state) co
 // With a gradient that is not finite the weights stay where they are.
 at::Tensor Sam::after_extra_pass(train::TrainState& state) {
   const at::NoGradGuard no_grad;
-  const at::Tensor norm = state.strategy->grad_norm();
+  const at::Tensor norm = parallel::grad_norm(*state.strategy);
   const at::Tensor is_finite = norm.isfinite();
   const at::Tensor scale =
       at::where(is_finite, config_.rho / (norm + config_.epsilon), at::zeros_like(norm));

@@ -101,6 +101,7 @@ CommunicationReport BucketReducer::report() const {
          .start_s = seconds(start, start_times_[bucket]),
          .exposed_s = exposed_of_[bucket]});
   }
+  report.late_parameters = late_parameters(gradients_.layout(), ready_order_);
   return report;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/comm/communicator.h"
-#include "paceline/parallel/replicated/bucket_reducer.h"
+#include "paceline/parallel/communication_report.h"
 #include "paceline/parallel/replicated/ddp_config.h"
 #include "paceline/tensor/fwd.h"
 #include "paceline/tensor/state_shard.h"
@@ -68,8 +68,6 @@ class DistributedDataParallel {
   /// What a resumed run needs of compressed gradients; none without. Views, to be saved and loaded.
   std::vector<tensor::StateShard> compression_state();
 
-  /// Parameters whose gradients came later in the last backward than the buckets expect.
-  std::vector<std::string> late_parameters() const;
   /// How the sums of the last finish_gradients() went.
   const CommunicationReport& communication_report() const;
   /// Seconds that the last finish_gradients() waited for the network.

@@ -1,16 +1,11 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/optim/grad_scaler.h"
-#include "paceline/parallel/gradient_norm.h"
-#include "paceline/parallel/missing_gradients.h"
 #include "paceline/parallel/same_start.h"
 #include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
-#include <iterator>
-#include <unordered_map>
 #include <utility>
 
 namespace paceline::parallel {
@@ -22,13 +17,13 @@ ReplicatedStrategy::ReplicatedStrategy(std::string_view name, comm::Communicator
 void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                                  const FillValues& fill) {
   PACELINE_CHECK(!gradients_, "a strategy is prepared once");
-  parameters_ = trainable_parameters(module);
-  if (parameters_.empty()) throw base::ConfigError("the model has no trainable parameter");
   frozen_ = frozen_parameters(module);
   buffers_ = module_buffers(module);
-  state_ = nn::state_dict(module);
-  std::erase_if(state_, [](const NamedTensor& named) { return !named.tensor.defined(); });
-  lay_out(rules, fill);
+  state_ = module_state(module);
+  group_settings_ = empty_groups(rules);
+  gradients_.emplace(trainable_parameters(module), rules, config_, name_, communicator_,
+                     [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
+  lay_out_values(fill);
   for (const NamedTensor& named : frozen_) {
     if (tensor::has_memory(named.tensor)) continue;
     check_fill(fill, named.name);
@@ -36,44 +31,17 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
     if (is_first_rank()) fill(named);
   }
   start_from_first_rank();
-  if (communicator_ != nullptr) {
-    compression_ = make_compression(config_, *gradients_, *communicator_);
-  }
-  reducer_.emplace(*gradients_, communicator_, compression_.get());
-  gradient_of_.assign(parameters_.size(), Gradient::kNone);
-  used_.emplace(config_, name_, parameters_.size(), values_->flats().front().device(),
-                communicator_);
-  hooks_.emplace(parameters_,
-                 [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
 }
 
-void ReplicatedStrategy::lay_out(std::span<const GroupRule> rules, const FillValues& fill) {
-  for (const GroupRule& rule : rules) {
-    group_settings_.push_back(
-        {.name = rule.name, .weight_decay = rule.weight_decay, .lr_scale = rule.lr_scale});
-  }
-  std::vector<tensor::TensorSpec> specs;
-  std::unordered_map<std::string, at::Tensor> by_name;
-  for (const NamedTensor& parameter : parameters_) {
-    const std::size_t group = optim::match_rule(rules, parameter.name, parameter.tensor);
-    specs.push_back(
-        tensor::describe(parameter.name, parameter.tensor, static_cast<std::int64_t>(group)));
-    by_name.emplace(parameter.name, parameter.tensor);
-  }
-  if (communicator_ != nullptr) check_ranks_agree(specs, *communicator_);
-  const tensor::FlatLayout layout = tensor::FlatLayout::build(specs, layout_options(config_));
-  const at::Tensor first = parameters_.front().tensor;
-  parameters_.clear();
-  values_.emplace(layout, first);
-  gradients_.emplace(layout, first);
-  for (std::size_t slot = 0; slot < layout.slots.size(); ++slot) {
-    const std::string& name = layout.slots[slot].spec.name;
-    parameters_.push_back({name, by_name.at(name)});
-    const bool has_values = tensor::has_memory(parameters_.back().tensor);
-    if (!has_values) check_fill(fill, name);
-    tensor::move_into(parameters_.back().tensor, values_->slot(slot));
-    if (!has_values && is_first_rank()) fill(parameters_.back());
-    grad_slots_.push_back(gradients_->slot(slot));
+void ReplicatedStrategy::lay_out_values(const FillValues& fill) {
+  const std::vector<NamedTensor>& parameters = gradients_->parameters();
+  values_.emplace(layout(), parameters.front().tensor);
+  for (std::size_t slot = 0; slot < parameters.size(); ++slot) {
+    const NamedTensor& parameter = parameters[slot];
+    const bool has_values = tensor::has_memory(parameter.tensor);
+    if (!has_values) check_fill(fill, parameter.name);
+    tensor::move_into(parameter.tensor, values_->slot(slot));
+    if (!has_values && is_first_rank()) fill(parameter);
   }
 }
 
@@ -89,7 +57,7 @@ std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
   std::vector<optim::ParamGroup> groups = group_settings_;
   for (std::size_t i = 0; i < layout().ranges.size(); ++i) {
     groups[static_cast<std::size_t>(layout().ranges[i].group)].slots.push_back(
-        {values_->range(i), gradients_->range(i)});
+        {values_->range(i), gradients_->arena().range(i)});
   }
   return groups;
 }
@@ -97,30 +65,15 @@ std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
 void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
   if (is_first) {
     check_views();
-    gradient_of_.assign(parameters_.size(), Gradient::kNone);
-    refused_.clear();
+    gradients_->begin();
     had_backward_ = false;
-    reducer_->begin();
   }
   is_in_microbatch_ = true;
   is_last_microbatch_ = is_last;
 }
 
-/// The rank's share of this gradient is zeros, if it has none.
-void ReplicatedStrategy::settle(std::size_t slot) {
-  if (gradient_of_[slot] != Gradient::kNone) return;
-  grad_slots_[slot].zero_();
-  gradient_of_[slot] = Gradient::kZeros;
-}
-
 void ReplicatedStrategy::backward(const at::Tensor& loss, double weight) {
-  if (is_last_microbatch_) {
-    reducer_->begin_backward();
-    for (const std::size_t slot : used_->settled()) {
-      settle(slot);
-      reducer_->mark_ready(slot);
-    }
-  }
+  if (is_last_microbatch_) gradients_->begin_backward();
   had_backward_ = true;
   loss.backward(at::full_like(loss.detach(), weight));
   if (is_last_microbatch_) end_backward();
@@ -128,64 +81,35 @@ void ReplicatedStrategy::backward(const at::Tensor& loss, double weight) {
 
 void ReplicatedStrategy::backward_nothing() {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    settle(slot);
-    if (is_last_microbatch_) reducer_->mark_ready(slot);
-  }
+  gradients_->take_zeros(/*is_ready=*/is_last_microbatch_);
   if (is_last_microbatch_) end_backward();
 }
 
 void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
   PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
-  if (used_->is_settled(slot)) {
-    refused_.push_back(parameters_[slot].name);
-    grad.reset();
-    return;
-  }
-  {
-    const at::AutoDispatchBelowADInplaceOrView no_autograd;  // nobody differentiates this
-    if (gradient_of_[slot] != Gradient::kNone) {
-      grad_slots_[slot].add_(grad);
-    } else {
-      grad_slots_[slot].copy_(grad);
-    }
+  if (!gradients_->refuses(slot)) {
+    gradients_->add(slot, grad);
+    if (is_last_microbatch_) gradients_->mark_ready(slot);
   }
   grad.reset();
-  gradient_of_[slot] = Gradient::kOfBackward;
-  if (is_last_microbatch_) reducer_->mark_ready(slot);
 }
 
 void ReplicatedStrategy::end_backward() {
-  untouched_.clear();
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    if (gradient_of_[slot] == Gradient::kOfBackward) continue;
-    untouched_.push_back(slot);
-    settle(slot);
-    // A rank without samples shows nothing.
-    const bool must_have_one =
-        had_backward_ && !used_->allows_missing() && !used_->is_settled(slot);
-    if (must_have_one) refused_.push_back(parameters_[slot].name);
-  }
-  reducer_->start_rest();
-  used_->start_exchange(untouched_, had_backward_);
+  gradients_->start_rest(had_backward_);
+  gradients_->start_exchange(had_backward_);
 }
 
 void ReplicatedStrategy::finish_gradients() {
   PACELINE_CHECK(is_in_microbatch_ && is_last_microbatch_,
                  "finish_gradients without a last microbatch");
   is_in_microbatch_ = false;
-  reducer_->finish();
-  used_->finish_exchange();
+  gradients_->finish();
 }
 
 void ReplicatedStrategy::end_own_pass() {
   PACELINE_CHECK(is_in_microbatch_ && !is_last_microbatch_, "a pass of one's own has no last part");
   is_in_microbatch_ = false;
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) settle(slot);
-}
-
-void ReplicatedStrategy::refuse_missing_gradients() {
-  parallel::refuse_missing_gradients(refused_, used_->demand(), communicator_);
+  gradients_->take_zeros(/*is_ready=*/false);
 }
 
 // As in PyTorch, whose optimizers leave out what has no .grad. Which those are only the device may
@@ -196,7 +120,7 @@ void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr, const at
     at::Tensor view, value;
   };
   const at::NoGradGuard no_grad;
-  const std::vector<std::size_t>& maybe_unused = used_->maybe_unused();
+  const std::vector<std::size_t>& maybe_unused = gradients_->used().maybe_unused();
   std::vector<Kept> kept;
   const auto keep = [&kept](std::size_t slot, const at::Tensor& view) {
     kept.push_back({slot, view, view.clone()});
@@ -211,32 +135,17 @@ void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr, const at
   }
   optimizer.step(lr, skip);
   for (const auto& [slot, view, value] : kept)
-    view.copy_(at::where(used_->is_used(slot), view, value));
+    view.copy_(at::where(gradients_->used().is_used(slot), view, value));
 }
 
 void ReplicatedStrategy::check_views() const {
-  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+  const std::vector<NamedTensor>& parameters = gradients_->parameters();
+  for (std::size_t slot = 0; slot < parameters.size(); ++slot) {
     const tensor::FlatSlot& place = layout().slots[slot];
     const std::size_t flat = values_->flat_of(static_cast<std::size_t>(place.bucket));
-    tensor::check_in_place(parameters_[slot].name, parameters_[slot].tensor, values_->flats()[flat],
+    tensor::check_in_place(parameters[slot].name, parameters[slot].tensor, values_->flats()[flat],
                            place.offset);
   }
-}
-
-// Every rank holds the same sums, and a term that is not finite makes a sum that is not: all ranks
-// come to the same answer without asking each other.
-at::Tensor ReplicatedStrategy::unscale_gradients(double factor) {
-  return optim::unscale(gradients_->flats(), factor);
-}
-
-at::Tensor ReplicatedStrategy::grad_norm() { return flat_norm(gradients_->flats()); }
-
-at::Tensor ReplicatedStrategy::clip_grad_norm(double max_norm) {
-  return clip_flat_norm(gradients_->flats(), max_norm);
-}
-
-void ReplicatedStrategy::clip_grad_value(double max_value) {
-  clip_flat_value(gradients_->flats(), max_value);
 }
 
 // torch broadcasts buffers before every forward pass. In training no forward pass reads running
@@ -295,13 +204,9 @@ std::vector<StateShard> ReplicatedStrategy::cut_by_parameter(
     const std::string& prefix, std::span<const at::Tensor> tensors) const {
   std::vector<StateShard> shards;
   for_each_part(tensors, [&](std::size_t slot, const at::Tensor& part) {
-    shards.push_back(whole_shard(prefix + parameters_[slot].name, part));
+    shards.push_back(whole_shard(prefix + gradients_->parameters()[slot].name, part));
   });
   return shards;
-}
-
-std::vector<StateShard> ReplicatedStrategy::gradient_state() {
-  return compression_ ? compression_->state() : std::vector<StateShard>();
 }
 
 void ReplicatedStrategy::state_was_loaded() {
@@ -312,19 +217,14 @@ void ReplicatedStrategy::state_was_loaded() {
 StrategyMemory ReplicatedStrategy::memory(int /*num_microbatches*/) const {
   StrategyMemory memory;
   for (const at::Tensor& flat : values_->flats()) memory.parameters += flat.nbytes();
-  for (const at::Tensor& flat : gradients_->flats()) memory.gradients += flat.nbytes();
+  for (const at::Tensor& flat : gradients_->arena().flats()) memory.gradients += flat.nbytes();
   memory.parameters += bytes_of(frozen_) + bytes_of(buffers_);
   return memory;
 }
 
-std::vector<std::string> ReplicatedStrategy::late_parameters() const {
-  if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
-  return parallel::late_parameters(layout(), reducer_->ready_order());
-}
-
 CommunicationReport ReplicatedStrategy::communication_report() const {
   if (communicator_ == nullptr || communicator_->world_size() == 1) return {};
-  return reducer_->report();
+  return gradients_->report();
 }
 
 std::unique_ptr<ReplicatedStrategy> make_none(const NoneConfig& config) {

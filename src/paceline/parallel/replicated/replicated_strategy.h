@@ -1,11 +1,8 @@
 #pragma once
 
-#include "paceline/parallel/gradient_hooks.h"
 #include "paceline/parallel/named_tensors.h"
-#include "paceline/parallel/replicated/bucket_reducer.h"
+#include "paceline/parallel/replicated/bucketed_gradients.h"
 #include "paceline/parallel/replicated/ddp_config.h"
-#include "paceline/parallel/replicated/gradient_compression.h"
-#include "paceline/parallel/replicated/used_parameters.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/tensor/arena.h"
 
@@ -41,36 +38,33 @@ class ReplicatedStrategy final : public Strategy {
   void finish_gradients() override;
   void end_own_pass() override;
   bool has_own_gradients() const override { return true; }
-  bool misses_gradients() const override { return !refused_.empty(); }
-  [[noreturn]] void refuse_missing_gradients() override;
+  MissingGradients missing_gradients() const override { return gradients_->missing(); }
   using Strategy::update;
   void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
-  at::Tensor unscale_gradients(double factor) override;
-  at::Tensor grad_norm() override;
-  at::Tensor clip_grad_norm(double max_norm) override;
-  void clip_grad_value(double max_value) override;
+  std::span<const at::Tensor> gradients() const override { return gradients_->arena().flats(); }
+  /// Every rank holds the same sums.
+  void reduce_over_shards(const at::Tensor& /*scalar*/, comm::ReduceOp /*op*/,
+                          std::string_view /*label*/) const override {}
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() override;
   std::vector<StateShard> cut_by_parameter(const std::string& prefix,
                                            std::span<const at::Tensor> tensors) const override;
-  std::vector<StateShard> gradient_state() override;
+  std::vector<StateShard> gradient_state() override { return gradients_->compression_state(); }
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
   /// Not where each step may use other parameters.
   bool can_be_recorded() const override { return !config_.allow_unused_parameters; }
-  double exposed_communication_s() const override { return reducer_->exposed_s(); }
-  std::vector<std::string> late_parameters() const override;
+  double exposed_communication_s() const override { return gradients_->exposed_s(); }
   CommunicationReport communication_report() const override;
 
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
 
  private:
-  void lay_out(std::span<const GroupRule> rules, const FillValues& fill);
+  void lay_out_values(const FillValues& fill);
   void start_from_first_rank();
   bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
   void take_gradient(std::size_t slot, at::Tensor& grad);
-  void settle(std::size_t slot);
   void end_backward();
   /// Visits the parts of each slot of the layout in tensors parallel to param_groups()' slots.
   void for_each_part(std::span<const at::Tensor> tensors,
@@ -82,23 +76,13 @@ class ReplicatedStrategy final : public Strategy {
   comm::Communicator* communicator_;
   DdpConfig config_;
 
-  std::vector<NamedTensor> parameters_;  // trained ones, in layout order
   std::vector<NamedTensor> buffers_;
   std::vector<NamedTensor> state_;  // for saving, in the order of state_dict
   std::vector<NamedTensor> frozen_;
   std::vector<optim::ParamGroup> group_settings_;  // without slots, one for each rule
   std::optional<tensor::Arena> values_;
-  std::optional<tensor::Arena> gradients_;
-  std::vector<at::Tensor> grad_slots_;
-  std::unique_ptr<GradientCompression> compression_;
-  std::optional<BucketReducer> reducer_;
-  std::optional<GradientHooks> hooks_;
+  std::optional<BucketedGradients> gradients_;
 
-  enum class Gradient : char { kNone, kZeros, kOfBackward };
-  std::vector<Gradient> gradient_of_;   // of each slot, in this step
-  std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
-  std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for
-  std::optional<UsedParameters> used_;
   bool had_backward_ = false;  // in this step
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;

@@ -164,4 +164,32 @@ void ShardedFlat::end_reduce(bool add) {
   reduced_.reset();
 }
 
+std::uint64_t ShardedFlat::full_bytes() const {
+  return static_cast<std::uint64_t>(full_.numel()) * c10::elementSize(options_.param_dtype);
+}
+
+std::uint64_t ShardedFlat::parameter_bytes() const {
+  if (!options_.keeps_full) return shard_.nbytes();
+  return full_bytes() + (is_cast() ? shard_.nbytes() : 0);
+}
+
+std::uint64_t ShardedFlat::gradient_bytes() const {
+  return is_trainable() ? grad_shard_.nbytes() : 0;
+}
+
+std::uint64_t ShardedFlat::gathered_bytes() const {
+  const std::uint64_t input = is_cast() && !is_alone() ? full_bytes() / world_size() : 0;
+  return input + (options_.keeps_full ? 0 : full_bytes());
+}
+
+std::uint64_t ShardedFlat::full_gradient_bytes() const {
+  const bool is_in_place = is_alone() && options_.reduce_dtype == shard_.scalar_type();
+  if (!is_trainable() || is_in_place) return 0;
+  return static_cast<std::uint64_t>(full_.numel()) * c10::elementSize(options_.reduce_dtype);
+}
+
+std::uint64_t ShardedFlat::reduced_bytes() const {
+  return is_alone() ? 0 : full_gradient_bytes() / world_size();
+}
+
 }  // namespace paceline::parallel

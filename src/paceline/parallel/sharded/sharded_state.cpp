@@ -1,7 +1,6 @@
-// What ShardedStrategy saves, and what an optimizer updates.
+#include "paceline/parallel/sharded/sharded_state.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/sharded/sharded_strategy.h"
 #include "paceline/tensor/aten.h"
 #include "paceline/tensor/element_order.h"
 
@@ -9,11 +8,20 @@
 #include <utility>
 
 namespace paceline::parallel {
+namespace {
+
+/// A parameter group's part of a shard, in elements of the full tensor.
+struct Slice {
+  const ShardedFlat* flat;
+  std::int64_t group;
+  std::int64_t begin;
+  std::int64_t end;
+};
 
 /// The parts of the shards that an optimizer sees, group by group; its state has the same order.
-std::vector<ShardedStrategy::Slice> ShardedStrategy::optimizer_slices() const {
+std::vector<Slice> optimizer_slices(const ShardedLayout& layout) {
   std::vector<Slice> slices;
-  for (const auto& unit : units_) {
+  for (const auto& unit : layout.units()) {
     for (const auto& flat : unit->flats()) {
       if (!flat->is_trainable()) continue;
       for (const tensor::FlatRange& range : flat->layout().ranges) {
@@ -27,9 +35,28 @@ std::vector<ShardedStrategy::Slice> ShardedStrategy::optimizer_slices() const {
   return slices;
 }
 
-std::vector<optim::ParamGroup> ShardedStrategy::param_groups() {
-  std::vector<optim::ParamGroup> groups = group_settings_;
-  for (const Slice& slice : optimizer_slices()) {
+/// The part of one parameter in `data`, which holds the elements from `begin` on of the flat
+/// tensor.
+void append_piece(std::vector<tensor::StateShard>& shards, const tensor::FlatSlot& slot,
+                  const at::Tensor& data, std::int64_t begin, std::string name,
+                  const ShardGroups& groups) {
+  const std::int64_t first = std::max(begin, slot.offset);
+  const std::int64_t last = std::min(begin + data.numel(), slot.offset + slot.numel);
+  if (first >= last) return;
+  shards.push_back({.name = std::move(name),
+                    .data = data.narrow(0, first - begin, last - first),
+                    .shape = slot.spec.sizes,
+                    .begin = first - slot.offset,
+                    .end = last - slot.offset,
+                    .is_writer = groups.is_in_first_replica(),
+                    .order = tensor::memory_order(slot.spec.sizes, slot.spec.strides)});
+}
+
+}  // namespace
+
+std::vector<optim::ParamGroup> fill_groups(std::vector<optim::ParamGroup> groups,
+                                           const ShardedLayout& layout) {
+  for (const Slice& slice : optimizer_slices(layout)) {
     const auto cut = [&](const at::Tensor& shard) {
       return shard.narrow(0, slice.begin - slice.flat->shard_begin(), slice.end - slice.begin);
     };
@@ -39,58 +66,43 @@ std::vector<optim::ParamGroup> ShardedStrategy::param_groups() {
   return groups;
 }
 
-/// The part of one parameter in `data`, which holds the elements from `begin` on of the flat
-/// tensor.
-void ShardedStrategy::append_piece(std::vector<StateShard>& shards, const tensor::FlatSlot& slot,
-                                   const at::Tensor& data, std::int64_t begin,
-                                   std::string name) const {
-  const std::int64_t first = std::max(begin, slot.offset);
-  const std::int64_t last = std::min(begin + data.numel(), slot.offset + slot.numel);
-  if (first >= last) return;
-  shards.push_back({.name = std::move(name),
-                    .data = data.narrow(0, first - begin, last - first),
-                    .shape = slot.spec.sizes,
-                    .begin = first - slot.offset,
-                    .end = last - slot.offset,
-                    .is_writer = !replica_group_ || replica_group_->rank() == 0,
-                    .order = tensor::memory_order(slot.spec.sizes, slot.spec.strides)});
-}
-
-std::vector<StateShard> ShardedStrategy::model_state() {
-  std::vector<StateShard> shards;
-  for (const NamedTensor& named : state_) {
-    const auto place = place_of_.find(named.tensor.unsafeGetTensorImpl());
-    if (place == place_of_.end()) {
-      shards.push_back({.name = named.name,
-                        .data = named.tensor.detach(),
-                        .shape = named.tensor.sizes().vec(),
-                        .begin = 0,
-                        .end = named.tensor.numel(),
-                        .is_writer = world_.rank() == 0,
-                        .is_replicated = config_.buffers != BufferPolicy::kKeep,
-                        .is_buffer = true});
-      continue;
-    }
-    const ShardedFlat& flat = *units_[place->second.unit]->flats()[place->second.flat];
-    append_piece(shards, flat.layout().slots[place->second.slot], flat.shard(), flat.shard_begin(),
-                 named.name);
-  }
-  if (config_.buffers == BufferPolicy::kKeep) append_own_buffers(shards, buffers_, world_);
-  return shards;
-}
-
-std::vector<StateShard> ShardedStrategy::cut_by_parameter(
-    const std::string& prefix, std::span<const at::Tensor> tensors) const {
-  const std::vector<Slice> slices = optimizer_slices();
+std::vector<tensor::StateShard> cut_by_parameter(const ShardedLayout& layout,
+                                                 const std::string& prefix,
+                                                 std::span<const at::Tensor> tensors,
+                                                 const ShardGroups& groups) {
+  const std::vector<Slice> slices = optimizer_slices(layout);
   PACELINE_CHECK(tensors.size() == slices.size(),
                  "{} tensors for the {} slots of this strategy's param_groups()", tensors.size(),
                  slices.size());
-  std::vector<StateShard> shards;
+  std::vector<tensor::StateShard> shards;
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    for (const tensor::FlatSlot& slot : slices[i].flat->layout().slots)
-      append_piece(shards, slot, tensors[i], slices[i].begin, prefix + slot.spec.name);
+    for (const tensor::FlatSlot& slot : slices[i].flat->layout().slots) {
+      append_piece(shards, slot, tensors[i], slices[i].begin, prefix + slot.spec.name, groups);
+    }
   }
   return shards;
 }
 
+std::vector<tensor::StateShard> model_shards(const ShardedLayout& layout,
+                                             std::span<const NamedTensor> state,
+                                             BufferPolicy buffers, const ShardGroups& groups) {
+  std::vector<tensor::StateShard> shards;
+  for (const NamedTensor& named : state) {
+    if (const ShardPlace* place = layout.find(named.tensor)) {
+      const ShardedFlat& flat = layout.flat_at(*place);
+      append_piece(shards, flat.layout().slots[place->slot], flat.shard(), flat.shard_begin(),
+                   named.name, groups);
+      continue;
+    }
+    shards.push_back({.name = named.name,
+                      .data = named.tensor.detach(),
+                      .shape = named.tensor.sizes().vec(),
+                      .begin = 0,
+                      .end = named.tensor.numel(),
+                      .is_writer = groups.world().rank() == 0,
+                      .is_replicated = buffers != BufferPolicy::kKeep,
+                      .is_buffer = true});
+  }
+  return shards;
+}
 }  // namespace paceline::parallel

@@ -5,6 +5,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/distributed_data_parallel.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "support/block_net.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"
@@ -113,7 +114,7 @@ TEST(UsedParameters, AStaticGraphGivesTheSumsOfOneThatIsNot) {
         strategy->begin_microbatch(false, true);
         strategy->backward(loss_of(net, {.head = communicator.rank() == 1}, 9.0 * step), 1.0);
         strategy->finish_gradients();
-        found.push_back(strategy->grad_norm().item<double>());
+        found.push_back(grad_norm(*strategy).item<double>());
       }
       return found;
     };
@@ -127,9 +128,9 @@ TEST(UsedParameters, AStaticGraphsSettledBucketsDoNotWait) {
     const auto strategy = make_ddp(kStatic, communicator);
     strategy->prepare(net, kDecayAll);
     run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
-    EXPECT_THAT(strategy->late_parameters(), testing::Contains("block3.up"));
+    EXPECT_THAT(strategy->communication_report().late_parameters, testing::Contains("block3.up"));
     run_step(*strategy, loss_of(net, {.last_block = true}), communicator);
-    EXPECT_THAT(strategy->late_parameters(), testing::IsEmpty());
+    EXPECT_THAT(strategy->communication_report().late_parameters, testing::IsEmpty());
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
@@ -140,7 +141,7 @@ TEST(Fsdp, HoldsItsShareOfTheStateAndNoMore) {
     ShardedStrategy strategy({.name = "fsdp"}, {}, communicator);
     BlockNet net;
     strategy.prepare(net, block_net_rules());
-    for (const auto& unit : strategy.units()) {
+    for (const auto& unit : strategy.layout().units()) {
       for (const auto& flat : unit->flats()) {
         EXPECT_EQ(flat->parameters().front().tensor.storage().nbytes(), 0U);  // freed
         std::int64_t whole = 0;
@@ -232,7 +233,7 @@ TEST(Sharded, RanksThatUseDifferentParametersCommunicateInTheSameOrder) {
       strategy->begin_microbatch(true, true);
       strategy->backward(summed_loss(net, 0, 4), 1.0);
       strategy->finish_gradients();
-      EXPECT_GT(strategy->grad_norm().item<double>(), 0.0);
+      EXPECT_GT(grad_norm(*strategy).item<double>(), 0.0);
     }
   });
 }

@@ -2,11 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "paceline/tensor/torch.h"
 #include "support/finish_step.h"
 #include "support/small_net.h"
 
-#include <limits>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -69,21 +69,6 @@ TEST(ReplicatedStrategy, GradientsAreAutogradsOwn) {
   for (const auto& item : net.named_parameters()) EXPECT_FALSE(item.value().grad().defined());
 }
 
-TEST(ReplicatedStrategy, UnscalesAllGradientsAndFindsAnInfiniteOne) {
-  SmallNet net;
-  const auto strategy = make_none({});
-  strategy->prepare(net, kRules);
-  run_backward(*strategy, net);
-  const at::Tensor expected = gradients(*strategy).at("conv_weight").clone();
-  const double norm = strategy->grad_norm().item<double>();
-  run_backward(*strategy, net, 1024.0);
-  EXPECT_FALSE(strategy->unscale_gradients(1.0 / 1024.0).is_nonzero());
-  EXPECT_TRUE(at::allclose(gradients(*strategy).at("conv_weight"), expected, 1e-12, 1e-14));
-  EXPECT_NEAR(strategy->grad_norm().item<double>(), norm, 1e-12 * norm);
-  run_backward(*strategy, net, std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(strategy->unscale_gradients(1.0).is_nonzero());
-}
-
 TEST(ReplicatedStrategy, LaterMicrobatchesAddAndANewStepOverwrites) {
   SmallNet net;
   const auto strategy = make_none({});
@@ -108,7 +93,7 @@ TEST(ReplicatedStrategy, BackwardOfNothingGivesZeros) {
   strategy->begin_microbatch(true, true);
   strategy->backward_nothing();
   strategy->finish_gradients();
-  EXPECT_EQ(strategy->grad_norm().item<double>(), 0.0);
+  EXPECT_EQ(grad_norm(*strategy).item<double>(), 0.0);
 }
 
 TEST(ReplicatedStrategy, GroupsFollowTheRules) {
@@ -231,18 +216,6 @@ TEST(ReplicatedStrategy, AMovedParameterIsNamed) {
   net.hidden_weight.set_data(net.hidden_weight.detach().clone());
   EXPECT_THAT([&] { strategy->begin_microbatch(true, true); },
               ThrowsMessage<base::InternalError>(HasSubstr("'hidden_weight'")));
-}
-
-TEST(ReplicatedStrategy, ClippingWorksOnTheArena) {
-  SmallNet net;
-  const auto strategy = make_none({});
-  strategy->prepare(net, kRules);
-  run_backward(*strategy, net);
-  const double norm = strategy->grad_norm().item<double>();
-  EXPECT_DOUBLE_EQ(strategy->clip_grad_norm(norm / 4).item<double>(), norm);
-  EXPECT_NEAR(strategy->grad_norm().item<double>(), norm / 4, 1e-6);
-  strategy->clip_grad_value(1e-3);
-  EXPECT_LE(gradients(*strategy).at("conv_weight").abs().max().item<double>(), 1e-3);
 }
 
 }  // namespace

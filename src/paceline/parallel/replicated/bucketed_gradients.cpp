@@ -1,0 +1,134 @@
+#include "paceline/parallel/replicated/bucketed_gradients.h"
+
+#include "paceline/parallel/same_start.h"
+#include "paceline/tensor/torch.h"
+
+#include <unordered_map>
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+namespace paceline::parallel {
+namespace {
+
+tensor::FlatLayout make_layout(std::span<const NamedTensor> parameters,
+                               std::span<const optim::GroupRule> rules, const DdpConfig& config,
+                               comm::Communicator* communicator) {
+  std::vector<tensor::TensorSpec> specs;
+  for (const NamedTensor& parameter : parameters) {
+    const std::size_t group = optim::match_rule(rules, parameter.name, parameter.tensor);
+    specs.push_back(
+        tensor::describe(parameter.name, parameter.tensor, static_cast<std::int64_t>(group)));
+  }
+  if (communicator != nullptr) check_ranks_agree(specs, *communicator);
+  return tensor::FlatLayout::build(specs, layout_options(config));
+}
+
+std::vector<NamedTensor> in_layout_order(std::span<const NamedTensor> parameters,
+                                         const tensor::FlatLayout& layout) {
+  std::unordered_map<std::string, at::Tensor> by_name;
+  for (const NamedTensor& parameter : parameters) by_name.emplace(parameter.name, parameter.tensor);
+  std::vector<NamedTensor> ordered;
+  for (const tensor::FlatSlot& slot : layout.slots) {
+    ordered.push_back({slot.spec.name, by_name.at(slot.spec.name)});
+  }
+  return ordered;
+}
+
+/// No views in autograd's sense: optimizers that zero gradients detach them in place.
+std::vector<at::Tensor> slots_of(const tensor::Arena& arena) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  std::vector<at::Tensor> slots;
+  for (std::size_t slot = 0; slot < arena.layout().slots.size(); ++slot)
+    slots.push_back(arena.slot(slot));
+  return slots;
+}
+
+}  // namespace
+
+BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
+                                     std::span<const optim::GroupRule> rules,
+                                     const DdpConfig& config, std::string_view section,
+                                     comm::Communicator* communicator,
+                                     const GradientHandler& handler)
+    : gradients_(make_layout(parameters, rules, config, communicator), parameters.front().tensor),
+      parameters_(in_layout_order(parameters, gradients_.layout())),
+      shares_(slots_of(gradients_)),
+      compression_(communicator == nullptr ? nullptr
+                                           : make_compression(config, gradients_, *communicator)),
+      reducer_(gradients_, communicator, compression_.get()),
+      used_(config, section, parameters_.size(), gradients_.flats().front().device(), communicator),
+      share_of_(parameters_.size(), Share::kNone),
+      hooks_(parameters_, handler) {}
+
+void BucketedGradients::begin() {
+  share_of_.assign(share_of_.size(), Share::kNone);
+  refused_.clear();
+  reducer_.begin();
+}
+
+void BucketedGradients::begin_backward() {
+  reducer_.begin_backward();
+  for (const std::size_t slot : used_.settled()) {
+    settle(slot);
+    reducer_.mark_ready(slot);
+  }
+}
+
+/// This rank's share of the gradient is zeros, if it has none.
+void BucketedGradients::settle(std::size_t slot) {
+  if (share_of_[slot] != Share::kNone) return;
+  shares_[slot].zero_();
+  share_of_[slot] = Share::kZeros;
+}
+
+bool BucketedGradients::refuses(std::size_t slot) {
+  if (!used_.is_settled(slot)) return false;
+  refused_.push_back(parameters_[slot].name);
+  return true;
+}
+
+void BucketedGradients::add(std::size_t slot, const at::Tensor& grad) {
+  const at::AutoDispatchBelowADInplaceOrView no_autograd;  // nobody differentiates this
+  if (share_of_[slot] != Share::kNone) {
+    shares_[slot].add_(grad);
+  } else {
+    shares_[slot].copy_(grad);
+  }
+  share_of_[slot] = Share::kOfBackward;
+}
+
+void BucketedGradients::mark_ready(std::size_t slot) {
+  share_of_[slot] = Share::kOfBackward;
+  reducer_.mark_ready(slot);
+}
+
+void BucketedGradients::take_zeros(bool is_ready) {
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    settle(slot);
+    if (is_ready) reducer_.mark_ready(slot);
+  }
+}
+
+void BucketedGradients::start_rest(bool had_backward) {
+  untouched_.clear();
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (share_of_[slot] == Share::kOfBackward) continue;
+    untouched_.push_back(slot);
+    settle(slot);
+    // A rank without samples shows nothing.
+    const bool must_have_one = had_backward && !used_.allows_missing() && !used_.is_settled(slot);
+    if (must_have_one) refused_.push_back(parameters_[slot].name);
+  }
+  reducer_.start_rest();
+}
+
+void BucketedGradients::finish() {
+  reducer_.finish();
+  used_.finish_exchange();
+}
+
+std::vector<tensor::StateShard> BucketedGradients::compression_state() const {
+  return compression_ ? compression_->state() : std::vector<tensor::StateShard>();
+}
+
+}  // namespace paceline::parallel
