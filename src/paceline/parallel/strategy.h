@@ -44,9 +44,9 @@ struct StrategyMemory {
 /// what each rank saves. Every rank must call every function in the same order.
 ///
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
-/// finish_gradients, unscale (fp16) and clip by gradient_limits.h, update. Gradients are summed over
-/// microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the samples
-/// of the global batch, and lets all ranks know if one has missing_gradients().
+/// finish_gradients, unscale (fp16) and clip by gradient_limits.h, update. Gradients are summed
+/// over microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the
+/// samples of the global batch, and lets all ranks know if one has missing_gradients().
 class Strategy {
  public:
   virtual ~Strategy() = default;
