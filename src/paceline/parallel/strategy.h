@@ -44,7 +44,7 @@ struct StrategyMemory {
 /// what each rank saves. Every rank must call every function in the same order.
 ///
 /// The step is: one or more microbatches, each {begin_microbatch, forward, backward}, then
-/// finish_gradients, unscale (fp16) and clip by gradient_limits.h, update. Gradients are summed
+/// finish_gradients, unscale (fp16) and clip by gradient_clipping.h, update. Gradients are summed
 /// over microbatches and ranks; the caller weighs a loss that is summed over samples by 1 / the
 /// samples of the global batch, and lets all ranks know if one has missing_gradients().
 class Strategy {
@@ -90,7 +90,7 @@ class Strategy {
   virtual MissingGradients missing_gradients() const = 0;
 
   /// The gradients that lie on this rank, flat [n], each element of the model's on one rank of
-  /// those that reduce_over_shards(): valid for the strategy's life. For gradient_limits.h.
+  /// those that reduce_over_shards(): valid for the strategy's life. For gradient_clipping.h.
   virtual std::span<const at::Tensor> gradients() const = 0;
   /// Reduces a scalar that each rank computed of its gradients(), in place, over the ranks among
   /// which they are cut; does nothing where each rank has them all. Waits for no device.

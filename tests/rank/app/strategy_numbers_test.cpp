@@ -6,7 +6,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/parallel/gradient_limits.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
 #include "support/train_block_net.h"

@@ -3,6 +3,7 @@
 #include "paceline/comm/fake/fake_communicator.h"
 #include "unit/train/scripted_run.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ class StepGradientsTest : public ::testing::Test {
 
   void set_batch(std::int64_t size) {
     state_.batch.size = size;
-    state_.batch.global_size = 8;
+    state_.batch.global_size = std::max<std::int64_t>(size, 1);
     state_.batch.fields = {{"images", at::zeros({size, 3, 2, 2})},
                            {"labels", at::zeros({size}, at::kLong)}};
     state_.batch.indices.clear();
@@ -75,8 +76,8 @@ TEST_F(StepGradientsTest, EachMicrobatchCountsAndTheLastIsReduced) {
   Engine engine({}, {});
   StepGradients gradients(state_, run_, engine, reduction_, config_, false);
   gradients.compute();
-  EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 0.5000", "microbatch last",
-                                  "backward 0.5000"));
+  EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 1.0000", "microbatch last",
+                                  "backward 1.0000"));
   EXPECT_EQ(state_.batch.size, 4) << "the whole batch is there again";
   const Totals counted = totals();
   EXPECT_EQ(counted.loss_sum, 8);
@@ -91,10 +92,10 @@ TEST_F(StepGradientsTest, AnExtraPassSeesTheWholeBatchAndIsNotCounted) {
   Engine engine(std::move(algorithms), {});
   StepGradients gradients(state_, run_, engine, reduction_, config_, false);
   gradients.compute();
-  EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 0.5000", "microbatch last",
-                                  "backward 0.5000", "finish", "after the extra pass of 4",
-                                  "microbatch first", "backward 0.5000", "microbatch last",
-                                  "backward 0.5000"));
+  EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 1.0000", "microbatch last",
+                                  "backward 1.0000", "finish", "after the extra pass of 4",
+                                  "microbatch first", "backward 1.0000", "microbatch last",
+                                  "backward 1.0000"));
   EXPECT_EQ(totals().loss_sum, 8);
   EXPECT_TRUE(reduction_.any_asks_to_skip());
 }

@@ -4,7 +4,7 @@
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/parallel/gradient_limits.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"

@@ -5,7 +5,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/distributed_data_parallel.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/parallel/gradient_limits.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "support/block_net.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"

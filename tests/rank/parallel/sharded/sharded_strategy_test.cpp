@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/parallel/gradient_limits.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"

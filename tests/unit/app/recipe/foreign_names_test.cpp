@@ -122,7 +122,7 @@ TEST(ForeignNames, WordsThatWouldLeadAstrayLeadElsewhere) {
 TEST(ForeignNames, AnAlgorithmThatIsThereComesFirst) {
   EXPECT_EQ(option("--mixup"), "write +algorithms.mixup");
   const config::Registry<int> none{"algorithms"};
-  EXPECT_THAT(KnownForeignNames(none).option_advice("--mixup", "").value_or(""),
+  EXPECT_THAT(KnownForeignNames(none).option_advice("--cutmix", "").value_or(""),
               ::testing::HasSubstr("not built yet"));
 }
 
