@@ -28,7 +28,7 @@ ROOTS = [
     "nn/linear.h", "nn/max_pool.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",
     "optim/grad_scaler.h",
     "parallel/replicated/distributed_data_parallel.h", "parallel/replicated/replicated_strategy.h",
-    "parallel/sharded/sharded_strategy.h", "parallel/batch_norm/sync_batch_norm.h", "parallel/step_gradients.h",
+    "parallel/sharded/sharded_strategy.h", "parallel/batch_norm/sync_batch_norm.h", "parallel/gradient_clipping.h",
     "parallel/strategy.h",
     "tensor/autocast.h", "tensor/device.h", "tensor/draws.h", "tensor/torch.h",
     "train/algorithm.h", "train/checkpoint_saver.h", "train/evaluator.h", "train/trainer.h", "train/run_state.h",

@@ -2,7 +2,7 @@
 
 #include "paceline/optim/adamw.h"
 #include "paceline/optim/param_groups.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "support/block_net.h"
 #include "support/ragged_step.h"
 

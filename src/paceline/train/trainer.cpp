@@ -4,7 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>

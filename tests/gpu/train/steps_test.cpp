@@ -6,7 +6,7 @@
 #include "paceline/base/file.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "rank/comm/connected_ranks.h"
 #include "support/block_net.h"
 #include "support/finish_step.h"

@@ -4,7 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/load.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "paceline/tensor/autocast.h"
 #include "paceline/tensor/memory_count.h"
 #include "paceline/train/train_state.h"

@@ -1,7 +1,7 @@
 #include "paceline/algorithms/sam/sam.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "paceline/train/train_state.h"
 
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 #include "paceline/tensor/torch.h"
 #include "support/finish_step.h"
 #include "support/small_net.h"

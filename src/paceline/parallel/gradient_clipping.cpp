@@ -1,4 +1,4 @@
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/parallel/gradient_norm.h"

@@ -1,4 +1,4 @@
-#include "paceline/parallel/step_gradients.h"
+#include "paceline/parallel/gradient_clipping.h"
 
 #include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
@@ -13,9 +13,9 @@
 namespace paceline::parallel {
 namespace {
 
-class StepGradients : public testing::Test {
+class GradientClipping : public testing::Test {
  protected:
-  StepGradients() { strategy_->prepare(net_, optim::weight_decay_rules(0.1, false, {})); }
+  GradientClipping() { strategy_->prepare(net_, optim::weight_decay_rules(0.1, false, {})); }
 
   void run_backward(double weight = 1.0) {
     strategy_->begin_microbatch(true, true);
@@ -32,7 +32,7 @@ class StepGradients : public testing::Test {
   std::unique_ptr<ReplicatedStrategy> strategy_ = make_none({});
 };
 
-TEST_F(StepGradients, AreUnscaledAllAndAnInfiniteOneIsFound) {
+TEST_F(GradientClipping, UnscalesAllGradientsAndFindsAnInfiniteOne) {
   run_backward();
   const at::Tensor expected = gradients();
   run_backward(1024.0);
@@ -42,7 +42,7 @@ TEST_F(StepGradients, AreUnscaledAllAndAnInfiniteOneIsFound) {
   EXPECT_TRUE(unscale_gradients(*strategy_, 1.0).is_nonzero());
 }
 
-TEST_F(StepGradients, OfOneRankHaveTheNormOfItsTensorsToTheLastBit) {
+TEST_F(GradientClipping, OnOneRankTakesTheNormOfItsTensorsToTheLastBit) {
   for (int power = -20; power < 20; ++power) {
     run_backward(std::pow(1.7, power));
     EXPECT_EQ(grad_norm(*strategy_).item<double>(),
@@ -50,7 +50,7 @@ TEST_F(StepGradients, OfOneRankHaveTheNormOfItsTensorsToTheLastBit) {
   }
 }
 
-TEST_F(StepGradients, AreClippedWhereTheyLie) {
+TEST_F(GradientClipping, WorksWhereTheGradientsLie) {
   run_backward();
   const at::Tensor before = gradients();
   const double norm = grad_norm(*strategy_).item<double>();
