@@ -85,12 +85,13 @@ class Strategy {
   /// Whether it can.
   virtual bool has_own_gradients() const { return false; }
   /// After the last backward of a step: the parameters that must have a gradient and got none on
-  /// this rank. Asks neither other ranks nor the device. If any rank has some, the sums are of no
-  /// use, and all ranks refuse_missing_gradients() after finish_gradients().
+  /// this rank, or got one and must not. Asks neither other ranks nor the device. If any rank has
+  /// some, the sums are of no use, and all ranks refuse_missing_gradients() after
+  /// finish_gradients().
   virtual MissingGradients missing_gradients() const = 0;
 
-  /// The gradients that lie on this rank, flat [n], each element of the model's on one rank of
-  /// those that reduce_over_shards(): valid for the strategy's life. For gradient_clipping.h.
+  /// This rank's part of the gradients, for gradient_clipping.h: flat tensors [n], valid for the
+  /// strategy's life. Among the ranks that reduce_over_shards() each element lies on one.
   virtual std::span<const at::Tensor> gradients() const = 0;
   /// Reduces a scalar that each rank computed of its gradients(), in place, over the ranks among
   /// which they are cut; does nothing where each rank has them all. Waits for no device.

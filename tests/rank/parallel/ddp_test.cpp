@@ -1,7 +1,7 @@
 #include "paceline/base/error.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/gradient_clipping.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/ragged_step.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"

@@ -1,8 +1,8 @@
 #include "paceline/parallel/missing_gradients.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/replicated/distributed_data_parallel.h"
 #include "paceline/parallel/gradient_clipping.h"
+#include "paceline/parallel/replicated/distributed_data_parallel.h"
 #include "support/block_net.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"

@@ -32,7 +32,7 @@ class GradientClipping : public testing::Test {
   std::unique_ptr<ReplicatedStrategy> strategy_ = make_none({});
 };
 
-TEST_F(GradientClipping, AreUnscaledAllAndAnInfiniteOneIsFound) {
+TEST_F(GradientClipping, UnscalesAllGradientsAndFindsAnInfiniteOne) {
   run_backward();
   const at::Tensor expected = gradients();
   run_backward(1024.0);
@@ -42,7 +42,7 @@ TEST_F(GradientClipping, AreUnscaledAllAndAnInfiniteOneIsFound) {
   EXPECT_TRUE(unscale_gradients(*strategy_, 1.0).is_nonzero());
 }
 
-TEST_F(GradientClipping, OfOneRankHaveTheNormOfItsTensorsToTheLastBit) {
+TEST_F(GradientClipping, OnOneRankTakesTheNormOfItsTensorsToTheLastBit) {
   for (int power = -20; power < 20; ++power) {
     run_backward(std::pow(1.7, power));
     EXPECT_EQ(grad_norm(*strategy_).item<double>(),
@@ -50,7 +50,7 @@ TEST_F(GradientClipping, OfOneRankHaveTheNormOfItsTensorsToTheLastBit) {
   }
 }
 
-TEST_F(GradientClipping, AreClippedWhereTheyLie) {
+TEST_F(GradientClipping, WorksWhereTheGradientsLie) {
   run_backward();
   const at::Tensor before = gradients();
   const double norm = grad_norm(*strategy_).item<double>();

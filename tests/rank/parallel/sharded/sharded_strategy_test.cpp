@@ -1,8 +1,8 @@
 #include "paceline/parallel/sharded/sharded_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/gradient_clipping.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "support/finish_step.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"
