@@ -18,29 +18,34 @@ constexpr std::uint64_t kFirstSampleFile = std::uint64_t{1} << 32;
 RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> storage)
     : index_(std::move(index)),
       classes_(index_.classes()),
+      is_far_(index_.num_sources() > 0 && is_remote(index_.source(0))),
       storage_(std::move(storage)),
       files_(index_, [this](std::uint32_t source) {
         return storage_->open_known(index_.source(source).string(), index_.source_facts(source));
       }) {
-  const bool is_far = index_.num_sources() > 0 && is_remote(index_.source(0));
   read_ahead_ = std::make_unique<ReadAhead>(
       [this](std::uint64_t file) {
-        return file < kFirstSampleFile ? files_.at(static_cast<std::uint32_t>(file))
-                                       : open(static_cast<std::int64_t>(file - kFirstSampleFile));
+        if (file < kFirstSampleFile) return files_.at(static_cast<std::uint32_t>(file));
+        const auto sample = static_cast<std::int64_t>(file - kFirstSampleFile);
+        return open(sample, index_.range(sample).source);
       },
       ReadAheadOptions{.connections = storage_->num_connections(),
-                       .waits_for_slow_reads = !is_far});
+                       .waits_for_slow_reads = !is_far_});
 }
 
 RangeDataset::~RangeDataset() = default;
 
-/// The file that sample `index` is in, or is.
-std::shared_ptr<const InputFile> RangeDataset::open(std::int64_t index) const {
-  const ByteRange range = index_.range(index);
-  if (!index_.is_folder(range.source)) return files_.at(range.source);
-  const std::string path = describe(index);
-  if (!is_remote(path)) return storage_->open(path);
-  return storage_->open_known(path, {.size = range.size});
+/// The path of a sample that is a whole file.
+std::string RangeDataset::path_of(std::int64_t index, std::uint32_t source) const {
+  return index_.source(source).string().append("/").append(index_.name(index));
+}
+
+/// The file that sample `index` of `source` is in, or is.
+std::shared_ptr<const InputFile> RangeDataset::open(std::int64_t index,
+                                                    std::uint32_t source) const {
+  if (!index_.is_folder(source)) return files_.at(source);
+  const std::string path = path_of(index, source);
+  return is_remote(path) ? storage_->open_known(path, index_.facts(index)) : storage_->open(path);
 }
 
 void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
@@ -50,7 +55,7 @@ void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
   sample.label = index_.label(index);
   if (read_ahead_->is_on() && read_ahead_->take(index, sample.bytes)) return;
   const TimedRead timed(read_ahead_.get());
-  const std::shared_ptr<const InputFile> file = open(index);
+  const std::shared_ptr<const InputFile> file = open(index, range.source);
   const bool is_file = index_.is_folder(range.source);
   sample.bytes.resize(is_file ? file->size() : range.size);
   file->read(range.offset, sample.bytes);
@@ -61,10 +66,15 @@ void RangeDataset::will_read(std::span<const std::int64_t> indices) const {
   std::vector<ReadAheadPart> parts;
   for (const std::int64_t index : indices) {
     const ByteRange range = index_.range(index);
-    const std::uint64_t file = index_.is_folder(range.source)
-                                   ? kFirstSampleFile + static_cast<std::uint64_t>(index)
-                                   : range.source;
-    parts.push_back({.key = index, .file = file, .offset = range.offset, .size = range.size});
+    if (!index_.is_folder(range.source)) {
+      parts.push_back(
+          {.key = index, .file = range.source, .offset = range.offset, .size = range.size});
+      continue;
+    }
+    const std::uint64_t file = kFirstSampleFile + static_cast<std::uint64_t>(index);
+    // A file of this machine may have another size by now.
+    parts.push_back(
+        {.key = index, .file = file, .size = is_far_ ? range.size : 0, .is_whole_file = !is_far_});
   }
   read_ahead_->expect(parts);
 }
@@ -73,10 +83,9 @@ void RangeDataset::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string RangeDataset::describe(std::int64_t index) const {
   const ByteRange range = index_.range(index);
-  const std::string source = index_.source(range.source).string();
-  if (index_.is_folder(range.source)) return fmt::format("{}/{}", source, index_.name(index));
-  return fmt::format("{}: {} ({} bytes at byte {})", source, index_.name(index), range.size,
-                     range.offset);
+  if (index_.is_folder(range.source)) return path_of(index, range.source);
+  return fmt::format("{}: {} ({} bytes at byte {})", index_.source(range.source).string(),
+                     index_.name(index), range.size, range.offset);
 }
 
 }  // namespace paceline::data

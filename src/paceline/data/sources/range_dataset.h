@@ -14,8 +14,8 @@
 
 namespace paceline::data {
 
-/// Encoded images that lie as ranges of bytes in larger files, as tars hold them. The files are
-/// opened when they are first read.
+/// Encoded images that lie as ranges of bytes in larger files, as tars hold them, or are whole
+/// files. The larger files are opened when they are first read.
 class RangeDataset final : public Dataset {
  public:
   /// Labels are numbers below the index's classes.
@@ -34,13 +34,16 @@ class RangeDataset final : public Dataset {
   void will_read_no_more() const override;
   std::string name(std::int64_t index) const override { return std::string(index_.name(index)); }
   std::string describe(std::int64_t index) const override;
+  LeftOut left_out() const override { return index_.left_out(); }
   std::string fingerprint() const override { return index_.fingerprint(); }
 
  private:
-  std::shared_ptr<const InputFile> open(std::int64_t index) const;
+  std::string path_of(std::int64_t index, std::uint32_t source) const;
+  std::shared_ptr<const InputFile> open(std::int64_t index, std::uint32_t source) const;
 
   RangeIndex index_;
   std::vector<std::string> classes_;
+  bool is_far_;  ///< on another machine
   std::shared_ptr<const Storage> storage_;
   mutable OpenSources<InputFile> files_;
   std::unique_ptr<ReadAhead> read_ahead_;

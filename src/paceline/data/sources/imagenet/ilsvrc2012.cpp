@@ -3,8 +3,10 @@
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/formats/tar_reader.h"
+#include "paceline/data/index/image_listing.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/index/listing_progress.h"
+#include "paceline/data/index/range_index_builder.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/validation_labels.h"
@@ -209,7 +211,7 @@ std::unique_ptr<Dataset> open_train(const fs::path& root, const StoragePointer& 
                     root.string(), kTrainTar));
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
-    return std::make_unique<ImageFolder>(root, place->path.string(), place->path.string(), storage);
+    return open_image_folder(root, place->path.string(), place->path.string(), storage);
   }
   const std::string key = fmt::format("ilsvrc2012 train {} {}", place->path.string(),
                                       state_in_key(root, *place, storage));
@@ -342,7 +344,7 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
     throw AbsentPartError(problem);
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
-    return std::make_unique<ImageFolder>(
+    return open_image_folder(
         root, place->path.string(),
         train ? train_classes(root, *train, storage) : list_classes(root / place->path, storage),
         storage);
