@@ -1,7 +1,6 @@
 #include "paceline/data/sources/range_dataset.h"
 
 #include "paceline/data/storage/input_file.h"
-#include "paceline/data/storage/timed_read.h"
 
 #include <utility>
 
@@ -18,19 +17,16 @@ constexpr std::uint64_t kFirstSampleFile = std::uint64_t{1} << 32;
 RangeDataset::RangeDataset(RangeIndex index, std::shared_ptr<const Storage> storage)
     : index_(std::move(index)),
       classes_(index_.classes()),
-      is_far_(index_.num_sources() > 0 && is_remote(index_.source(0))),
       storage_(std::move(storage)),
       files_(index_, [this](std::uint32_t source) {
         return storage_->open_known(index_.source(source).string(), index_.source_facts(source));
       }) {
-  read_ahead_ = std::make_unique<ReadAhead>(
-      [this](std::uint64_t file) {
-        if (file < kFirstSampleFile) return files_.at(static_cast<std::uint32_t>(file));
-        const auto sample = static_cast<std::int64_t>(file - kFirstSampleFile);
-        return open(sample, index_.range(sample).source);
-      },
-      ReadAheadOptions{.connections = storage_->num_connections(),
-                       .waits_for_slow_reads = !is_far_});
+  const std::filesystem::path place = index_.num_sources() > 0 ? index_.source(0) : "";
+  read_ahead_ = read_ahead_from(*storage_, place, [this](std::uint64_t file) {
+    if (file < kFirstSampleFile) return files_.at(static_cast<std::uint32_t>(file));
+    const auto sample = static_cast<std::int64_t>(file - kFirstSampleFile);
+    return open(sample, index_.range(sample).source);
+  });
 }
 
 RangeDataset::~RangeDataset() = default;
@@ -53,33 +49,25 @@ void RangeDataset::get(std::int64_t index, StoredSample& sample) const {
   sample.width = 0;
   sample.height = 0;
   sample.label = index_.label(index);
-  if (read_ahead_->is_on() && read_ahead_->take(index, sample.bytes)) return;
-  const TimedRead timed(read_ahead_.get());
+  if (read_ahead_->take(index, sample.bytes)) return;
+  const TimedRead timed(*read_ahead_);
   const std::shared_ptr<const InputFile> file = open(index, range.source);
   const bool is_file = index_.is_folder(range.source);
   sample.bytes.resize(is_file ? file->size() : range.size);
   file->read(range.offset, sample.bytes);
 }
 
-void RangeDataset::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_->is_on()) return;
-  std::vector<ReadAheadPart> parts;
-  for (const std::int64_t index : indices) {
-    const ByteRange range = index_.range(index);
-    if (!index_.is_folder(range.source)) {
-      parts.push_back(
-          {.key = index, .file = range.source, .offset = range.offset, .size = range.size});
-      continue;
-    }
-    const std::uint64_t file = kFirstSampleFile + static_cast<std::uint64_t>(index);
-    // A file of this machine may have another size by now.
-    parts.push_back(
-        {.key = index, .file = file, .size = is_far_ ? range.size : 0, .is_whole_file = !is_far_});
-  }
-  read_ahead_->expect(parts);
+std::optional<ReadAheadPart> RangeDataset::part_of(std::int64_t index) const {
+  const ByteRange range = index_.range(index);
+  if (!index_.is_folder(range.source))
+    return ReadAheadPart{
+        .key = index, .file = range.source, .offset = range.offset, .size = range.size};
+  ReadAheadPart part{.key = index, .file = kFirstSampleFile + static_cast<std::uint64_t>(index)};
+  // A file of this machine may have another size by now.
+  part.is_whole_file = !is_remote(index_.source(range.source));
+  if (!part.is_whole_file) part.size = range.size;
+  return part;
 }
-
-void RangeDataset::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string RangeDataset::describe(std::int64_t index) const {
   const ByteRange range = index_.range(index);
