@@ -170,8 +170,8 @@ void write_dataset(const std::string& name, const TempFolder& folder) {
     write_images(folder.path() / "synth", 3);
     base::RealFileSystem files;
     for (const std::string split : {"train", "val"}) {
-      const data::ImageFolder images(folder.path() / "synth", split, "train");
-      data::pack(images, {.folder = folder.path() / "data" / split}, files);
+      const auto images = data::open_image_folder(folder.path() / "synth", split, "train");
+      data::pack(*images, {.folder = folder.path() / "data" / split}, files);
     }
   } else if (name == "ilsvrc2012") {
     write_images(folder.path() / "synth", 3);

@@ -54,8 +54,8 @@ TEST_F(StatisticsTest, CountsClassesAndFormats) {
   add(jpeg, "a/3.jpg");
   add(jpeg, "b/1.jpg");
   folder_.write("train/b/2.jpg", "no image");
-  const data::ImageFolder dataset(folder_.path(), "train", "train");
-  const DatasetStatistics all = examine(dataset, 0, 2, {});
+  const auto dataset = data::open_image_folder(folder_.path(), "train", "train");
+  const DatasetStatistics all = examine(*dataset, 0, 2, {});
   EXPECT_EQ(all.num_samples, 5);
   EXPECT_EQ(all.num_examined, 5);
   EXPECT_THAT(all.class_sizes, ElementsAre(3, 2));
@@ -64,14 +64,14 @@ TEST_F(StatisticsTest, CountsClassesAndFormats) {
   EXPECT_EQ(all.size_bytes.largest, static_cast<double>(std::max(data::golden_image(jpeg).size(),
                                                                  data::golden_image(png).size())));
   EXPECT_GT(all.bits_per_pixel.median, 0);
-  EXPECT_EQ(examine(dataset, 2, 1, {}).num_examined, 2);
+  EXPECT_EQ(examine(*dataset, 2, 1, {}).num_examined, 2);
 }
 
 TEST_F(StatisticsTest, ASampleThatThereIsNoMemoryForIsDamaged) {
   add("progressive.jpg", "a/0.jpg");
   add("progressive.jpg", "a/1.jpg");
-  const data::ImageFolder images(folder_.path(), "train", "train");
-  const paceline::test::ScarceMemory scarce(images, 1);
+  const auto images = data::open_image_folder(folder_.path(), "train", "train");
+  const paceline::test::ScarceMemory scarce(*images, 1);
   const DatasetStatistics statistics = examine(scarce, 0, 1, {});
   EXPECT_THAT(statistics.damaged, ElementsAre(HasSubstr("not enough memory")));
 }

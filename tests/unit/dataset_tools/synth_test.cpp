@@ -56,16 +56,16 @@ TEST(Synth, WritesAnImageFolderThatOpensAndDecodes) {
     EXPECT_EQ(total, 18);
   }));
   EXPECT_EQ(calls, 18);
-  const data::ImageFolder train(options.path, "train", "train");
-  EXPECT_EQ(train.size(), 12);
-  EXPECT_EQ(train.num_classes(), 3);
-  EXPECT_EQ(data::ImageFolder(options.path, "val", "train").size(), 6);
+  const auto train = data::open_image_folder(options.path, "train", "train");
+  EXPECT_EQ(train->size(), 12);
+  EXPECT_EQ(train->num_classes(), 3);
+  EXPECT_EQ(data::open_image_folder(options.path, "val", "train")->size(), 6);
   const data::TransformPipeline pipeline({data::ResizeConfig{16}, data::CenterCropConfig{16}});
   data::TransformScratch scratch;
   data::StoredSample sample;
   std::vector<float> pixels(3 * 16 * 16);
-  for (std::int64_t i = 0; i < train.size(); ++i) {
-    train.get(i, sample);
+  for (std::int64_t i = 0; i < train->size(); ++i) {
+    train->get(i, sample);
     pipeline.run(sample, {}, scratch, {pixels.data(), data::PixelLayout::kPlanar});
   }
 }
@@ -157,10 +157,10 @@ TEST(Synth, DigitsAreAFolderOfTenClasses) {
   options.kind = SynthKind::kDigits;
   options.classes = kNumDigits;
   synthesize_image_folder(options);
-  const data::ImageFolder train(options.path, "train", "train");
-  EXPECT_THAT(train.class_names(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"));
-  EXPECT_EQ(train.size(), 40);
-  EXPECT_EQ(data::ImageFolder(options.path, "val", "train").size(), 20);
+  const auto train = data::open_image_folder(options.path, "train", "train");
+  EXPECT_THAT(train->class_names(), ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"));
+  EXPECT_EQ(train->size(), 40);
+  EXPECT_EQ(data::open_image_folder(options.path, "val", "train")->size(), 20);
 }
 
 TEST(Synth, EveryClassHasANameOfItsOwn) {

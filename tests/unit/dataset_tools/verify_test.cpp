@@ -23,7 +23,8 @@ TEST(Verify, ListsEveryDamagedFileInOrder) {
   options.val_per_class = 1;
   options.min_size = options.max_size = 16;
   synthesize_image_folder(options);
-  const data::ImageFolder dataset(options.path, "train", "train");
+  const auto opened = data::open_image_folder(options.path, "train", "train");
+  const data::Dataset& dataset = *opened;
   std::int64_t last_done = 0;
   const VerifyReport sound = verify(dataset, true, 2, [&](std::int64_t done, std::int64_t total) {
     EXPECT_EQ(done, ++last_done);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -30,13 +31,14 @@ struct Member {
 
 class ArchiveReader {
  public:
-  explicit ArchiveReader(const std::filesystem::path& path)
-      : path_(path), reader_(archive_read_new()) {
-    if (!reader_) throw base::InternalError("libarchive gives no reader");
-    archive_read_support_filter_all(reader_.get());
-    archive_read_support_format_all(reader_.get());
+  explicit ArchiveReader(const std::filesystem::path& path) : ArchiveReader(path.string()) {
     const LocalFile is_regular(path);  // or libarchive might wait for a pipe's writer
     check(archive_read_open_filename(reader_.get(), path.c_str(), kBlockBytes));
+  }
+
+  /// Of bytes that outlive it.
+  ArchiveReader(std::string_view bytes, const std::string& name) : ArchiveReader(name) {
+    check(archive_read_open_memory(reader_.get(), bytes.data(), bytes.size()));
   }
 
   /// Nothing at the end.
@@ -63,7 +65,7 @@ class ArchiveReader {
       if (done > max_bytes) {
         throw base::DataError(fmt::format(
             "{}: '{}' in it has more than the {} bytes that such a file may have; fetch it again",
-            path_.string(), name, max_bytes));
+            name_, name, max_bytes));
       }
       bytes.resize(done + kBlockBytes);
       const std::size_t count = read_some({bytes.data() + done, kBlockBytes});
@@ -73,6 +75,13 @@ class ArchiveReader {
   }
 
  private:
+  /// `name` is for messages.
+  explicit ArchiveReader(std::string name) : name_(std::move(name)), reader_(archive_read_new()) {
+    if (!reader_) throw base::InternalError("libarchive gives no reader");
+    archive_read_support_filter_all(reader_.get());
+    archive_read_support_format_all(reader_.get());
+  }
+
   static MemberKind kind_of(archive_entry* entry) {
     if (archive_entry_hardlink(entry) != nullptr) return MemberKind::kOther;
     if (archive_entry_filetype(entry) == AE_IFDIR) return MemberKind::kFolder;
@@ -82,13 +91,26 @@ class ArchiveReader {
   void check(int status) const {
     if (status == ARCHIVE_OK || status == ARCHIVE_WARN) return;
     const char* const reason = archive_error_string(reader_.get());
-    throw base::DataError(fmt::format("{}: the archive cannot be read: {}; fetch it again",
-                                      path_.string(), reason == nullptr ? "damaged" : reason));
+    throw base::DataError(fmt::format("{}: the archive cannot be read: {}; fetch it again", name_,
+                                      reason == nullptr ? "damaged" : reason));
   }
 
-  std::filesystem::path path_;
+  std::string name_;
   std::unique_ptr<archive, FreeArchive> reader_;
 };
+
+std::map<std::string, std::vector<std::uint8_t>> members_of(ArchiveReader& reader,
+                                                            const std::set<std::string>& names,
+                                                            std::size_t max_bytes) {
+  std::map<std::string, std::vector<std::uint8_t>> members;
+  while (members.size() < names.size()) {
+    const std::optional<Member> member = reader.next_member();
+    if (!member) break;
+    const std::string name = std::filesystem::path(member->path).filename().string();
+    if (names.contains(name)) members[name] = reader.read_member(member->path, max_bytes);
+  }
+  return members;
+}
 
 /// Throws unless a member can be unpacked and stays in its folder.
 void require_harmless(const std::filesystem::path& archive, const Member& member) {
@@ -105,14 +127,14 @@ void require_harmless(const std::filesystem::path& archive, const Member& member
 std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
     const std::filesystem::path& path, const std::set<std::string>& names, std::size_t max_bytes) {
   ArchiveReader reader(path);
-  std::map<std::string, std::vector<std::uint8_t>> members;
-  while (members.size() < names.size()) {
-    const std::optional<Member> member = reader.next_member();
-    if (!member) break;
-    const std::string name = std::filesystem::path(member->path).filename().string();
-    if (names.contains(name)) members[name] = reader.read_member(member->path, max_bytes);
-  }
-  return members;
+  return members_of(reader, names, max_bytes);
+}
+
+std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
+    std::string_view archive, const std::string& name, const std::set<std::string>& names,
+    std::size_t max_bytes) {
+  ArchiveReader reader(archive, name);
+  return members_of(reader, names, max_bytes);
 }
 
 void unpack_archive(const std::filesystem::path& path, const std::filesystem::path& folder,

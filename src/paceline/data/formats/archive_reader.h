@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::data {
@@ -17,6 +18,11 @@ namespace paceline::data {
 /// damaged, and the member if it has more than `max_bytes`.
 std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
     const std::filesystem::path& path, const std::set<std::string>& names,
+    std::size_t max_bytes = std::size_t{256} << 20);
+
+/// The same of an archive in memory; `name` is for messages.
+std::map<std::string, std::vector<std::uint8_t>> read_archive_members(
+    std::string_view archive, const std::string& name, const std::set<std::string>& names,
     std::size_t max_bytes = std::size_t{256} << 20);
 
 /// Unpacks an archive into `folder`, which is made. Throws DataError if it is damaged, holds

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/file.h"
+#include "paceline/data/dataset/dataset.h"
 #include "paceline/data/storage/storage.h"
 
 #include <atomic>
@@ -15,6 +16,10 @@
 
 namespace paceline::data {
 
+struct RangeHeader;
+struct RangeSource;
+struct RangeSample;
+
 /// Where the bytes of a sample lie.
 struct ByteRange {
   std::uint64_t offset = 0;
@@ -22,20 +27,28 @@ struct ByteRange {
   std::uint32_t source = 0;  ///< number of the source
 };
 
-/// The list of samples that are ranges of bytes in larger files: 24 bytes a sample and its name, in
-/// memory as on disk. A saved index is mapped: opening one reads nothing per sample. Its parts are
-/// checked when they are first looked at, against XXH3 checksums, in blocks of 1,024 samples.
+/// The list of samples that are ranges of bytes in larger files, or whole files: 24 bytes a sample
+/// and its name, in memory as on disk. XXH3 checksums in blocks of 1,024 samples tell damage.
 ///
-/// A source is a file, or a folder in which the samples are whole files. Sources are named relative
-/// to a root folder, so that data and index can move together, or absolutely.
+/// A source is a file, or a folder below which the samples are whole files. Sources are named
+/// relative to a root folder, so that data and index can move together, or absolutely.
 class RangeIndex {
  public:
   /// The index saved in `file`; nothing if there is none, it is of another version or key, its head
-  /// is damaged, or a source has another size or time of change than when the index was made.
-  /// Remote folders have no time of change: an index of one is not found again.
+  /// is damaged, or its sources have changed (see has_current_sources()). It is mapped: opening it
+  /// reads nothing per sample, and blocks are checked when they are first looked at.
   static std::optional<RangeIndex> load(
       const std::filesystem::path& file, const std::filesystem::path& root, std::string_view key,
       const std::shared_ptr<const Storage>& storage = local_storage());
+
+  /// The same in memory, where nothing that happens to the file does any harm: nothing if any of it
+  /// is damaged. Sources are not looked at.
+  static std::optional<RangeIndex> read(const std::filesystem::path& file,
+                                        const std::filesystem::path& root, std::string_view key);
+
+  /// Whether the sources have the sizes and times of change that they had when the index was made.
+  /// Remote folders have no time of change, so that theirs are never known to be current.
+  bool has_current_sources(const Storage& storage) const;
 
   /// Writes the index under a temporary name and renames it. False if that is not possible.
   bool save(const std::filesystem::path& file) const;
@@ -54,25 +67,26 @@ class RangeIndex {
   std::int64_t label(std::int64_t index) const;
   ByteRange range(std::int64_t index) const;
   std::string_view name(std::int64_t index) const;
+  /// Of one that is a whole file, when the index was made.
+  FileFacts facts(std::int64_t index) const;
 
+  /// What lies among the samples and is none.
+  LeftOut left_out() const;
   /// Of the names, sizes, labels and order of the samples.
   std::string fingerprint() const;
 
  private:
   friend class RangeIndexBuilder;
-  struct Header;
-  struct Source;
-  struct Sample;
-
   RangeIndex(std::shared_ptr<const void> owner, std::string_view bytes,
              const std::filesystem::path& file, const std::filesystem::path& root);
   void check_mapping() const;
   bool has_right_sizes() const;
+  bool is_of(std::string_view key) const;
   std::uint64_t head_checksum() const;
   std::uint64_t block_checksum(std::size_t block) const;
-  bool has_current_sources(const Storage& storage) const;
-  const Header& header() const;
-  const Sample& sample(std::int64_t index) const;
+  const RangeHeader& header() const;
+  const RangeSample& sample(std::int64_t index) const;
+  std::string_view head_text(std::uint64_t begin, std::uint64_t end) const;
   void check_block(std::size_t block) const;
   std::string_view names() const;
   std::string_view names_between(std::size_t first, std::size_t end) const;
@@ -83,39 +97,11 @@ class RangeIndex {
   std::string_view bytes_;
   std::filesystem::path file_;
   std::filesystem::path root_;
-  std::span<const Source> sources_;
+  std::span<const RangeSource> sources_;
   std::span<const std::uint64_t> checksums_;  ///< of the blocks of samples
-  std::span<const Sample> samples_;
+  std::span<const RangeSample> samples_;
   std::string_view text_;
   std::unique_ptr<std::atomic<bool>[]> is_checked_;  ///< one per block
-};
-
-/// Collects the samples of an index in their order.
-class RangeIndexBuilder {
- public:
-  /// `key` stands for all that the index depends on beside its sources' content: their list and the
-  /// settings of the data set.
-  RangeIndexBuilder(const std::filesystem::path& root, std::string_view key,
-                    std::shared_ptr<const Storage> storage = local_storage());
-  RangeIndexBuilder(RangeIndexBuilder&&) noexcept;
-  ~RangeIndexBuilder();
-
-  /// Notes size and time of change, so call it before reading the source. `path` is relative to the
-  /// root or absolute. Returns its number. Throws DataError if it is not there.
-  std::uint32_t add_source(const std::filesystem::path& path);
-  /// The same for several, which get the next numbers in their order; looks at many at once.
-  void add_sources(const std::vector<std::filesystem::path>& paths);
-
-  /// Throws DataError for samples of 4 GiB and more.
-  void add(std::uint32_t source, std::uint64_t offset, std::uint64_t size, std::int64_t label,
-           std::string_view name);
-
-  std::int64_t size() const;
-  RangeIndex finish(const std::vector<std::string>& classes);
-
- private:
-  struct Content;
-  std::unique_ptr<Content> content_;
 };
 
 }  // namespace paceline::data

@@ -4,7 +4,6 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/sources/dataset_place.h"
-#include "paceline/data/storage/timed_read.h"
 
 #include <algorithm>
 #include <optional>
@@ -62,10 +61,8 @@ PackedDataset::PackedDataset(const std::filesystem::path& folder,
     begins_.push_back(begins_.back() + shard->num_samples());
     shards_.push_back(*std::move(shard));
   }
-  read_ahead_ =
-      std::make_unique<ReadAhead>([this](std::uint64_t shard) { return shards_[shard].open(); },
-                                  ReadAheadOptions{.connections = storage->num_connections(),
-                                                   .waits_for_slow_reads = !is_remote(folder)});
+  read_ahead_ = read_ahead_from(*storage, folder,
+                                [this](std::uint64_t shard) { return shards_[shard].open(); });
 }
 
 PackedDataset::Place PackedDataset::place_of(std::int64_t index) const {
@@ -81,25 +78,17 @@ std::int64_t PackedDataset::label(std::int64_t index) const {
 
 void PackedDataset::get(std::int64_t index, StoredSample& sample) const {
   const Place place = place_of(index);
-  const bool is_here = read_ahead_->is_on() && read_ahead_->take(index, sample.bytes);
-  if (is_here && place.shard.accept(place.index, sample)) return;
-  const TimedRead timed(read_ahead_.get());
+  if (read_ahead_->take(index, sample.bytes) && place.shard.accept(place.index, sample)) return;
+  const TimedRead timed(*read_ahead_);
   place.shard.read(place.index, sample);
 }
 
-void PackedDataset::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_->is_on()) return;
-  std::vector<ReadAheadPart> parts;
-  for (const std::int64_t index : indices) {
-    const Place place = place_of(index);
-    const ShardRecord& record = place.shard.record(place.index);
-    parts.push_back(
-        {.key = index, .file = place.shard_number, .offset = record.offset, .size = record.size});
-  }
-  read_ahead_->expect(parts);
+std::optional<ReadAheadPart> PackedDataset::part_of(std::int64_t index) const {
+  const Place place = place_of(index);
+  const ShardRecord& record = place.shard.record(place.index);
+  return ReadAheadPart{
+      .key = index, .file = place.shard_number, .offset = record.offset, .size = record.size};
 }
-
-void PackedDataset::will_read_no_more() const { read_ahead_->forget(); }
 
 std::string PackedDataset::name(std::int64_t index) const {
   const Place place = place_of(index);

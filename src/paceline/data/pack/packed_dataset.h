@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/config/schema.h"
-#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/file_dataset.h"
 #include "paceline/data/dataset/split.h"
 #include "paceline/data/pack/manifest.h"
 #include "paceline/data/pack/shard_reader.h"
@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -21,7 +21,7 @@
 namespace paceline::data {
 
 /// A packed data set: the samples, labels, names and order of the one that it was packed from.
-class PackedDataset final : public Dataset {
+class PackedDataset final : public FileDataset {
  public:
   /// `folder` holds manifest.json. Verifies all indexes. Throws DataError.
   explicit PackedDataset(const std::filesystem::path& folder,
@@ -34,9 +34,6 @@ class PackedDataset final : public Dataset {
   std::vector<std::string> class_names() const override { return manifest_.classes; }
   std::int64_t label(std::int64_t index) const override;
   void get(std::int64_t index, StoredSample& sample) const override;
-  bool reads_ahead() const override { return read_ahead_->is_on(); }
-  void will_read(std::span<const std::int64_t> indices) const override;
-  void will_read_no_more() const override;
   std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override;
@@ -50,6 +47,8 @@ class PackedDataset final : public Dataset {
     std::size_t shard_number;
   };
   Place place_of(std::int64_t index) const;
+  ReadAhead& ahead() const override { return *read_ahead_; }
+  std::optional<ReadAheadPart> part_of(std::int64_t index) const override;
 
   std::shared_ptr<const Storage> storage_;
   PackManifest manifest_;

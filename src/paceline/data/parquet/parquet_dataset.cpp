@@ -1,6 +1,7 @@
 #include "paceline/data/parquet/parquet_dataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/dataset/file_dataset.h"
 #include "paceline/data/index/open_sources.h"
 #include "paceline/data/index/range_index.h"
 #include "paceline/data/parquet/parquet_index.h"
@@ -8,7 +9,6 @@
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/read_ahead.h"
-#include "paceline/data/storage/timed_read.h"
 
 #include <optional>
 #include <utility>
@@ -32,7 +32,7 @@ struct PlaceInPage {
   std::int64_t page_key() const { return -1 - first; }
 };
 
-class ParquetDataset final : public Dataset {
+class ParquetDataset final : public FileDataset {
  public:
   ParquetDataset(const ParquetSource& source, const std::shared_ptr<const Storage>& storage)
       : index_(open_parquet_index(source, storage)),
@@ -40,10 +40,9 @@ class ParquetDataset final : public Dataset {
         files_(index_, [this, storage, image = source.columns.image](
                            std::uint32_t number) { return open(*storage, number, image); }),
         cache_(source.cached_bytes) {
-    read_ahead_ = std::make_unique<ReadAhead>(
-        [this](std::uint64_t file) { return files_.at(static_cast<std::uint32_t>(file))->file; },
-        ReadAheadOptions{.connections = storage->num_connections(),
-                         .waits_for_slow_reads = !is_remote(index_.source(0))});
+    read_ahead_ = read_ahead_from(*storage, index_.source(0), [this](std::uint64_t file) {
+      return files_.at(static_cast<std::uint32_t>(file))->file;
+    });
   }
 
   std::int64_t size() const override { return index_.size(); }
@@ -58,31 +57,17 @@ class ParquetDataset final : public Dataset {
     sample.width = 0;
     sample.height = 0;
     sample.label = index_.label(index);
-    if (read_ahead_->is_on() && read_ahead_->take(index, sample.bytes))
-      return unpack(place, sample.bytes);
+    if (read_ahead_->take(index, sample.bytes)) return unpack(place, sample.bytes);
     ParquetPageCache::Found found = cache_.find(place.page);
     if (found.page == nullptr && found.places == nullptr)
       found.page = cache_.get(place.page, [&] { return decode_page(place); });
-    if (read_ahead_->is_on()) read_ahead_->drop(place.page_key());  // another thread was faster
+    read_ahead_->drop(place.page_key());  // another thread was faster
     if (found.page == nullptr) return read_alone(place, *found.places, sample.bytes);
     const auto& values = found.page->values;
     if (place.row >= values.size() || values[place.row].data() == nullptr)
       throw base::DataError(fmt::format("{}: has no image", describe(index)));
     sample.bytes.assign(values[place.row].begin(), values[place.row].end());
   }
-
-  bool reads_ahead() const override { return read_ahead_->is_on(); }
-
-  /// Images whose places are known are fetched alone, of others the pages.
-  void will_read(std::span<const std::int64_t> indices) const override {
-    if (!read_ahead_->is_on()) return;
-    std::vector<ReadAheadPart> parts;
-    for (const std::int64_t index : indices)
-      if (const auto part = part_to_fetch(index)) parts.push_back(*part);
-    read_ahead_->expect(parts);
-  }
-
-  void will_read_no_more() const override { read_ahead_->forget(); }
 
   std::string describe(std::int64_t index) const override {
     const ByteRange range = index_.range(index);
@@ -107,8 +92,11 @@ class ParquetDataset final : public Dataset {
         {range.source, range.offset}, range.size, first, static_cast<std::size_t>(index - first)};
   }
 
-  /// Nothing if the page is in memory, or get() will say what is wrong.
-  std::optional<ReadAheadPart> part_to_fetch(std::int64_t index) const try {
+  ReadAhead& ahead() const override { return *read_ahead_; }
+
+  /// Images whose places are known are fetched alone, of others the pages. Nothing if the page is
+  /// in memory, or get() will say what is wrong.
+  std::optional<ReadAheadPart> part_of(std::int64_t index) const override try {
     const PlaceInPage place = place_of(index);
     const auto [source, offset] = place.page;
     const ParquetPageCache::Found found = cache_.find(place.page);
@@ -133,7 +121,7 @@ class ParquetDataset final : public Dataset {
     const ParquetStretch stretch = opened->images->stretch_of(places, place.row);
     bytes.resize(stretch.size);
     {
-      const TimedRead timed(read_ahead_.get());
+      const TimedRead timed(*read_ahead_);
       opened->file->read(stretch.offset, bytes);
     }
     opened->images->unpack(places, place.row, bytes);
@@ -143,7 +131,7 @@ class ParquetDataset final : public Dataset {
     const auto [source, offset] = place.page;
     const auto opened = files_.at(source);
     std::vector<std::uint8_t> fetched;
-    if (!read_ahead_->is_on() || !read_ahead_->take(place.page_key(), fetched))
+    if (!read_ahead_->take(place.page_key(), fetched))
       return opened->images->decode(*opened->file, offset, place.size);
     const PartlyReadFile file(*opened->file, offset, fetched);
     return opened->images->decode(file, offset, place.size);

@@ -6,6 +6,7 @@
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/index/listing_progress.h"
+#include "paceline/data/index/range_index_builder.h"
 #include "paceline/data/index/shard_list.h"
 #include "paceline/data/remote/remote_plugin.h"
 

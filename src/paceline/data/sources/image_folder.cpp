@@ -1,16 +1,16 @@
 #include "paceline/data/sources/image_folder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/index/image_listing.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/sources/dataset_name.h"
 #include "paceline/data/sources/dataset_place.h"
-#include "paceline/data/storage/timed_read.h"
+#include "paceline/data/sources/range_dataset.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -70,19 +70,19 @@ void check_folder(const fs::path& path, const std::string& split, const std::str
   refuse_absent_part(path, split, /*is_validation=*/split != label_split, *storage);
 }
 
-ImageIndex open_index(const fs::path& path, const std::string& split,
+RangeIndex open_index(const fs::path& path, const std::string& split,
                       const std::vector<std::string>& classes,
                       const std::shared_ptr<const Storage>& storage) {
   const fs::path root = path / split;
-  const auto load = [&](const fs::path& file) { return ImageIndex::load(file, root, classes); };
+  const auto load = [&](const fs::path& file) { return load_image_folder(file, root, classes); };
   ListingProgress progress(root.string(), *storage);
   if (is_remote(path))
     return make_once(index_files(path, split), *storage, load, [&] {
-      return ImageIndex::list(root, classes, storage->num_connections(), storage, &progress);
+      return list_image_folder(root, classes, storage->num_connections(), storage, &progress);
     });
   return load_or_make(index_files(path, split), *storage, load, [&] {
     constexpr int kAllCores = 0;
-    return ImageIndex::list(root, classes, kAllCores, local_storage(), &progress);
+    return list_image_folder(root, classes, kAllCores, local_storage(), &progress);
   });
 }
 
@@ -100,66 +100,16 @@ std::vector<std::string> open_classes(const fs::path& path, const std::string& s
 
 }  // namespace
 
-ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
-                         const std::string& label_split,
-                         const std::shared_ptr<const Storage>& storage)
-    : ImageFolder(path, split, open_classes(path, split, label_split, storage), storage) {}
-
-ImageFolder::ImageFolder(const fs::path& path, const std::string& split,
-                         std::vector<std::string> classes, std::shared_ptr<const Storage> storage)
-    : root_(path / split),
-      classes_(std::move(classes)),
-      storage_(std::move(storage)),
-      index_(open_index(path, split, classes_, storage_)) {
-  read_ahead_ = std::make_unique<ReadAhead>(
-      [this](std::uint64_t index) { return open(static_cast<std::int64_t>(index)); },
-      ReadAheadOptions{.connections = storage_->num_connections(),
-                       .waits_for_slow_reads = !is_remote(path)});
+std::unique_ptr<Dataset> open_image_folder(const fs::path& path, const std::string& split,
+                                           const std::string& label_split,
+                                           const std::shared_ptr<const Storage>& storage) {
+  return open_image_folder(path, split, open_classes(path, split, label_split, storage), storage);
 }
 
-std::unique_ptr<const InputFile> ImageFolder::open(std::int64_t index) const {
-  const std::string path = describe(index);
-  const std::optional<FileFacts> facts = index_.facts(index);
-  return facts ? storage_->open_known(path, *facts) : storage_->open(path);
-}
-
-void ImageFolder::get(std::int64_t index, StoredSample& sample) const {
-  if (!read_ahead_->is_on() || !read_ahead_->take(index, sample.bytes)) {
-    const TimedRead timed(read_ahead_.get());
-    const auto file = open(index);
-    sample.bytes.resize(file->size());
-    file->read(0, sample.bytes);
-  }
-  sample.width = 0;
-  sample.height = 0;
-  sample.label = index_.label(index);
-}
-
-void ImageFolder::will_read(std::span<const std::int64_t> indices) const {
-  if (!read_ahead_->is_on()) return;
-  std::vector<ReadAheadPart> parts;
-  for (const std::int64_t index : indices) {
-    const auto which = static_cast<std::uint64_t>(index);
-    const std::optional<FileFacts> facts = index_.facts(index);
-    parts.push_back(
-        {.key = index, .file = which, .size = facts ? facts->size : 0, .is_whole_file = !facts});
-  }
-  read_ahead_->expect(parts);
-}
-
-void ImageFolder::will_read_no_more() const { read_ahead_->forget(); }
-
-std::string ImageFolder::name(std::int64_t index) const {
-  const std::string path = index_.path(index);
-  return path.substr(path.find('/') + 1);
-}
-
-LeftOut ImageFolder::left_out() const {
-  return {index_.num_left_out(), root_.string(), index_.left_out()};
-}
-
-std::string ImageFolder::describe(std::int64_t index) const {
-  return (root_ / index_.path(index)).string();
+std::unique_ptr<Dataset> open_image_folder(const fs::path& path, const std::string& split,
+                                           const std::vector<std::string>& classes,
+                                           const std::shared_ptr<const Storage>& storage) {
+  return std::make_unique<RangeDataset>(open_index(path, split, classes, storage), storage);
 }
 
 std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
@@ -167,7 +117,7 @@ std::unique_ptr<Dataset> open(const ImageFolderConfig& config, Split split,
   const std::filesystem::path place = place_of(config.path, "image_folder");
   const std::string folder = folder_of(config.train_folder, config.val_folder, split);
   const std::string labels = folder_of(config.train_folder, config.val_folder, Split::kTrain);
-  return std::make_unique<ImageFolder>(place, folder, labels, storage);
+  return open_image_folder(place, folder, labels, storage);
 }
 
 std::unique_ptr<DatasetPlan> make(const ImageFolderConfig& config) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/dataset/file_dataset.h"
 #include "paceline/data/index/open_sources.h"
 #include "paceline/data/index/range_index.h"
 #include "paceline/data/storage/read_ahead.h"
@@ -8,15 +8,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace paceline::data {
 
-/// Encoded images that lie as ranges of bytes in larger files, as tars hold them. The files are
-/// opened when they are first read.
-class RangeDataset final : public Dataset {
+/// Encoded images that lie as ranges of bytes in larger files, as tars hold them, or are whole
+/// files. The larger files are opened when they are first read.
+class RangeDataset final : public FileDataset {
  public:
   /// Labels are numbers below the index's classes.
   explicit RangeDataset(RangeIndex index, std::shared_ptr<const Storage> storage = local_storage());
@@ -29,15 +29,16 @@ class RangeDataset final : public Dataset {
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
   void get(std::int64_t index, StoredSample& sample) const override;
-  bool reads_ahead() const override { return read_ahead_->is_on(); }
-  void will_read(std::span<const std::int64_t> indices) const override;
-  void will_read_no_more() const override;
   std::string name(std::int64_t index) const override { return std::string(index_.name(index)); }
   std::string describe(std::int64_t index) const override;
+  LeftOut left_out() const override { return index_.left_out(); }
   std::string fingerprint() const override { return index_.fingerprint(); }
 
  private:
-  std::shared_ptr<const InputFile> open(std::int64_t index) const;
+  ReadAhead& ahead() const override { return *read_ahead_; }
+  std::optional<ReadAheadPart> part_of(std::int64_t index) const override;
+  std::string path_of(std::int64_t index, std::uint32_t source) const;
+  std::shared_ptr<const InputFile> open(std::int64_t index, std::uint32_t source) const;
 
   RangeIndex index_;
   std::vector<std::string> classes_;

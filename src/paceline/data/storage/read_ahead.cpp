@@ -112,6 +112,7 @@ bool ReadAhead::is_neighbour(const Read& read, const ReadAheadPart& part) const 
 }
 
 bool ReadAhead::take(std::int64_t key, std::vector<std::uint8_t>& bytes) {
+  if (!is_on()) return false;
   std::unique_lock lock(mutex_);
   const auto found = expected_.find(key);
   if (found == expected_.end()) return false;
@@ -149,6 +150,7 @@ void ReadAhead::hurry(const Slot& slot) {
 }
 
 void ReadAhead::drop(std::int64_t key) {
+  if (!is_on()) return;
   const std::lock_guard lock(mutex_);
   const auto found = expected_.find(key);
   if (found == expected_.end()) return;
@@ -240,6 +242,14 @@ void ReadAhead::finish(Read& read) {
     if (slot->is_forgotten) num_bytes_ -= slot->part.size;
   }
   read_done_.notify_all();
+}
+
+std::unique_ptr<ReadAhead> read_ahead_from(const Storage& storage,
+                                           const std::filesystem::path& place,
+                                           ReadAhead::Open open) {
+  return std::make_unique<ReadAhead>(std::move(open),
+                                     ReadAheadOptions{.connections = storage.num_connections(),
+                                                      .waits_for_slow_reads = !is_remote(place)});
 }
 
 }  // namespace paceline::data

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "paceline/base/clock.h"
 #include "paceline/data/storage/input_file.h"
+#include "paceline/data/storage/storage.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -8,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -53,8 +56,8 @@ class ReadAhead {
   void expect(std::span<const ReadAheadPart> parts);
 
   /// Swaps the bytes of an expected part into `bytes`, waiting for them if need be; a part that is
-  /// waited for is fetched next, whatever memory is left. False if none is expected under this key.
-  /// Throws what fetching it threw.
+  /// waited for is fetched next, whatever memory is left. False if none is expected under this key;
+  /// while it is off, at once. Throws what fetching it threw.
   bool take(std::int64_t key, std::vector<std::uint8_t>& bytes);
 
   /// Whether hints are of use. Files of this machine mostly come from memory or a fast disk, in
@@ -101,6 +104,30 @@ class ReadAhead {
   std::vector<std::vector<std::uint8_t>> spare_;  ///< memory of parts that were taken
   bool stopping_ = false;
   std::vector<std::thread> threads_;
+};
+
+/// The read-ahead of a data set's files, which lie at `place`: off for those of this machine until
+/// their reads are slow.
+std::unique_ptr<ReadAhead> read_ahead_from(const Storage& storage,
+                                           const std::filesystem::path& place,
+                                           ReadAhead::Open open);
+
+/// Tells a read-ahead how long the read in its scope took, which nobody expected.
+class TimedRead {
+ public:
+  /// Nothing is timed where it is on already.
+  explicit TimedRead(ReadAhead& ahead)
+      : ahead_(ahead.is_on() ? nullptr : &ahead),
+        start_s_(ahead_ != nullptr ? base::SystemClock().monotonic_s() : 0) {}
+  ~TimedRead() {
+    if (ahead_ != nullptr) ahead_->note_read(base::SystemClock().monotonic_s() - start_s_);
+  }
+  TimedRead(const TimedRead&) = delete;
+  TimedRead& operator=(const TimedRead&) = delete;
+
+ private:
+  ReadAhead* ahead_;
+  double start_s_;
 };
 
 }  // namespace paceline::data

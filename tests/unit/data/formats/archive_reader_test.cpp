@@ -1,6 +1,7 @@
 #include "paceline/data/formats/archive_reader.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "support/data/tar_files.h"
 #include "support/faulty_file_system.h"
 #include "support/temp_folder.h"
@@ -44,6 +45,13 @@ TEST(ReadArchiveMembers, GivesThoseAskedForByBaseName) {
   const auto& two = members.at("two");
   EXPECT_EQ(std::string(two.begin(), two.begin() + 23), "content of top/deep/two");
   EXPECT_EQ(two.size(), 3'000'023u);
+  const std::string bytes = base::read_file(folder.path() / "a.tar.gz");
+  EXPECT_EQ(read_archive_members(bytes, "a.tar.gz", {"two", "three", "four"}), members);
+}
+
+TEST(ReadArchiveMembers, NamesADamagedArchiveInMemory) {
+  EXPECT_THAT([] { read_archive_members("no archive", "s3://b/a.tar.gz", {"a"}); },
+              ::testing::ThrowsMessage<base::DataError>(::testing::HasSubstr("s3://b/a.tar.gz")));
 }
 
 TEST(ReadArchiveMembers, NamesADamagedOrMissingArchive) {

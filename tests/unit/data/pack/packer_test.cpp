@@ -44,7 +44,9 @@ class PackerTest : public ::testing::Test {
 
   fs::path source_path() const { return folder_.path() / "source"; }
   fs::path packed_path() const { return folder_.path() / "packed"; }
-  ImageFolder source() const { return {source_path(), "train", "train"}; }
+  std::unique_ptr<Dataset> source() const {
+    return open_image_folder(source_path(), "train", "train");
+  }
   PackOptions options(std::int64_t samples_per_shard = 4) const {
     return {.folder = packed_path(), .samples_per_shard = samples_per_shard, .num_threads = 2};
   }
@@ -70,17 +72,17 @@ class PackerTest : public ::testing::Test {
 TEST_F(PackerTest, HoldsTheSamplesOfItsSourceInTheirOrder) {
   std::int64_t last_done = 0;
   const PackResult result =
-      pack(source(), options(), files_, [&](std::int64_t done, std::int64_t total) {
+      pack(*source(), options(), files_, [&](std::int64_t done, std::int64_t total) {
         EXPECT_EQ(done, ++last_done);
         EXPECT_EQ(total, 21);
       });
   EXPECT_TRUE(result.is_complete());
   EXPECT_EQ(result.written_shards, 6);
   const PackedDataset packed(packed_path());
-  expect_same_samples(packed, source());
+  expect_same_samples(packed, *source());
   EXPECT_EQ(packed.manifest().mode, "files");
   EXPECT_THAT(packed.describe(5),
-              AllOf(HasSubstr("shard-00001.pack"), HasSubstr(source().name(5))));
+              AllOf(HasSubstr("shard-00001.pack"), HasSubstr(source()->name(5))));
 }
 
 class PackerModeTest : public PackerTest, public ::testing::WithParamInterface<PackMode> {};
@@ -88,17 +90,17 @@ class PackerModeTest : public PackerTest, public ::testing::WithParamInterface<P
 TEST_P(PackerModeTest, PixelsAreThoseOfTheFiles) {
   PackOptions other = options();
   other.mode = GetParam();
-  pack(source(), other, files_);
+  pack(*source(), other, files_);
   const PackedDataset packed(packed_path());
   EXPECT_EQ(packed.manifest().mode, name_of(GetParam()));
-  const ImageFolder files = source();
+  const auto files = source();
   const TransformPipeline pipeline({ResizeConfig{20}, CenterCropConfig{16}});
   TransformScratch scratch;
   std::vector<float> expected(3 * 16 * 16);
   std::vector<float> got(expected.size());
-  for (std::int64_t i = 0; i < files.size(); ++i) {
+  for (std::int64_t i = 0; i < files->size(); ++i) {
     StoredSample sample;
-    files.get(i, sample);
+    files->get(i, sample);
     pipeline.run(sample, {}, scratch, {expected.data()});
     packed.get(i, sample);
     EXPECT_EQ(sample.width > 0, GetParam() == PackMode::kPixels);
@@ -119,22 +121,22 @@ TEST_F(PackerTest, AnInterruptedCallGoesOnWhereItWas) {
   });
   PackOptions one_thread = options();
   one_thread.num_threads = 1;
-  EXPECT_THROW(pack(source(), one_thread, faulty), base::FileError);
+  EXPECT_THROW(pack(*source(), one_thread, faulty), base::FileError);
   EXPECT_THAT([&] { PackedDataset{packed_path()}; },
               ThrowsMessage<base::DataError>(HasSubstr("whose packing has not ended")));
-  const PackResult result = pack(source(), one_thread, files_);
+  const PackResult result = pack(*source(), one_thread, files_);
   EXPECT_EQ(result.found_shards, 3);
   EXPECT_EQ(result.written_shards, 3);
-  expect_same_samples(PackedDataset(packed_path()), source());
+  expect_same_samples(PackedDataset(packed_path()), *source());
 }
 
 TEST_F(PackerTest, ADamagedShardIsWrittenAnew) {
-  pack(source(), options(), files_);
+  pack(*source(), options(), files_);
   const std::string fingerprint = PackedDataset(packed_path()).fingerprint();
   fs::resize_file(packed_path() / "shard-00002.pack", 100);
   EXPECT_THAT([&] { PackedDataset{packed_path()}; },
               ThrowsMessage<base::DataError>(HasSubstr("shard-00002.pack")));
-  EXPECT_EQ(pack(source(), options(), files_).written_shards, 1);
+  EXPECT_EQ(pack(*source(), options(), files_).written_shards, 1);
   EXPECT_EQ(PackedDataset(packed_path()).fingerprint(), fingerprint);
 }
 
@@ -142,65 +144,65 @@ TEST_F(PackerTest, SeveralMachinesShareTheWork) {
   PackOptions second = options();
   second.part = 1;
   second.num_parts = 2;
-  const PackResult half = pack(source(), second, files_);
+  const PackResult half = pack(*source(), second, files_);
   EXPECT_EQ(half.written_shards, 3);
   EXPECT_EQ(half.missing_shards, 3);
   EXPECT_FALSE(fs::exists(packed_path() / kPackManifestName));
   PackOptions first = second;
   first.part = 0;
-  EXPECT_TRUE(pack(source(), first, files_).is_complete());
-  expect_same_samples(PackedDataset(packed_path()), source());
+  EXPECT_TRUE(pack(*source(), first, files_).is_complete());
+  expect_same_samples(PackedDataset(packed_path()), *source());
 }
 
 TEST_F(PackerTest, AFolderOfAnotherPackIsRefused) {
-  pack(source(), options(), files_);
-  EXPECT_THAT([&] { pack(source(), options(5), files_); },
+  pack(*source(), options(), files_);
+  EXPECT_THAT([&] { pack(*source(), options(5), files_); },
               ThrowsMessage<base::ConfigError>(
                   AllOf(HasSubstr("shard-00000.pack"), HasSubstr("other options"))));
 }
 
 TEST_F(PackerTest, DamagedFilesEndTheWorkOrAreLeftOut) {
-  const std::string victim = source().describe(9);
+  const std::string victim = source()->describe(9);
   fs::resize_file(victim, fs::file_size(victim) / 2);
-  EXPECT_THAT([&] { pack(source(), options(), files_); },
+  EXPECT_THAT([&] { pack(*source(), options(), files_); },
               ThrowsMessage<base::DataError>(AllOf(HasSubstr(victim), HasSubstr("truncated"))));
   PackOptions tolerant = options();
   tolerant.skips_damaged = true;
-  const PackResult result = pack(source(), tolerant, files_);
+  const PackResult result = pack(*source(), tolerant, files_);
   EXPECT_THAT(result.left_out, ElementsAre(HasSubstr(victim)));
   const PackedDataset packed(packed_path());
   EXPECT_EQ(packed.size(), 20);
   EXPECT_EQ(packed.manifest().num_source_samples, 21);
-  EXPECT_EQ(packed.name(9), source().name(10));
+  EXPECT_EQ(packed.name(9), source()->name(10));
 }
 
 TEST_F(PackerTest, ASampleThatThereIsNoMemoryForIsLeftOut) {
   const auto images = source();
-  const paceline::test::ScarceMemory scarce(images, 9);
+  const paceline::test::ScarceMemory scarce(*images, 9);
   EXPECT_THAT([&] { pack(scarce, options(), files_); },
               ThrowsMessage<base::DataError>(
-                  AllOf(HasSubstr(images.describe(9)), HasSubstr("not enough memory"))));
+                  AllOf(HasSubstr(images->describe(9)), HasSubstr("not enough memory"))));
   PackOptions tolerant = options();
   tolerant.skips_damaged = true;
   EXPECT_THAT(pack(scarce, tolerant, files_).left_out, ElementsAre(HasSubstr("not enough memory")));
 }
 
 TEST_F(PackerTest, AShardInAnothersPlaceIsWrittenAnewOrRefused) {
-  pack(source(), options(), files_);
+  pack(*source(), options(), files_);
   fs::copy_file(packed_path() / "shard-00000.pack", packed_path() / "shard-00001.pack",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THROW(pack(source(), options(), files_), base::ConfigError);
+  EXPECT_THROW(pack(*source(), options(), files_), base::ConfigError);
 }
 
 TEST_F(PackerTest, OneShardHoldsAllHoweverManyAreAskedFor) {
-  EXPECT_EQ(pack(source(), options(INT64_MAX), files_).written_shards, 1);
-  expect_same_samples(PackedDataset(packed_path()), source());
+  EXPECT_EQ(pack(*source(), options(INT64_MAX), files_).written_shards, 1);
+  expect_same_samples(PackedDataset(packed_path()), *source());
 }
 
 TEST_F(PackerTest, AnIndexedPackCanBePackedAgain) {
   PackOptions indexed = options();
   indexed.mode = PackMode::kIndexed;
-  pack(source(), indexed, files_);
+  pack(*source(), indexed, files_);
   PackOptions again = options();
   again.folder = folder_.path() / "again";
   again.mode = PackMode::kCoefficients;
@@ -209,8 +211,8 @@ TEST_F(PackerTest, AnIndexedPackCanBePackedAgain) {
 }
 
 TEST_F(PackerTest, ClassNamesThatManifestsCannotHoldAreToldAtOnce) {
-  fs::rename(source_path() / "train" / source().class_names()[0], source_path() / "train/caf\xE9");
-  EXPECT_THAT([&] { pack(source(), options(), files_); },
+  fs::rename(source_path() / "train" / source()->class_names()[0], source_path() / "train/caf\xE9");
+  EXPECT_THAT([&] { pack(*source(), options(), files_); },
               ThrowsMessage<base::DataError>(HasSubstr("not UTF-8")));
   EXPECT_FALSE(fs::exists(packed_path()));
 }
@@ -219,7 +221,7 @@ TEST_F(PackerTest, OptionsThatMakeNoSenseAreRefused) {
   PackOptions wrong = options();
   wrong.part = 2;
   wrong.num_parts = 2;
-  EXPECT_THAT([&] { pack(source(), wrong, files_); },
+  EXPECT_THAT([&] { pack(*source(), wrong, files_); },
               ThrowsMessage<base::ConfigError>(HasSubstr("part 2 of 2")));
 }
 
@@ -232,9 +234,9 @@ TEST_F(PackerTest, WhatAPartHasPackedSurvivesAPowerLoss) {
           return ShardReader(packed / "shard-00000.pack").num_samples() == 11 ? ""
                                                                               : "it lacks samples";
         const PackedDataset dataset(packed);
-        const ImageFolder original = source();
-        for (std::int64_t i = 0; i < original.size(); ++i)
-          if (bytes_of(dataset, i) != bytes_of(original, i)) return "a sample is damaged";
+        const auto original = source();
+        for (std::int64_t i = 0; i < original->size(); ++i)
+          if (bytes_of(dataset, i) != bytes_of(*original, i)) return "a sample is damaged";
         return "";
       } catch (const base::Error& error) {
         return error.what();
@@ -244,7 +246,7 @@ TEST_F(PackerTest, WhatAPartHasPackedSurvivesAPowerLoss) {
   const paceline::test::PowerLossScenario scenario{
       .run = [&](paceline::test::PowerLossFileSystem& files, const fs::path& root) {
         for (const int part : {0, 1}) {
-          pack(source(),
+          pack(*source(),
                {.folder = root / "packed",
                 .samples_per_shard = 11,
                 .part = part,

@@ -163,8 +163,7 @@ TEST(ParquetDataset, IsAnImageFolderInAnotherForm) {
     rows[name] = i;
   }
   ASSERT_EQ(rows.size(), 8u);
-  const auto folder =
-      make_subset(std::make_unique<ImageFolder>(tree.path(), "train", "train"), 5, 11);
+  const auto folder = make_subset(open_image_folder(tree.path(), "train", "train"), 5, 11);
   std::set<std::string> in_folder;
   for (std::int64_t i = 0; i < folder->size(); ++i) {
     const std::string name = folder->name(i);

@@ -1,6 +1,7 @@
 #include "paceline/data/sources/image_folder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
 #include "support/data/same_samples.h"
@@ -28,7 +29,7 @@ using ::testing::HasSubstr;
 
 std::string error_of(const fs::path& path, const std::string& split) {
   try {
-    ImageFolder(path, split, "train");
+    open_image_folder(path, split, "train");
   } catch (const base::DataError& error) {
     return error.what();
   }
@@ -39,19 +40,19 @@ TEST(ImageFolder, GivesTheFilesBytesAndLabels) {
   const TempFolder folder;
   folder.write("train/cat/1.jpg", "cat one");
   folder.write("train/dog/1.png", "");
-  const ImageFolder images(folder.path(), "train", "train");
-  EXPECT_EQ(images.size(), 2);
-  EXPECT_THAT(images.class_names(), ElementsAre("cat", "dog"));
+  const auto images = open_image_folder(folder.path(), "train", "train");
+  EXPECT_EQ(images->size(), 2);
+  EXPECT_THAT(images->class_names(), ElementsAre("cat", "dog"));
   StoredSample sample;
-  images.get(0, sample);
+  images->get(0, sample);
   EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "cat one");
   EXPECT_EQ(sample.label, 0);
   EXPECT_EQ(sample.width, 0);
-  images.get(1, sample);
+  images->get(1, sample);
   EXPECT_TRUE(sample.bytes.empty());
   EXPECT_EQ(sample.label, 1);
-  EXPECT_EQ(images.describe(1), (folder.path() / "train/dog/1.png").string());
-  EXPECT_EQ(images.name(0), "1.jpg");
+  EXPECT_EQ(images->describe(1), (folder.path() / "train/dog/1.png").string());
+  EXPECT_EQ(images->name(0), "1.jpg");
 }
 
 TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
@@ -59,9 +60,9 @@ TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
   for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "train/c/1.jpg", "val/c/1.jpg"}) {
     folder.write(name, "x");
   }
-  const ImageFolder images(folder.path(), "val", "train");
-  EXPECT_EQ(images.num_classes(), 3);
-  EXPECT_EQ(images.label(0), 2);
+  const auto images = open_image_folder(folder.path(), "val", "train");
+  EXPECT_EQ(images->num_classes(), 3);
+  EXPECT_EQ(images->label(0), 2);
   folder.write("val/zebra/1.jpg", "x");
   EXPECT_THAT(error_of(folder.path(), "val"), AllOf(HasSubstr("zebra"), HasSubstr("training")));
 }
@@ -69,7 +70,7 @@ TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
 TEST(ImageFolder, OpensValidationAlone) {
   const TempFolder folder;
   folder.write("val/a/1.jpg", "x");
-  EXPECT_EQ(ImageFolder(folder.path(), "val", "train").num_classes(), 1);
+  EXPECT_EQ(open_image_folder(folder.path(), "val", "train")->num_classes(), 1);
 }
 
 TEST(ImageFolder, SaysWhatIsMissing) {
@@ -84,11 +85,11 @@ TEST(ImageFolder, SaysWhatIsMissing) {
 TEST(ImageFolder, NamesAFileThatVanished) {
   const TempFolder folder;
   const fs::path file = folder.write("train/a/1.jpg", "x");
-  const ImageFolder images(folder.path(), "train", "train");
+  const auto images = open_image_folder(folder.path(), "train", "train");
   fs::remove(file);
   StoredSample sample;
   try {
-    images.get(0, sample);
+    images->get(0, sample);
     FAIL();
   } catch (const base::DataError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr(file.string()), HasSubstr("No such file")));
@@ -116,34 +117,47 @@ class CachedFolder : public ::testing::Test {
 };
 
 TEST_F(CachedFolder, KeepsItsIndexBesideTheData) {
-  const ImageFolder first(data_.path(), "train", "train");
+  const auto first = open_image_folder(data_.path(), "train", "train");
   EXPECT_TRUE(fs::exists(index_));
   EXPECT_TRUE(fs::is_empty(cache_.path()));
   const auto written = fs::last_write_time(index_);
-  const ImageFolder second(data_.path(), "train", "train");
+  const auto second = open_image_folder(data_.path(), "train", "train");
   EXPECT_EQ(fs::last_write_time(index_), written);
-  EXPECT_EQ(first.fingerprint(), second.fingerprint());
+  EXPECT_EQ(first->fingerprint(), second->fingerprint());
 }
 
 TEST_F(CachedFolder, ListsAgainWhenAFolderChanged) {
-  const std::string before = ImageFolder(data_.path(), "train", "train").fingerprint();
+  const std::string before = open_image_folder(data_.path(), "train", "train")->fingerprint();
   data_.write("train/a/2.jpg", "x");
-  const ImageFolder images(data_.path(), "train", "train");
-  EXPECT_EQ(images.size(), 2);
-  EXPECT_NE(images.fingerprint(), before);
+  const auto images = open_image_folder(data_.path(), "train", "train");
+  EXPECT_EQ(images->size(), 2);
+  EXPECT_NE(images->fingerprint(), before);
+}
+
+TEST_F(CachedFolder, MakesAnIndexAnewThatIsDamagedOrOfAnotherForm) {
+  const std::string before = open_image_folder(data_.path(), "train", "train")->fingerprint();
+  const std::string sound = base::read_file(index_);
+  std::string damaged = sound;
+  damaged[damaged.size() - 1] = '?';
+  for (const std::string& content :
+       {damaged, sound.substr(0, 50), std::string(), "PLIMGIX4" + std::string(200, '\0')}) {
+    data_.write(index_.filename().string(), content);
+    EXPECT_EQ(open_image_folder(data_.path(), "train", "train")->fingerprint(), before);
+    EXPECT_EQ(base::read_file(index_), sound);
+  }
 }
 
 TEST_F(CachedFolder, UsesTheUsersCacheWhereTheDataCannotBeWritten) {
   // A folder in the index's place stops root too, for whom permissions do not count.
   data_.write(".paceline-train.index/in-the-way", "x");
-  const ImageFolder images(data_.path(), "train", "train");
+  const auto images = open_image_folder(data_.path(), "train", "train");
   int files = 0;
   for (const auto& entry : fs::directory_iterator(cache_.path() / "paceline")) {
     EXPECT_THAT(entry.path().string(), HasSubstr("-train.index"));
     ++files;
   }
   EXPECT_EQ(files, 1);
-  EXPECT_EQ(ImageFolder(data_.path(), "train", "train").size(), 1);
+  EXPECT_EQ(open_image_folder(data_.path(), "train", "train")->size(), 1);
 }
 
 TEST(ImageFolder, OfAnotherMachineIsTheSame) {
@@ -152,13 +166,13 @@ TEST(ImageFolder, OfAnotherMachineIsTheSame) {
   for (int i = 0; i < 30; ++i)
     folder.write(fmt::format("train/{}/{}/{}.jpg", i % 3, i % 2, i), std::string(i * 50u, 'x'));
   const auto storage = test::copy_of(folder.path(), "gs://b/set");
-  const ImageFolder there("gs://b/set", "train", "train", storage);
-  const ImageFolder here(folder.path(), "train", "train");
-  test::expect_same_samples(there, here);
-  EXPECT_EQ(there.describe(0), "gs://b/set/train/0/0/0.jpg");
+  const auto there = open_image_folder("gs://b/set", "train", "train", storage);
+  const auto here = open_image_folder(folder.path(), "train", "train");
+  test::expect_same_samples(*there, *here);
+  EXPECT_EQ(there->describe(0), "gs://b/set/train/0/0/0.jpg");
   EXPECT_EQ(storage->num_opened, 0) << "sizes are known from the list";
   EXPECT_EQ(storage->num_lists, 2 + 3 + 6);
-  EXPECT_THAT([&] { ImageFolder("gs://b/set", "valid", "train", storage); },
+  EXPECT_THAT([&] { open_image_folder("gs://b/set", "valid", "train", storage); },
               ::testing::ThrowsMessage<base::DataError>(HasSubstr("gs://b/set/valid/<class>/")));
 }
 
@@ -175,11 +189,11 @@ TEST(ImageFolder, OfAnotherMachineIsListedByOneOfTheProcessesThatStartTogether) 
     std::vector<std::thread> processes;
     for (int i = 0; i < num_processes; ++i) {
       processes.emplace_back([&] {
-        const ImageFolder images("gs://b/set", "train", std::vector<std::string>{"a", "b"},
-                                 storage);
-        EXPECT_EQ(images.left_out().count, 1);
+        const auto images =
+            open_image_folder("gs://b/set", "train", std::vector<std::string>{"a", "b"}, storage);
+        EXPECT_EQ(images->left_out().count, 1);
         StoredSample sample;
-        images.get(1, sample);
+        images->get(1, sample);
         EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "number two");
       });
     }
@@ -199,17 +213,18 @@ TEST(ImageFolder, ReadsAheadFromANetworkDisk) {
     folder.write(fmt::format("train/a/{:03}.jpg", i), fmt::format("content of {}", i));
   const auto disk = paceline::test::copy_of(folder.path(), folder.path().string());
   disk->latency = std::chrono::milliseconds(3);
-  const ImageFolder images(folder.path(), "train", std::vector<std::string>{"a"}, disk);
-  EXPECT_FALSE(images.reads_ahead());
+  const auto images =
+      open_image_folder(folder.path(), "train", std::vector<std::string>{"a"}, disk);
+  EXPECT_FALSE(images->reads_ahead());
   StoredSample sample;
   std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < 200; ++i) indices.push_back(i);
   for (std::int64_t i = 0; i < 200; ++i) {
     if (i == 40) {
-      ASSERT_TRUE(images.reads_ahead()) << "its reads take milliseconds";
-      images.will_read(std::span(indices).subspan(40));
+      ASSERT_TRUE(images->reads_ahead()) << "its reads take milliseconds";
+      images->will_read(std::span(indices).subspan(40));
     }
-    images.get(i, sample);
+    images->get(i, sample);
     EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()),
               fmt::format("content of {}", i));
   }
@@ -220,10 +235,10 @@ TEST(ImageFolder, AFastDiskIsNeverReadAhead) {
   const paceline::test::CacheHome home;
   const TempFolder folder;
   folder.write("train/a/1.jpg", "content");
-  const ImageFolder images(folder.path(), "train", "train");
+  const auto images = open_image_folder(folder.path(), "train", "train");
   StoredSample sample;
-  for (int i = 0; i < 1000; ++i) images.get(0, sample);
-  EXPECT_FALSE(images.reads_ahead());
+  for (int i = 0; i < 1000; ++i) images->get(0, sample);
+  EXPECT_FALSE(images->reads_ahead());
 }
 
 TEST(ImageFolder, OpensTheSplitThatIsAskedFor) {

@@ -1,6 +1,7 @@
 #include "paceline/data/sources/range_dataset.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/index/range_index_builder.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
 

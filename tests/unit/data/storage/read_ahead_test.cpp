@@ -4,6 +4,7 @@
 #include "support/data/fake_storage.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -213,6 +214,18 @@ TEST_F(ReadAheadTest, WaitsForSlowReadsIfItIsTo) {
   EXPECT_TRUE(ahead->is_on());
   for (int i = 0; i < 100; ++i) ahead->note_read(50e-6);
   EXPECT_TRUE(ahead->is_on()) << "its own reads are fast, so it stays";
+}
+
+TEST_F(ReadAheadTest, ScopesOfSlowReadsSwitchItOn) {
+  const auto here = read_ahead_from(*storage_, "/folder", [](std::uint64_t) { return nullptr; });
+  const auto far = read_ahead_from(*storage_, "s3://b", [](std::uint64_t) { return nullptr; });
+  EXPECT_TRUE(far->is_on());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(here->is_on() && i < 16);
+    const TimedRead timed(*here);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_TRUE(here->is_on());
 }
 
 TEST_F(ReadAheadTest, ReadsFilesOfUnknownSizeWhole) {

@@ -3,12 +3,13 @@
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/formats/tar_reader.h"
+#include "paceline/data/index/image_listing.h"
 #include "paceline/data/index/index_cache.h"
 #include "paceline/data/index/listing_progress.h"
+#include "paceline/data/index/range_index_builder.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/validation_labels.h"
-#include "paceline/data/sources/local_copy.h"
 #include "paceline/data/sources/range_dataset.h"
 
 #include <algorithm>
@@ -209,7 +210,7 @@ std::unique_ptr<Dataset> open_train(const fs::path& root, const StoragePointer& 
                     root.string(), kTrainTar));
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
-    return std::make_unique<ImageFolder>(root, place->path.string(), place->path.string(), storage);
+    return open_image_folder(root, place->path.string(), place->path.string(), storage);
   }
   const std::string key = fmt::format("ilsvrc2012 train {} {}", place->path.string(),
                                       state_in_key(root, *place, storage));
@@ -272,8 +273,7 @@ std::int64_t label_of(const std::string& written, const std::vector<std::string>
 struct ValSources {
   fs::path root;
   ImagePlace images;
-  fs::path labels;       ///< as given, relative to the root or absolute
-  fs::path labels_here;  ///< on this machine
+  fs::path labels;  ///< as given, relative to the root or absolute
   std::optional<ImagePlace> train;
 };
 
@@ -282,17 +282,13 @@ RangeIndex make_val_index(const ValSources& from, const std::string& key,
   RangeIndexBuilder builder(from.root, key, storage);
   const std::uint32_t source = builder.add_source(from.images.path);
   const fs::path labels_path = path_in(from.root, from.labels);
-  for (const fs::path& file : validation_label_files(from.labels_here)) {
-    const fs::path original = file == from.labels_here
-                                  ? labels_path
-                                  : labels_path / file.lexically_relative(from.labels_here);
-    const bool is_below_root = from.labels.is_relative() && !is_remote(from.labels);
-    builder.add_source(is_below_root ? original.lexically_relative(from.root) : original);
-  }
+  const bool is_below_root = from.labels.is_relative() && !is_remote(from.labels);
+  for (const fs::path& file : validation_label_files(labels_path, *storage))
+    builder.add_source(is_below_root ? file.lexically_relative(from.root) : file);
   if (from.train && from.train->kind == ImagePlace::Kind::kTar) {
     builder.add_source(from.train->path);
   }
-  const ValidationLabels labels = read_validation_labels(from.labels_here);
+  const ValidationLabels labels = read_validation_labels(labels_path, *storage);
   const std::vector<std::string> classes =
       from.train ? train_classes(from.root, *from.train, storage) : classes_of(labels, labels_path);
   std::vector<LabelledImage> images;
@@ -315,17 +311,6 @@ RangeIndex make_val_index(const ValSources& from, const std::string& key,
   return builder.finish(classes);
 }
 
-/// The labels' file or folder, copied to this machine if it is on another.
-fs::path labels_on_this_machine(const fs::path& place, const Storage& storage) {
-  if (!is_remote(place)) return place;
-  std::vector<std::string> names;
-  for (const char* folder : {"", "data"}) {
-    for (const char* name : {"ILSVRC2012_validation_ground_truth.txt", "meta.mat"})
-      names.push_back((fs::path(folder) / name).string());
-  }
-  return copy_to_this_machine(storage, place.string(), names);
-}
-
 std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labels,
                                   const StoragePointer& storage) {
   const fs::path labels = val_labels.empty() ? find_validation_labels(root, *storage) : val_labels;
@@ -342,7 +327,7 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
     throw AbsentPartError(problem);
   }
   if (place->kind == ImagePlace::Kind::kClassFolders) {
-    return std::make_unique<ImageFolder>(
+    return open_image_folder(
         root, place->path.string(),
         train ? train_classes(root, *train, storage) : list_classes(root / place->path, storage),
         storage);
@@ -355,8 +340,7 @@ std::unique_ptr<Dataset> open_val(const fs::path& root, const fs::path& val_labe
           index_files(root, "ilsvrc2012-val"), *storage,
           [&](const fs::path& file) { return RangeIndex::load(file, root, key, storage); },
           [&] {
-            const fs::path here = labels_on_this_machine(path_in(root, labels), *storage);
-            return make_val_index({root, *place, labels, here, train}, key, storage);
+            return make_val_index({root, *place, labels, train}, key, storage);
           }),
       storage);
 }

@@ -1,7 +1,6 @@
 #include "paceline/data/sources/imagenet/validation_labels.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/file.h"
 #include "paceline/data/formats/archive_reader.h"
 #include "paceline/data/sources/imagenet/mat_file.h"
 
@@ -31,21 +30,14 @@ std::int64_t to_number(std::string_view digits) {
   return value;
 }
 
-std::string read_label_file(const fs::path& path) {
-  try {
-    return base::read_file(path);
-  } catch (const base::FileError& error) {
-    throw base::DataError(error.what());
-  }
-}
-
 /// The texts of the kit's two files.
-std::pair<std::string, std::string> read_kit(const fs::path& kit) {
-  if (is_folder(*local_storage(), kit)) {
-    const std::vector<fs::path> files = validation_label_files(kit);
-    return {read_label_file(files[0]), read_label_file(files[1])};
+std::pair<std::string, std::string> read_kit(const fs::path& kit, const Storage& storage) {
+  if (is_folder(storage, kit)) {
+    const std::vector<fs::path> files = validation_label_files(kit, storage);
+    return {read_text(storage, files[0].string()), read_text(storage, files[1].string())};
   }
-  auto members = read_archive_members(kit, {kTruthFile, kMetaFile});
+  auto members =
+      read_archive_members(read_text(storage, kit.string()), kit.string(), {kTruthFile, kMetaFile});
   for (const char* name : {kTruthFile, kMetaFile}) {
     if (!members.contains(name)) {
       throw base::DataError(fmt::format("{}: holds no {}", kit.string(), name));
@@ -85,8 +77,8 @@ std::map<std::int64_t, std::string> parse_meta(const std::string& bytes, const s
   return wnids;
 }
 
-ValidationLabels read_kit_labels(const fs::path& kit) {
-  const auto [truth, meta] = read_kit(kit);
+ValidationLabels read_kit_labels(const fs::path& kit, const Storage& storage) {
+  const auto [truth, meta] = read_kit(kit, storage);
   const auto wnids = parse_meta(meta, fmt::format("{}: {}", kit.string(), kMetaFile));
   ValidationLabels labels;
   std::istringstream lines(truth);
@@ -106,9 +98,9 @@ ValidationLabels read_kit_labels(const fs::path& kit) {
   return labels;
 }
 
-ValidationLabels read_columns(const fs::path& path) {
+ValidationLabels read_columns(const fs::path& path, const Storage& storage) {
   constexpr std::string_view kGaps = " \t,\r";
-  const std::string text = read_label_file(path);
+  const std::string text = read_text(storage, path.string());
   ValidationLabels labels;
   std::istringstream lines(text);
   int line_number = 0;
@@ -144,17 +136,16 @@ fs::path find_validation_labels(const fs::path& folder, const Storage& storage) 
   return {};
 }
 
-std::vector<fs::path> validation_label_files(const fs::path& source) {
-  const auto storage = local_storage();
-  if (!is_folder(*storage, source)) return {source};
-  const fs::path data = is_folder(*storage, source / "data") ? source / "data" : source;
+std::vector<fs::path> validation_label_files(const fs::path& source, const Storage& storage) {
+  if (!is_folder(storage, source)) return {source};
+  const fs::path data = is_folder(storage, source / "data") ? source / "data" : source;
   return {data / kTruthFile, data / kMetaFile};
 }
 
-ValidationLabels read_validation_labels(const fs::path& source) {
-  ValidationLabels labels = is_folder(*local_storage(), source) || is_archive(source)
-                                ? read_kit_labels(source)
-                                : read_columns(source);
+ValidationLabels read_validation_labels(const fs::path& source, const Storage& storage) {
+  ValidationLabels labels = is_folder(storage, source) || is_archive(source)
+                                ? read_kit_labels(source, storage)
+                                : read_columns(source, storage);
   if (labels.empty()) {
     throw base::DataError(fmt::format("{}: holds no labels", source.string()));
   }

@@ -22,13 +22,15 @@ std::filesystem::path find_validation_labels(const std::filesystem::path& folder
                                              const Storage& storage);
 
 /// The files that read_validation_labels() reads.
-std::vector<std::filesystem::path> validation_label_files(const std::filesystem::path& source);
+std::vector<std::filesystem::path> validation_label_files(const std::filesystem::path& source,
+                                                          const Storage& storage);
 
 /// Reads labels from the development kit, extracted or as archive; from Kaggle's
 /// LOC_val_solution.csv; or from a text file of two columns: an image's name and its class, parted
 /// by blanks, tabs or commas. The kit counts classes in an order of its own, from 1, which its
 /// meta.mat translates. Throws DataError that names the file and line.
-ValidationLabels read_validation_labels(const std::filesystem::path& source);
+ValidationLabels read_validation_labels(const std::filesystem::path& source,
+                                        const Storage& storage);
 
 /// 293 of "val/ILSVRC2012_val_00000293.JPEG": the digits that end the name before its last dot.
 std::optional<std::int64_t> number_in_name(std::string_view name);

@@ -62,7 +62,7 @@ class Ilsvrc2012 : public ::testing::Test {
         reference_.write(fmt::format("train/{}/{}", wnid, name), content);
       }
     }
-    return samples_of(ImageFolder(reference_.path(), "train", "train"));
+    return samples_of(*open_image_folder(reference_.path(), "train", "train"));
   }
 
   void write_train_tar() const {
