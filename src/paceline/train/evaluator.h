@@ -4,9 +4,9 @@
 #include "paceline/train/engine.h"
 #include "paceline/train/precision.h"
 #include "paceline/train/run_context.h"
-#include "paceline/train/watch/skip_limit.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/train_state.h"
+#include "paceline/train/watch/skip_limit.h"
 
 #include <cstdint>
 #include <map>

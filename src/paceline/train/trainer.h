@@ -4,19 +4,19 @@
 #include "paceline/optim/schedule.h"
 #include "paceline/train/batch/batch_feed.h"
 #include "paceline/train/checkpoint_saver.h"
-#include "paceline/train/watch/data_watch.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
-#include "paceline/train/watch/non_finite_loss.h"
 #include "paceline/train/run_context.h"
-#include "paceline/train/watch/run_speed.h"
-#include "paceline/train/watch/skip_limit.h"
 #include "paceline/train/step_gradients.h"
 #include "paceline/train/step_log.h"
 #include "paceline/train/step_reduction.h"
 #include "paceline/train/stop_rule.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
+#include "paceline/train/watch/data_watch.h"
+#include "paceline/train/watch/non_finite_loss.h"
+#include "paceline/train/watch/run_speed.h"
+#include "paceline/train/watch/skip_limit.h"
 
 #include <functional>
 #include <optional>

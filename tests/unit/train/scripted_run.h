@@ -21,7 +21,6 @@
 #include <string>
 #include <vector>
 
-
 namespace paceline::test {
 
 using Calls = std::vector<std::string>;
