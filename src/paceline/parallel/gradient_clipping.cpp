@@ -9,7 +9,7 @@ namespace paceline::parallel {
 // A term that is not finite makes a sum that is not: ranks that hold the same sums come to the same
 // answer without asking each other.
 at::Tensor unscale_gradients(const Strategy& strategy, double factor) {
-  const at::Tensor any = optim::unscale(strategy.gradients(), factor);
+  at::Tensor any = optim::unscale(strategy.gradients(), factor);
   strategy.reduce_over_shards(any, comm::ReduceOp::kMax, "gradients are finite");
   return any;
 }
@@ -23,7 +23,7 @@ at::Tensor grad_norm(const Strategy& strategy) {
 }
 
 at::Tensor clip_grad_norm(const Strategy& strategy, double max_norm) {
-  const at::Tensor norm = grad_norm(strategy);
+  at::Tensor norm = grad_norm(strategy);
   scale_to_norm(strategy.gradients(), norm, max_norm);
   return norm;
 }
