@@ -148,7 +148,7 @@ class Install(unittest.TestCase):
         self.assertEqual(len(losses), 1, f"one and two ranks must learn the same: {losses}")
         self.assertLess(losses.pop(), 1)
         self.assertIn("error", run(*self.away, program, "eval", folder))
-        self.assertIn("series train|eval|", run(*self.away, program, "--help"))
+        self.assertIn("own_component train|eval|", run(*self.away, program, "--help"))
         listed = run(*self.away, program, "list")
         for name in ("series", "line", "regression", "clamp", "last_loss"):
             self.assertIn(name, listed)
