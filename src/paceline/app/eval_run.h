@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/app/session.h"
+#include "paceline/train/evaluator.h"
 
 #include <filesystem>
 #include <map>

@@ -15,7 +15,9 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/run_state.h"
+#include "paceline/train/trainer.h"
 
 #include <algorithm>
 

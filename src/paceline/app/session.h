@@ -12,7 +12,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
-#include "paceline/train/trainer.h"
+#include "paceline/train/train_state.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -22,6 +22,18 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace paceline::metrics {
+class MetricSink;
+struct LocalRank;
+}  // namespace paceline::metrics
+
+namespace paceline::train {
+class CheckpointSaver;
+class Engine;
+class Evaluator;
+struct FitResult;
+}  // namespace paceline::train
 
 namespace paceline::app {
 

@@ -2,7 +2,7 @@
 
 #include "paceline/app/session.h"
 #include "paceline/checkpoint/listing.h"
-#include "paceline/train/trainer.h"
+#include "paceline/train/stop_rule.h"
 
 #include <cstdint>
 #include <optional>

@@ -15,6 +15,7 @@
 #include "paceline/config/merge.h"
 #include "paceline/config/write.h"
 #include "paceline/tensor/memory_count.h"
+#include "paceline/train/stop_rule.h"
 
 #include <algorithm>
 #include <array>

@@ -14,7 +14,7 @@
 namespace paceline::train {
 
 /// The gradients of a step: forward, loss and backward of all microbatches, and their sums over the
-/// ranks. Nothing here waits for the device.
+/// ranks. Neither compute() nor finish() waits for the device.
 class StepGradients {
  public:
   /// `run`, `engine`, `state` and `reduction` must outlive it. If `is_forward_collective`, forward

@@ -31,7 +31,7 @@ struct StepSums {
 /// where work is queued.
 class StepReduction {
  public:
-  /// Both must outlive it.
+  /// Communicator and device must outlive it.
   StepReduction(comm::Communicator& communicator, const StepSums& sums,
                 tensor::Device& device = tensor::cpu_device());
 

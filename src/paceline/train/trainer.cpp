@@ -6,6 +6,7 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/missing_gradients.h"
+#include "paceline/train/checkpoint_saver.h"
 
 #include <algorithm>
 #include <cmath>

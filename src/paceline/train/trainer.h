@@ -3,7 +3,6 @@
 #include "paceline/data/loader/loader.h"
 #include "paceline/optim/schedule.h"
 #include "paceline/train/batch/batch_feed.h"
-#include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/run_context.h"
@@ -24,6 +23,8 @@
 #include <vector>
 
 namespace paceline::train {
+
+class CheckpointSaver;  // train/checkpoint_saver.h
 
 /// The parts a trainer works with; all outlive it.
 struct TrainerParts {

@@ -3,6 +3,7 @@
 #include "paceline/app/resume.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
+#include "paceline/train/stop_rule.h"
 
 #include <filesystem>
 #include <optional>

@@ -8,6 +8,7 @@
 #include "paceline/data/transforms/named/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/trainer.h"
 
 #include <array>
@@ -101,7 +102,7 @@ class RecordingStrategy final : public parallel::Strategy {
     calls_.push_back("finish");
     if (overflows_()) gradients_.front().fill_(std::numeric_limits<double>::infinity());
   }
-  parallel::MissingGradients missing_gradients() const override { return {}; }
+  parallel::MissingGradients missing_gradients() const override { return missing; }
   std::span<const at::Tensor> gradients() const override { return gradients_; }
   void reduce_over_shards(const at::Tensor&, comm::ReduceOp,
                           std::string_view label) const override {
@@ -123,6 +124,7 @@ class RecordingStrategy final : public parallel::Strategy {
   double exposed_in_forward_s = 0;
   double exposed_in_backward_s = 0;
   bool is_recordable = true;
+  parallel::MissingGradients missing;
   parallel::CommunicationReport report;
 
  private:

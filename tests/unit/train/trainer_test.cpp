@@ -166,6 +166,17 @@ TEST_F(TrainerTest, ADeviceThatQueuesItsWorkNamesSamplesWhoseLossIsNotFinite) {
               ThrowsMessage<base::DivergedError>(HasSubstr("with samples 3. The step")));
 }
 
+TEST(TrainerOnRanks, AllRefuseTheStepInWhichOneMissesGradients) {
+  run_ranks(2, [](comm::Communicator& ranks) {
+    ScriptedRun run(ranks);
+    if (ranks.rank() == 1) run.strategy().missing.names = {"head"};
+    EXPECT_THAT([&] { run.fit(); },
+                ThrowsMessage<base::ConfigError>(AllOf(HasSubstr("head"), HasSubstr("rank 1"))));
+    EXPECT_THAT(run.calls.back(), HasSubstr("skipped"));
+    EXPECT_EQ(run.state.clock.step, 0);
+  });
+}
+
 TEST_F(TrainerTest, ARankWithoutSamplesTakesPartInTheStep) {
   const auto communicator = comm::make_fake_communicator(2, 3);
   ScriptedRun run(*communicator, 7, 6);  // two for each rank, then one for the first

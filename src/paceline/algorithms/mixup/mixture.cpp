@@ -1,7 +1,6 @@
 #include "paceline/algorithms/mixup/mixture.h"
 
 #include "paceline/base/philox.h"
-#include "paceline/tensor/host_tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -90,13 +89,9 @@ std::vector<Mixture> draw_mixtures(const MixupConfig& config, std::uint64_t seed
   return mixtures;
 }
 
-at::Tensor partner_rows(std::span<const Mixture> mixtures, tensor::Device& device) {
-  std::int64_t size = 0;
-  for (const Mixture& mixture : mixtures) size += std::ssize(mixture.partners);
-  const at::Tensor rows = tensor::host_zeros(size, at::kLong, device);
+void write_partners(std::span<const Mixture> mixtures, const at::Tensor& rows) {
   auto* row = rows.mutable_data_ptr<std::int64_t>();
   for (const Mixture& mixture : mixtures) row = std::ranges::copy(mixture.partners, row).out;
-  return rows;
 }
 
 at::Tensor mix(const at::Tensor& values, const at::Tensor& partners,

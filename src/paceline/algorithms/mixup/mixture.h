@@ -1,7 +1,6 @@
 #pragma once
 
 #include "paceline/tensor/aten.h"
-#include "paceline/tensor/device.h"
 
 #include <cstdint>
 #include <optional>
@@ -37,12 +36,11 @@ struct MixupConfig {
 std::vector<Mixture> draw_mixtures(const MixupConfig& config, std::uint64_t seed, std::int64_t step,
                                    std::int64_t first_position, std::int64_t size);
 
-/// For each sample its partner's row, int64, in host memory that the device copies from without a
-/// wait.
-at::Tensor partner_rows(std::span<const Mixture> mixtures, tensor::Device& device);
+/// Writes each sample's partner row into `rows`, int64 in host memory, of as many elements.
+void write_partners(std::span<const Mixture> mixtures, const at::Tensor& rows);
 
-/// The rows of `values`, floating, mixed with those of `partners` (partner_rows(), beside the
-/// values): two products and a sum, each rounded as the values are.
+/// The rows of `values`, floating, mixed with those of `partners` (write_partners(), beside
+/// the values): two products and a sum, each rounded as the values are.
 at::Tensor mix(const at::Tensor& values, const at::Tensor& partners,
                std::span<const Mixture> mixtures);
 

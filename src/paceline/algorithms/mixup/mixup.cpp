@@ -1,6 +1,7 @@
 #include "paceline/algorithms/mixup/mixup.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/host_tensor.h"
 #include "paceline/train/classification.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
@@ -33,9 +34,14 @@ const at::Tensor& targets_of(const train::Batch& batch) {
   return targets != nullptr ? *targets : batch.fields.at(train::kLabels);
 }
 
-/// float32 [size, num_classes]. An index below 0, which counts nothing, has no class.
+/// float32 [size, num_classes]. An index below 0 has no class: without label smoothing, which adds
+/// to every class, it counts nothing.
 at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes) {
   if (targets.is_floating_point()) return targets.to(at::kFloat);
+  // As the loss of indices does; on a device that queues its work nobody could be told.
+  if (targets.is_cpu() && targets.ge(num_classes).any().item<bool>())
+    throw base::DataError(fmt::format("a sample has label {}, and the model has {} classes, from 0",
+                                      targets.max().item<std::int64_t>(), num_classes));
   const at::Tensor classes = at::arange(num_classes, targets.options());
   return (targets.unsqueeze(1) == classes).to(at::kFloat);
 }
@@ -80,13 +86,24 @@ void Mixup::apply(train::Event event, train::TrainState& state, const train::Run
 void Mixup::draw(const train::TrainState& state, const train::RunContext& run) {
   by_.mixtures = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
                                state.batch.size);
-  transfers_.push_back(run.device.start_transfer({partner_rows(by_.mixtures, run.device)}));
-  by_.partners = transfers_.back()->take().front();
+  by_.partners = send_partners(state.batch.size, run.device);
   for (const Mixture& mixture : by_.mixtures) {
     const auto count = static_cast<double>(mixture.partners.size());
     kept_ += count * (1.0 - mixture.share);
     num_mixed_ += count;
   }
+}
+
+at::Tensor Mixup::send_partners(std::int64_t size, tensor::Device& device) {
+  const std::size_t pass = transfers_.size();
+  if (pass == rows_.size()) rows_.emplace_back();
+  at::Tensor& memory = rows_[pass];
+  if (!memory.defined() || memory.numel() < size)
+    memory = tensor::host_zeros(size, at::kLong, device);
+  const at::Tensor rows = memory.narrow(0, 0, size);
+  write_partners(by_.mixtures, rows);
+  transfers_.push_back(device.start_transfer({rows}));
+  return transfers_.back()->take().front();
 }
 
 std::unique_ptr<train::Algorithm> make(const MixupConfig& config) {

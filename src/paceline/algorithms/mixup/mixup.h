@@ -2,6 +2,7 @@
 
 #include "paceline/algorithms/mixup/mixture.h"
 #include "paceline/config/schema.h"
+#include "paceline/tensor/device.h"
 #include "paceline/train/algorithm.h"
 #include "paceline/train/batch/batch.h"
 
@@ -18,7 +19,7 @@ namespace paceline::algorithms {
 /// What a microbatch is mixed by.
 struct MixedBy {
   std::vector<Mixture> mixtures;
-  at::Tensor partners;  ///< their partner_rows(), beside the batch
+  at::Tensor partners;  ///< as write_partners(), beside the batch
 };
 
 /// The images of a batch, mixed. Throws ConfigError if it has none.
@@ -35,10 +36,10 @@ void mix_losses(train::TrainState& state, const MixedBy& by);
 /// both. Metrics count by the sample's own label.
 ///
 /// Draws are of seed, step and the place of the microbatch's first sample in the global order
-/// alone: N ranks with A microbatches equal one rank with N * A, all passes of a step see the same
-/// images, and nothing has to be saved. With `group` the same on any ranks and microbatches whose
-/// sizes it divides.
-/// Paper: Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018.
+/// alone: where N * A divides the global batch, N ranks with A microbatches equal one rank with N *
+/// A; all passes of a step see the same images, and nothing has to be saved. With `group` the same
+/// on any ranks and microbatches whose sizes it divides. Paper: Zhang et al., "mixup: Beyond
+/// empirical risk minimization", ICLR 2018.
 class Mixup final : public train::Algorithm {
  public:
   explicit Mixup(const MixupConfig& config) : config_(config) {}
@@ -58,10 +59,14 @@ class Mixup final : public train::Algorithm {
 
  private:
   void draw(const train::TrainState& state, const train::RunContext& run);
+  /// The partners in memory of the device.
+  at::Tensor send_partners(std::int64_t size, tensor::Device& device);
 
   MixupConfig config_;
   MixedBy by_;  ///< of the microbatch at hand
-  /// Of this step: to end one before the device has read it would be a wait.
+  /// Of this step's passes: host memory, kept from step to step, and its copies on their way. To
+  /// free one before the device has read it would be a wait.
+  std::vector<at::Tensor> rows_;
   std::vector<std::unique_ptr<tensor::Transfer>> transfers_;
   double kept_ = 0;       ///< 1 - share, summed over this step's samples
   double num_mixed_ = 0;  ///< these

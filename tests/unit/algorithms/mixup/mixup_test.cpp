@@ -91,6 +91,8 @@ TEST_F(MixupTest, WaitsForNoDevice) {
   EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
   device.synchronize();
   mixup.apply(Event::kStepStart, state_, run);
+  for (int microbatch = 0; microbatch < 2; ++microbatch)  // in the memory of the step before
+    mixup.apply(Event::kBeforeForward, state_, run);
 }
 
 TEST_F(MixupTest, HasNothingToDoOnARankWithoutSamples) {
@@ -104,6 +106,14 @@ TEST_F(MixupTest, HasNothingToDoOnARankWithoutSamples) {
       mixup.apply(event, state_, run_);
     EXPECT_FALSE(state_.batch.fields.contains("targets"));
   }
+}
+
+TEST_F(MixupTest, RefusesALabelThatTheModelHasNoClassFor) {
+  state_.batch.fields.at("labels")[1] = 5;
+  Mixup mixup({});
+  mixup.apply(Event::kBeforeForward, state_, run_);
+  EXPECT_THAT([&] { mixup.apply(Event::kBeforeLoss, state_, run_); },
+              ThrowsMessage<base::DataError>(HasSubstr("label 5, and the model has 5 classes")));
 }
 
 TEST_F(MixupTest, RefusesABatchWithoutImages) {
