@@ -5,6 +5,11 @@
 
 namespace paceline::train {
 
+const at::Tensor& targets_of(const Batch& batch) {
+  const at::Tensor* const targets = batch.fields.find(kTargets);
+  return targets != nullptr ? *targets : batch.fields.at(kLabels);
+}
+
 ClassificationTask::ClassificationTask(std::shared_ptr<nn::Network> network,
                                        std::shared_ptr<nn::Loss> loss)
     : network_(std::move(network)), loss_(std::move(loss)) {}
@@ -20,8 +25,7 @@ tensor::Fields ClassificationTask::forward(const Batch& batch, const nn::Forward
 }
 
 at::Tensor ClassificationTask::loss(const tensor::Fields& outputs, const Batch& batch) {
-  const at::Tensor* const targets = batch.fields.find(kTargets);
-  return loss_->sum(outputs.at(kLogits), targets != nullptr ? *targets : batch.fields.at(kLabels));
+  return loss_->sum(outputs.at(kLogits), targets_of(batch));
 }
 
 at::Tensor ClassificationTask::sums(const tensor::Fields& outputs, const Batch& batch) {

@@ -15,6 +15,10 @@ struct ClassificationConfig {};
 /// The logits among the outputs: [size, num_classes].
 inline constexpr std::string_view kLogits = "logits";
 
+/// What a loss compares with, class indices or probabilities: the batch's targets, or its labels
+/// where it holds no targets.
+const at::Tensor& targets_of(const Batch& batch);
+
 /// Classification: a network that gives logits, a loss, top-1 and top-5. Metrics count by the
 /// labels, also where a batch holds targets beside them.
 class ClassificationTask final : public Task {

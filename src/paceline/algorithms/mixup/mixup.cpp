@@ -28,12 +28,6 @@ const at::Tensor& images_of(const train::Batch& batch) {
                   names));
 }
 
-/// What the loss compares with, class indices or probabilities.
-const at::Tensor& targets_of(const train::Batch& batch) {
-  const at::Tensor* const targets = batch.fields.find(train::kTargets);
-  return targets != nullptr ? *targets : batch.fields.at(train::kLabels);
-}
-
 /// float32 [size, num_classes]. An index below 0 has no class: without label smoothing, which adds
 /// to every class, it counts nothing.
 at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes) {
@@ -53,13 +47,13 @@ void mix_images(train::Batch& batch, const MixedBy& by) {
 }
 
 void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by) {
-  const at::Tensor targets = probabilities_of(targets_of(batch), num_classes);
+  const at::Tensor targets = probabilities_of(train::targets_of(batch), num_classes);
   batch.fields.set(train::kTargets, mix(targets, by.partners, by.mixtures));
 }
 
 void mix_losses(train::TrainState& state, const MixedBy& by) {
   train::Batch other = state.batch;
-  other.fields.set(train::kTargets, targets_of(state.batch).index_select(0, by.partners));
+  other.fields.set(train::kTargets, train::targets_of(state.batch).index_select(0, by.partners));
   const double share = by.mixtures.front().share;
   state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, other);
 }
