@@ -138,10 +138,10 @@ std::vector<std::int64_t> labels_of(const fs::path& root, const std::vector<std:
 }
 
 /// Collects folders as sources and their files as samples.
-class ImageIndexBuilder {
+class FolderCollector {
  public:
-  ImageIndexBuilder(const fs::path& root, const std::vector<std::string>& classes,
-                    const std::shared_ptr<const Storage>& storage)
+  FolderCollector(const fs::path& root, const std::vector<std::string>& classes,
+                  const std::shared_ptr<const Storage>& storage)
       : classes_(classes), builder_(root, key_of(classes), storage) {
     builder_.add_source("", {.is_folder = true, .changed = time_of_change(root, *storage)});
     hash_.update(joined(classes));
@@ -186,7 +186,7 @@ class ImageIndexBuilder {
 RangeIndex list_image_folder(const fs::path& root, const std::vector<std::string>& classes,
                              int num_threads, const std::shared_ptr<const Storage>& storage,
                              ListingProgress* progress) {
-  ImageIndexBuilder builder(root, classes, storage);
+  FolderCollector collector(root, classes, storage);
   ListingProgress own_progress(root.string(), *storage);
   if (progress == nullptr) progress = &own_progress;
   const std::vector<std::string> present = list_classes(root, storage);
@@ -197,8 +197,8 @@ RangeIndex list_image_folder(const fs::path& root, const std::vector<std::string
   });
   require_images(root, present, listed);
   const std::vector<std::int64_t> labels = labels_of(root, present, classes);
-  for (std::size_t i = 0; i < present.size(); ++i) builder.add(listed[i], labels[i]);
-  return builder.finish();
+  for (std::size_t i = 0; i < present.size(); ++i) collector.add(listed[i], labels[i]);
+  return collector.finish();
 }
 
 std::optional<RangeIndex> load_image_folder(const fs::path& file, const fs::path& root,
