@@ -2,6 +2,7 @@
 add_library(paceline_compile_options INTERFACE)
 target_compile_options(paceline_compile_options INTERFACE
   -march=x86-64-v3 -ffp-contract=off
+  -fno-math-errno -fno-trapping-math  # nobody reads errno of roots or traps: loops with them are vectorised
   -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=  # __FILE__ is the same in every clone: to readers, and to ccache
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wold-style-cast -Wno-sign-conversion

@@ -39,8 +39,10 @@ KINDS = {
     "logger": Kind("loggers", "loggers"),
     "loss": Kind("nn", "losses"),
     "model": Kind("models", "models", has_own_folder=True),
+    "optimizer": Kind("optim", "optimizers"),
     "sampler": Kind("data/loader", "samplers"),
     "schedule": Kind("optim", "schedules"),
+    "task": Kind("train/tasks", "tasks"),
     "transform": Kind("data/transforms/named", "transforms"),
 }
 
@@ -115,7 +117,8 @@ def main():
         fail(f"give KIND and NAME, as in 'new_component.py transform random_posterize'; kinds are {', '.join(KINDS)}")
     for path in write_component(sys.argv[1], sys.argv[2]):
         print(path)
-    print("Write what it does, then: ./dev docs for the reference, ./dev test, ./dev lint.")
+    print("Write what it does, then: ./dev docs for the reference, ./dev test, ./dev lint. What acts more rarely than every "
+          "second step, or refuses fsdp, needs a line in kNeeds of tests/rank/app/every_component_test.cpp, too.")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@
 #include <paceline/optim/sgd.h>
 #include <paceline/parallel/replicated/replicated_strategy.h>
 #include <paceline/tensor/draws.h>
-#include <paceline/train/classification.h>
+#include <paceline/train/tasks/classification.h>
 #include <paceline/train/trainer.h>
 
 namespace pl = paceline;

@@ -96,15 +96,14 @@ struct RegressionConfig {};
 /// Learns the weight of a wave by its square error, and shows the absolute one.
 class Regression final : public pl::train::Task {
  public:
-  explicit Regression(std::shared_ptr<pl::nn::Network> network) : network_(std::move(network)) {}
-  pl::nn::Network& network() override { return *network_; }
-  void check_fields(const pl::nn::SampleSizes& sizes) override {
-    if (!sizes.contains("wave") || !sizes.contains("weight"))
+  explicit Regression(std::shared_ptr<pl::nn::Network> network) : Task(std::move(network)) {}
+  void check_samples(const pl::train::SampleFacts& samples) const override {
+    if (!samples.sizes.contains("wave") || !samples.sizes.contains("weight"))
       throw pl::base::ConfigError("task regression needs fields wave and weight: use data series");
   }
   pl::tensor::Fields forward(const pl::train::Batch& batch,
                              const pl::nn::ForwardContext& context) override {
-    return {{"guess", network_->forward(batch.fields, context)}};
+    return {{"guess", network().forward(batch.fields, context)}};
   }
   at::Tensor loss(const pl::tensor::Fields& outputs, const pl::train::Batch& batch) override {
     return (outputs.at("guess") - batch.fields.at("weight")).square().sum();
@@ -117,7 +116,6 @@ class Regression final : public pl::train::Task {
   }
 
  private:
-  std::shared_ptr<pl::nn::Network> network_;
   std::array<pl::train::Metric, 1> metrics_{pl::train::Metric{"error", 0}};
 };
 
@@ -191,8 +189,7 @@ inline std::unique_ptr<pl::nn::Network> make(const LineConfig& config) {
   return std::make_unique<Line>(config);
 }
 
-inline std::unique_ptr<pl::train::Task> make(const RegressionConfig&,
-                                             const pl::train::TaskParts& parts) {
+inline std::unique_ptr<pl::train::Task> make(const RegressionConfig&, pl::train::TaskParts& parts) {
   return std::make_unique<Regression>(parts.make_network());
 }
 

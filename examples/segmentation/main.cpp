@@ -1,10 +1,7 @@
 // Learns the organs of made-up bodies voxel by voxel: a data set, a network and a task that
 // paceline does not know. Started as `paceline launch --nproc 2 -- ./segmentation train RECIPE`.
 
-#include <cstring>
-
 #include <paceline/cli/program.h>
-#include <paceline/data/loader/sample_maker.h>
 #include <paceline/nn/init.h>
 #include <paceline/nn/unit.h>
 
@@ -27,9 +24,9 @@ constexpr std::array kShapes{
     Ellipsoid{{0.1, -0.2, -0.4}, {0.4, 0.35, 0.3}}, Ellipsoid{{0.3, 0.4, 0}, {0.3, 0.3, 0.3}}};
 constexpr std::array kBrightness{-1.0, 0.0, 1.5, 1.5, 0.75};
 
-/// A data set that also makes its samples: all that is stored of a body is its number, from which
-/// and from the seed it is drawn. Those of validation are other numbers.
-class Phantoms final : public pl::data::Dataset, public pl::data::SampleMaker {
+/// Each body is drawn from its number and the seed when it is asked for, as arrays that transforms
+/// of the recipe may move. Those of validation are other numbers.
+class Phantoms final : public pl::data::Dataset {
  public:
   Phantoms(const PhantomsConfig& config, pl::data::Split split)
       : config_(config), first_(split == pl::data::Split::kTrain ? 0 : config.num_samples) {}
@@ -37,22 +34,18 @@ class Phantoms final : public pl::data::Dataset, public pl::data::SampleMaker {
   int num_classes() const override { return 0; }  // a sample has none as a whole
   std::vector<std::string> class_names() const override { return {}; }
   std::int64_t label(std::int64_t) const override { return 0; }
-  void get(std::int64_t index, pl::data::StoredSample& sample) const override {
-    const std::int64_t number = first_ + index;
-    sample.bytes.resize(sizeof(number));
-    std::memcpy(sample.bytes.data(), &number, sizeof(number));
-  }
   std::string describe(std::int64_t index) const override { return fmt::format("body {}", index); }
   std::string fingerprint() const override {
     return fmt::format("phantoms-{}-{}-{}", config_.size, config_.seed, first_);
   }
-  const std::vector<pl::data::FieldSpec>& fields() const override { return fields_; }
-  std::optional<pl::data::EraseStep> make(const pl::data::StoredSample& sample,
-                                          const pl::data::DrawKey&, pl::data::TransformScratch&,
-                                          std::span<std::byte* const> targets) const override {
-    std::uint64_t number = 0;
-    std::memcpy(&number, sample.bytes.data(), sizeof(number));
-    pl::base::Philox draws(config_.seed, pl::base::DrawPurpose::kSynthesis, 0, number);
+  std::vector<pl::data::FieldSpec> stored_fields() const override { return fields_; }
+  void get(std::int64_t index, pl::data::StoredSample& sample) const override {
+    sample.bytes.resize(pl::data::sample_bytes(fields_));
+    auto* const volume = reinterpret_cast<float*>(sample.bytes.data());
+    auto* const organs =
+        reinterpret_cast<std::int64_t*>(sample.bytes.data() + pl::data::sample_bytes(fields_[0]));
+    pl::base::Philox draws(config_.seed, pl::base::DrawPurpose::kSynthesis, 0,
+                           static_cast<std::uint64_t>(first_ + index));
     std::array shapes = kShapes;
     for (Ellipsoid& shape : shapes) {
       for (double& center : shape.center) center += draws.uniform(-0.1, 0.1);
@@ -71,10 +64,9 @@ class Phantoms final : public pl::data::Dataset, public pl::data::SampleMaker {
         if (distance < 1) label = i + 1;
       }
       const double value = kBrightness[label] + draws.uniform(-0.5, 0.5);
-      reinterpret_cast<float*>(targets[0])[voxel] = static_cast<float>(value);
-      reinterpret_cast<std::int64_t*>(targets[1])[voxel] = static_cast<std::int64_t>(label);
+      volume[voxel] = static_cast<float>(value);
+      organs[voxel] = static_cast<std::int64_t>(label);
     }
-    return std::nullopt;
   }
 
  private:
@@ -161,16 +153,21 @@ struct SegmentationConfig {};
 /// Cross entropy of each voxel, and how well the organs are met: Dice over the voxels of all.
 class Segmentation final : public pl::train::Task {
  public:
-  explicit Segmentation(std::shared_ptr<pl::nn::Network> network) : network_(std::move(network)) {}
-  pl::nn::Network& network() override { return *network_; }
-  void check_fields(const pl::nn::SampleSizes& sizes) override {
-    if (!sizes.contains("organs"))
+  explicit Segmentation(std::shared_ptr<pl::nn::Network> network) : Task(std::move(network)) {}
+  void check_samples(const pl::train::SampleFacts& samples) const override {
+    if (!samples.sizes.contains("organs"))
       throw pl::base::ConfigError("task segmentation needs a field organs: use data phantoms");
-    static_cast<void>(network_->flops_per_sample(sizes));  // throws for what it does not take
+    static_cast<void>(
+        network().flops_per_sample(samples.sizes));  // throws for what it does not take
   }
   pl::tensor::Fields forward(const pl::train::Batch& batch,
                              const pl::nn::ForwardContext& context) override {
-    return {{"scores", network_->forward(batch.fields, context)}};
+    return {{"scores", network().forward(batch.fields, context)}};
+  }
+  pl::tensor::Fields predict(const pl::train::Batch& batch,
+                             const pl::nn::ForwardContext& context) override {
+    const at::Tensor scores = network().forward(batch.fields, context);
+    return {{"organs", scores.argmax(1).to(at::kByte)}};
   }
   at::Tensor loss(const pl::tensor::Fields& outputs, const pl::train::Batch& batch) override {
     const at::Tensor voxels = at::cross_entropy_loss(
@@ -190,7 +187,6 @@ class Segmentation final : public pl::train::Task {
   }
 
  private:
-  std::shared_ptr<pl::nn::Network> network_;
   std::vector<pl::train::Metric> metrics_{{"accuracy", 0, 1}, {"dice", 2, 3}};
 };
 
@@ -198,9 +194,7 @@ class Segmentation final : public pl::train::Task {
 std::unique_ptr<pl::data::DatasetPlan> make(const PhantomsConfig& config) {
   auto plan = std::make_unique<pl::data::DatasetPlan>();
   plan->open = [=](auto split, auto&&...) { return std::make_unique<Phantoms>(config, split); };
-  plan->make_samples = [=](auto&&, auto split) {
-    return std::make_shared<Phantoms>(config, split);
-  };
+  plan->may_store_fields = true;
   return plan;
 }
 
@@ -208,8 +202,7 @@ std::unique_ptr<pl::nn::Network> make(const UNetConfig& config) {
   return std::make_unique<UNet>(config);
 }
 
-std::unique_ptr<pl::train::Task> make(const SegmentationConfig&,
-                                      const pl::train::TaskParts& parts) {
+std::unique_ptr<pl::train::Task> make(const SegmentationConfig&, pl::train::TaskParts& parts) {
   return std::make_unique<Segmentation>(parts.make_network());
 }
 

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import unittest
 
-from paceline_process import RunTest, environment, paceline, start, wait_until
+from paceline_process import RECIPE, RunTest, environment, paceline, start, wait_until
 
 
 class Scaling(RunTest):
@@ -31,16 +31,31 @@ class Scaling(RunTest):
         self.assertEqual(told["threads_per_rank"], 1)
         one, two = told["rows"]
         self.assertEqual([one["ranks"], two["ranks"]], [1, 2])
-        self.assertEqual([one["images_per_step"], two["images_per_step"]], [12, 12], "the recipe's global batch")
-        self.assertEqual(one["ceiling_images_per_s"], one["images_per_s"])
-        self.assertAlmostEqual(two["speed_up"], two["images_per_s"] / one["images_per_s"])
-        self.assertAlmostEqual(two["of_ceiling"], two["images_per_s"] / two["ceiling_images_per_s"])
+        self.assertEqual([one["samples_per_step"], two["samples_per_step"]], [12, 12], "the recipe's global batch")
+        self.assertEqual(one["ceiling_samples_per_s"], one["samples_per_s"])
+        self.assertAlmostEqual(two["speed_up"], two["samples_per_s"] / one["samples_per_s"])
+        self.assertAlmostEqual(two["of_ceiling"], two["samples_per_s"] / two["ceiling_samples_per_s"])
 
     def test_a_batch_per_rank_grows_with_the_ranks(self):
         result = self.bench(self.write_recipe(), "data.global_batch_size=null", "data.batch_size_per_rank=3",
                             "--nproc=2", "--steps=3", "--warm-up=1")
         self.assertEqual(result.code, 0, str(result))
         self.assertRegex(result.out.splitlines()[-1], r"^ +1 +2 +6 ")
+
+    def test_one_phase_is_measured(self):
+        """The first, or the one that is named; what each says of durations and checkpoints does not count."""
+        recipe = self.write_recipe(name="phases.yaml", text=RECIPE + """
+phases:
+  head:  {train: {duration: 1ep}, checkpoint: {every: 1ep}, model: {freeze: [blocks]}}
+  whole: {train: {duration: 2ep}, checkpoint: {every: 2ba}, data: {global_batch_size: 6}, start_from: best}
+""")
+        for phase, images in (((), 12), (("--phase", "whole"), 6)):
+            result = self.bench(recipe, *phase, "--nproc", 1, "--steps", 3, "--warm-up", 1, "--json")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertEqual(json.loads(result.out)["rows"][0]["samples_per_step"], images)
+        result = self.bench(recipe, "--phase", "rest", "--nproc", 1)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("--phase rest: the recipe has the phases head, whole", result.err)
 
     def test_bad_input_gets_one_clear_error(self):
         recipe = self.write_recipe()

@@ -33,6 +33,25 @@ class Config(RunTest):
         self.assertEqual(wrong.code, 2)
         self.assertIn("lr", wrong.err)
 
+    def test_plot_schedule_draws_the_run(self):
+        recipe = self.write_recipe()
+        drawn = self.ok("config", "plot-schedule", recipe, "train.duration=4ep", "schedule={name: linear}",
+                        "--svg", self.root / "lr.svg")
+        lines = drawn.splitlines()
+        self.assertRegex(lines[0], r"^\d+ steps, \d+ an epoch; constant: optimizer\.momentum = ")
+        self.assertEqual(lines[1], "step\tepoch\toptimizer.lr")
+        rates = [float(line.split("\t")[2]) for line in lines[2:-1]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertEqual(rates[0], 0.05)
+        self.assertTrue((self.root / "lr.svg").read_text().startswith("<svg "))
+        without_data = self.ok("config", "plot-schedule", recipe, "data.path=/nowhere", "--samples", "640", "--nproc", "2")
+        self.assertIn(" an epoch", without_data)
+        for arguments, message in ((("--svg", "lr.png"), "SVG is what is drawn"), (("--samples", "0"), "--samples"),
+                                   (("train.duration=2h", "schedule=constant"), "train.duration")):
+            wrong = paceline("config", "plot-schedule", recipe, *arguments, cwd=self.root)
+            self.assertEqual(wrong.code, 2, str(wrong))
+            self.assertIn(message, wrong.err)
+
     def test_schema_and_template(self):
         schema = json.loads(self.ok("config", "schema"))
         self.assertIn("optimizer", schema["properties"])

@@ -184,12 +184,30 @@ class Install(unittest.TestCase):
             self.assertEqual(last.name, reference.name)
             self.assertEqual(checkpoint_digests(last), checkpoint_digests(reference))
         self.assertIn("val/dice", run(*self.away, program, "eval", resumed))
+        written = []
+        for ranks in (1, 2):
+            out = self.root / f"organs-{ranks}"
+            run(*self.away, self.program, "launch", "--nproc", ranks, "--", program, "predict", resumed, "-o", out)
+            written.append((out / "organs.npy").read_bytes())
+        self.assertEqual(written[0], written[1])
+        self.assertIn(b"'shape': (8, 8, 8, 8)", written[0])
+        self.assertEqual(len((out / "samples.csv").read_text().splitlines()), 1 + 8)
         run(*self.away, program, "train", recipe, "data.subset=16", "--dry-run")
+        moved = ("data.train_transforms=[{name: random_flip, axes: [-2]}, {name: random_crop, size: [8, 8, 8]}]",)
+        log = run(*self.away, program, "train", recipe, "data.num_samples=64", *moved, "--dry-run")
+        for text in ("64 training and 16 validation samples, volume 1 x 8 x 8 x 8, organs 8 x 8 x 8",
+                     "batches: 8 samples a step", "forward per sample"):
+            self.assertIn(text, log)
+        packed = self.root / "packed phantoms"
+        run(*self.away, program, "data", "pack", recipe, "data.size=8", "data.num_samples=8", "-o", packed)
+        self.assertIn("volume float32 1 x 8 x 8 x 8", run(*self.away, program, "data", "info", packed))
         for command, message in ((("train", recipe, "task=classification", "--dry-run"), "needs a data set with labels"),
                                  (("train", recipe, "model=resnet18", "--dry-run"), "the model reads images"),
                                  (("train", recipe, "data.size=10", "--dry-run"), "multiples of 4"),
                                  (("train", recipe, "data.sampler=class_balanced", "--dry-run"), "with classes"),
-                                 (("data", "info", recipe), "the samples of phantoms are none")):
+                                 (("train", recipe, "loss.label_smoothing=0.1", "--dry-run"), "has a loss of its own"),
+                                 (("train", recipe, "data.image_size=8", "--dry-run"), "data.image_size: only for images"),
+                                 (("train", recipe, "checkpoint.monitor=val/top1", "--dry-run"), "is no metric")):
             wrong = subprocess.run([program, *command], capture_output=True, text=True)
             self.assertEqual(wrong.returncode, 2, wrong.stderr)
             self.assertIn(message, wrong.stderr)

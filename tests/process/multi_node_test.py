@@ -126,7 +126,7 @@ class MultiNode(RunTest):
         self.assertIn("node 0 prints the table", words[1])
         rows = json.loads(words[0][words[0].index("{"):])["rows"]
         self.assertEqual([(row["nodes"], row["ranks"]) for row in rows], [(1, 1), (1, 2), (2, 4)])
-        self.assertTrue(all(row["images_per_s"] > 0 and row["ceiling_images_per_s"] > 0 for row in rows), rows)
+        self.assertTrue(all(row["samples_per_s"] > 0 and row["ceiling_samples_per_s"] > 0 for row in rows), rows)
 
     def scratch_of(self, node):
         """A folder that the other node does not see as its own."""

@@ -1,14 +1,19 @@
-"""What tools/new_component.py writes passes the checks of the tree; that it compiles is tried by hand."""
+"""What tools/new_component.py writes passes the checks of the tree and compiles."""
 
+import json
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from paceline_process import BUILD
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-KINDS = ("algorithm", "callback", "dataset", "logger", "loss", "model", "sampler", "schedule", "transform")
+KINDS = ("algorithm", "callback", "dataset", "logger", "loss", "model", "optimizer", "sampler", "schedule", "task",
+         "transform")
 
 
 class NewComponent(unittest.TestCase):
@@ -51,6 +56,22 @@ class NewComponent(unittest.TestCase):
             new = [path for path in self.tree.rglob("*quite_new_*") if path.is_file()]
             self.assertEqual(len(new), 3 * len(KINDS))
             subprocess.run(["clang-format", "--dry-run", "--Werror", *new], check=True)
+        self.compile_all()
+
+    def compile_all(self):
+        """All in one, as tests of `app` are compiled, which see every kind."""
+        sources = [path for path in self.tree.rglob("*quite_new_*.cpp")]
+        self.assertEqual(len(sources), 2 * len(KINDS), "sources and tests")
+        everything = self.tree / "everything.cpp"
+        everything.write_text("".join(f'#include "{path}"\n' for path in sources))
+        commands = json.loads((BUILD / "compile_commands.json").read_text())
+        arguments = shlex.split(next(entry["command"] for entry in commands if "app_test_objects" in entry["command"]))
+        if arguments[0].endswith("ccache"):
+            arguments = arguments[1:]
+        arguments = arguments[:arguments.index("-o")]
+        done = subprocess.run([arguments[0], f"-I{self.tree}/src", f"-I{self.tree}/tests", *arguments[1:], "-fsyntax-only",
+                               everything], cwd=BUILD, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_names_that_cannot_be_are_refused(self):
         for name in ("Upper", "two__scores", "1st", "with-dash", "../up", "", "x" * 41):

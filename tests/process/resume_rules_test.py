@@ -146,6 +146,30 @@ class ResumeRules(RunTest):
         self.resumes(run, f"data.path={moved}", "schedule=constant")
         self.assertEqual(self.steps(run), list(range(1, 41)))
 
+    def test_a_plateau_goes_on_where_it_was(self):
+        # Of 12 samples a step, 6 are what the learning rate is meant for; no evaluation is good enough.
+        overrides = ("schedule={name: one_cycle, max_momentum: 0.95, warmup: 20ba}", "optimizer.lr=0.01",
+                     "train.lr_scaling=linear", "train.lr_base_batch_size=6", "train.eval_every=5ba",
+                     "+algorithms.plateau={patience: 1, threshold: 0.999, factor: 0.5}", "checkpoint.every=5ba")
+        reference, run = self.run_directory("plateau"), self.run_directory("plateau-stopped")
+        log = self.trains(reference, *overrides).err
+        self.assertIn("learning rate 0.02 = 0.01 x 12 / 6 (train.lr_scaling)", log)
+        self.assertIn("algorithms.plateau: val/loss has not improved for 2 evaluations", log)
+        lines = [line for line in read_metrics(reference) if "train/lr" in line]
+        factors = [line["plateau/lr_factor"] for line in lines]
+        self.assertEqual([factors[step - 1] for step in (15, 16, 25, 26, 35, 36)], [1, 0.5, 0.5, 0.25, 0.25, 0.125])
+        self.assertAlmostEqual(lines[19]["train/lr"], 0.02 * 0.5)  # the peak
+        self.assertAlmostEqual(lines[19]["train/momentum"], 0.85)
+        self.assertAlmostEqual(lines[39]["train/momentum"], 0.95)
+
+        # In the middle of its patience, and behind the first fall.
+        for until in ("8ba", "18ba"):
+            self.trains(run, *overrides, "train.stop_when=val/loss < 1000", f"train.min_duration={until}",
+                        resume=("--resume", "auto"))
+        self.assertEqual(self.steps(run)[-1], 20)
+        self.resumes(run, *overrides)
+        self.assertEqual(read_metrics(run), read_metrics(reference))
+
     def test_a_checkpoint_folder_is_of_one_run(self):
         shared = self.root / "shared"
         run = self.run_directory("first")

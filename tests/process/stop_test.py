@@ -17,8 +17,13 @@ ENDLESS = ["train.duration=1000000ba", "train.eval_every=1000000ba", "checkpoint
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """None of those that the kernel gives to outgoing connections, one of which might take it meanwhile."""
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", random.randrange(10_000, 30_000))) as server:
+                return server.getsockname()[1]
+        except OSError:
+            continue
 
 
 def watches_signals(pid):

@@ -28,7 +28,7 @@ class QueuedDevice final : public tensor::Device {
 
   at::Device place() const override { return gpu_.place(); }
   std::string describe() const override { return "queued"; }
-  bool is_queued() const override { return true; }
+  bool is_asynchronous() const override { return true; }
   void bind_thread() override { FakeGpu::bind_thread(gpu_.place().index(), kComputeStream); }
   void synchronize() override { gpu_.wait("synchronize"); }
   at::Tensor read(const at::Tensor& tensor) override {
@@ -48,7 +48,7 @@ class QueuedDevice final : public tensor::Device {
     return std::make_unique<Copy>(std::move(host), *this);
   }
 
-  std::unique_ptr<tensor::RecordedWork> make_recorded_work() override {
+  std::unique_ptr<tensor::DeviceGraph> make_graph() override {
     return std::make_unique<Recording>(*this);
   }
 
@@ -92,7 +92,7 @@ class QueuedDevice final : public tensor::Device {
     std::int64_t end_ = 0;
   };
 
-  class Recording final : public tensor::RecordedWork {
+  class Recording final : public tensor::DeviceGraph {
    public:
     explicit Recording(QueuedDevice& device) : device_(device) {}
     void record(const std::function<void()>& work) override {

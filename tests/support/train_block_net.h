@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "support/block_net.h"

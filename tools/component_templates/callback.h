@@ -20,7 +20,7 @@ class NewPart final : public train::Callback {
   explicit NewPart(const NewPartConfig& config) : config_(config) {}
 
   std::string_view name() const override { return "new_part"; }
-  train::EventSet events() const override { return {train::Event::kEvaluated}; }
+  train::CallbackTraits traits() const override { return {.events = {train::Event::kEvaluated}}; }
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext& run) override;
   nlohmann::json state_dict() const override;

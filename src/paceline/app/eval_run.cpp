@@ -1,132 +1,23 @@
 #include "paceline/app/eval_run.h"
 
-#include "paceline/app/assembly/assembly.h"
-#include "paceline/app/assembly/model_parts.h"
-#include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
-#include "paceline/base/log.h"
-#include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
-#include "paceline/comm/agreement.h"
-#include "paceline/config/bind.h"
-#include "paceline/config/load.h"
-#include "paceline/config/override.h"
-#include "paceline/config/parse.h"
-#include "paceline/data/dataset/class_alignment.h"
-#include "paceline/nn/module_tree.h"
-
-#include <algorithm>
-#include <array>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace paceline::app {
-namespace {
-
-bool changes(const std::vector<std::string>& overrides, std::string_view key) {
-  return std::ranges::any_of(
-      overrides, [&](const std::string& text) { return config::Override::parse(text).key == key; });
-}
-
-bool is_set(const config::Node& recipe, std::string_view key) {
-  const config::Node* const value = recipe.find_path(key);
-  return value != nullptr && !value->is_null();
-}
-
-/// Other data are asked for validation images alone: by data.val_path they need neither a training
-/// part nor folders of the same names. What val_share holds out is of the run's own data, wherever
-/// they lie now.
-void take_path_for_validation(const config::Node& saved, std::vector<std::string>& overrides) {
-  constexpr std::string_view kPath = "data.path";
-  if (is_set(saved, "data.val_share") || changes(overrides, "data.val_share") ||
-      changes(overrides, "data.val_path")) {
-    return;
-  }
-  for (std::string& text : overrides) {
-    if (config::Override::parse(text).key == kPath)
-      text.replace(text.find(kPath), kPath.size(), "data.val_path");
-  }
-}
-
-/// A share that the run did not hold out is of images that it has learnt from.
-void warn_of_other_share(const config::Node& saved, const config::Node& now) {
-  if (!is_set(now, "data.val_share")) return;
-  for (const std::string_view key : {"data.val_share", "data.subset_seed"}) {
-    const config::Node* const before = saved.find_path(key);
-    const config::Node* const after = now.find_path(key);
-    if (before == nullptr || after == nullptr || config::same_value(*before, *after)) continue;
-    base::log_warning(
-        "{} is {} and was {} when the run trained: some of these images it has learnt from, so the "
-        "result says little",
-        key, after->text, before->is_null() ? "null" : before->text);
-    return;
-  }
-}
-
-/// The recipe that a checkpoint was made by, with overrides.
-Recipe recipe_of(const checkpoint::CheckpointReader& reader, std::vector<std::string> overrides,
-                 const SessionContext& context) {
-  const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
-  const config::Node saved = config::parse_yaml(reader.manifest().config, source);
-  take_path_for_validation(saved, overrides);
-  config::Node node = saved;
-  config::Problems problems;
-  config::override_recipe(node, overrides, config::describe<Recipe>(), problems);
-  problems.throw_if_any();
-  if (context.communicator.rank() == 0) warn_of_other_share(saved, node);
-  Recipe recipe =
-      config::bind<Recipe>(node, context.registries.context(context.communicator.world_size()));
-  recipe.model.pretrained.reset();  // the checkpoint's weights take its place
-  recipe.train.precision =
-      train::choose_precision(recipe.train.precision, context.device.place().type()).precision;
-  return recipe;
-}
-
-}  // namespace
 
 std::optional<EvalReport> run_evaluation(const EvalRequest& request,
                                          const SessionContext& context) {
-  comm::Communicator& communicator = context.communicator;
-  const std::filesystem::path path = comm::first_rank_decides(
-      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).string(); });
-  const auto reader = checkpoint::open_checkpoint(path, communicator);
-  const Recipe recipe = recipe_of(*reader, request.overrides, context);
-  communicator.set_timeout(collective_timeout(recipe.parallel));
-
-  choose_kernels(recipe, context.device);
-  auto opened = open_dataset(recipe, context.registries, data::Split::kVal, &context.interruption);
-  DataPart part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
-                            data::align_classes(std::move(opened), reader->manifest().class_names));
-  make_loader(part, recipe, context.registries,
-              global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
-              data_place(recipe, communicator, context.num_threads, context.device));
-  comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
-  part.loader->start();
-  train::TrainState state;
-  state.task = make_task(recipe, context.registries);
-  state.task->check_fields(sample_sizes(part.maker->fields()));
-  nn::set_device(state.task->network(), context.device.place());
-  check_classes(*part.dataset, state.task->network());
-  state.strategy = make_strategy(recipe, communicator, context.ranks_per_node);
-  const train::RunContext run{communicator,  {}, recipe.run.seed, {}, context.interruption.signal(),
-                              context.device};
-  const auto engine = make_engine_of_algorithms(recipe, context.registries);
-  const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
-  const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
-  lay_out(state, *engine, run, std::array{all}, undefined);
-  auto shards = state.strategy->model_state();
-  for (tensor::StateShard& shard : shards)
-    shard.name = checkpoint::name_of_weight(reader->manifest(), request.weights, shard.name);
-  load_checkpoint(*reader, shards, checkpoint::ExtraTensors::kIgnore, communicator);
-  state.strategy->state_was_loaded();
-
-  train::Evaluator evaluator(*part.loader, "val", recipe.train.eval_batches,
-                             max_skipped(recipe.data, *part.dataset));
-  const auto result = evaluator.run(*state.task, *state.strategy, recipe.train.precision,
-                                    reader->manifest().step, run, request.weights);
+  LoadedCheckpoint loaded = load_checkpoint_with_data(request, context);
+  const data::Dataset& dataset = *loaded.part.dataset;
+  train::Evaluator evaluator(*loaded.part.loader, "val", loaded.recipe.train.eval_batches,
+                             max_skipped(loaded.recipe.data, dataset));
+  const auto result =
+      evaluator.run(*loaded.state.task, *loaded.state.strategy, loaded.recipe.train.precision,
+                    loaded.step(), evaluation_context(loaded.recipe, context), request.weights);
   if (!result) return std::nullopt;
-  return EvalReport{path, reader->manifest().step, part.dataset->class_names(), *result};
+  return EvalReport{loaded.path, loaded.step(), dataset.class_names(), *result};
 }
 
 ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
@@ -139,8 +30,11 @@ ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
   checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
   if (!manifest.class_names.empty())
     metadata[std::string(checkpoint::kClassNamesKey)] = nlohmann::json(manifest.class_names).dump();
+  const auto surgery = manifest.surgery.value_or(checkpoint::SurgeryRecord());
+  if (!surgery.empty())
+    metadata[std::string(checkpoint::kSurgeryKey)] = surgery_to_json(surgery).dump();
   checkpoint::export_weights(files, output, tensors, metadata);
-  return {reader.directory(), manifest.step, manifest.monitored};
+  return {reader.directory(), manifest.step, manifest.monitored, surgery};
 }
 
 }  // namespace paceline::app

@@ -1,8 +1,9 @@
 #include "paceline/app/memory_estimate.h"
 
 #include "paceline/app/assembly/assembly.h"
-#include "paceline/app/assembly/data_parts.h"
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/assembly/surgery.h"
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/snapshot.h"
 #include "paceline/comm/fake/fake_communicator.h"
@@ -96,6 +97,13 @@ bool gathers_casts(const Recipe& recipe) {
          (gathers_blocks(strategy) && autocast_dtype(recipe.train.precision));
 }
 
+/// With what was done to the network that it starts from.
+Recipe with_surgery(const Recipe& recipe, const Registries& registries) {
+  Recipe changed = recipe;
+  take_surgery_of_weights(registries, changed);
+  return changed;
+}
+
 Recipe with_strategy(const Recipe& recipe, ParallelStrategy strategy) {
   Recipe changed = recipe;
   changed.parallel.strategy = strategy;
@@ -105,15 +113,32 @@ Recipe with_strategy(const Recipe& recipe, ParallelStrategy strategy) {
 
 std::uint64_t input_bytes(const Recipe& recipe, const BatchArithmetic& batches,
                           std::span<const data::FieldSpec> fields) {
-  const auto samples = static_cast<std::uint64_t>(batches.images_per_rank());
+  const auto samples = static_cast<std::uint64_t>(batches.samples_per_rank());
   const auto held = static_cast<std::uint64_t>(recipe.data.prefetch_batches + 1);
   const auto dtype = train::storage_dtype(recipe.train.precision);
   std::uint64_t bytes = 0;
   for (const data::FieldSpec& field : fields) {
     if (field.sizes.empty()) continue;  // labels
     bytes += 2 * held * samples * data::sample_bytes(field);
-    if (field.type == data::FieldType::kFloat32 && dtype != at::kFloat)
-      bytes += samples * data::sample_bytes(field) / sizeof(float) * c10::elementSize(dtype);
+    const bool is_as_stored = (field.type == data::FieldType::kFloat32 && dtype == at::kFloat) ||
+                              (field.type == data::FieldType::kFloat64 && dtype == at::kDouble);
+    if (!data::is_integer(field.type) && !is_as_stored)
+      bytes += samples * data::sample_bytes(field) / data::bytes_of(field.type) *
+               c10::elementSize(dtype);
+  }
+  return bytes;
+}
+
+/// Of the fields of a rank's share of a step's batch, as the network sees them.
+train::FieldBytes batch_bytes(const Recipe& recipe, const BatchArithmetic& batches,
+                              std::span<const data::FieldSpec> fields) {
+  const auto samples = static_cast<std::uint64_t>(batches.samples_per_rank());
+  const auto dtype = train::storage_dtype(recipe.train.precision);
+  train::FieldBytes bytes;
+  for (const data::FieldSpec& field : fields) {
+    bytes[field.name] = samples * data::sample_bytes(field);
+    if (field.type == data::FieldType::kFloat32)
+      bytes[field.name] = bytes[field.name] / sizeof(float) * c10::elementSize(dtype);
   }
   return bytes;
 }
@@ -148,34 +173,9 @@ MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
   return result;
 }
 
-}  // namespace
-
-std::uint64_t ActivationBytes::of(std::int64_t images) const {
-  return static_cast<std::uint64_t>(
-      std::llround(std::max(0.0, fixed + per_image * static_cast<double>(images))));
-}
-
-MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
-                            const train::Engine& engine, const BatchArithmetic& batches,
-                            std::span<const data::FieldSpec> fields) {
-  const parallel::StrategyMemory memory = state.strategy->memory(batches.grad_accum_steps);
-  MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
-  result.parameters = memory.parameters;
-  result.gradients = memory.gradients;
-  for (const optim::SlotState& kind : state.optimizer->state()) {
-    for (const at::Tensor& tensor : kind.tensors) result.optimizer += tensor.nbytes();
-  }
-  for (const tensor::StateShard& shard : engine.tensors(state))
-    result.algorithms += shard.data.nbytes();
-  result.transient = memory.transient;
-  if (recipe.checkpoint.async && recipe.checkpoint.every)
-    result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state, engine));
-  result.input = input_bytes(recipe, batches, fields);
-  return result;
-}
-
-ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
-                                    std::span<const data::FieldSpec> fields) {
+/// measure_activations() of a recipe with_surgery().
+ActivationBytes measure(const Recipe& recipe, const Registries& registries,
+                        std::span<const data::FieldSpec> fields) {
   tensor::count_tensor_memory();
   // On one rank a strategy holds nothing for a while: what comes and goes is autograd's.
   Recipe alone = with_strategy(
@@ -191,6 +191,40 @@ ActivationBytes measure_activations(const Recipe& recipe, const Registries& regi
   return bytes;
 }
 
+}  // namespace
+
+std::uint64_t ActivationBytes::of(std::int64_t images) const {
+  return static_cast<std::uint64_t>(
+      std::llround(std::max(0.0, fixed + per_image * static_cast<double>(images))));
+}
+
+MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state,
+                            const train::Engine& engine, const BatchArithmetic& batches,
+                            std::span<const data::FieldSpec> fields) {
+  const parallel::StrategyMemory memory = state.strategy->memory(batches.grad_accum_steps);
+  MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
+  result.parameters = memory.parameters;
+  result.gradients = memory.gradients;
+  for (const optim::SlotState& kind : state.optimizer->state()) {
+    for (const at::Tensor& tensor : kind.tensors)
+      result.optimizer += tensor.defined() ? tensor.nbytes() : 0;
+  }
+  result.optimizer += state.optimizer->scratch_bytes();
+  for (const tensor::StateShard& shard : engine.tensors(state))
+    result.algorithms += shard.data.nbytes();
+  result.algorithms += engine.copied_bytes(state, batch_bytes(recipe, batches, fields));
+  result.transient = memory.transient;
+  if (recipe.checkpoint.async && recipe.checkpoint.every)
+    result.transient += checkpoint::Snapshot::size_bytes(train::state_shards(state, engine));
+  result.input = input_bytes(recipe, batches, fields);
+  return result;
+}
+
+ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
+                                    std::span<const data::FieldSpec> fields) {
+  return measure(with_surgery(recipe, registries), registries, fields);
+}
+
 MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,
                          int ranks_per_node) {
   const DataPart part =
@@ -200,23 +234,24 @@ MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int
 
 MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registries,
                                const MemoryQuestion& question) {
-  Recipe asked = recipe;
+  Recipe asked = with_surgery(recipe, registries);
   if (asked.parallel.strategy == ParallelStrategy::kAuto) {
     asked.parallel.strategy =
         question.world_size > 1 ? ParallelStrategy::kDdp : ParallelStrategy::kNone;
   }
-  const ActivationBytes activations = measure_activations(asked, registries, question.fields);
+  const ActivationBytes activations = measure(asked, registries, question.fields);
   return estimate(asked, registries, question, activations);
 }
 
 std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Registries& registries,
                                                 const MemoryQuestion& question) {
+  const Recipe changed = with_surgery(recipe, registries);
   std::array<std::optional<ActivationBytes>, 2> measured;  // without casts that are gathered, with
   std::vector<MemoryEstimate> estimates;
   for (const ParallelStrategy strategy : kStrategies) {
-    const Recipe asked = with_strategy(recipe, strategy);
+    const Recipe asked = with_strategy(changed, strategy);
     auto& activations = measured[gathers_casts(asked) ? 1 : 0];
-    if (!activations) activations = measure_activations(asked, registries, question.fields);
+    if (!activations) activations = measure(asked, registries, question.fields);
     estimates.push_back(estimate(asked, registries, question, *activations));
   }
   return estimates;

@@ -3,7 +3,7 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
-#include "paceline/data/loader/field.h"
+#include "paceline/data/dataset/field.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/train_state.h"
 
@@ -28,7 +28,7 @@ struct MemoryEstimate {
   std::uint64_t parameters = 0;  ///< and buffers
   std::uint64_t gradients = 0;
   std::uint64_t optimizer = 0;
-  std::uint64_t algorithms = 0;   ///< what they own
+  std::uint64_t algorithms = 0;   ///< what they own and copy
   std::uint64_t activations = 0;  ///< of a microbatch, with what autograd makes in backward
   std::uint64_t transient = 0;    ///< gathered units, gradients on their way, checkpoint snapshot
   std::uint64_t input = 0;        ///< batches that the loaders of both splits hold

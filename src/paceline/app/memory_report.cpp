@@ -28,11 +28,11 @@ std::array<Part, 7> parts_of(const MemoryEstimate& estimate) {
 }  // namespace
 
 std::vector<std::string> memory_table(std::span<const MemoryEstimate> estimates) {
-  std::string head = fmt::format("{:<9}{:>6}{:>7}", "strategy", "ranks", "images");
+  std::string head = fmt::format("{:<9}{:>6}{:>9}", "strategy", "ranks", "samples");
   for (const auto& [name, bytes] : parts_of({})) head += fmt::format("{:>13}", name);
   std::vector<std::string> lines{head + fmt::format("{:>13}", "sum")};
   for (const MemoryEstimate& estimate : estimates) {
-    std::string line = fmt::format("{:<9}{:>6}{:>7}", config::enum_name(estimate.strategy),
+    std::string line = fmt::format("{:<9}{:>6}{:>9}", config::enum_name(estimate.strategy),
                                    estimate.batches.world_size, estimate.batches.microbatch());
     for (const auto& [name, bytes] : parts_of(estimate))
       line += fmt::format("{:>13}", base::format_bytes(bytes));
@@ -46,7 +46,7 @@ std::string memory_json(std::span<const MemoryEstimate> estimates) {
   for (const MemoryEstimate& estimate : estimates) {
     nlohmann::json row = {{"strategy", config::enum_name(estimate.strategy)},
                           {"ranks", estimate.batches.world_size},
-                          {"images_per_microbatch", estimate.batches.microbatch()},
+                          {"samples_per_microbatch", estimate.batches.microbatch()},
                           {"total", estimate.total()}};
     for (const auto& [name, bytes] : parts_of(estimate)) row[std::string(name)] = bytes;
     rows.push_back(std::move(row));

@@ -1,6 +1,6 @@
 #include "paceline/app/out_of_memory.h"
 
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/memory_report.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"

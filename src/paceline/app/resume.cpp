@@ -1,5 +1,6 @@
 #include "paceline/app/resume.h"
 
+#include "paceline/app/assembly/surgery.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
@@ -107,7 +108,7 @@ std::string keep_global_batch(const DataSection& former, std::int64_t before, in
   const std::optional<std::int64_t> per_rank = data.batch_size_per_rank;
   if (!per_rank || per_rank != former.batch_size_per_rank) {
     throw base::ConfigError(fmt::format(
-        "the run cannot be resumed with another global batch: it was {} images a step, the recipe "
+        "the run cannot be resumed with another global batch: it was {} samples a step, the recipe "
         "now means {} on {} ranks. Put data.global_batch_size={} data.batch_size_per_rank=null, or "
         "start a new run",
         before, now, world_size, before));
@@ -115,7 +116,7 @@ std::string keep_global_batch(const DataSection& former, std::int64_t before, in
   data.global_batch_size = before;
   data.batch_size_per_rank.reset();
   return fmt::format(
-      "the global batch stays {} images: data.batch_size_per_rank {} on {} ranks would make it {} "
+      "the global batch stays {} samples: data.batch_size_per_rank {} on {} ranks would make it {} "
       "and change the run",
       before, *per_rank, world_size, now);
 }
@@ -127,6 +128,23 @@ void keep_storage_dtype(train::Precision before, train::Precision now) {
       "train.precision: was {}, is {}, which keeps weights of another type: a run cannot go on "
       "with it. Put it back, or start a new run from its weights by model.pretrained=RUN@best",
       config::enum_name(before), config::enum_name(now)));
+}
+
+/// Takes the algorithms that only one of two recipes names out of it, if they may come or go.
+/// Returns their options by name.
+std::map<std::string, std::string> take_out_single_ones(const config::ComponentMap& algorithms,
+                                                        const config::ComponentMap& others,
+                                                        const Registries& registries,
+                                                        config::Node& recipe) {
+  std::map<std::string, std::string> taken;
+  for (const auto& [name, component] : algorithms) {
+    if (others.contains(name) || !registries.algorithms.build(component)->traits().may_come_or_go)
+      continue;
+    config::Node* const section = recipe.find("algorithms");
+    taken[name] = config::to_flow_yaml(*section->find(name));
+    section->erase(name);
+  }
+  return taken;
 }
 
 }  // namespace
@@ -155,9 +173,17 @@ std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& r
   const int saved_world_size = manifest.environment.world_size;
   const Recipe former = config::bind<Recipe>(config::parse_yaml(manifest.config, source),
                                              registries.context(saved_world_size));
-  const config::Node saved = config::to_node(config::describe<Recipe>(), &former);
+  config::Node saved = config::to_node(config::describe<Recipe>(), &former);
+  config::Node now = resolved;
+  const auto gone = take_out_single_ones(former.algorithms, recipe.algorithms, registries, saved);
+  const auto come = take_out_single_ones(recipe.algorithms, former.algorithms, registries, now);
   std::vector<std::string> notes =
-      config::check_resume(saved, resolved, config::describe<Recipe>(), registries.catalogs());
+      config::check_resume(saved, now, config::describe<Recipe>(), registries.catalogs());
+  for (const auto& [name, options] : gone)
+    notes.push_back(fmt::format("algorithms.{}: was {}, is absent", name, options));
+  for (const auto& [name, options] : come)
+    notes.push_back(fmt::format("algorithms.{}: was absent, is {}", name, options));
+  rebuild_by_record(manifest, reader.directory(), registries, former, recipe);
   keep_storage_dtype(former.train.precision, recipe.train.precision);
   // An earlier resume may have kept the batch of yet another number of ranks.
   const std::int64_t before = train::samples_per_step(manifest.state)

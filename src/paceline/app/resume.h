@@ -24,7 +24,8 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
 
 /// Fits a recipe to the run that goes on from a checkpoint: where data.batch_size_per_rank and
 /// another number of ranks would change the global batch, that of the run is kept. `resolved`, the
-/// recipe as it was given, is what the next checkpoint is compared with, too. Returns what is
+/// recipe as it was given, is what the next checkpoint is compared with, too. The network is that
+/// of the checkpoint's record of surgery; algorithms that may come or go do so. Returns what is
 /// otherwise than before, for people. Throws ConfigError that names all keys which must not change.
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,
                                            const Registries& registries, int world_size,

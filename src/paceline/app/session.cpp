@@ -2,8 +2,9 @@
 
 #include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/local_ranks.h"
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/recipe_check.h"
+#include "paceline/app/assembly/surgery.h"
 #include "paceline/app/resume.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
@@ -16,6 +17,7 @@
 #include "paceline/config/write.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/checkpoint_saver.h"
+#include "paceline/train/monitor.h"
 #include "paceline/train/run_state.h"
 #include "paceline/train/trainer.h"
 
@@ -39,6 +41,12 @@ void flatten(const config::Node& node, const std::string& path,
   }
 }
 
+/// "160", or "96 x 128" of images that are not square.
+std::string size_text(data::ImageSize size) {
+  if (size.height == size.width) return std::to_string(size.height);
+  return fmt::format("{} x {}", size.height, size.width);
+}
+
 }  // namespace
 
 Session::Session(const Recipe& recipe, const SessionContext& context,
@@ -52,7 +60,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
       batches_(
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
+      base_lr_(base_lr_of(optimizer_plan_->lr, recipe.train, batches_.global_batch_size)),
       schedule_(context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
+  check_momentum(*schedule_, *optimizer_plan_);
   if (max_steps) {
     recipe_.train.duration.any_of.push_back(
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
@@ -60,6 +70,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   if (recipe_.model.pretrained) {
     recipe_.model.pretrained = comm::first_rank_decides(
         context.communicator, [&] { return find_weights(*recipe_.model.pretrained).string(); });
+    notes_ = take_surgery_of_weights(context.registries, recipe_);
   }
   choose_kernels(recipe_, context.device);
   const DataPlace place =
@@ -67,7 +78,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
   for (const PipelineChange& change : train_part_.pipeline_changes)
     notes_.push_back(fmt::format("from step {} on, training images of {} pixels",
-                                 change.first_batch, change.pipeline->output_size().height));
+                                 change.first_batch, size_text(change.pipeline->output_size())));
   make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
               data::Split::kTrain, place);
   if (val_part_)
@@ -79,12 +90,12 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   if (recipe_.train.precision == train::Precision::kFloat16)
     state_.scaler.emplace(recipe_.train.grad_scaler);
   state_.task = make_task(recipe_, context.registries);
+  train::set_monitor(recipe_.checkpoint, state_.task->metrics());
   nn::Network& network = state_.task->network();
   nn::set_device(network, context.device.place());
-  check_fields();
+  check_samples(*state_.task, train_part_);
+  if (val_part_) check_samples(*state_.task, *val_part_);
   const auto values = initial_values(recipe_, network, train_part_.dataset->class_names(), notes_);
-  check_classes(*train_part_.dataset, network);
-  if (val_part_) check_classes(*val_part_->dataset, network);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
   build_engine();
@@ -92,6 +103,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
   lay_out(state_, *engine_, run, group_rules(*optimizer_plan_, network), values);
+  surgery_ = surgery_done(*engine_, recipe_);
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   add_training_state(state_, *engine_, run, *optimizer_plan_);
   if (val_part_)
@@ -101,12 +113,6 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
 }
 
 Session::~Session() = default;
-
-void Session::check_fields() const {
-  train::Task& task = *state_.task;
-  for (const nn::SampleSizes& sizes : all_sample_sizes(train_part_)) task.check_fields(sizes);
-  if (val_part_) task.check_fields(sample_sizes(val_part_->maker->fields()));
-}
 
 void Session::refuse_non_finite_weights() const {
   const std::string problem =
@@ -126,9 +132,10 @@ void Session::build_engine() {
 void Session::resume(checkpoint::CheckpointReader& reader) {
   const checkpoint::Manifest& manifest = reader.manifest();
   check_inputs(reader, inputs());
+  if (manifest.surgery) check_surgery(surgery_, *manifest.surgery, reader.directory());
   train::check_algorithms(manifest.state, *engine_);
-  load_checkpoint(reader, train::state_shards(state_, *engine_), checkpoint::ExtraTensors::kRefuse,
-                  context_.communicator);
+  load_checkpoint(reader, train::saved_shards(state_, *engine_, manifest.state),
+                  checkpoint::ExtraTensors::kIgnoreAlgorithms, context_.communicator);
   state_.strategy->state_was_loaded();
   train::load_state_dict(manifest.state, state_, *engine_);
   if (context_.communicator.rank() != 0) return;
@@ -154,20 +161,47 @@ void Session::attach(const RunDirectory& directory, const config::Node& resolved
     return "";
   });
   const auto best = resumed ? best_value(directory.checkpoint_folder()) : std::nullopt;
-  train::CheckpointFacts facts{
-      directory.checkpoint_folder(),
-      config::to_yaml(resolved),
-      environment(),
-      inputs(),
-      train_set().class_names(),
-      std::nullopt,
-      best,
-      [&directory] { directory.require(); },
-      [this](const std::filesystem::path& saved) { engine_->tell_saved(saved, context_.files); },
-      directory.is_scratch()};
+  train::CheckpointFacts facts{directory.checkpoint_folder(),
+                               config::to_yaml(resolved),
+                               environment(),
+                               inputs(),
+                               train_set().class_names(),
+                               surgery_,
+                               std::nullopt,
+                               best,
+                               [&directory] { directory.require(); },
+                               [](const std::filesystem::path&) {},
+                               directory.is_scratch()};
+  if (!directory.is_scratch())  // what goes away with the run is nothing to tell of
+    facts.tell_saved = [this](const std::filesystem::path& saved) {
+      engine_->tell_saved(saved, context_.files);
+    };
   if (resumed) facts.resumed_step = state_.clock.step;
   saver_ = std::make_unique<train::CheckpointSaver>(recipe_.checkpoint, std::move(facts),
                                                     batches_.lengths, context_.files);
+}
+
+train::Trainer& Session::trainer() {
+  if (trainer_) return *trainer_;
+  run_ = std::make_unique<const train::RunContext>(
+      train::RunContext{context_.communicator, run_directory_, recipe_.run.seed, sink_pointers_,
+                        context_.interruption.signal(), context_.device});
+  trainer_ = std::make_unique<train::Trainer>(
+      train::TrainerParts{.state = state_,
+                          .run = *run_,
+                          .engine = *engine_,
+                          .loader = *train_part_.loader,
+                          .schedule = *schedule_,
+                          .base_lr = base_lr_.value,
+                          .evaluator = evaluator_.get(),
+                          .saver = saver_.get(),
+                          .is_forward_collective = batch_norm_group_.is_forward_collective,
+                          .max_skipped = max_skipped(recipe_.data, *train_part_.dataset),
+                          .first_step_done = context_.first_step_done,
+                          .sample_name = [&set = *train_part_.dataset](
+                                             std::int64_t index) { return set.describe(index); }},
+      recipe_.train);
+  return *trainer_;
 }
 
 void Session::take_over(const RunDirectory& directory, const config::Node& resolved,
@@ -175,7 +209,7 @@ void Session::take_over(const RunDirectory& directory, const config::Node& resol
                         std::vector<metrics::LocalRank> local_ranks) {
   const std::filesystem::path& folder = directory.checkpoint_folder();
   if (directory.owns_checkpoint_folder()) checkpoint::clean_leftovers(context_.files, folder);
-  make_sinks(run_directory_, std::move(local_ranks));
+  make_sinks(directory.path(), std::move(local_ranks));
   if (resumed) branch_off(*resumed, folder);
   write_file_atomically(context_.files, directory.config_file(), config::to_yaml(resolved));
   const auto values = hparams(resolved);
@@ -189,8 +223,8 @@ void Session::take_over(const RunDirectory& directory, const config::Node& resol
 std::optional<double> Session::best_value(const std::filesystem::path& folder) const {
   if (recipe_.checkpoint.keep_best == 0) return std::nullopt;
   const auto best = [&](const checkpoint::DamageOf& known) {
-    const auto found =
-        checkpoint::best_whole(folder, recipe_.checkpoint.monitor, recipe_.checkpoint.mode, known);
+    const auto found = checkpoint::best_whole(folder, *recipe_.checkpoint.monitor,
+                                              *recipe_.checkpoint.mode, known);
     return found ? found->path : std::filesystem::path();
   };
   const auto reader = checkpoint::open_whole(best, context_.communicator);
@@ -227,29 +261,6 @@ std::map<std::string, std::string> Session::inputs() const {
   return inputs;
 }
 
-train::FitResult Session::fit() {
-  const train::RunContext run{
-      context_.communicator,          run_directory_, recipe_.run.seed, sink_pointers_,
-      context_.interruption.signal(), context_.device};
-  train::Trainer trainer({.state = state_,
-                          .run = run,
-                          .engine = *engine_,
-                          .loader = *train_part_.loader,
-                          .schedule = *schedule_,
-                          .base_lr = optimizer_plan_->lr,
-                          .evaluator = evaluator_.get(),
-                          .saver = saver_.get(),
-                          .is_forward_collective = batch_norm_group_.is_forward_collective,
-                          .max_skipped = max_skipped(recipe_.data, *train_part_.dataset),
-                          .first_step_done = context_.first_step_done,
-                          .sample_name = [&set = *train_part_.dataset](
-                                             std::int64_t index) { return set.describe(index); }},
-                         recipe_.train);
-  train::FitResult result = trainer.fit();
-  for (metrics::MetricSink* sink : sink_pointers_) sink->flush();
-  return result;
-}
-
 MemoryQuestion Session::memory_question() const {
   return {context_.communicator.world_size(), context_.ranks_per_node, fields(),
           train_set().size()};
@@ -258,7 +269,7 @@ MemoryQuestion Session::memory_question() const {
 std::optional<checkpoint::Listed> Session::best_checkpoint() const try {
   if (!checkpoint_folder_) return std::nullopt;
   auto best = checkpoint::best_of(checkpoint::list_checkpoints(*checkpoint_folder_).complete,
-                                  recipe_.checkpoint.monitor, recipe_.checkpoint.mode, 1);
+                                  *recipe_.checkpoint.monitor, *recipe_.checkpoint.mode, 1);
   return best.empty() ? std::nullopt : std::optional(std::move(best.front()));
 } catch (const base::Error& error) {  // the run has ended well all the same
   base::log_warning("which checkpoint is the best is not known: {}", error.what());

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "paceline/app/assembly/data_parts.h"
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
@@ -32,7 +32,8 @@ namespace paceline::train {
 class CheckpointSaver;
 class Engine;
 class Evaluator;
-struct FitResult;
+class Trainer;
+struct RunContext;
 }  // namespace paceline::train
 
 namespace paceline::app {
@@ -72,8 +73,8 @@ class Session {
   void attach(const RunDirectory& directory, const config::Node& resolved,
               const std::optional<std::filesystem::path>& resumed);
 
-  /// Trains to the end. Every rank must call it.
-  train::FitResult fit();
+  /// What trains it to its end; after attach(), unless the run has no directory.
+  train::Trainer& trainer();
 
   const BatchArithmetic& batches() const { return batches_; }
   const train::TrainState& state() const { return state_; }
@@ -93,7 +94,7 @@ class Session {
   MemoryEstimate memory() const {
     return state_memory(recipe_, state_, *engine_, batches_, fields());
   }
-  double base_lr() const { return optimizer_plan_->lr; }
+  const BaseLr& base_lr() const { return base_lr_; }
   /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
   /// an evaluation. For rank 0.
   std::optional<checkpoint::Listed> best_checkpoint() const;
@@ -101,7 +102,6 @@ class Session {
   std::map<std::string, std::map<std::string, double>> summaries() const;
 
  private:
-  void check_fields() const;
   void refuse_non_finite_weights() const;
   void build_engine();
   /// What rank 0 does in attach().
@@ -124,15 +124,19 @@ class Session {
   std::vector<std::string> notes_;
   BatchNormGroup batch_norm_group_;
   std::unique_ptr<optim::OptimizerPlan> optimizer_plan_;
+  BaseLr base_lr_;
   std::unique_ptr<optim::Schedule> schedule_;
   train::TrainState state_;
   std::unique_ptr<train::Engine> engine_;
+  checkpoint::SurgeryRecord surgery_;  ///< what its algorithms did to the network
   std::unique_ptr<train::Evaluator> evaluator_;
   std::vector<std::unique_ptr<metrics::MetricSink>> sinks_;
   std::vector<metrics::MetricSink*> sink_pointers_;
   std::unique_ptr<train::CheckpointSaver> saver_;  ///< its last save still flushes the sinks
   std::filesystem::path run_directory_;
   std::optional<std::filesystem::path> checkpoint_folder_;  ///< on rank 0, if it is the run's own
+  std::unique_ptr<const train::RunContext> run_;
+  std::unique_ptr<train::Trainer> trainer_;
 };
 
 }  // namespace paceline::app

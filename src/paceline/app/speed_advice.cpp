@@ -1,6 +1,6 @@
 #include "paceline/app/speed_advice.h"
 
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/base/text.h"
 #include "paceline/data/loader/loader_rate.h"
 #include "paceline/train/watch/data_watch.h"
@@ -62,14 +62,15 @@ std::string advice_on(const train::SpeedReport& speed, const Recipe& recipe,
 }  // namespace
 
 std::vector<std::string> describe_speed(const train::SpeedReport& speed, const Recipe& recipe,
+                                        std::string_view samples,
                                         std::span<const std::string> late_parameters,
                                         const tensor::Device& device) {
   if (speed.num_steps == 0) return {};
-  std::vector<std::string> lines{fmt::format(
-      "speed: {} images/s in training, {:.0f} % of the time waiting for data, {:.0f} % for "
-      "communication",
-      base::format_count(std::llround(speed.images_per_s)), 100 * speed.data_wait_share,
-      100 * speed.communication_share)};
+  std::vector<std::string> lines{
+      fmt::format("speed: {} {}/s in training, {:.0f} % of the time waiting for data, {:.0f} % for "
+                  "communication",
+                  base::format_count(std::llround(speed.samples_per_s)), samples,
+                  100 * speed.data_wait_share, 100 * speed.communication_share)};
   if (speed.seconds < kFewestSeconds) return lines;  // of which most was spent on beginning
   if (std::string advice = advice_on(speed, recipe, late_parameters, device); !advice.empty())
     lines.push_back("to go faster: " + std::move(advice));

@@ -52,6 +52,7 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
   const checkpoint::Environment environment = session.environment();
   const double elapsed_s = state.clock.elapsed_s;
   const auto samples = static_cast<double>(state.clock.samples);
+  const std::string per_s = fmt::format("{}_per_s", word_for_samples(session.fields()));
   nlohmann::json summary = {
       {"ended_by", reason_name(result.reason)},
       {"ended_because", result.text},
@@ -59,10 +60,10 @@ nlohmann::json summary_of(const Session& session, const train::FitResult& result
       {"epochs", state.clock.epoch()},
       {"samples", state.clock.samples},
       {"elapsed_s", elapsed_s},
-      {"images_per_s", elapsed_s > 0 ? samples / elapsed_s : 0.0},
+      {per_s, elapsed_s > 0 ? samples / elapsed_s : 0.0},
       {"speed",
        {{"steps", result.speed.num_steps},
-        {"images_per_s", result.speed.images_per_s},
+        {per_s, result.speed.samples_per_s},
         {"data_wait_share", result.speed.data_wait_share},
         {"communication_share", result.speed.communication_share}}},
       {"metrics", state.last_eval},

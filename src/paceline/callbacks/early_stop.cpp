@@ -5,6 +5,7 @@
 #include "paceline/train/train_state.h"
 
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -12,29 +13,40 @@ namespace paceline::callbacks {
 
 std::optional<std::string> EarlyStop::on_event(train::Event event, const train::TrainState& state,
                                                const train::RunContext&) {
+  look_at(train::monitor_of(
+      config_.monitor, config_.mode,
+      config_.monitor ? std::span<const train::Metric>() : state.task->metrics()));
   if (event == train::Event::kEvaluated) count(state.last_eval);
   if (evaluations_since_best_ < config_.patience) return std::nullopt;
   if (!best_) {
-    return fmt::format("{} was no number in {} evaluations", config_.monitor,
+    return fmt::format("{} was no number in {} evaluations", monitor_->metric,
                        evaluations_since_best_);
   }
-  return fmt::format("{} has not improved on {:.6g} for {} evaluations", config_.monitor, *best_,
+  return fmt::format("{} has not improved on {:.6g} for {} evaluations", monitor_->metric, *best_,
                      evaluations_since_best_);
 }
 
+void EarlyStop::look_at(const train::Monitor& monitor) {
+  if (monitor_ && monitor != *monitor_) {  // another metric's best says nothing
+    best_.reset();
+    evaluations_since_best_ = 0;
+  }
+  monitor_ = monitor;
+}
+
 void EarlyStop::count(const std::map<std::string, double>& evaluation) {
-  const auto found = evaluation.find(config_.monitor);
+  const auto found = evaluation.find(monitor_->metric);
   if (found == evaluation.end()) {
     std::vector<std::string> names;
     for (const auto& [name, value] : evaluation) names.push_back(name);
     throw base::ConfigError(fmt::format(
         "callbacks.early_stop.monitor: '{}' is no metric of the evaluation; expected one of {}",
-        config_.monitor, base::join(names, ", ")));
+        monitor_->metric, base::join(names, ", ")));
   }
   const double value = found->second;
   const bool is_better =
-      !best_ || (config_.mode == train::MonitorMode::kMax ? value > *best_ + config_.min_delta
-                                                          : value < *best_ - config_.min_delta);
+      !best_ || (monitor_->mode == train::MonitorMode::kMax ? value > *best_ + config_.min_delta
+                                                            : value < *best_ - config_.min_delta);
   if (is_better && !std::isnan(value)) {
     best_ = value;
     evaluations_since_best_ = 0;
@@ -43,19 +55,25 @@ void EarlyStop::count(const std::map<std::string, double>& evaluation) {
   }
 }
 
+std::vector<double> EarlyStop::scalars(train::Event) const {
+  return {best_.value_or(std::numeric_limits<double>::quiet_NaN()),
+          static_cast<double>(evaluations_since_best_)};
+}
+
 nlohmann::json EarlyStop::state_dict() const {
-  return {{"monitor", config_.monitor},
-          {"mode", config::enum_name(config_.mode)},
-          {"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
-          {"evaluations_since_best", evaluations_since_best_}};
+  nlohmann::json state{{"best", best_ ? nlohmann::json(*best_) : nlohmann::json()},
+                       {"evaluations_since_best", evaluations_since_best_}};
+  if (monitor_) {
+    state["monitor"] = monitor_->metric;
+    state["mode"] = config::enum_name(monitor_->mode);
+  }
+  return state;
 }
 
 void EarlyStop::load_state_dict(const nlohmann::json& state) {
-  // Another metric's best says nothing; older checkpoints could not change it.
-  if (state.value("monitor", config_.monitor) != config_.monitor ||
-      state.value("mode", std::string(config::enum_name(config_.mode))) !=
-          config::enum_name(config_.mode)) {
-    return;
+  if (state.contains("monitor")) {  // older checkpoints could not change it
+    const bool is_max = state.value("mode", "max") == config::enum_name(train::MonitorMode::kMax);
+    monitor_ = {state.at("monitor"), is_max ? train::MonitorMode::kMax : train::MonitorMode::kMin};
   }
   const auto& best = state.at("best");
   best_ = best.is_null() ? std::nullopt : std::optional(best.get<double>());

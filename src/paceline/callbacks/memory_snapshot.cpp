@@ -11,13 +11,13 @@ std::optional<std::string> MemorySnapshot::on_event(train::Event event,
                                                     const train::RunContext& run) {
   if (!run.is_main_rank()) return std::nullopt;
   if (event == train::Event::kFitStart) {
-    if (run.device.is_queued()) {
+    if (run.device.is_asynchronous()) {
       run.device.record_memory_history();
     } else {
       base::log_warning("callbacks.memory_snapshot: {} has no memory of its own to show",
                         run.device.describe());
     }
-  } else if (run.device.is_queued() && state.clock.step == config_.step) {
+  } else if (run.device.is_asynchronous() && state.clock.step == config_.step) {
     const std::filesystem::path path = run.run_directory / "memory_snapshot.pickle";
     run.device.write_memory_snapshot(path);
     base::log_info("wrote {}", path.string());

@@ -22,8 +22,9 @@ class MemorySnapshot final : public train::Callback {
   explicit MemorySnapshot(const MemorySnapshotConfig& config) : config_(config) {}
 
   std::string_view name() const override { return "memory_snapshot"; }
-  train::EventSet events() const override {
-    return {train::Event::kFitStart, train::Event::kStepEnd};
+  train::CallbackTraits traits() const override {
+    return {.events = {train::Event::kFitStart, train::Event::kStepEnd},
+            .every = config::Duration{static_cast<double>(config_.step), config::TimeUnit::kBatch}};
   }
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext& run) override;

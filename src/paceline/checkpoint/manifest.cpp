@@ -119,6 +119,8 @@ Manifest manifest_from_json(const OrderedJson& json) {
     manifest.tensors.push_back(tensor_from_json(tensor));
   json.at("inputs").get_to(manifest.inputs);
   json.at("class_names").get_to(manifest.class_names);
+  if (const OrderedJson& surgery = json.at("surgery"); !surgery.is_null())
+    manifest.surgery = surgery_from_json(surgery);
   manifest.state = with_plain_numbers(json.at("state"));
   json.at("config").get_to(manifest.config);
   return manifest;
@@ -137,6 +139,9 @@ void migrate_to_3(OrderedJson& json) { json["inputs"] = OrderedJson::object(); }
 /// Version 4 names the classes.
 void migrate_to_4(OrderedJson& json) { json["class_names"] = OrderedJson::array(); }
 
+/// Version 5 tells what was done to the network.
+void migrate_to_5(OrderedJson& json) { json["surgery"] = nullptr; }
+
 /// Brings the JSON of an older version to the present one, a version at a time.
 OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
   if (version > kFormatVersion) {
@@ -152,6 +157,7 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
   if (version < 2) migrate_to_2(json);
   if (version < 3) migrate_to_3(json);
   if (version < 4) migrate_to_4(json);
+  if (version < 5) migrate_to_5(json);
   return json;
 }
 
@@ -205,6 +211,7 @@ std::string encode(const Manifest& manifest) {
   }
   json["inputs"] = manifest.inputs;
   json["class_names"] = manifest.class_names;
+  json["surgery"] = manifest.surgery ? surgery_to_json(*manifest.surgery) : OrderedJson(nullptr);
   json["state"] = with_named_numbers(manifest.state);
   json["config"] = manifest.config;
   json["files"] = OrderedJson::array();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/checkpoint/environment.h"
+#include "paceline/checkpoint/surgery.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace paceline::checkpoint {
 
 /// The version that this program writes. Older ones are migrated when they are read; a change of
 /// the format raises it, adds a step to migrate() and a fixture to the tests.
-inline constexpr int kFormatVersion = 4;
+inline constexpr int kFormatVersion = 5;
 
 inline constexpr std::string_view kManifestFile = "manifest.json";
 
@@ -62,6 +63,9 @@ struct Manifest {
   std::map<std::string, std::string> inputs;
   /// Of the training data, by label. Empty if they have no names, and in versions before 4.
   std::vector<std::string> class_names;
+  /// What was done to the network; nothing in versions before 5, and from a program that does not
+  /// tell: then the recipe's algorithms say it.
+  std::optional<SurgeryRecord> surgery;
   std::vector<FileRecord> files;
   std::vector<TensorRecord> tensors;
   /// Of clock, schedule, scaler, algorithms, generator, loader: their owners' own. NaN and

@@ -133,6 +133,7 @@ Manifest make_manifest(const SaveRequest& request, const std::vector<std::string
                     .monitored = request.monitored,
                     .inputs = request.inputs,
                     .class_names = request.class_names,
+                    .surgery = request.surgery,
                     .files = {},
                     .tensors = {},
                     .state = request.state,

@@ -70,7 +70,9 @@ std::vector<std::string> all_mismatches(const CheckpointReader& reader,
   const std::vector<TensorRecord>& saved = reader.manifest().tensors;
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const TensorRecord& record = saved[i];
-    if (!wanted[i] && !is_dispensable(record.name)) {
+    const bool is_ignored =
+        extra == ExtraTensors::kIgnoreAlgorithms && record.name.starts_with(tensor::kAlgorithms);
+    if (!wanted[i] && !is_ignored && !is_dispensable(record.name)) {
       lines.push_back(fmt::format("{}: saved as {}, not in this run", record.name,
                                   describe(record.dtype, record.shape)));
     }

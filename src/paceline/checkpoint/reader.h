@@ -94,7 +94,11 @@ std::unique_ptr<CheckpointReader> open_checkpoint(const std::filesystem::path& d
 
 /// What to do with saved tensors that nothing asked for, such as an optimizer's state in an
 /// evaluation.
-enum class ExtraTensors { kRefuse, kIgnore };
+enum class ExtraTensors {
+  kRefuse,
+  kIgnoreAlgorithms,  ///< those that an algorithm owned; refuse others
+  kIgnore,
+};
 
 /// Fills the shards of all ranks, with whatever number of ranks the checkpoint was saved, but for
 /// those that are per rank if it was another. All of it is verified before the first shard changes.

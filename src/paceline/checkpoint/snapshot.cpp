@@ -48,7 +48,7 @@ void Snapshot::get_memory(std::span<const StateShard> shards, tensor::Device& de
   memory_.reset();  // before there is other memory
   memory_ = device.allocate_host(size);
   size_ = size;
-  if (!device.is_queued()) ask_for_large_pages(memory_.get(), size);
+  if (!device.is_asynchronous()) ask_for_large_pages(memory_.get(), size);
 }
 
 void Snapshot::reserve(std::span<const StateShard> shards, tensor::Device& device) {
@@ -67,7 +67,7 @@ std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards, tenso
   BulkCopy copying;
   for (StateShard& shard : copies) {
     const at::Tensor original = shard.data.detach();
-    PACELINE_CHECK(original.is_cpu() || device.is_queued(), "'{}' lies on another device",
+    PACELINE_CHECK(original.is_cpu() || device.is_asynchronous(), "'{}' lies on another device",
                    shard.name);
     const std::size_t bytes = original.nbytes();
     const auto options = at::TensorOptions(original.scalar_type());
@@ -84,7 +84,7 @@ std::vector<StateShard> Snapshot::take(std::span<const StateShard> shards, tenso
     place += aligned(bytes);
   }
   copying.run();
-  if (device.is_queued()) device.synchronize();
+  if (device.is_asynchronous()) device.synchronize();
   return copies;
 }
 

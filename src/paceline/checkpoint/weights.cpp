@@ -203,6 +203,19 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::str
   return tensors;
 }
 
+std::optional<SurgeryRecord> surgery_of_weights(const fs::path& path) {
+  if (fs::is_directory(path)) return CheckpointReader(path).manifest().surgery;
+  const SafetensorsFile file(path);
+  const auto found = file.metadata().find(std::string(kSurgeryKey));
+  if (found == file.metadata().end()) return std::nullopt;
+  try {
+    return surgery_from_json(base::parse_ordered_json(found->second));
+  } catch (const base::JsonError&) {  // another program's, which means something else by the key
+  } catch (const nlohmann::json::exception&) {
+  }
+  return std::nullopt;
+}
+
 void export_weights(base::FileSystem& files, const fs::path& path,
                     std::span<const TensorSource> tensors, const Metadata& metadata) {
   Metadata with_format = metadata;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace paceline::checkpoint {
 
 /// The key of the exported metadata under which the classes' names stand, a JSON list by label.
 inline constexpr std::string_view kClassNamesKey = "class_names";
+/// Likewise of what was done to the network, as surgery_to_json() writes it.
+inline constexpr std::string_view kSurgeryKey = "surgery";
 
 /// Model weights as plain safetensors files with the names of torchvision or timm, which Python
 /// reads with safetensors.torch.load_file and load_state_dict(strict=True).
@@ -38,6 +41,10 @@ std::string name_of_weight(const Manifest& manifest, const std::string& weights,
 /// algorithm's weights if `weights` names it; each is gathered from the files of the ranks when it
 /// is loaded. The reader must outlive them. Throws what name_of_weight() throws.
 std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::string& weights = {});
+
+/// What was done to the network whose weights a safetensors file or a checkpoint's directory holds;
+/// nothing if that is not told. Throws CheckpointError.
+std::optional<SurgeryRecord> surgery_of_weights(const std::filesystem::path& path);
 
 /// `metadata` goes into the file's header, beside {"format": "pt"}, which transformers asks for.
 /// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.

@@ -25,6 +25,7 @@ std::string program_help(std::string_view program);
 
 int run_train(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_eval(const std::vector<std::string>& arguments, const app::Registries& registries);
+int run_predict(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_export(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_config(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_list(const std::vector<std::string>& arguments, const app::Registries& registries);

@@ -1,15 +1,16 @@
 #include "paceline/app/assembly/recipe_check.h"
 #include "paceline/app/banner.h"
+#include "paceline/app/phase_run.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/derived_values.h"
-#include "paceline/app/recipe/recipe.h"
-#include "paceline/app/train_run.h"
+#include "paceline/app/recipe/phases.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/file_status.h"
 #include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
+#include "paceline/cli/plot/plot_schedule.h"
 #include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/config/load.h"
 #include "paceline/config/reference/explain.h"
@@ -24,6 +25,7 @@ namespace {
 struct RecipeArguments {
   std::filesystem::path recipe;
   std::vector<std::string> overrides;
+  std::string phase;  ///< of a recipe that has some; empty: all
 };
 
 void print(std::string_view text) { fmt::print("{}", text); }
@@ -34,57 +36,75 @@ CLI::Option* add_recipe_options(CLI::App& app, RecipeArguments& arguments) {
   return recipe;
 }
 
-config::Loaded<app::Recipe> load(const RecipeArguments& arguments,
-                                 const config::BindContext& context) {
-  if (!arguments.recipe.empty())
-    return config::load<app::Recipe>(arguments.recipe, arguments.overrides, context);
-  config::Node written = config::Node::map();
-  config::Problems problems;
-  config::override_recipe(written, arguments.overrides, config::describe<app::Recipe>(), problems);
-  problems.throw_if_any();
-  return {config::bind<app::Recipe>(written, context), written};
+/// What is asked for: a recipe without phases, a phase of one, or all of them.
+std::vector<app::Phase> load(const RecipeArguments& arguments, const config::BindContext& context) {
+  if (arguments.recipe.empty()) {
+    config::Node written = config::Node::map();
+    config::Problems problems;
+    config::override_recipe(written, arguments.overrides, config::describe<app::Recipe>(),
+                            problems);
+    problems.throw_if_any();
+    return {
+        app::Phase{.name = "", .recipe = {config::bind<app::Recipe>(written, context), written}}};
+  }
+  app::PhasedRecipe recipe = app::load_phases(arguments.recipe, arguments.overrides, context);
+  if (!arguments.phase.empty()) return {app::phase_of(recipe, arguments.phase)};
+  return std::move(recipe.phases);
+}
+
+/// A phase as a document of its own.
+void print_header(const app::Phase& phase) {
+  if (!phase.name.empty()) print(fmt::format("---  # phase {}: {}\n", phase.number, phase.name));
 }
 
 /// Every value that a run would use; those that the data decide only if `opens_data`.
-void show(const RecipeArguments& arguments, const config::BindContext& context,
-          const app::Registries& registries, bool opens_data) {
-  const auto loaded = load(arguments, context);
+void show(const app::Phase& phase, const app::Registries& registries, bool opens_data) {
+  const auto& [value, written] = phase.recipe;
   config::Node resolved =
-      opens_data
-          ? app::load_recipe(arguments.recipe, arguments.overrides, registries, /*world_size=*/1)
-                .resolved
-          : config::to_node(config::describe<app::Recipe>(), &loaded.value);
-  app::comment_derived(app::derived_values(loaded.value, loaded.written, registries), opens_data,
-                       resolved);
+      opens_data ? app::load_recipe(phase.recipe, registries, /*world_size=*/1).resolved
+                 : config::to_node(config::describe<app::Recipe>(), &value);
+  app::comment_derived(app::derived_values(value, written, registries), opens_data, resolved);
+  print_header(phase);
   print(config::to_yaml(resolved));
 }
 
+/// "RECIPE" or "RECIPE, phase head".
+std::string name_of(const RecipeArguments& arguments, const app::Phase& phase) {
+  return arguments.recipe.string() + (phase.name.empty() ? "" : ", phase " + phase.name);
+}
+
 /// Builds all of a run on one rank, without a step.
-void check_with_data(const RecipeArguments& arguments, const app::Registries& registries) {
-  app::LoadedRecipe loaded =
-      app::load_recipe(arguments.recipe, arguments.overrides, registries, /*world_size=*/1);
+void check_with_data(const app::Phase& phase, const RecipeArguments& arguments,
+                     const app::Registries& registries) {
+  app::LoadedRecipe loaded = app::load_recipe(phase.recipe, registries, /*world_size=*/1);
   const auto communicator = comm::connect({});
   base::RealFileSystem files;
   const base::Interruption no_signal;
   const app::Session session(loaded.recipe, {registries, *communicator, files, no_signal},
                              /*max_steps=*/std::nullopt, std::move(loaded.train_set));
-  fmt::print("{}: sound, with {}\n", arguments.recipe.string(), app::describe_data(session));
+  fmt::print("{}: sound, with {}\n", name_of(arguments, phase), app::describe_data(session));
 }
 
 void check_recipe(const RecipeArguments& arguments, const config::BindContext& context,
                   const app::Registries& registries, bool opens_data) {
-  const auto problems = app::problems_without_data(load(arguments, context).value, registries);
+  const std::vector<app::Phase> phases = load(arguments, context);
+  const auto problems = app::problems_without_data(phases, registries);
   if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
-  if (opens_data) return check_with_data(arguments, registries);
-  fmt::print("{}: sound, as far as can be told without its data (--data opens them)\n",
-             arguments.recipe.string());
+  for (const app::Phase& phase : phases) {
+    if (opens_data)
+      check_with_data(phase, arguments, registries);
+    else
+      fmt::print("{}: sound, as far as can be told without its data (--data opens them)\n",
+                 name_of(arguments, phase));
+  }
 }
 
-void explain(const std::string& key, const RecipeArguments& arguments,
-             const config::BindContext& context, const app::Registries& registries) {
-  const auto loaded = load(arguments, context);
-  print(config::explain(key, config::describe<app::Recipe>(), &loaded.value, loaded.written,
-                        context, app::derived_values(loaded.value, loaded.written, registries)));
+void explain(const std::string& key, const app::Phase& phase, const config::BindContext& context,
+             const app::Registries& registries) {
+  const auto& [value, written] = phase.recipe;
+  print_header(phase);
+  print(config::explain(key, config::describe<app::Recipe>(), &value, written, context,
+                        app::derived_values(value, written, registries)));
 }
 
 void print_template(const app::Registries& registries) {
@@ -94,6 +114,15 @@ void print_template(const app::Registries& registries) {
   const auto defaults = config::bind<app::Recipe>(nothing, context);
   print(config::recipe_template(config::describe<app::Recipe>(), &defaults, context.catalogs,
                                 app::derived_values(defaults, nothing, registries)));
+}
+
+void add_plot_options(CLI::App& plot, PlotRequest& drawing) {
+  plot.add_option("--samples", drawing.num_samples, "Training samples, instead of asking the data")
+      ->check(CLI::PositiveNumber);
+  plot.add_option("--nproc", drawing.world_size, "Ranks of the run")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  plot.add_option("--svg", drawing.svg, "The SVG file to draw, too");
 }
 
 }  // namespace
@@ -109,6 +138,8 @@ int run_config(const std::vector<std::string>& arguments, const app::Registries&
       app.add_subcommand("check", "Say whether the recipe is sound; print all problems at once");
   CLI::App* explained =
       app.add_subcommand("explain", "Tell the value of a key, where it was set, and what it means");
+  CLI::App* plot = app.add_subcommand(
+      "plot-schedule", "Draw learning rate and image size over the run; a table if piped");
   CLI::App* schema = app.add_subcommand("schema", "Print the JSON Schema of recipes, for editors");
   CLI::App* recipe_template =
       app.add_subcommand("template", "Print a recipe with every key at its default, with comments");
@@ -118,24 +149,35 @@ int run_config(const std::vector<std::string>& arguments, const app::Registries&
   explained->add_option("key", key, "The key, such as optimizer.lr")->required();
   add_recipe_options(*explained, recipe)->description("The recipe; without one, the defaults");
   bool opens_data = false;
+  add_recipe_options(*plot, recipe)->required();
+  PlotRequest drawing;
+  add_plot_options(*plot, drawing);
+  for (CLI::App* command : {shown, check, explained, plot})
+    command->add_option("--phase", recipe.phase, "Of the recipe's phases this one; else all");
   for (CLI::App* command : {shown, check})
     command->add_flag("--data", opens_data, "Open the data, too, and use what they decide");
   if (!parse_arguments(app, arguments, registries)) return 0;
 
-  const config::BindContext context = registries.context(0);
+  const config::BindContext context = registries.context(*plot ? drawing.world_size : 0);
   const config::StructInfo& info = config::describe<app::Recipe>();
   if (*schema) print(config::json_schema(info, context.catalogs));
   if (*reference) print(config::reference_markdown(info, context.catalogs));
   if (*recipe_template) print_template(registries);
   if (*check) check_recipe(recipe, context, registries, opens_data);
-  if (*shown) show(recipe, context, registries, opens_data);
+  if (*shown) {
+    for (const app::Phase& phase : load(recipe, context)) show(phase, registries, opens_data);
+  }
+  if (*plot) {
+    refuse_other_format(drawing.svg, ".svg", "SVG is what is drawn", {".png", ".jpg", ".pdf"});
+    plot_schedules(load(recipe, context), drawing, registries);
+  }
   if (*explained) {
     const std::string first = recipe.recipe.string();
     if (first.find('=') != std::string::npos && !base::file_exists(recipe.recipe)) {
       recipe.overrides.insert(recipe.overrides.begin(), first);  // of the defaults
       recipe.recipe.clear();
     }
-    explain(key, recipe, context, registries);
+    for (const app::Phase& phase : load(recipe, context)) explain(key, phase, context, registries);
   }
   return 0;
 }

@@ -24,7 +24,7 @@ void print_report(const app::EvalReport& report, bool as_json) {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  fmt::print("{} (step {}), {} images{}\n", report.checkpoint.string(), report.step,
+  fmt::print("{} (step {}), {} samples{}\n", report.checkpoint.string(), report.step,
              report.result.samples,
              report.result.skipped > 0 ? fmt::format(", {} skipped", report.result.skipped) : "");
   for (const auto& [name, value] : report.result.values)

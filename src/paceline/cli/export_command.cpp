@@ -32,6 +32,12 @@ int run_export(const std::vector<std::string>& arguments, const app::Registries&
   base::log_info("wrote {}: the {} weights after step {}{}, from {}", output.string(),
                  weights.empty() ? "model's" : weights + "'s", report.step, value,
                  report.checkpoint.string());
+  for (const checkpoint::Surgery& surgery : report.surgery) {
+    base::log_warning(
+        "the model of torchvision or timm computes something else with these weights: their "
+        "network was changed by {}. model.pretrained={} rebuilds it",
+        describe(surgery), output.string());
+  }
   return 0;
 }
 

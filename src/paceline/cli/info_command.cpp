@@ -1,5 +1,5 @@
 #include "paceline/app/memory_report.h"
-#include "paceline/app/train_run.h"
+#include "paceline/app/phase_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
@@ -24,6 +24,7 @@ struct MemoryArguments {
   int nproc = 1;
   int nnodes = 1;
   bool as_json = false;
+  std::string phase = {};
 };
 
 CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
@@ -31,6 +32,7 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
       app.add_subcommand("memory", "Predict the memory of a recipe on rank 0, for every strategy");
   memory->add_option("recipe", arguments.recipe, "The recipe")->required();
   memory->add_option("overrides", arguments.overrides, "section.key=value changes");
+  memory->add_option("--phase", arguments.phase, "Of the recipe's phases this one; else the first");
   memory->add_option("--nproc", arguments.nproc, "Ranks on each machine")
       ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
@@ -42,7 +44,7 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
       "info memory: state (parameters, gradients, optimizer) is exact, as each strategy lays the\n"
       "model out among so many ranks. transient is the most that is gathered and on its way to\n"
       "other ranks at once, by that layout, and the copy that a checkpoint is written from.\n"
-      "activations are measured: forward and backward of 2 and of 4 images in the recipe's\n"
+      "activations are measured: forward and backward of 2 and of 4 samples in the recipe's\n"
       "precision, with its activation checkpointing, extended to the microbatch. input are the\n"
       "batches that the loaders hold. Libraries' scratch memory and code are none of it.");
   return memory;
@@ -56,8 +58,11 @@ void print_memory(const MemoryArguments& arguments, const app::Registries& regis
                     "that a run may have",
                     arguments.nproc, arguments.nnodes, ranks, launch::kMaxRanks));
   const int world_size = static_cast<int>(ranks);
+  const app::PhasedRecipe phases =
+      app::load_phases(arguments.recipe, arguments.overrides, registries.context(world_size));
   const app::Recipe recipe =
-      app::load_recipe(arguments.recipe, arguments.overrides, registries, world_size).recipe;
+      app::load_recipe(app::phase_of(phases, arguments.phase).recipe, registries, world_size)
+          .recipe;
   const auto estimates = app::estimate_strategies(
       recipe, registries, app::ask_about(recipe, registries, world_size, arguments.nproc));
   if (arguments.as_json) {

@@ -1,5 +1,5 @@
 #include "paceline/app/recipe/builtin.h"
-#include "paceline/app/recipe/recipe.h"
+#include "paceline/app/recipe/phases.h"
 #include "paceline/app/run_directory/run_directory.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
@@ -7,7 +7,6 @@
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/rank_process.h"
-#include "paceline/config/load.h"
 #include "paceline/launch/options.h"
 
 #include <algorithm>
@@ -19,10 +18,11 @@ namespace {
 /// Where a run without --run-dir would write.
 std::filesystem::path new_run_directory(const app::TrainRequest& request,
                                         const app::Registries& registries) {
-  const auto loaded =
-      config::load<app::Recipe>(request.recipe, {request.overrides, request.overrides_on_top},
-                                registries.context(/*world_size=*/0));
-  return app::new_run_path(loaded.value.run.dir, loaded.value.run.name);
+  const app::PhasedRecipe loaded =
+      app::load_phases(request.recipe, {request.overrides, request.overrides_on_top},
+                       registries.context(/*world_size=*/0));
+  const app::RunSection& run = loaded.phases.front().recipe.value.run;
+  return app::new_run_path(run.dir, run.name);
 }
 
 /// What other trainers take for "go on".
@@ -50,6 +50,9 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
   app.add_option("--on-top", request.overrides_on_top,
                  "KEY=VALUE over what the overrides say; for programs that start runs")
       ->allow_extra_args(false);
+  app.add_option("--only-phase", request.only_phase,
+                 "Of the recipe's phases train this alone, '' the first, without the weights of "
+                 "the one before; for programs that start runs");
   app.add_option("--run-dir", run_directory,
                  "Directory of the run; default: run.dir/run.name-TIME");
   app.add_flag("--print-run-dir", prints_run_directory,
@@ -73,6 +76,10 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
   if (request.resume == "auto" && !request.run_directory) {
     throw base::ConfigError(
         "--resume auto needs --run-dir: it goes on with the run in that directory");
+  }
+  if (request.only_phase && request.resume) {
+    throw base::ConfigError(
+        "--only-phase trains a phase by itself: --resume goes on with a run of all");
   }
   if (prints_run_directory) {
     fmt::print("{}\n", request.run_directory ? run_directory

@@ -348,4 +348,13 @@ void bind(const Node& node, const StructInfo& info, void* object, const BindCont
   Binder(context, problems).read_struct(info, &node, object, "");
 }
 
+Component bind_component(const ComponentEntry& entry, const Node& options,
+                         const BindContext& context) {
+  const auto bound = entry.make();
+  Problems problems;
+  bind(options, *entry.info, bound.get(), context, problems);
+  problems.throw_if_any();
+  return {entry.name, entry.info, bound};
+}
+
 }  // namespace paceline::config

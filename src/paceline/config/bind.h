@@ -36,4 +36,9 @@ T bind(const Node& node, const BindContext& context) {
   return object;
 }
 
+/// The component of `entry` with these options; those that are absent are its defaults. Throws one
+/// ConfigError that lists all problems.
+Component bind_component(const ComponentEntry& entry, const Node& options,
+                         const BindContext& context);
+
 }  // namespace paceline::config

@@ -59,6 +59,12 @@ struct MapEntry {
   Position position;  ///< of the key
 };
 
+/// Parts of a configuration under names of the user's, in the order of the file, that are read
+/// later: each holds keys that take their meaning from elsewhere.
+struct Sections {
+  std::vector<MapEntry> entries;
+};
+
 /// Whether both hold the same values, in any order of keys; positions do not count.
 bool same_value(const Node& left, const Node& right);
 

@@ -57,7 +57,7 @@ std::optional<MapPlace> find_map(const std::string& key, const StructInfo& info)
     const FieldInfo* field = section->find(parts[i]);
     if (field == nullptr) return std::nullopt;
     path = join_path(path, parts[i]);
-    if (field->type->kind == TypeKind::kMap) {
+    if (field->type->kind == TypeKind::kMap || field->type->kind == TypeKind::kSections) {
       return MapPlace{path, i + 1 < parts.size() ? join_path(path, parts[i + 1]) : "", field};
     }
     section = field->type->structure;
@@ -166,7 +166,7 @@ void report_lost(std::span<const Override> applied, const Override& latest, cons
     if (holds(after.find_path(change.key), change.value)) continue;
     problems.add({change.value.position, change.key,
                   fmt::format("has no effect beside '{}': leave one of them out",
-                              latest.value.position.source.substr(kCommandLine.size()))});
+                              override_of(latest.value).value_or(latest.key))});
   }
 }
 
@@ -244,6 +244,12 @@ void apply_overrides(Node& recipe, std::span<const std::string> overrides, const
       problems.add({{}, "", error.what()});
     }
   }
+}
+
+std::optional<std::string> override_of(const Node& value) {
+  const std::string& source = value.position.source;
+  if (!source.starts_with(kCommandLine)) return std::nullopt;
+  return source.substr(kCommandLine.size());
 }
 
 }  // namespace paceline::config

@@ -36,4 +36,7 @@ struct Override {
 void apply_overrides(Node& recipe, std::span<const std::string> overrides, const StructInfo& info,
                      Problems& problems);
 
+/// The text of the override that this value comes from; nothing for one of a file.
+std::optional<std::string> override_of(const Node& value);
+
 }  // namespace paceline::config

@@ -24,11 +24,13 @@ enum class TypeKind {
   kEnum,
   kDuration,
   kDurationList,
+  kSides,
   kOptional,
   kList,
   kMap,
   kStruct,
   kComponent,
+  kSections,
 };
 
 using ElementVisitor = std::function<void(const std::string& key, const void* element)>;
@@ -44,9 +46,9 @@ struct TypeInfo {
   const StructInfo* structure = nullptr;    ///< kStruct
   std::string component_kind;               ///< kComponent: which catalog knows the names
 
-  /// Scalars and durations: sets the value, or says what is wrong with the node.
+  /// Scalars, durations and kSections: sets the value, or says what is wrong with the node.
   std::function<std::optional<std::string>(const Node& node, void* value)> read;
-  /// Scalars and durations.
+  /// Likewise.
   std::function<Node(const void* value)> write;
   /// kOptional, kList, kMap: makes the element under this key (or index) and returns it.
   std::function<void*(void* value, const std::string& key, std::size_t index)> add;

@@ -119,6 +119,34 @@ Complaint read_duration_list(const Node& node, DurationList& value) {
   return std::nullopt;
 }
 
+Complaint read_sections(const Node& node, Sections& value) {
+  constexpr std::string_view kExpected = "names with a section each, in order";
+  if (!node.is_map() && !node.is_null()) return expected(kExpected, node);
+  for (const MapEntry& entry : node.entries) {
+    if (!entry.value.is_map() && !entry.value.is_null())
+      return fmt::format("{} {}", entry.key, expected(kExpected, entry.value));
+  }
+  value.entries = node.entries;
+  return std::nullopt;
+}
+
+Complaint read_sides(const Node& node, Sides& value) {
+  constexpr std::int64_t kLongest = std::numeric_limits<int>::max();
+  const std::vector<Node> items = node.is_list() ? node.items : std::vector<Node>{node};
+  Sides sides;
+  sides.lengths.clear();
+  for (const Node& item : items) {
+    std::int64_t length = 0;
+    if (read_integer(item, 0, kLongest, length))
+      return expected("an integer, or a list of one for each axis such as [96, 128]", node);
+    sides.lengths.push_back(static_cast<int>(length));
+  }
+  if (sides.lengths.empty())
+    return expected("an integer, or a list of one for each axis such as [96, 128]", node);
+  value = std::move(sides);
+  return std::nullopt;
+}
+
 Node write_bool(bool value) { return Node::scalar(value ? "true" : "false"); }
 
 Node write_integer(std::int64_t value) { return Node::scalar(fmt::format("{}", value)); }
@@ -132,12 +160,25 @@ Node write_number(double value) {
   return Node::scalar(std::move(text));
 }
 
+Node write_sides(const Sides& value) {
+  if (value.is_one()) return write_integer(value.lengths.front());
+  Node list = Node::list();
+  for (const int length : value.lengths) list.items.push_back(write_integer(length));
+  return list;
+}
+
 Node write_duration_list(const DurationList& value) {
   if (value.any_of.size() == 1) return Node::scalar(value.any_of[0].to_string());
   Node list = Node::list();
   for (const Duration& duration : value.any_of)
     list.items.push_back(Node::scalar(duration.to_string()));
   return list;
+}
+
+Node write_sections(const Sections& value) {
+  Node node = Node::map();
+  node.entries = value.entries;
+  return node;
 }
 
 }  // namespace paceline::config::detail

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/config/component.h"
 #include "paceline/config/duration.h"
+#include "paceline/config/sides.h"
 #include "paceline/config/struct_info.h"
 
 #include <array>
@@ -62,11 +63,15 @@ Complaint read_string(const Node& node, std::string& value);
 Complaint read_choice(const Node& node, std::span<const std::string> names, std::size_t& index);
 Complaint read_duration(const Node& node, Duration& value);
 Complaint read_duration_list(const Node& node, DurationList& value);
+Complaint read_sections(const Node& node, Sections& value);
+Complaint read_sides(const Node& node, Sides& value);
 
 Node write_bool(bool value);
 Node write_integer(std::int64_t value);
 Node write_number(double value);
 Node write_duration_list(const DurationList& value);
+Node write_sections(const Sections& value);
+Node write_sides(const Sides& value);
 
 using TypePtr = std::shared_ptr<const TypeInfo>;
 
@@ -152,6 +157,22 @@ struct TypeOf<DurationList> {
   static detail::TypePtr make(std::string_view) {
     return detail::leaf<DurationList>(TypeKind::kDurationList, "duration or list of them",
                                       detail::read_duration_list, detail::write_duration_list);
+  }
+};
+
+template <>
+struct TypeOf<Sections> {
+  static detail::TypePtr make(std::string_view) {
+    return detail::leaf<Sections>(TypeKind::kSections, "map of name to section",
+                                  detail::read_sections, detail::write_sections);
+  }
+};
+
+template <>
+struct TypeOf<Sides> {
+  static detail::TypePtr make(std::string_view) {
+    return detail::leaf<Sides>(TypeKind::kSides, "integer or list of them", detail::read_sides,
+                               detail::write_sides);
   }
 };
 

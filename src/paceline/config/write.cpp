@@ -1,7 +1,6 @@
 #include "paceline/config/write.h"
 
 #include "paceline/base/error.h"
-#include "paceline/config/component.h"
 
 namespace paceline::config {
 namespace {
@@ -11,8 +10,7 @@ Node component_to_node(const Component& component, bool with_name) {
   if (with_name)
     node.set("name", component.name.empty() ? Node{} : Node::scalar(component.name, true));
   if (component.options != nullptr) {
-    const Node options = to_node(*component.info, component.options.get());
-    for (const MapEntry& entry : options.entries) node.set(entry.key, entry.value);
+    for (const MapEntry& entry : options_of(component).entries) node.set(entry.key, entry.value);
   }
   return node;
 }
@@ -66,6 +64,10 @@ Node to_node(const StructInfo& info, const void* object) {
     for (MapEntry& entry : value.entries) node.set(entry.key, std::move(entry.value));
   }
   return node;
+}
+
+Node options_of(const Component& component) {
+  return to_node(*component.info, component.options.get());
 }
 
 }  // namespace paceline::config

@@ -102,7 +102,7 @@ class Supervisor {
   std::optional<int> forwarded_signal_;
   std::vector<int> stop_signals_;  ///< that and SIGUSR1 or SIGUSR2 in a Slurm job, in order
   Clock::time_point forwarded_at_;
-  std::optional<Clock::time_point> settle_deadline_;
+  std::optional<Clock::time_point> first_failure_deadline_;
   std::optional<Clock::time_point> kill_deadline_;
 };
 
@@ -270,19 +270,19 @@ void Supervisor::handle_end(SupervisedRank& rank) {
   rank.read_rest(line_handler_);
   ends_.push_back({rank.rank(), rank.pid(), status, rank.is_told_to_stop(), is_killing_});
   if (!any_alive()) return;
-  if (status == 0 || settle_deadline_ || kill_deadline_) return;
+  if (status == 0 || first_failure_deadline_ || kill_deadline_) return;
   const int code = exit_code_of_status(status);
   if (std::ranges::count(stop_signals_, code - 128) != 0) {
     kill_deadline_ = in_seconds(plan_.grace_seconds);
   } else {
-    settle_deadline_ = in_seconds(settings_.settle_seconds);
+    first_failure_deadline_ = in_seconds(settings_.first_failure_window_seconds);
   }
 }
 
 void Supervisor::handle_deadlines() {
   const auto now = Clock::now();
-  if (settle_deadline_ && now >= *settle_deadline_) {
-    settle_deadline_.reset();
+  if (first_failure_deadline_ && now >= *first_failure_deadline_) {
+    first_failure_deadline_.reset();
     stop_others();
   }
   if (kill_deadline_ && now >= *kill_deadline_ && !is_killing_ && any_alive()) {
@@ -318,7 +318,7 @@ bool Supervisor::has_pending_output() const {
 
 int Supervisor::timeout_milliseconds() const {
   if (!any_alive()) return -1;
-  std::optional<Clock::time_point> next = settle_deadline_;
+  std::optional<Clock::time_point> next = first_failure_deadline_;
   if (kill_deadline_ && !is_killing_ && (!next || *kill_deadline_ < *next)) next = kill_deadline_;
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();

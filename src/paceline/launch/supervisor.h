@@ -27,7 +27,7 @@ struct SupervisorSettings {
   /// How long the other ranks may go on after the first failure before they are told to stop: what
   /// is wrong with one is often wrong with all (a recipe, say), and then the rank that explains it
   /// should be heard.
-  double settle_seconds = 0.5;
+  double first_failure_window_seconds = 0.5;
 };
 
 /// Runs this machine's ranks to their end and returns the exit code for the launcher.
@@ -37,8 +37,8 @@ struct SupervisorSettings {
 ///
 /// Failure: the first rank to end with a non-zero code or by a signal decides the exit code (128 +
 /// signal), and its last lines are shown. A rank that ends with kComm has lost a peer, so if
-/// another rank fails in its own way within settle_seconds, that one decides. The others get
-/// SIGTERM, and after the grace period SIGKILL.
+/// another rank fails in its own way within first_failure_window_seconds, that one decides. The
+/// others get SIGTERM, and after the grace period SIGKILL.
 ///
 /// Signals: SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded once, and what has not ended when the
 /// plan's grace period is over gets SIGKILL; a second SIGINT kills all ranks. SIGUSR1 and SIGUSR2

@@ -66,19 +66,19 @@ class ScalingBench {
   }
 
   void measure_ceiling(ScalingRow& row) const {
-    row.ceiling_images_per_s = row.rate.images_per_s;  // one rank has nobody to wait for
+    row.ceiling_samples_per_s = row.rate.samples_per_s;  // one rank has nobody to wait for
     if (row.shape.ranks() == 1) return;
     const int count = row.shape.ranks_per_node;
     progress_.say(fmt::format("{} independent process{}", count, count == 1 ? "" : "es"));
-    const double images_per_s = train_apart(row.shape, row.rate.images_per_step);
-    row.ceiling_images_per_s = row.shape.nodes * images_per_s;
+    const double samples_per_s = train_apart(row.shape, row.rate.samples_per_step);
+    row.ceiling_samples_per_s = row.shape.nodes * samples_per_s;
   }
 
-  /// The images/s of all processes of this machine.
-  double train_apart(const ScalingShape& shape, double images_per_step) const {
-    const auto images = static_cast<long>(std::ceil(images_per_step / shape.ranks()));
+  /// The samples/s of all processes of this machine.
+  double train_apart(const ScalingShape& shape, double samples_per_step) const {
+    const auto samples = static_cast<long>(std::ceil(samples_per_step / shape.ranks()));
     const std::vector<std::string> overrides{"data.global_batch_size=null",
-                                             fmt::format("data.batch_size_per_rank={}", images)};
+                                             fmt::format("data.batch_size_per_rank={}", samples)};
     std::vector<QuietRun> runs;
     std::vector<fs::path> folders;
     for (int i = 0; i < shape.ranks_per_node; ++i) {
@@ -87,9 +87,9 @@ class ScalingBench {
       runs.push_back(run_of(folders.back(), {1, 1}, 0, overrides));
     }
     run_quietly(runs, environment_);
-    double images_per_s = 0;
-    for (const fs::path& folder : folders) images_per_s += rate_of(folder).images_per_s;
-    return images_per_s;
+    double samples_per_s = 0;
+    for (const fs::path& folder : folders) samples_per_s += rate_of(folder).samples_per_s;
+    return samples_per_s;
   }
 
   QuietRun run_of(const fs::path& folder, const ScalingShape& shape, int port,
@@ -107,6 +107,7 @@ class ScalingBench {
                 "train.eval_every=" + steps, "train.eval_batches=1", "checkpoint.every=null",
                 "schedule=constant", "loggers={jsonl: }"});
     add_on_top(overrides);
+    add({"--only-phase", options_.phase});
     add({"--run-dir", folder, "--nproc", std::to_string(shape.ranks_per_node)});
     if (shape.nodes > 1) {
       add({"--nnodes", std::to_string(shape.nodes), "--node-rank",

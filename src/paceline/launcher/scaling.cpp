@@ -21,7 +21,7 @@ double median(std::vector<double> values) {
 }
 
 double speed_up(const ScalingRow& row, const ScalingRow& first) {
-  return row.rate.images_per_s / first.rate.images_per_s;
+  return row.rate.samples_per_s / first.rate.samples_per_s;
 }
 
 double efficiency(const ScalingRow& row, const ScalingRow& first) {
@@ -29,7 +29,7 @@ double efficiency(const ScalingRow& row, const ScalingRow& first) {
 }
 
 double of_ceiling(const ScalingRow& row) {
-  return row.rate.images_per_s / row.ceiling_images_per_s;
+  return row.rate.samples_per_s / row.ceiling_samples_per_s;
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ TrainingRate training_rate(std::string_view metrics, int warm_up) {
   };
   std::optional<Step> last;
   std::vector<double> seconds;
-  std::vector<double> images;
+  std::vector<double> samples;
   int seen = 0;
   for (const std::string& line : base::split(metrics, '\n')) {
     if (line.empty()) continue;
@@ -50,7 +50,7 @@ TrainingRate training_rate(std::string_view metrics, int warm_up) {
     const Step step{values.at("wall_time").get<double>(), values.at("samples").get<double>()};
     if (++seen > warm_up && last) {
       seconds.push_back(step.wall_time - last->wall_time);
-      images.push_back(step.samples - last->samples);
+      samples.push_back(step.samples - last->samples);
     }
     last = step;
   }
@@ -58,8 +58,8 @@ TrainingRate training_rate(std::string_view metrics, int warm_up) {
     throw base::ConfigError(fmt::format(
         "the run ended after {} steps, of which {} are warm-up: give more --steps", seen, warm_up));
   }
-  const double images_per_step = median(images);
-  return {images_per_step / median(seconds), images_per_step};
+  const double samples_per_step = median(samples);
+  return {samples_per_step / median(seconds), samples_per_step};
 }
 
 std::vector<int> parse_counts(std::string_view option, std::string_view text, int most) {
@@ -89,14 +89,14 @@ std::vector<ScalingShape> scaling_shapes(std::span<const int> node_counts,
 }
 
 std::vector<std::string> scaling_table(std::span<const ScalingRow> rows) {
-  std::vector<std::string> lines{
-      fmt::format("{:>5}{:>6}{:>13}{:>12}{:>10}{:>12}{:>21}{:>12}", "nodes", "ranks", "images/step",
-                  "images/s", "speed-up", "efficiency", "independent images/s", "of that")};
+  std::vector<std::string> lines{fmt::format(
+      "{:>5}{:>6}{:>14}{:>12}{:>10}{:>12}{:>23}{:>12}", "nodes", "ranks", "samples/step",
+      "samples/s", "speed-up", "efficiency", "independent samples/s", "of that")};
   for (const ScalingRow& row : rows) {
-    lines.push_back(fmt::format("{:>5}{:>6}{:>13.0f}{:>12.1f}{:>10.2f}{:>12.2f}{:>21.1f}{:>12.2f}",
-                                row.shape.nodes, row.shape.ranks(), row.rate.images_per_step,
-                                row.rate.images_per_s, speed_up(row, rows.front()),
-                                efficiency(row, rows.front()), row.ceiling_images_per_s,
+    lines.push_back(fmt::format("{:>5}{:>6}{:>14.0f}{:>12.1f}{:>10.2f}{:>12.2f}{:>23.1f}{:>12.2f}",
+                                row.shape.nodes, row.shape.ranks(), row.rate.samples_per_step,
+                                row.rate.samples_per_s, speed_up(row, rows.front()),
+                                efficiency(row, rows.front()), row.ceiling_samples_per_s,
                                 of_ceiling(row)));
   }
   return lines;
@@ -107,11 +107,11 @@ std::string scaling_json(std::span<const ScalingRow> rows, const std::string& th
   for (const ScalingRow& row : rows) {
     list.push_back({{"nodes", row.shape.nodes},
                     {"ranks", row.shape.ranks()},
-                    {"images_per_step", row.rate.images_per_step},
-                    {"images_per_s", row.rate.images_per_s},
+                    {"samples_per_step", row.rate.samples_per_step},
+                    {"samples_per_s", row.rate.samples_per_s},
                     {"speed_up", speed_up(row, rows.front())},
                     {"efficiency", efficiency(row, rows.front())},
-                    {"ceiling_images_per_s", row.ceiling_images_per_s},
+                    {"ceiling_samples_per_s", row.ceiling_samples_per_s},
                     {"of_ceiling", of_ceiling(row)}});
   }
   return nlohmann::json{{"threads_per_rank", std::stoi(threads_per_rank)}, {"rows", list}}.dump(2);

@@ -9,8 +9,8 @@ namespace paceline::launcher {
 
 /// How fast a run trains after its warm-up.
 struct TrainingRate {
-  double images_per_s = 0;
-  double images_per_step = 0;
+  double samples_per_s = 0;
+  double samples_per_step = 0;
 };
 
 /// By the median of the steps in metrics.jsonl after `warm_up` steps. Throws ConfigError if the run
@@ -32,7 +32,7 @@ struct ScalingRow {
   TrainingRate rate;
   /// The sum of so many processes of one rank, each for itself, that run at the same time: what the
   /// machines give without any communication.
-  double ceiling_images_per_s = 0;
+  double ceiling_samples_per_s = 0;
 };
 
 /// "1,2,4": growing, each from 1 to `most`. Throws ConfigError that names `option`.

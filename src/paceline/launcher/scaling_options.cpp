@@ -14,8 +14,8 @@ namespace {
 constexpr int kMostSteps = 1'000'000;
 
 [[noreturn]] void refuse_option(const std::string& name) {
-  const std::array<std::string, 7> names{"--nproc",  "--steps",     "--warm-up", "--json",
-                                         "--nnodes", "--node-rank", "--rdzv"};
+  const std::array<std::string, 8> names{"--nproc", "--steps",  "--warm-up",   "--json",
+                                         "--phase", "--nnodes", "--node-rank", "--rdzv"};
   const std::string nearest = base::nearest_name(name, names);
   throw base::ConfigError(fmt::format("there is no option {}{}", name,
                                       nearest.empty() ? "; `paceline bench --help` lists them"
@@ -57,7 +57,7 @@ void check(const ScalingOptions& options) {
 }  // namespace
 
 const char* const kScalingHelp = R"(
-Trains the recipe on each number of ranks of this machine and measures images/s after
+Trains the recipe on each number of ranks of this machine and measures samples/s after
 a warm-up: the median step. Beside each row: so many processes of one rank, each with
 one rank's share of the batch, at the same time and for themselves, which is what the
 machine gives without any communication. The recipe decides what grows: with
@@ -68,6 +68,7 @@ number of threads: OMP_NUM_THREADS, else the cores by the largest number of rank
   --nproc N,N,...   numbers of ranks, growing; default 1,2
   --steps N         steps that are measured; default 20
   --warm-up N       steps before; default 5
+  --phase NAME      of the recipe's phases this one; else the first
   --json            print one JSON object
 
 For several machines give the same command on each, but for its own --node-rank:
@@ -100,6 +101,8 @@ ScalingOptions parse_scaling_options(const std::vector<std::string>& arguments) 
       options.steps = launch::parse_int(name, value(), 1, kMostSteps);
     } else if (name == "--warm-up") {
       options.warm_up = launch::parse_int(name, value(), 1, kMostSteps);
+    } else if (name == "--phase") {
+      options.phase = value();
     } else if (argument == "--json") {
       options.as_json = true;
     } else {

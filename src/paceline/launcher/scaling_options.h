@@ -8,6 +8,7 @@ namespace paceline::launcher {
 /// What `paceline bench scaling` takes.
 struct ScalingOptions {
   std::vector<std::string> recipe;  ///< and overrides
+  std::string phase;                ///< of the recipe's; empty: the first
   std::vector<int> nproc{1, 2};
   std::vector<int> nnodes{1};
   int node_rank = 0;

@@ -24,6 +24,8 @@ constexpr std::array kVerbs{
          run_stop},
     Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
          "evaluate a checkpoint", run_ranks_of_verb},
+    Verb{"predict", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] -o OUT [launch options]",
+         "write what a checkpoint gives out for the samples of a data set", run_ranks_of_verb},
     Verb{"export", "RUN[@best|@step-N]|CHECKPOINT [options]",
          "write the weights of a checkpoint as safetensors", nullptr},
     Verb{"config", "show|check|explain|schema|template|reference ...",
@@ -50,10 +52,6 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"validate", "write: paceline eval RUN"},
     ForeignVerb{"evaluate", "write: paceline eval RUN"},
     ForeignVerb{"test", "write: paceline eval RUN data.path=TEST_DATA"},
-    ForeignVerb{
-        "predict",
-        "single images are predicted by whoever loads the weights: paceline export RUN@best "
-        "-o FILE; whole sets are measured by paceline eval RUN"},
     ForeignVerb{"torchrun", "write: paceline launch --nproc N -- PROGRAM"},
     ForeignVerb{"accelerate", "write: paceline launch --nproc N -- PROGRAM"},
     ForeignVerb{"composer", "write: paceline train RECIPE --nproc N"},

@@ -16,15 +16,15 @@ at::Tensor Conv2d::convolve(const at::Tensor& input, std::int64_t stride) const 
   return conv2d(input, weight, bias, stride, options_.padding);
 }
 
-ImageSize Conv2d::output_size(const ImageSize& input) const {
-  const auto length = [this](std::int64_t size) {
-    return (size + 2 * options_.padding - kernel_size_) / options_.stride + 1;
+ImageSize Conv2d::output_size(const ImageSize& input, std::int64_t stride) const {
+  const auto length = [&](std::int64_t size) {
+    return (size + 2 * options_.padding - kernel_size_) / stride + 1;
   };
   return {length(input.height), length(input.width)};
 }
 
-double Conv2d::flops(const ImageSize& input) const {
-  const ImageSize output = output_size(input);
+double Conv2d::convolve_flops(const ImageSize& input, std::int64_t stride) const {
+  const ImageSize output = output_size(input, stride);
   return 2.0 * static_cast<double>(weight.numel() * output.height * output.width);
 }
 

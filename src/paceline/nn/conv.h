@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/nn/image_size.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -7,12 +8,6 @@
 #include <utility>
 
 namespace paceline::nn {
-
-/// Pixels of an image or a feature map.
-struct ImageSize {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-};
 
 class Conv2d;
 
@@ -22,6 +17,8 @@ class ConvMethod {
  public:
   virtual ~ConvMethod() = default;
   virtual at::Tensor forward(const Conv2d& conv, const at::Tensor& input) const = 0;
+  /// Of forward(), counted as Conv2d::flops().
+  virtual double flops(const Conv2d& conv, const ImageSize& input) const = 0;
 };
 
 /// Two-dimensional convolution with a square kernel, torch.nn.Conv2d's names: `weight`
@@ -50,9 +47,16 @@ class Conv2d : public torch::nn::Module {
   void set_method(std::shared_ptr<const ConvMethod> method) { method_ = std::move(method); }
   bool has_method() const { return method_ != nullptr; }
 
-  ImageSize output_size(const ImageSize& input) const;
-  /// Multiply-accumulate operations for one image, times two.
-  double flops(const ImageSize& input) const;
+  ImageSize output_size(const ImageSize& input) const {
+    return output_size(input, options_.stride);
+  }
+  ImageSize output_size(const ImageSize& input, std::int64_t stride) const;
+  /// Multiply-accumulate operations of forward() for one image, times two.
+  double flops(const ImageSize& input) const {
+    return method_ ? method_->flops(*this, input) : convolve_flops(input, options_.stride);
+  }
+  /// Those of convolve().
+  double convolve_flops(const ImageSize& input, std::int64_t stride) const;
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined without Options::bias

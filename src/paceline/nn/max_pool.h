@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/nn/image_size.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -15,6 +16,9 @@ class MaxPoolMethod {
  public:
   virtual ~MaxPoolMethod() = default;
   virtual at::Tensor forward(const MaxPool2d& pool, const at::Tensor& input) const = 0;
+  /// Of forward(), counted as MaxPool2d::flops().
+  virtual double flops(const MaxPool2d& pool, std::int64_t channels,
+                       const ImageSize& input) const = 0;
 };
 
 /// The largest value of each square window, torch.nn.MaxPool2d; it has no parameters.
@@ -39,6 +43,19 @@ class MaxPool2d : public torch::nn::Module {
   }
 
   const Options& options() const { return options_; }
+  ImageSize output_size(const ImageSize& input) const {
+    return output_size(input, options_.stride);
+  }
+  ImageSize output_size(const ImageSize& input, std::int64_t stride) const {
+    const auto length = [&](std::int64_t size) {
+      return (size + 2 * options_.padding - options_.kernel_size) / stride + 1;
+    };
+    return {length(input.height), length(input.width)};
+  }
+  /// Multiply-accumulate operations of forward() for one image, times two: comparing is none.
+  double flops(std::int64_t channels, const ImageSize& input) const {
+    return method_ ? method_->flops(*this, channels, input) : 0;
+  }
   /// How forward() computes from now on; another one takes its place.
   void set_method(std::shared_ptr<const MaxPoolMethod> method) { method_ = std::move(method); }
   bool has_method() const { return method_ != nullptr; }

@@ -56,6 +56,19 @@ bool NetworkPart::holds(const std::string& parameter) const {
   });
 }
 
+at::Tensor head_weight(const Network& network) {
+  const std::string name = network.head_name() + ".weight";
+  for (const NamedTensor& named : named_parameters(network)) {
+    if (named.name == name) return named.tensor;
+  }
+  return {};
+}
+
+std::optional<std::int64_t> num_outputs(const Network& network) {
+  const at::Tensor weight = head_weight(network);
+  return weight.defined() ? std::optional(weight.size(0)) : std::nullopt;
+}
+
 void freeze(Network& network, std::span<const NetworkPart> parts) {
   bool is_any_trained = false;
   for (const NamedTensor& named : named_parameters(network)) {

@@ -2,6 +2,8 @@
 
 #include "paceline/nn/network.h"
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +26,14 @@ class NetworkPart {
   std::string pattern_;
   std::vector<std::string> patterns_;  ///< what it stands for
 };
+
+/// The weight [outputs, ...] of the layer that Network::head_name() names; undefined if there is
+/// none.
+at::Tensor head_weight(const Network& network);
+
+/// The outputs for each sample of that layer, which for a classifier are its classes; nothing if
+/// there is none.
+std::optional<std::int64_t> num_outputs(const Network& network);
 
 /// Leaves these parts out of training: their parameters get no gradients, and BatchNorms in them
 /// normalise by their running statistics and leave them as they are, as timm's freeze() does.

@@ -3,6 +3,7 @@
 #include "paceline/tensor/aten.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,11 +11,41 @@
 
 namespace paceline::optim {
 
+/// A parameter's part of a slot.
+struct ParamPiece {
+  std::int64_t parameter = 0;  ///< its number, the same on every rank
+  std::int64_t begin = 0;      ///< elements [begin, end) of the slot, in the order of memory
+  std::int64_t end = 0;
+  std::int64_t offset = 0;  ///< of the first of them in the whole parameter, in the same order
+};
+
+/// What every rank knows of a parameter, whatever it has of it.
+struct WholeParameter {
+  std::vector<std::int64_t> sizes;
+  at::ScalarType dtype = at::kFloat;
+  std::size_t group = 0;  ///< its number in the groups
+
+  std::int64_t numel() const { return c10::multiply_integers(sizes); }
+};
+
+/// The ranks that have parts of the same parameters, for optimizers that need a number of a whole
+/// one, or all of it.
+struct ParameterShards {
+  std::vector<WholeParameter> parameters = {};  ///< empty: each slot is a whole parameter
+  int rank = 0;                                 ///< among those ranks
+  int world_size = 1;
+  at::Device device = at::kCPU;  ///< where they lie
+  /// Sums over those ranks in place, a tensor beside the parameters. All of them must call it.
+  /// Waits for no device.
+  std::function<void(const at::Tensor& values)> sum = [](const at::Tensor&) {};
+};
+
 /// What the optimizer updates at once: one parameter, or a flat range that holds many. The gradient
 /// has the same sizes and strides and is read at every step; it is never replaced.
 struct ParamSlot {
   at::Tensor param;
   at::Tensor grad;
+  std::vector<ParamPiece> pieces = {};  ///< none: it is one parameter
 };
 
 /// Slots that share hyper-parameters.
@@ -23,11 +54,12 @@ struct ParamGroup {
   double weight_decay = 0.0;
   double lr_scale = 1.0;  ///< multiplies the schedule's learning rate
   std::vector<ParamSlot> slots = {};
+  bool is_matrix = false;  ///< GroupRule::is_matrix
 };
 
 /// One kind of state, parallel to the slots of all groups in order (group by group, slot by slot);
 /// each tensor has the sizes and strides of its slot's parameter, so that a strategy can cut it by
-/// parameter.
+/// parameter, or is undefined where the slot has no such state.
 struct SlotState {
   std::string name;  ///< as in torch.optim: "momentum_buffer", "exp_avg", "exp_avg_sq"
   std::vector<at::Tensor> tensors;
@@ -47,12 +79,18 @@ class Optimizer {
   void step(double lr) { step(lr, {}); }
 
   /// The state to save and restore, allocated at construction: load by copying into the tensors.
-  virtual std::vector<SlotState> state() = 0;
+  virtual std::vector<SlotState> state() const = 0;
+  /// Bytes that it holds besides its state.
+  virtual std::uint64_t scratch_bytes() const { return 0; }
   /// How many updates were made (bias correction); saved beside state().
   virtual std::int64_t num_steps() const = 0;
   virtual void set_num_steps(std::int64_t num_steps) = 0;
 
   virtual std::vector<ParamGroup>& groups() = 0;
+
+  /// The momentum, or beta1, of the updates from now on. False, with nothing changed, for an
+  /// optimizer that has none or cannot change it.
+  virtual bool set_momentum(double /*momentum*/) { return false; }
 };
 
 }  // namespace paceline::optim

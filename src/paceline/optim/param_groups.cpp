@@ -4,9 +4,23 @@
 #include "paceline/tensor/aten.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include <fnmatch.h>
+
 namespace paceline::optim {
+namespace {
+
+/// By its last name, or by a pattern of the whole name.
+bool is_listed(std::span<const std::string> entries, const std::string& name) {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  return std::ranges::any_of(entries, [&](const std::string& entry) {
+    return entry == last || ::fnmatch(entry.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+}  // namespace
 
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names) {
@@ -17,13 +31,49 @@ std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_a
                    .matches = [decay_norm_and_bias, listed = std::move(listed)](
                                   const std::string& name, const at::Tensor& parameter) {
                      if (!decay_norm_and_bias && parameter.dim() <= 1) return true;
-                     const std::string last = name.substr(name.rfind('.') + 1);
-                     return std::ranges::find(listed, last) != listed.end();
+                     return is_listed(listed, name);
                    }});
   rules.push_back({.name = "decay",
                    .weight_decay = weight_decay,
                    .matches = [](const std::string&, const at::Tensor&) { return true; }});
   return rules;
+}
+
+std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
+                                    std::span<const std::string> no_matrices) {
+  const std::vector<std::string> listed(no_matrices.begin(), no_matrices.end());
+  std::vector<GroupRule> divided;
+  for (const GroupRule& rule : rules) {
+    divided.push_back({.name = fmt::format("{} of matrices", rule.name),
+                       .weight_decay = rule.weight_decay,
+                       .lr_scale = rule.lr_scale,
+                       .is_matrix = true,
+                       .matches = [rule, listed](const std::string& name, const at::Tensor& tensor) {
+                         return tensor.dim() >= 2 && !is_listed(listed, name) &&
+                                rule.matches(name, tensor);
+                       }});
+  }
+  divided.insert(divided.end(), rules.begin(), rules.end());
+  return divided;
+}
+
+std::vector<LrScale> layer_scales(double decay, const std::vector<std::string>& stem,
+                                  std::span<const std::string> blocks, const std::string& head) {
+  const auto below = [](const std::string& prefix) {
+    return [prefix](const std::string& name) {
+      return name == prefix || name.starts_with(prefix + '.');
+    };
+  };
+  const auto num_blocks = static_cast<double>(blocks.size());
+  std::vector<LrScale> scales;
+  for (const std::string& part : stem)
+    scales.push_back({part, std::pow(decay, num_blocks + 1), below(part)});
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    scales.push_back(
+        {blocks[i], std::pow(decay, num_blocks - static_cast<double>(i)), below(blocks[i])});
+  scales.push_back({head, 1.0, below(head)});
+  scales.push_back({"what follows the blocks", decay, [](const std::string&) { return true; }});
+  return scales;
 }
 
 std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
@@ -35,6 +85,7 @@ std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
           {.name = fmt::format("{} of {}", rule.name, scale.name),
            .weight_decay = rule.weight_decay,
            .lr_scale = rule.lr_scale * scale.factor,
+           .is_matrix = rule.is_matrix,
            .matches = [rule, scale](const std::string& name, const at::Tensor& tensor) {
              return scale.matches(name) && rule.matches(name, tensor);
            }});

@@ -14,15 +14,16 @@ namespace paceline::optim {
 struct GroupRule {
   std::string name;
   double weight_decay = 0.0;
-  double lr_scale = 1.0;  ///< multiplies the schedule's learning rate
+  double lr_scale = 1.0;   ///< multiplies the schedule's learning rate
+  bool is_matrix = false;  ///< whether it is updated as a matrix, by optimizers that tell them apart
   std::function<bool(const std::string& name, const at::Tensor& parameter)> matches;
 };
 
 /// The rules of common practice: no weight decay for norms and biases (parameters of at most one
 /// dimension) and for parameters whose last name is listed, such as timm's "pos_embed" and
-/// "cls_token"; `weight_decay` for all others. With `decay_norm_and_bias` one group of all, as
-/// torch.optim does. Source: He et al., "Bag of tricks for image classification", CVPR 2019,
-/// section 3.1.
+/// "cls_token", or whose whole name is like a pattern there ("blocks.*.gamma"); `weight_decay` for
+/// all others. With `decay_norm_and_bias` one group of all, as torch.optim does. Source: He et al.,
+/// "Bag of tricks for image classification", CVPR 2019, section 3.1.
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names);
 
@@ -32,6 +33,17 @@ struct LrScale {
   double factor = 1.0;
   std::function<bool(const std::string& name)> matches;
 };
+
+/// The same rules, but with parameters of two or more dimensions in groups of their own, as
+/// matrices, unless their last name is listed or their whole name is like a pattern there.
+std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
+                                    std::span<const std::string> no_matrices);
+
+/// Factors by depth: with n names of blocks 1 for the head, decay for what lies in no block and for
+/// the last one, decay^n for the first, decay^(n + 1) for the stem, as timm's layer_decay gives
+/// them. Names are prefixes of the parameters'. Paper: Bao et al., "BEiT", ICLR 2022.
+std::vector<LrScale> layer_scales(double decay, const std::vector<std::string>& stem,
+                                  std::span<const std::string> blocks, const std::string& head);
 
 /// The same rules, but with parameters of a part in groups of their own, whose learning rate is
 /// multiplied by the part's factor. Of several parts that hold a parameter the first wins.

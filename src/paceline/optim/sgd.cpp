@@ -35,13 +35,18 @@ class Sgd final : public Optimizer {
     ++num_steps_;
   }
 
-  std::vector<SlotState> state() override {
-    if (config_.momentum == 0) return {};
+  std::vector<SlotState> state() const override {
+    if (momentum_buffers_.empty()) return {};
     return {{"momentum_buffer", momentum_buffers_}};
   }
   std::int64_t num_steps() const override { return num_steps_; }
   void set_num_steps(std::int64_t num_steps) override { num_steps_ = num_steps; }
   std::vector<ParamGroup>& groups() override { return groups_; }
+  bool set_momentum(double momentum) override {
+    if (momentum_buffers_.empty()) return false;
+    config_.momentum = momentum;
+    return true;
+  }
 
  private:
   SgdConfig config_;

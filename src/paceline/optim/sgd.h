@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/config/schema.h"
+#include "paceline/optim/config_fields.h"
 #include "paceline/optim/optimizer.h"
 #include "paceline/optim/optimizer_plan.h"
 
@@ -21,6 +21,7 @@ struct SgdConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = {};
   std::map<std::string, double> lr_scale = {};
+  double layer_decay = 1.0;
 };
 
 /// torch.optim.SGD's update, by LibTorch's fused kernel. The groups' own weight_decay is what
@@ -39,22 +40,12 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
   static constexpr std::string_view name = "sgd";
   static constexpr std::string_view summary = "Stochastic gradient descent with momentum.";
   static constexpr std::string_view paper = "Sutskever et al., ICML 2013";
-  static constexpr auto fields = std::tuple{
-      field(&Config::lr, "lr", "Base learning rate.", AtLeast{0.0},
-            AtMost{1e06, "no weights survive a step"}, MayChangeOnResume{}),
-      field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
-      field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
-            InRange{0.0, 1.0}, MayChangeOnResume{}),
-      field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{}),
-      field(&Config::weight_decay, "weight_decay", "Weight decay, added to the gradient.",
-            AtLeast{0.0}, AtMost{1000, "no weights survive a step"}, MayChangeOnResume{}),
-      field(&Config::decay_norm_and_bias, "decay_norm_and_bias",
-            "Decay norms and biases too, as torch.optim does."),
-      field(&Config::no_decay, "no_decay",
-            "Last names of further parameters without decay, such as pos_embed."),
-      field(&Config::lr_scale, "lr_scale",
-            "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
-            "in model.freeze, and of several that hold a parameter the most exact one "
-            "counts.",
-            AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{})};
+  static constexpr auto fields = std::tuple_cat(
+      std::tuple{
+          optim::lr_field<Config>(),
+          field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
+          field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
+                InRange{0.0, 1.0}, MayChangeOnResume{}),
+          field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{})},
+      optim::group_fields<Config>("Weight decay, added to the gradient."));
 };

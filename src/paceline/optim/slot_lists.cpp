@@ -6,7 +6,7 @@ namespace paceline::optim {
 namespace {
 
 void check_slot(const ParamSlot& slot, std::size_t number, const std::string& group) {
-  const auto& [param, grad] = slot;
+  const at::Tensor &param = slot.param, &grad = slot.grad;
   PACELINE_CHECK(
       param.sizes() == grad.sizes() && param.strides() == grad.strides() &&
           param.scalar_type() == grad.scalar_type() && param.device() == grad.device(),
@@ -49,6 +49,22 @@ std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups) 
     }
   }
   return zeros;
+}
+
+void number_parameters(std::vector<ParamGroup>& groups, ParameterShards& shards) {
+  if (!shards.parameters.empty()) return;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (ParamSlot& slot : groups[group].slots) {
+      const at::Tensor& param = slot.param;
+      slot.pieces = {{std::ssize(shards.parameters), 0, param.numel(), 0}};
+      shards.parameters.push_back({param.sizes().vec(), param.scalar_type(), group});
+      shards.device = param.device();
+    }
+  }
+}
+
+at::Tensor flat_view(const at::Tensor& tensor) {
+  return tensor.as_strided({tensor.numel()}, {1}, tensor.storage_offset());
 }
 
 void bump_versions(const SlotList& list) {

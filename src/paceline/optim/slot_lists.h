@@ -24,6 +24,12 @@ std::vector<SlotList> make_slot_lists(const std::vector<ParamGroup>& groups);
 /// A zeroed tensor like each slot's parameter, strides included.
 std::vector<at::Tensor> zeros_like_slots(const std::vector<ParamGroup>& groups);
 
+/// Makes every slot without pieces a parameter of its own, if `shards` knows of none.
+void number_parameters(std::vector<ParamGroup>& groups, ParameterShards& shards);
+
+/// A tensor that lies without gaps as [n], in the order of memory.
+at::Tensor flat_view(const at::Tensor& tensor);
+
 /// Tells autograd that the parameters changed: the fused kernels do not.
 void bump_versions(const SlotList& list);
 

@@ -34,6 +34,11 @@ std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module) {
   return parameters;
 }
 
+void freeze_only(std::span<const NamedTensor> parameters, const std::set<std::string>& names) {
+  for (const NamedTensor& named : parameters)
+    named.tensor.requires_grad_(!names.contains(named.name));
+}
+
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module) {
   return select_once(module, [](const NamedTensor& named) {
     return named.is_parameter && !named.tensor.requires_grad();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ using nn::NamedTensor;
 /// The parameters that require gradients, in registration order; a tied one comes once, under its
 /// first name. Throws ConfigError if there is none.
 std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
+
+/// Has all but these require gradients.
+void freeze_only(std::span<const NamedTensor> parameters, const std::set<std::string>& names);
 
 /// What gradients do not change: frozen parameters, and buffers. Each once.
 std::vector<NamedTensor> frozen_parameters(const torch::nn::Module& module);

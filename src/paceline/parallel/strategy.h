@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,9 @@ using tensor::StateShard;
 
 /// Gives a parameter its first values, in place.
 using FillValues = std::function<void(const nn::NamedTensor& parameter)>;
+
+/// Whether the parameter of this name is trained.
+using IsTrained = std::function<bool(const std::string& name)>;
 
 /// Groups with the rules' settings, without slots: one for each rule.
 std::vector<optim::ParamGroup> empty_groups(std::span<const GroupRule> rules);
@@ -63,8 +67,25 @@ class Strategy {
     prepare(module, rules, {});
   }
 
+  /// The parameters that prepare() laid out to be trained, a tied one under its first name.
+  virtual std::span<const nn::NamedTensor> parameters() const = 0;
+  /// Which of them are trained from the next step on; between two steps, alike on every rank.
+  /// Autograd stops at the others, which are frozen: no rank waits for a gradient of theirs,
+  /// gradients() holds zeros for them, and neither they nor their optimizer state move until they
+  /// are trained again. What prepare() found frozen stays so. Nothing of this is saved: whoever
+  /// says it says it again when a run goes on. Throws ConfigError, with nothing changed, if none is
+  /// left to train, if the strategy cannot leave out just these, and if fix_trainable() was called.
+  void set_trainable(const IsTrained& is_trained);
+  /// The same by names: these and no others. Throws ConfigError for one that is none of
+  /// parameters().
+  void train_only(std::span<const std::string> names);
+  /// From now on set_trainable() refuses changes, and gives this reason.
+  void fix_trainable(std::string reason) { fixed_by_ = std::move(reason); }
+
   /// The slots for the optimizer, valid for the strategy's life.
   virtual std::vector<optim::ParamGroup> param_groups() = 0;
+  /// Who has the rest of the parameters that these slots hold pieces of; valid for as long.
+  virtual optim::ParameterShards parameter_shards() const = 0;
 
   /// Before the forward pass of a microbatch. The first of a step overwrites gradients, the others
   /// add; during the last one's backward the gradients are reduced over the ranks.
@@ -93,17 +114,17 @@ class Strategy {
   /// This rank's part of the gradients, for gradient_clipping.h: flat tensors [n], valid for the
   /// strategy's life. Among the ranks that reduce_over_shards() each element lies on one.
   virtual std::span<const at::Tensor> gradients() const = 0;
-  /// Reduces a scalar that each rank computed of its gradients(), in place, over the ranks among
-  /// which they are cut; does nothing where each rank has them all. Waits for no device.
-  virtual void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+  /// Reduces numbers that each rank computed of its gradients() or parameters, in place, over the
+  /// ranks among which they are cut; does nothing where each rank has them all. Waits for no
+  /// device.
+  virtual void reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                                   std::string_view label) const = 0;
 
-  /// One step of the optimizer, unless `skip` is 1 (see there). Parameters that no rank had a
-  /// gradient for stay as they are, and so does their state; strategies that shard take a gradient
-  /// of zeros for them.
-  virtual void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
-    optimizer.step(lr, skip);
-  }
+  /// One step of the optimizer, the same each time, unless `skip` is 1 (see there). Frozen
+  /// parameters, and those that no rank had a gradient for, stay as they are, and so does their
+  /// state, which is copied meanwhile; strategies that shard take a gradient of zeros for the
+  /// latter.
+  void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip);
   void update(optim::Optimizer& optimizer, double lr) { update(optimizer, lr, {}); }
 
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
@@ -118,15 +139,15 @@ class Strategy {
   virtual void forward_nothing() {}
 
   /// Parameters and buffers. Collective under strategies that gather.
-  virtual std::vector<StateShard> model_state() = 0;
-  /// What lies parallel to the slots of param_groups(), one tensor of its size for each, cut by
-  /// parameter: `prefix` stands before the parameters' names.
+  virtual std::vector<StateShard> model_state() const = 0;
+  /// What lies parallel to the slots of param_groups(), one tensor of its size for each (none where
+  /// it is undefined), cut by parameter: `prefix` stands before the parameters' names.
   virtual std::vector<StateShard> cut_by_parameter(const std::string& prefix,
                                                    std::span<const at::Tensor> tensors) const = 0;
   /// Of what changes gradients on their way.
-  virtual std::vector<StateShard> gradient_state() { return {}; }
+  virtual std::vector<StateShard> gradient_state() const { return {}; }
   /// The optimizer's, "optimizer.KIND/PARAMETER", and gradient_state().
-  std::vector<StateShard> optimizer_state(optim::Optimizer& optimizer);
+  std::vector<StateShard> optimizer_state(const optim::Optimizer& optimizer) const;
   /// To be called after values were copied into the shards.
   virtual void state_was_loaded() = 0;
 
@@ -142,6 +163,22 @@ class Strategy {
   virtual double exposed_communication_s() const = 0;
   /// How the sums of the last step went; empty where there are no buckets.
   virtual CommunicationReport communication_report() const { return {}; }
+
+ protected:
+  /// Freezes these of parameters(), none or not all, and trains the others. Throws ConfigError,
+  /// with nothing changed, if it cannot leave out just these.
+  virtual void freeze(const std::set<std::string>& names) = 0;
+  /// update() without regard to what is frozen.
+  virtual void step(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
+    optimizer.step(lr, skip);
+  }
+
+ private:
+  std::vector<at::Tensor> frozen_parts(const optim::Optimizer& optimizer);
+
+  std::set<std::string> frozen_;
+  std::vector<at::Tensor> frozen_parts_;  // views of parameters and optimizer state, once known
+  std::string fixed_by_;
 };
 
 }  // namespace paceline::parallel

@@ -31,9 +31,9 @@ class Transfer {
 };
 
 /// Work recorded once and queued again as a whole, at the same addresses.
-class RecordedWork {
+class DeviceGraph {
  public:
-  virtual ~RecordedWork() = default;
+  virtual ~DeviceGraph() = default;
   /// Records what `work` queues on the device, on this thread or on autograd's, without running it.
   /// `work` must not wait for the device. Called once. Throws what `work` throws, and what the
   /// device cannot record.
@@ -56,7 +56,7 @@ class Device {
   /// By which NVIDIA's tools know it, "GPU-..."; empty for the CPU.
   virtual std::string uuid() const { return {}; }
   /// Whether calls return before their work is done.
-  virtual bool is_queued() const { return false; }
+  virtual bool is_asynchronous() const { return false; }
 
   /// Makes this the device, and its stream the stream, of the calling thread: of the one that
   /// trains, before its first tensor there.
@@ -71,7 +71,7 @@ class Device {
   /// Starts to copy tensors in such memory beside what is queued; keeps strides.
   virtual std::unique_ptr<Transfer> start_transfer(std::vector<at::Tensor> host) = 0;
   /// nullptr if the device cannot record work.
-  virtual std::unique_ptr<RecordedWork> make_recorded_work() { return nullptr; }
+  virtual std::unique_ptr<DeviceGraph> make_graph() { return nullptr; }
 
   virtual DeviceMemory memory() const { return {}; }
   /// From here on allocations are kept with their time and place for write_memory_snapshot().

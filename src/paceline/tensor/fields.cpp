@@ -13,9 +13,13 @@ const at::Tensor* Fields::find(std::string_view name) const {
 
 const at::Tensor& Fields::at(std::string_view name) const {
   if (const at::Tensor* const found = find(name)) return *found;
+  throw base::InternalError(fmt::format("there is no field '{}' among: {}", name, names()));
+}
+
+std::string Fields::names() const {
   std::string names;
   for (const Field& field : fields_) names += (names.empty() ? "" : ", ") + field.name;
-  throw base::InternalError(fmt::format("there is no field '{}' among: {}", name, names));
+  return names;
 }
 
 void Fields::set(std::string_view name, at::Tensor tensor) {

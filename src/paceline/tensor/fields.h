@@ -44,6 +44,9 @@ class Fields {
     return changed;
   }
 
+  /// "images, labels": for messages.
+  std::string names() const;
+
   std::size_t size() const { return fields_.size(); }
   bool empty() const { return fields_.empty(); }
   auto begin() const { return fields_.begin(); }

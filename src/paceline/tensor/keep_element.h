@@ -1,15 +1,12 @@
 #pragma once
 
-namespace paceline::tensor {
+#include "paceline/tensor/shared_code.h"
 
-// Code that the program and a GPU share: a function, and its text for the GPU's compiler.
-#define PACELINE_CODE_AND_TEXT(text_name, ...) \
-  __VA_ARGS__                                  \
-  inline constexpr const char* text_name = #__VA_ARGS__;
+namespace paceline::tensor {
 
 /// What keep_mask() gives element number `element` of a tensor with `per_sample` elements of each
 /// sample, T an integer: 1 if its Philox::uniform() is below `keep`, else 0. `key` is the key of
-/// the samples' streams. Plain C++ without any library, as NVRTC wants it.
+/// the samples' streams.
 PACELINE_CODE_AND_TEXT(
     kKeepElementCode,
     template <typename T> T keep_element(T element, long long per_sample, long long key,
@@ -40,7 +37,5 @@ PACELINE_CODE_AND_TEXT(
       const double uniform = static_cast<double>((high << 32 | low) >> 11) * 0x1.0p-53;
       return uniform < keep ? 1 : 0;
     })
-
-#undef PACELINE_CODE_AND_TEXT
 
 }  // namespace paceline::tensor

@@ -1,10 +1,26 @@
 #include "paceline/train/algorithm.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 namespace paceline::train {
 
 nlohmann::json Algorithm::state_dict() const { return nlohmann::json::object(); }
+
+// A step counts when it ends, and an epoch by its last step.
+bool CallbackTraits::includes(Event event, const Clock& clock) const {
+  const bool is_counted =
+      (event >= Event::kEpochStart && event <= Event::kEpochEnd) || event == Event::kSafePoint;
+  if (!every || !is_counted) return true;
+  std::int64_t step = clock.step;
+  if (event == Event::kEpochStart) {
+    step += clock.lengths.steps_per_epoch;
+  } else if (event < Event::kStepEnd) {
+    step += 1;
+  }
+  return step % std::max<std::int64_t>(1, to_steps(*every, clock.lengths)) == 0;
+}
 
 nlohmann::json Callback::state_dict() const { return nlohmann::json::object(); }
 

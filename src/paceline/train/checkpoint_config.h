@@ -16,17 +16,18 @@ struct CheckpointConfig {
   std::optional<config::Duration> every = config::Duration{1, config::TimeUnit::kEpoch};
   int keep_last = 3;
   int keep_best = 1;
-  std::string monitor = "val/top1";
-  MonitorMode mode = MonitorMode::kMax;
+  std::optional<std::string> monitor = {};
+  std::optional<MonitorMode> mode = {};
   bool async = true;
   std::optional<config::Duration> check_replicas = {};
   std::optional<std::string> dir;
 };
 
 /// What is wrong with a mode for a metric, or nothing: nobody wants the largest loss.
-inline std::optional<std::string> wrong_mode(const std::string& monitor, MonitorMode mode) {
-  if (mode != MonitorMode::kMax || !monitor.ends_with("/loss")) return std::nullopt;
-  return "max would call the largest " + monitor + " the best: write min";
+inline std::optional<std::string> wrong_mode(const std::optional<std::string>& monitor,
+                                             const std::optional<MonitorMode>& mode) {
+  if (mode != MonitorMode::kMax || !monitor || !monitor->ends_with("/loss")) return std::nullopt;
+  return "max would call the largest " + *monitor + " the best: write min";
 }
 
 }  // namespace paceline::train
@@ -53,9 +54,14 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
       field(&Config::keep_best, "keep_best",
             "How many of the best checkpoints, by `monitor`, to keep besides.", AtLeast{0},
             AtMost{1'000'000'000, "no run saves more often"}, MayChangeOnResume{}),
-      field(&Config::monitor, "monitor", "The metric of an evaluation that says which are best.",
-            MayChangeOnResume{}),
-      field(&Config::mode, "mode", "Whether a larger or a smaller value is better.",
+      field(
+          &Config::monitor, "monitor",
+          "The metric of an evaluation that says which are best; null: the task's first, which is "
+          "val/top1 for classification, or val/loss where it has none.",
+          NotEmpty{}, MayChangeOnResume{}),
+      field(&Config::mode, "mode",
+            "Whether a larger or a smaller value is better; null: a smaller one of a loss, else a "
+            "larger one.",
             MayChangeOnResume{}),
       field(&Config::async, "async",
             "Write in the background: a step waits only until its state is copied in host memory, "

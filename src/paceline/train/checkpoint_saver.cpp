@@ -43,9 +43,10 @@ CheckpointSaver::CheckpointSaver(const CheckpointConfig& config, CheckpointFacts
       best_(facts_.best),
       retention_({.keep_last = config.keep_last,
                   .keep_best = config.keep_best,
-                  .monitor = config.monitor,
-                  .mode = config.mode},
+                  .monitor = config.monitor.value_or(""),
+                  .mode = config.mode.value_or(MonitorMode::kMax)},
                  facts_.resumed_step) {
+  PACELINE_CHECK(config.monitor && config.mode, "a saver must know its metric: set_monitor()");
   if (config_.async && interval_ > 0) {
     writer_.emplace(files_, [this](const auto& path) { finish_save(path); });
   }
@@ -120,12 +121,13 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
   request.environment = facts_.environment;
   request.inputs = facts_.inputs;
   request.class_names = facts_.class_names;
+  request.surgery = facts_.surgery;
   request.before_publication = [sinks = run.sinks, require_place = facts_.require_place] {
     require_place();
     flush_all(sinks);
   };
   if (const auto value = monitored_value(state))
-    request.monitored = checkpoint::Monitored{config_.monitor, *value};
+    request.monitored = checkpoint::Monitored{*config_.monitor, *value};
   return request;
 }
 
@@ -146,7 +148,7 @@ void CheckpointSaver::remove_old(const std::filesystem::path& saved) {
 
 void CheckpointSaver::point_links() {
   try {
-    checkpoint::point_links(files_, facts_.folder, config_.monitor, config_.mode);
+    checkpoint::point_links(files_, facts_.folder, *config_.monitor, *config_.mode);
   } catch (const std::exception& error) {  // the next save tries again
     if (std::exchange(lacks_links_, true)) return;
     base::log_warning("{} has no links to the last and the best checkpoint: {}",
@@ -163,7 +165,7 @@ void CheckpointSaver::refuse_non_finite(const TrainState& state, const RunContex
 
 std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) const {
   if (state.last_eval_step != state.clock.step) return std::nullopt;
-  const auto found = state.last_eval.find(config_.monitor);
+  const auto found = state.last_eval.find(*config_.monitor);
   if (found != state.last_eval.end()) return found->second;
   if (config_.keep_best == 0) return std::nullopt;
   std::vector<std::string> names;
@@ -171,7 +173,7 @@ std::optional<double> CheckpointSaver::monitored_value(const TrainState& state) 
   throw base::ConfigError(fmt::format(
       "checkpoint.monitor: '{}' is no metric of the evaluation; expected one of {}, or set "
       "checkpoint.keep_best to 0",
-      config_.monitor, base::join(names, ", ")));
+      *config_.monitor, base::join(names, ", ")));
 }
 
 bool CheckpointSaver::is_best(double value) const {

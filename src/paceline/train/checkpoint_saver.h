@@ -4,6 +4,7 @@
 #include "paceline/checkpoint/async_writer.h"
 #include "paceline/checkpoint/environment.h"
 #include "paceline/checkpoint/retention.h"
+#include "paceline/checkpoint/surgery.h"
 #include "paceline/train/checkpoint_config.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
@@ -23,9 +24,10 @@ struct CheckpointFacts {
   std::filesystem::path folder;  ///< of all checkpoints of the run
   std::string config;            ///< the resolved recipe, YAML
   checkpoint::Environment environment;
-  std::map<std::string, std::string> inputs = {};  ///< as in checkpoint::Manifest
-  std::vector<std::string> class_names = {};       ///< likewise
-  std::optional<std::int64_t> resumed_step = {};   ///< of the checkpoint the run goes on from
+  std::map<std::string, std::string> inputs = {};         ///< as in checkpoint::Manifest
+  std::vector<std::string> class_names = {};              ///< likewise
+  std::optional<checkpoint::SurgeryRecord> surgery = {};  ///< likewise
+  std::optional<std::int64_t> resumed_step = {};  ///< of the checkpoint the run goes on from
   std::optional<double> best = {};  ///< monitored value of the best that is there; for rank 0
   /// Throws if the run's folder is no longer the one that the run was given; rank 0 calls it.
   std::function<void()> require_place = [] {};

@@ -2,8 +2,10 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/train/train_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -20,6 +22,32 @@ void refuse_two(std::string_view& first, const Algorithm& algorithm, std::string
   }
   first = algorithm.name();
 }
+
+std::vector<std::string> row_names(std::string_view owner,
+                                   std::span<const std::string_view> scalars) {
+  std::vector<std::string> names;
+  for (const std::string_view scalar : scalars)
+    names.push_back(fmt::format("{}/{}", owner, scalar));
+  return names;
+}
+
+/// Which values the labels of a microbatch are; null if it has none.
+struct LabelsSeen {
+  explicit LabelsSeen(const Batch& batch) {
+    if (const at::Tensor* const found = batch.fields.find(kLabels)) {
+      labels = *found;
+      version = labels._version();
+    }
+  }
+  bool are_those_of(const Batch& batch) const {
+    const at::Tensor* const found = batch.fields.find(kLabels);
+    return found == nullptr ? !labels.defined()
+                            : found->is_same(labels) && labels._version() == version;
+  }
+
+  at::Tensor labels;
+  std::int64_t version = 0;
+};
 
 }  // namespace
 
@@ -38,13 +66,33 @@ void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms) {
   }
 }
 
+void check_intervals(std::span<const std::unique_ptr<Callback>> callbacks) {
+  for (const auto& callback : callbacks) {
+    const auto every = callback->traits().every;
+    if (!every || every->unit != config::TimeUnit::kSecond) continue;
+    throw base::ConfigError(
+        fmt::format("callbacks.{}: it is called at steps, which '{}' does not count: write an "
+                    "interval in ep, ba, sp or dur",
+                    callback->name(), every->to_string()));
+  }
+}
+
 Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
                std::vector<std::unique_ptr<Callback>> callbacks)
     : algorithms_(std::move(algorithms)), callbacks_(std::move(callbacks)) {
   check_together(algorithms_);
+  check_intervals(callbacks_);
+  for (const auto& callback : callbacks_) {
+    CallbackTraits traits = callback->traits();
+    watchers_.push_back({callback.get(), traits, row_names(callback->name(), traits.step_scalars),
+                         row_names(callback->name(), traits.eval_scalars)});
+  }
   std::stable_sort(algorithms_.begin(), algorithms_.end(), [](const auto& a, const auto& b) {
     return a->traits().order < b->traits().order;
   });
+  for (const auto& algorithm : algorithms_) {
+    if (algorithm->traits().transforms_batches) transforms_.push_back(algorithm.get());
+  }
   for (std::size_t index = 0; index < kNumEvents; ++index) {
     const auto event = static_cast<Event>(index);
     for (const auto& algorithm : algorithms_) {
@@ -53,8 +101,8 @@ Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
     }
     if (is_after_event(event))
       std::reverse(algorithms_at_[index].begin(), algorithms_at_[index].end());
-    for (const auto& callback : callbacks_) {
-      if (callback->events().contains(event)) callbacks_at_[index].push_back(callback.get());
+    for (const Watcher& watcher : watchers_) {
+      if (watcher.traits.events.contains(event)) watchers_at_[index].push_back(&watcher);
     }
   }
 }
@@ -62,8 +110,10 @@ Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
 void Engine::fire(Event event, TrainState& state, const RunContext& run) {
   const auto index = static_cast<std::size_t>(event);
   for (Algorithm* algorithm : algorithms_at_[index]) algorithm->apply(event, state, run);
-  for (Callback* callback : callbacks_at_[index]) {
-    auto reason = callback->on_event(event, state, run);
+  const TrainState& seen = state;
+  for (const Watcher* watcher : watchers_at_[index]) {
+    if (!watcher->traits.includes(event, seen.clock)) continue;
+    auto reason = watcher->callback->on_event(event, seen, run);
     if (reason && !stop_reason_) stop_reason_ = std::move(reason);
   }
 }
@@ -72,12 +122,41 @@ std::optional<std::string> Engine::acts_between(Event first, Event last) const {
   for (auto index = static_cast<std::size_t>(first); index <= static_cast<std::size_t>(last);
        ++index) {
     for (const Algorithm* algorithm : algorithms_at_[index]) return std::string(algorithm->name());
-    for (const Callback* callback : callbacks_at_[index]) return std::string(callback->name());
+    for (const Watcher* watcher : watchers_at_[index])
+      return std::string(watcher->callback->name());
   }
   return std::nullopt;
 }
 
 std::optional<std::string> Engine::take_stop_reason() { return std::exchange(stop_reason_, {}); }
+
+std::int64_t Engine::num_kept(std::int64_t size, const Clock& clock) const {
+  for (const Algorithm* algorithm : transforms_) {
+    if (size == 0) return 0;
+    const std::int64_t kept = algorithm->num_kept(size, clock);
+    PACELINE_CHECK(kept >= 1 && kept <= size, "algorithm '{}' keeps {} of {} samples",
+                   algorithm->name(), kept, size);
+    size = kept;
+  }
+  return size;
+}
+
+void Engine::transform(Batch& microbatch, TrainState& state, const RunContext& run) const {
+  if (microbatch.size == 0) return;  // as a ragged last batch may leave a rank
+  for (Algorithm* algorithm : transforms_) {
+    const std::int64_t before = microbatch.size;
+    const std::int64_t wanted = algorithm->num_kept(before, state.clock);
+    const LabelsSeen labels(microbatch);
+    algorithm->transform(microbatch, state, run);
+    PACELINE_CHECK(microbatch.size == wanted && std::ssize(microbatch.indices) == wanted,
+                   "algorithm '{}' keeps {} of {} samples, and {} were announced",
+                   algorithm->name(), microbatch.size, before, wanted);
+    PACELINE_CHECK(wanted < before || labels.are_those_of(microbatch),
+                   "algorithm '{}' changes labels, by which metrics count: what the loss sees are "
+                   "targets",
+                   algorithm->name());
+  }
+}
 
 nlohmann::json Engine::state_dict() const {
   nlohmann::json state = {{"algorithms", nlohmann::json::object()},
@@ -97,12 +176,17 @@ std::vector<tensor::StateShard> Engine::tensors(const TrainState& state) const {
   return tensors;
 }
 
+std::uint64_t Engine::copied_bytes(const TrainState& state, const FieldBytes& field_bytes) const {
+  std::uint64_t bytes = 0;
+  for (const auto& algorithm : algorithms_) bytes += algorithm->copied_bytes(state, field_bytes);
+  return bytes;
+}
+
 std::vector<std::string> Engine::scalar_names() const {
   std::vector<std::string> names;
-  for (const auto& algorithm : algorithms_) {
-    for (const std::string_view scalar : algorithm->traits().scalars)
-      names.push_back(fmt::format("{}/{}", algorithm->name(), scalar));
-  }
+  for (const auto& algorithm : algorithms_)
+    std::ranges::move(row_names(algorithm->name(), algorithm->traits().scalars),
+                      std::back_inserter(names));
   return names;
 }
 
@@ -111,6 +195,30 @@ std::vector<double> Engine::scalars() const {
   for (const auto& algorithm : algorithms_)
     std::ranges::copy(algorithm->scalars(), std::back_inserter(scalars));
   return scalars;
+}
+
+std::vector<metrics::MetricValue> Engine::callback_scalars(Event event, const Clock& clock) const {
+  std::vector<metrics::MetricValue> found;
+  for (const Watcher& watcher : watchers_) {
+    const std::vector<std::string>& names =
+        event == Event::kStepEnd ? watcher.step_scalars : watcher.eval_scalars;
+    if (names.empty() || !watcher.traits.includes(event, clock)) continue;
+    const std::vector<double> values = watcher.callback->scalars(event);
+    PACELINE_CHECK(values.size() == names.size(), "callback '{}' has {} scalars, {} announced",
+                   watcher.callback->name(), values.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!std::isnan(values[i])) found.push_back({names[i], values[i]});
+    }
+  }
+  return found;
+}
+
+std::vector<const Algorithm*> Engine::that_change_network() const {
+  std::vector<const Algorithm*> found;
+  for (const auto& algorithm : algorithms_) {
+    if (algorithm->traits().changes_network) found.push_back(algorithm.get());
+  }
+  return found;
 }
 
 std::optional<std::string> Engine::takes_extra_passes() const {
@@ -144,10 +252,11 @@ void Engine::tell_saved(const std::filesystem::path& checkpoint, base::FileSyste
   }
 }
 
-// Unlike a callback an algorithm changes what is trained, and cannot begin in the middle of a run.
+// Unlike a callback an algorithm changes what is trained.
 void Engine::check_state(const nlohmann::json& state) const {
   for (const auto& algorithm : algorithms_) {
     if (state.at("algorithms").contains(std::string(algorithm->name()))) continue;
+    if (algorithm->traits().may_come_or_go) continue;
     throw base::CheckpointError(
         fmt::format("the checkpoint holds no state of algorithm '{}'; resume with the recipe that "
                     "wrote it",
@@ -157,13 +266,14 @@ void Engine::check_state(const nlohmann::json& state) const {
 
 void Engine::load_state_dict(const nlohmann::json& state) {
   check_state(state);
-  for (const auto& part : algorithms_)
-    part->load_state_dict(state.at("algorithms").at(std::string(part->name())));
-  const nlohmann::json& of_callbacks = state.at("callbacks");
-  for (const auto& part : callbacks_) {
-    const auto own = of_callbacks.find(std::string(part->name()));
-    if (own != of_callbacks.end()) part->load_state_dict(*own);  // else it begins with this start
-  }
+  const auto load_into = [](const auto& parts, const nlohmann::json& saved) {
+    for (const auto& part : parts) {
+      const auto own = saved.find(std::string(part->name()));
+      if (own != saved.end()) part->load_state_dict(*own);  // else it begins with this start
+    }
+  };
+  load_into(algorithms_, state.at("algorithms"));
+  load_into(callbacks_, state.at("callbacks"));
 }
 
 }  // namespace paceline::train

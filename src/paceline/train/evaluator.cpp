@@ -4,6 +4,7 @@
 #include "paceline/base/log.h"
 #include "paceline/tensor/autocast.h"
 #include "paceline/train/batch/batch_feed.h"
+#include "paceline/train/evaluation_scope.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,18 +13,6 @@
 
 namespace paceline::train {
 namespace {
-
-/// Puts the task back into training mode at the end, also after an exception.
-class EvaluationScope {
- public:
-  explicit EvaluationScope(Task& task) : task_(task) { task_.set_training(false); }
-  ~EvaluationScope() { task_.set_training(true); }
-  EvaluationScope(const EvaluationScope&) = delete;
-  EvaluationScope& operator=(const EvaluationScope&) = delete;
-
- private:
-  Task& task_;
-};
 
 /// How many batches lie between two looks of the ranks at each other, at most, and how long that
 /// may take. One that was stopped goes on with passes over nothing until the next.
@@ -125,7 +114,8 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
       sums.add(evaluated.loss, evaluated.sums);
     }
     if (number + 1 < num_batches) feed.prefetch();
-    if (number % kMostQueued == kMostQueued - 1 && run.device.is_queued()) run.device.synchronize();
+    if (number % kMostQueued == kMostQueued - 1 && run.device.is_asynchronous())
+      run.device.synchronize();
   }
   return looks.look(num_batches, lacks_batch, num_skipped).num_stopped == 0;
 }

@@ -16,7 +16,8 @@ namespace paceline::train {
 ///     kFitStart
 ///       kEpochStart
 ///         kStepStart                     the whole batch of this rank is there
-///           for each microbatch
+///           for each microbatch          Algorithm::transform(), once
+///           for each microbatch          and once more where an algorithm takes an extra pass
 ///             kBeforeForward  kAfterForward  kBeforeLoss  kAfterLoss  kBeforeBackward
 ///             kAfterBackward
 ///           kGradientsReady              summed over microbatches and ranks, not yet clipped

@@ -36,6 +36,19 @@ std::vector<tensor::StateShard> state_shards(const TrainState& state, const Engi
   return shards;
 }
 
+std::vector<tensor::StateShard> saved_shards(const TrainState& state, const Engine& engine,
+                                             const nlohmann::json& saved) {
+  std::vector<tensor::StateShard> shards = state_shards(state, engine);
+  if (!saved.contains("engine")) return shards;
+  const nlohmann::json& algorithms = saved.at("engine").at("algorithms");
+  std::erase_if(shards, [&](const tensor::StateShard& shard) {
+    if (!shard.name.starts_with(tensor::kAlgorithms)) return false;
+    const std::size_t begin = tensor::kAlgorithms.size();
+    return !algorithms.contains(shard.name.substr(begin, shard.name.find('/') - begin));
+  });
+  return shards;
+}
+
 nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
   nlohmann::json saved = {{"clock",
                            {{"step", state.clock.step},

@@ -18,6 +18,11 @@ std::vector<tensor::StateShard> state_shards(const TrainState& state);
 /// All tensors of a run: those and the algorithms'.
 std::vector<tensor::StateShard> state_shards(const TrainState& state, const Engine& engine);
 
+/// Those of them that a checkpoint of state_dict() `saved` has: an algorithm that comes with this
+/// start of the run has none there.
+std::vector<tensor::StateShard> saved_shards(const TrainState& state, const Engine& engine,
+                                             const nlohmann::json& saved);
+
 /// All else that a run must remember: clock, optimizer steps, loss scale, newest evaluation,
 /// algorithms, callbacks.
 nlohmann::json state_dict(const TrainState& state, const Engine& engine);

@@ -2,6 +2,7 @@
 
 #include "paceline/base/log.h"
 #include "paceline/tensor/autocast.h"
+#include "paceline/train/microbatches.h"
 
 #include <cmath>
 
@@ -22,34 +23,42 @@ StepGradients::StepGradients(TrainState& state, const RunContext& run, Engine& e
 }
 
 void StepGradients::start_recording() {
-  const auto make_work = [this] { return run_.device.make_recorded_work(); };
+  const auto make_graph = [this] { return run_.device.make_graph(); };
   const std::optional<std::string> obstacle =
-      make_work() ? obstacle_to_recording(state_, engine_)
-                  : std::optional(run_.device.describe() + " cannot record its work");
+      make_graph() ? obstacle_to_recording(state_, engine_)
+                   : std::optional(run_.device.describe() + " cannot record its work");
   if (!obstacle) {
-    recording_.emplace(make_work, state_.clock.lengths.samples_per_step,
-                       [this](const Batch& batch) {
-                         auto losses = pass(batch, /*is_reduced=*/true, /*is_counted=*/true);
+    recording_.emplace(make_graph, state_.clock.lengths.samples_per_step,
+                       [this](std::span<const Batch> microbatches) {
+                         auto losses = pass(microbatches, /*is_reduced=*/true, /*is_counted=*/true);
                          state_.strategy->finish_gradients();
                          return losses;
                        });
+    state_.strategy->fix_trainable("train.compile: graph records a step; use none");
   } else if (run_.is_main_rank()) {
     base::log_warning("train.compile: graph has no effect: {}", *obstacle);
   }
 }
 
-void StepGradients::compute() {
+std::int64_t StepGradients::compute() {
   const Batch batch = state_.batch;
+  microbatches_ = make_microbatches(state_, run_, engine_, num_microbatches_);
   if (Algorithm* const algorithm = engine_.with_extra_pass(state_))
     take_extra_pass(*algorithm, batch);
-  losses_ =
-      recording_ ? recording_->run(batch) : pass(batch, /*is_reduced=*/true, /*is_counted=*/true);
+  losses_ = recording_ ? recording_->run(microbatches_, batch.global_size)
+                       : pass(microbatches_, /*is_reduced=*/true, /*is_counted=*/true);
   state_.batch = batch;
+  std::int64_t num_samples = 0;
+  for (Batch& microbatch : microbatches_) {
+    num_samples += microbatch.size;
+    microbatch.fields = {};  // their memory
+  }
+  return num_samples;
 }
 
 void StepGradients::take_extra_pass(Algorithm& algorithm, const Batch& batch) {
   const bool is_of_all = algorithm.extra_pass(state_) == PassSum::kOfAllRanks;
-  pass(batch, /*is_reduced=*/is_of_all, /*is_counted=*/false);
+  pass(microbatches_, /*is_reduced=*/is_of_all, /*is_counted=*/false);
   if (is_of_all) {
     state_.strategy->finish_gradients();
   } else {
@@ -59,9 +68,9 @@ void StepGradients::take_extra_pass(Algorithm& algorithm, const Batch& batch) {
   reduction_.ask_to_skip(algorithm.after_extra_pass(state_));
 }
 
-StepGradients::Losses StepGradients::pass(const Batch& batch, bool is_reduced, bool is_counted) {
+StepGradients::Losses StepGradients::pass(std::span<const Batch> microbatches, bool is_reduced,
+                                          bool is_counted) {
   parallel::Strategy& strategy = *state_.strategy;
-  const std::vector<Batch> microbatches = microbatches_of(batch);
   Losses losses(microbatches.size());
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     state_.batch = microbatches[i];
@@ -100,7 +109,7 @@ void StepGradients::compute_loss() {
 }
 
 // Ranks and microbatches sum gradients, so each sample weighs 1 / global size, also in ragged
-// batches.
+// batches and where algorithms leave fewer samples.
 double StepGradients::sample_weight() const {
   const double scale = state_.scaler ? state_.scaler->scale() : 1.0;
   return scale / static_cast<double>(state_.batch.global_size);
@@ -114,17 +123,12 @@ void StepGradients::finish() {
 
 std::vector<std::int64_t> StepGradients::not_finite_samples() const {
   std::vector<std::int64_t> samples;
-  const std::vector<Batch> microbatches = microbatches_of(state_.batch);
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     if (!losses_[i].defined() || std::isfinite(losses_[i].item<double>())) continue;
-    const auto& indices = microbatches[i].indices;
+    const auto& indices = microbatches_[i].indices;
     samples.insert(samples.end(), indices.begin(), indices.end());
   }
   return samples;
-}
-
-std::vector<Batch> StepGradients::microbatches_of(const Batch& batch) const {
-  return split(batch, num_microbatches_, run_.communicator.world_size());
 }
 
 // What the strategy waited since the last mark is not counted as the phase's.

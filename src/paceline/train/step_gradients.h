@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace paceline::train {
@@ -23,8 +24,8 @@ class StepGradients {
                 const TrainerConfig& config, bool is_forward_collective);
 
   /// Queues the work for the state's batch, which is there again afterwards; adds each microbatch
-  /// to the reduction. Every rank must call it.
-  void compute();
+  /// to the reduction. Gives the samples of this rank that it learns from. Every rank must call it.
+  std::int64_t compute();
 
   /// After the reduction was started: waits until gradients and reduction are sums over the ranks;
   /// where work is queued, has what follows wait there. Every rank must call it.
@@ -43,12 +44,11 @@ class StepGradients {
   /// Forward and backward of all microbatches; `is_reduced`: the last one's backward sums them over
   /// the ranks; `is_counted`: loss and metrics are the step's. The loss of each, undefined if it
   /// has no samples.
-  Losses pass(const Batch& batch, bool is_reduced, bool is_counted);
+  Losses pass(std::span<const Batch> microbatches, bool is_reduced, bool is_counted);
   /// Forward and loss of the microbatch at hand, in the run's precision.
   void compute_loss();
   /// Of each sample, in the loss that backward starts from.
   double sample_weight() const;
-  std::vector<Batch> microbatches_of(const Batch& batch) const;
   bool has_no_samples() const { return state_.batch.size == 0 && !is_forward_collective_; }
   void mark_phase(metrics::Phase phase);
 
@@ -61,7 +61,9 @@ class StepGradients {
   bool is_forward_collective_;
   std::optional<at::ScalarType> autocast_dtype_;
   std::optional<StepRecording> recording_;  ///< of compile: graph, where nothing stands against it
-  Losses losses_;                           ///< of the step at hand
+  // Of the step at hand:
+  std::vector<Batch> microbatches_;  ///< after compute() without their fields
+  Losses losses_;
 };
 
 }  // namespace paceline::train

@@ -76,7 +76,8 @@ void StepLog::describe_communication(const TrainState& state) {
   for (metrics::MetricSink* sink : sinks_) sink->log_text(at, "communication", text);
 }
 
-void StepLog::log_step(const TrainState& state, double now_s) {
+void StepLog::log_step(const TrainState& state, double now_s,
+                       std::span<const metrics::MetricValue> more) {
   throughput_.add_step(now_s, static_cast<std::int64_t>(state.step_totals.samples));
   if (sinks_.empty()) return;
   const auto milliseconds = [&](metrics::Phase phase) { return 1e3 * state.phases.seconds(phase); };
@@ -88,7 +89,9 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   }
   for (std::size_t i = 0; i < scalar_names_.size(); ++i)
     values_.push_back({scalar_names_[i], state.step_totals.scalars[i]});
+  values_.insert(values_.end(), more.begin(), more.end());
   values_.push_back({"train/lr", state.lr});
+  if (state.momentum) values_.push_back({"train/momentum", *state.momentum});
   values_.push_back({"data/skipped", static_cast<double>(state.skipped.of_run)});
   if (!std::isnan(state.grad_norm)) values_.push_back({"train/grad_norm", state.grad_norm});
   if (state.scaler) {
@@ -96,7 +99,9 @@ void StepLog::log_step(const TrainState& state, double now_s) {
     values_.push_back({"train/skipped_steps", static_cast<double>(state.scaler->num_skipped())});
   }
   if (throughput_.steps_per_s() > 0) {  // not yet after the first step
-    values_.push_back({"throughput/images_per_s", throughput_.samples_per_s()});
+    const bool are_images = state.batch.fields.find(kImages) != nullptr;
+    values_.push_back({are_images ? "throughput/images_per_s" : "throughput/samples_per_s",
+                       throughput_.samples_per_s()});
     values_.push_back({"throughput/batches_per_s", throughput_.steps_per_s()});
   }
   values_.push_back({"time/data_wait_ms", milliseconds(metrics::Phase::kDataWait)});
@@ -105,7 +110,7 @@ void StepLog::log_step(const TrainState& state, double now_s) {
   values_.push_back(
       {"time/exposed_communication_ms", milliseconds(metrics::Phase::kExposedCommunication)});
   values_.push_back({"time/optimizer_ms", milliseconds(metrics::Phase::kOptimizer)});
-  if (device_.is_queued()) add_memory();
+  if (device_.is_asynchronous()) add_memory();
   for (metrics::MetricSink* sink : sinks_) sink->log_step(step_of(state), values_);
 }
 
@@ -118,11 +123,12 @@ void StepLog::add_memory() {
 }
 
 void StepLog::log_evaluation(const TrainState& state, const EvalResult& result,
-                             double data_wait_share) {
+                             double data_wait_share, std::span<const metrics::MetricValue> more) {
   throughput_.exclude(result.seconds);
   if (sinks_.empty()) return;
   std::vector<metrics::MetricValue> values;
   for (const auto& [name, value] : result.values) values.push_back({name, value});
+  values.insert(values.end(), more.begin(), more.end());
   const std::string samples_name = result.prefix + "/samples";
   const std::string skipped_name = result.prefix + "/skipped";
   values.push_back({samples_name, static_cast<double>(result.samples)});

@@ -27,10 +27,12 @@ class StepLog {
   /// Tells how the sums of the step's gradients went, which gradients hold them up, and what mends
   /// it.
   void describe_communication(const TrainState& state);
-  /// `now_s` comes from a steady clock.
-  void log_step(const TrainState& state, double now_s);
-  /// `data_wait_share` is that of the steps since the last evaluation.
-  void log_evaluation(const TrainState& state, const EvalResult& result, double data_wait_share);
+  /// `now_s` comes from a steady clock; `more` are values of others for the row.
+  void log_step(const TrainState& state, double now_s,
+                std::span<const metrics::MetricValue> more = {});
+  /// `data_wait_share` is that of the steps since the last evaluation; `more` as above.
+  void log_evaluation(const TrainState& state, const EvalResult& result, double data_wait_share,
+                      std::span<const metrics::MetricValue> more = {});
 
  private:
   void add_memory();

@@ -16,54 +16,57 @@ constexpr int kWarmUps = 3;
 
 }  // namespace
 
-StepRecording::StepRecording(MakeWork make_work, std::int64_t samples_per_step, Queue queue)
-    : make_work_(std::move(make_work)),
+StepRecording::StepRecording(MakeGraph make_graph, std::int64_t samples_per_step, Queue queue)
+    : make_graph_(std::move(make_graph)),
       samples_per_step_(samples_per_step),
       queue_(std::move(queue)) {}
 
-const StepRecording::Losses& StepRecording::run(const Batch& batch) {
-  forget_other_sizes(batch);
-  if (!fits(batch) || num_warm_ups_ < kWarmUps) {
-    num_warm_ups_ += fits(batch) ? 1 : 0;
-    direct_losses_ = queue_(batch);
+// All ranks see the same size of the global batch, and algorithms keep the same of it, so they come
+// to the same answer.
+const StepRecording::Losses& StepRecording::run(std::span<const Batch> microbatches,
+                                                std::int64_t global_size) {
+  const bool is_whole = global_size == samples_per_step_;
+  if (is_whole) forget_other_sizes(microbatches);
+  if (!is_whole || num_warm_ups_ < kWarmUps) {
+    num_warm_ups_ += is_whole ? 1 : 0;
+    direct_losses_ = queue_(microbatches);
     return direct_losses_;
   }
-  if (inputs_) {
-    for (auto& [name, field] : inputs_->fields) field.copy_(batch.fields.at(name));
+  if (inputs_.empty()) {
+    record(microbatches);
   } else {
-    record(batch);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      for (auto& [name, field] : inputs_[i].fields) field.copy_(microbatches[i].fields.at(name));
+    }
   }
   work_->replay();
   return recorded_losses_;
 }
 
-// All ranks see the same size of the global batch and so come to the same answer.
-bool StepRecording::fits(const Batch& batch) const {
-  return batch.global_size == samples_per_step_;
-}
-
 // As progressive resizing changes them, at the same step on all ranks.
-void StepRecording::forget_other_sizes(const Batch& batch) {
+void StepRecording::forget_other_sizes(std::span<const Batch> microbatches) {
   std::vector<std::int64_t> sizes;
-  for (const auto& [name, field] : batch.fields) {
-    const auto of_sample = field.sizes().slice(1);
-    sizes.push_back(field.dim());
-    sizes.insert(sizes.end(), of_sample.begin(), of_sample.end());
+  for (const Batch& microbatch : microbatches) {
+    for (const auto& [name, field] : microbatch.fields) {
+      sizes.push_back(field.dim());
+      sizes.insert(sizes.end(), field.sizes().begin(), field.sizes().end());
+    }
   }
-  if (sizes == sample_sizes_) return;
-  sample_sizes_ = std::move(sizes);
+  if (sizes == sizes_) return;
+  sizes_ = std::move(sizes);
   num_warm_ups_ = 0;
-  inputs_.reset();
+  inputs_.clear();
   recorded_losses_.clear();
   work_.reset();
 }
 
-void StepRecording::record(const Batch& batch) {
-  work_ = make_work_();
-  inputs_ = batch;
-  inputs_->fields = batch.fields.map([](const at::Tensor& field) { return field.clone(); });
+void StepRecording::record(std::span<const Batch> microbatches) {
+  work_ = make_graph_();
+  inputs_.assign(microbatches.begin(), microbatches.end());
+  for (Batch& input : inputs_)
+    input.fields = input.fields.map([](const at::Tensor& field) { return field.clone(); });
   try {
-    work_->record([this] { recorded_losses_ = queue_(*inputs_); });
+    work_->record([this] { recorded_losses_ = queue_(inputs_); });
   } catch (const base::Error&) {
     throw;
   } catch (const c10::Error& error) {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/train/condition.h"
 #include "paceline/train/train_state.h"
 #include "paceline/train/trainer_config.h"
+#include "paceline/train/watch/condition.h"
 #include "paceline/train/watch/run_speed.h"
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include "paceline/train/batch/batch.h"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,18 +22,30 @@ struct Metric {
   std::int64_t denominator = kSamples;  ///< likewise, or the number of samples
 };
 
-/// What is learnt: networks, how a batch's loss comes about, and what is measured. Trainer,
+/// What is known of the samples of a split before any is read.
+struct SampleFacts {
+  nn::SampleSizes sizes;  ///< of their fields
+  /// How many classes their labels tell apart; 0 where they have none, nothing where no data set
+  /// was asked.
+  std::optional<int> num_classes = std::nullopt;
+};
+
+/// What is learnt: a network, how a batch's loss comes about, and what is measured. Trainer,
 /// evaluator, strategies, checkpoints and loggers know no more of it than this.
 class Task {
  public:
+  /// The network's parameters and buffers are what is trained and saved.
+  explicit Task(std::shared_ptr<nn::Network> network) : network_(std::move(network)) {}
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
 
-  /// Owned by the task; its parameters and buffers are what is trained and saved.
-  virtual nn::Network& network() = 0;
+  nn::Network& network() { return *network_; }
+  const nn::Network& network() const { return *network_; }
 
-  /// Throws ConfigError, which says what is expected and where it is set, unless batches of fields
-  /// of these sizes can be learnt from.
-  virtual void check_fields(const nn::SampleSizes& sizes) = 0;
+  /// Throws ConfigError or DataError, which says what is expected and where it is set, unless
+  /// samples such as these can be learnt from.
+  virtual void check_samples(const SampleFacts& samples) const = 0;
 
   /// Whatever loss() and sums() need of the networks.
   virtual tensor::Fields forward(const Batch& batch, const nn::ForwardContext& context) = 0;
@@ -60,14 +72,35 @@ class Task {
     return {loss(outputs, batch), sums(outputs, batch)};
   }
 
+  /// What is given out for a batch: fields whose first dimension are samples, beside the network,
+  /// of the same types and sizes for every batch. Called as evaluate().
+  virtual tensor::Fields predict(const Batch& batch, const nn::ForwardContext& context) {
+    return forward(batch, context);
+  }
+
   /// Before training and evaluation.
   virtual void set_training(bool is_training) { network().train(is_training); }
+
+ private:
+  std::shared_ptr<nn::Network> network_;
 };
 
 /// What a recipe gives a task, to be made if the task wants it.
-struct TaskParts {
-  std::function<std::shared_ptr<nn::Network>()> make_network;  ///< of `model`
-  std::function<std::shared_ptr<nn::Loss>()> make_loss;        ///< of `loss`
+class TaskParts {
+ public:
+  TaskParts() = default;
+  TaskParts(const TaskParts&) = delete;
+  TaskParts& operator=(const TaskParts&) = delete;
+  virtual ~TaskParts() = default;
+
+  /// Of `model`. A task that asks for a number of outputs gets a network with them, whatever the
+  /// data; else model.num_classes says it, which follows the data. Throws ConfigError for a model
+  /// that cannot have that number, and for a second number.
+  virtual std::shared_ptr<nn::Network> make_network(std::optional<int> num_outputs) = 0;
+  std::shared_ptr<nn::Network> make_network() { return make_network(std::nullopt); }
+
+  /// Of `loss`.
+  virtual std::shared_ptr<nn::Loss> make_loss() = 0;
 };
 
 }  // namespace paceline::train

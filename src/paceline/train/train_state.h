@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/base/owned.h"
 #include "paceline/metrics/meters.h"
 #include "paceline/optim/grad_scaler.h"
 #include "paceline/optim/optimizer.h"
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,23 +50,28 @@ struct SkippedSamples {
 
 /// All that changes during training. The first part is saved in checkpoints (through the strategy
 /// for tensors); the second belongs to the current step and is gone after it.
+///
+/// A const state is constant in all its parts: who gets one (callbacks above all) can ask task,
+/// strategy and optimizer, but not have them do anything. Only the elements of a tensor are no part
+/// of its constness in LibTorch: what is read as a tensor must not be written.
 struct TrainState {
-  std::unique_ptr<Task> task;
-  std::unique_ptr<parallel::Strategy> strategy;
-  std::unique_ptr<optim::Optimizer>
-      optimizer;                            ///< null until the strategy has laid out the parameters
+  base::Owned<Task> task;
+  base::Owned<parallel::Strategy> strategy;
+  base::Owned<optim::Optimizer> optimizer;  ///< null until the strategy has laid out the parameters
   std::optional<optim::GradScaler> scaler;  ///< of precision fp16
   Clock clock;
   SkippedSamples skipped;
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
   std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
+  double lr_factor = 1;  ///< on the schedule's learning rate, of the algorithm that sets it
   std::string_view eval_weights;  ///< whose an evaluation at hand measures; empty: the trained
 
   Batch batch;  ///< of the step; during a microbatch: that microbatch
   tensor::Fields outputs;
   at::Tensor loss;  ///< summed over the microbatch's samples
   double lr = 0;
+  std::optional<double> momentum;  ///< as the schedule says it; none: the optimizer's own
   double grad_norm = 0;  ///< before clipping; NaN where it was not asked for, and before kStepEnd
   Totals step_totals;
   metrics::PhaseTimer phases;

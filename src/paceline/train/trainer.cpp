@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/metrics/metric_sink.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/missing_gradients.h"
 #include "paceline/train/checkpoint_saver.h"
@@ -71,6 +72,7 @@ FitResult Trainer::fit() try {
       result = agree_on_interruption();  // there is nothing new to save
   }
   engine_.fire(Event::kFitEnd, state_, run_);
+  for (metrics::MetricSink* sink : run_.sinks) sink->flush();
   result->speed = speed_.report(run_.communicator);
   return *result;
 } catch (const base::DivergedError&) {
@@ -110,15 +112,15 @@ bool Trainer::train_step() {
   lacks_batch_ = !batch;
   if (lacks_batch_) return false;
   state_.batch = with_floats_as(*std::move(batch), storage_dtype_);
-  reduction_.add_batch(state_.batch.size, state_.batch.skipped.size());
   skips_.add(state_.batch.skipped);
   state_.phases.mark(metrics::Phase::kDataWait);
   if (state_.clock.step == 0) log_.describe_input(state_);
   engine_.fire(Event::kStepStart, state_, run_);
 
-  state_.lr = base_lr_ * schedule_.factor(state_.clock.step);
+  follow_schedule();
   state_.grad_norm = std::numeric_limits<double>::quiet_NaN();
-  gradients_.compute();
+  const std::int64_t num_samples = gradients_.compute();
+  reduction_.add_batch(num_samples, state_.batch.skipped.size());
   feed_.prefetch();
   state_.phases.mark(metrics::Phase::kDataWait);
   start_reduction();
@@ -131,8 +133,17 @@ bool Trainer::train_step() {
   conclude_step();
 
   state_.clock.step += 1;
-  state_.clock.samples += static_cast<std::int64_t>(state_.step_totals.samples);
+  state_.clock.samples += state_.batch.global_size;
   return true;
+}
+
+void Trainer::follow_schedule() {
+  state_.lr = base_lr_ * schedule_.factor(state_.clock.step) * state_.lr_factor;
+  state_.momentum = schedule_.momentum(state_.clock.step);
+  if (state_.momentum) {
+    const bool has_momentum = state_.optimizer->set_momentum(*state_.momentum);
+    PACELINE_CHECK(has_momentum, "optimizer {} has no momentum", state_.optimizer->name());
+  }
 }
 
 void Trainer::start_reduction() {
@@ -202,7 +213,8 @@ void Trainer::follow_loss_scale() {
 
 std::optional<FitResult> Trainer::finish_step() {
   engine_.fire(Event::kStepEnd, state_, run_);
-  log_.log_step(state_, base::SystemClock().monotonic_s());
+  log_.log_step(state_, base::SystemClock().monotonic_s(),
+                engine_.callback_scalars(Event::kStepEnd, state_.clock));
   if (state_.clock.step == first_step_ + 1) first_step_done_(state_.clock.step);
   data_watch_.add_step(state_.phases);
   speed_.add_step(state_.phases, state_.step_totals.samples);
@@ -242,8 +254,9 @@ void Trainer::evaluate() {
   if (!result) return;
   state_.last_eval = result->values;
   state_.last_eval_step = state_.clock.step;
-  log_.log_evaluation(state_, *result, data_watch_.report(run_.communicator));
   engine_.fire(Event::kEvaluated, state_, run_);
+  log_.log_evaluation(state_, *result, data_watch_.report(run_.communicator),
+                      engine_.callback_scalars(Event::kEvaluated, state_.clock));
 }
 
 std::optional<EvalResult> Trainer::evaluate_weights(std::string_view weights) {

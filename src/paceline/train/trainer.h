@@ -57,6 +57,8 @@ class Trainer {
  private:
   /// False, with nothing done, if a rank was asked to stop before it could read its batch.
   bool train_step();
+  /// Learning rate and momentum of the step at hand.
+  void follow_schedule();
   void start_reduction();
   /// Undoes the loss scale of fp16, clips and updates, unless a value shows on the device that the
   /// step must not be applied.

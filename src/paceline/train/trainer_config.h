@@ -3,8 +3,8 @@
 #include "paceline/config/schema.h"
 #include "paceline/nn/activation_checkpoint.h"
 #include "paceline/optim/grad_scaler.h"
-#include "paceline/train/condition.h"
 #include "paceline/train/precision.h"
+#include "paceline/train/watch/condition.h"
 
 #include <array>
 #include <cstdint>
@@ -22,6 +22,11 @@ struct ActivationCheckpointing {
 /// What is done to a step besides running its operations one by one.
 enum class Compile { kNone, kGraph };
 
+/// How the learning rate follows the global batch size: as it, or as its root.
+/// Papers: Goyal et al., "Accurate, large minibatch SGD", 2017; Krizhevsky, "One weird trick for
+/// parallelizing convolutional neural networks", 2014.
+enum class LrScaling { kNone, kLinear, kSqrt };
+
 /// The `train` section of a recipe.
 struct TrainerConfig {
   config::DurationList duration{{{90, config::TimeUnit::kEpoch}}};
@@ -31,6 +36,8 @@ struct TrainerConfig {
   bool channels_last = true;
   Compile compile = Compile::kNone;
   int grad_accum_steps = 1;
+  LrScaling lr_scaling = LrScaling::kNone;
+  std::int64_t lr_base_batch_size = 256;
   std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
   std::optional<double> grad_clip_value;
@@ -53,6 +60,14 @@ template <>
 struct paceline::config::EnumNames<paceline::train::Compile> {
   static constexpr std::array names{EnumName{paceline::train::Compile::kNone, "none"},
                                     EnumName{paceline::train::Compile::kGraph, "graph"}};
+};
+
+template <>
+struct paceline::config::EnumNames<paceline::train::LrScaling> {
+  using Scaling = paceline::train::LrScaling;
+  static constexpr std::array names{EnumName{Scaling::kNone, "none"},
+                                    EnumName{Scaling::kLinear, "linear"},
+                                    EnumName{Scaling::kSqrt, "sqrt"}};
 };
 
 template <>
@@ -102,6 +117,13 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_accum_steps, "grad_accum_steps",
             "Microbatches per rank and optimizer step.", AtLeast{1},
             AtMost{1'048'576, "no step takes more microbatches"}, MayChangeOnResume{}),
+      field(&Config::lr_scaling, "lr_scaling",
+            "Multiply optimizer.lr by data.global_batch_size / lr_base_batch_size (linear), or by "
+            "its root (sqrt, for Adam and its kin); none: take it as it is.",
+            MayChangeOnResume{}),
+      field(&Config::lr_base_batch_size, "lr_base_batch_size",
+            "The global batch size that optimizer.lr is meant for.", AtLeast{1},
+            AtMost{16'777'216, "no step takes more samples"}, MayChangeOnResume{}),
       field(&Config::activation_checkpointing, "activation_checkpointing",
             "Compute blocks once more in backward instead of keeping what lies inside them: less "
             "memory, the same numbers, more time; null: keep everything.",

@@ -75,6 +75,7 @@ TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
     EXPECT_THAT(
         convs, ::testing::UnorderedElementsAreArray(each["convs"].get<std::vector<std::string>>()));
     EXPECT_EQ(pools, each["max_pools"].get<std::vector<std::string>>());
+    EXPECT_EQ(network.flops_per_image(224, 225), each["flops"].get<double>());
   }
 }
 
@@ -100,7 +101,7 @@ TEST(GoldenBlurPool, PoolsAreComposers) {
         "pool",
         std::make_shared<nn::MaxPool2d>(nn::MaxPool2d::Options{
             options["kernel_size"], options["stride"], options.value("padding", std::int64_t{0})}));
-    EXPECT_EQ(blur_layers(owner, {}).max_pools, 1);
+    EXPECT_EQ(blur_layers(owner, {}), (train::LayerNames{{"max-pools", {"pool"}}}));
     const auto sizes = with_size({1, 2}, each["size"]);
     const std::int64_t count = 2 * sizes[2] * sizes[3];
     const at::Tensor i = at::arange(count, at::kDouble);
@@ -130,7 +131,7 @@ TEST(GoldenBlurPool, ConvolutionsAreComposers) {
       if (conv->bias.defined()) conv->bias.copy_(wave(conv->bias.sizes(), 3));
     }
     BlurPoolConfig config{.blur_first = each["blur_first"], .min_channels = 1};
-    EXPECT_EQ(blur_layers(owner, config).convs, 1);
+    EXPECT_EQ(blur_layers(owner, config), (train::LayerNames{{"convolutions", {"conv"}}}));
     const at::Tensor x =
         wave(with_size({1, options["in_channels"]}, each["size"]), 1).requires_grad_();
     const at::Tensor output = conv->forward(x);

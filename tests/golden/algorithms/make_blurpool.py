@@ -36,7 +36,8 @@ autocast the blur of 2-d convolutions runs in the low precision, like any convol
 
 The file, in float64 (wave(shape, phase) as below):
  - `kernel`, `padding`; `names`: what the surgery adds to and takes from the state of `net`.
- - `surgeries`: `model` of torchvision, `options`, `convs` and `max_pools` replaced, `strided` left as they were.
+ - `surgeries`: `model` of torchvision, `options`, `convs` and `max_pools` replaced, `strided` left as they were,
+   `flops` of one image of 224 x 225 as torch's FlopCounterMode counts them.
  - `blurs`: `channels`, `size`, `stride` of blur_2d; input wave([2, C, *size], 1), `output`, `grad_input`.
  - `pools`: `options`, `size`; input ruffled([1, 2, *size]), `shape` of the output, `output`, `grad_input`.
  - `convs`: `options`, `blur_first`, `size`; input wave([1, in, *size], 1), weight wave(shape, 2), bias wave(shape, 3),
@@ -56,6 +57,7 @@ import torchvision
 from composer.algorithms.blurpool import BlurConv2d, BlurMaxPool2d, apply_blurpool, blur_2d, blurmax_pool2d
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 
 def wave(shape, phase):
@@ -105,6 +107,13 @@ def is_strided(module):
     return isinstance(module, nn.Conv2d) and max(module.stride) > 1
 
 
+def flops_of(model):
+    counter = FlopCounterMode(display=False)
+    with counter, torch.no_grad():
+        model.eval()(torch.zeros(1, 3, 224, 225))
+    return counter.get_total_flops()
+
+
 def surgery(name, options):
     model = getattr(torchvision.models, name)()
     apply_blurpool(model, **options)
@@ -112,7 +121,8 @@ def surgery(name, options):
     convs, pools = ([key for key, module in named if isinstance(module, kind)] for kind in (BlurConv2d, BlurMaxPool2d))
     left = [key for key, module in named if key.rpartition(".")[0] not in convs and
             (is_strided(module) or isinstance(module, nn.MaxPool2d))]
-    return {"model": name, "options": options, "convs": convs, "max_pools": pools, "strided": left}
+    return {"model": name, "options": options, "convs": convs, "max_pools": pools, "strided": left,
+            "flops": flops_of(model)}
 
 
 def surgeries():

@@ -2,8 +2,8 @@
 
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/nn/losses.h"
-#include "paceline/train/classification.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
 #include "support/small_net.h"
 

@@ -2,7 +2,7 @@
 
 #include "paceline/nn/linear.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/run_context.h"

@@ -2,7 +2,7 @@
 // in ours.
 
 #include "golden/models/reference_weights.h"
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/nn/module_tree.h"

@@ -8,7 +8,7 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/train/classification.h"
+#include "paceline/train/tasks/classification.h"
 #include "support/image_batch.h"
 #include "support/one_thread.h"
 #include "unit/train/scripted_run.h"

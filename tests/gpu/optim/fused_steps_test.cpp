@@ -1,8 +1,12 @@
 // The optimizers' and the loss scaler's fused kernels, beside the same on the CPU.
 
 #include "gpu/test_devices.h"
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
 #include "paceline/optim/grad_scaler.h"
+#include "paceline/optim/lion.h"
+#include "paceline/optim/nadam.h"
+#include "paceline/optim/radam.h"
+#include "paceline/optim/rmsprop.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/tensor/aten.h"
 
@@ -56,7 +60,16 @@ void expect_equal_steps(const Config& config, double tolerance) {
 
 TEST(FusedSteps, SgdEqualsTheCpu) { expect_equal_steps(SgdConfig{}, 2e-6); }
 TEST(FusedSteps, NesterovSgdEqualsTheCpu) { expect_equal_steps(SgdConfig{.nesterov = true}, 2e-6); }
+TEST(FusedSteps, AdamEqualsTheCpu) { expect_equal_steps(AdamConfig{}, 2e-6); }
 TEST(FusedSteps, AdamWEqualsTheCpu) { expect_equal_steps(AdamWConfig{}, 2e-6); }
+TEST(FusedSteps, NAdamEqualsTheCpu) { expect_equal_steps(NAdamConfig{}, 2e-6); }
+TEST(FusedSteps, NAdamWEqualsTheCpu) { expect_equal_steps(NAdamWConfig{}, 2e-6); }
+TEST(FusedSteps, RAdamEqualsTheCpu) { expect_equal_steps(RAdamConfig{}, 2e-6); }
+TEST(FusedSteps, RmspropEqualsTheCpu) { expect_equal_steps(RmspropConfig{}, 2e-6); }
+TEST(FusedSteps, RmspropTfEqualsTheCpu) {
+  expect_equal_steps(RmspropTfConfig{.momentum = 0.9, .centered = true}, 1e-5);
+}
+TEST(FusedSteps, LionEqualsTheCpu) { expect_equal_steps(LionConfig{}, 2e-6); }
 
 TEST(FusedSteps, UnscalingEqualsTheCpuAndFindsInfinities) {
   const auto device = test::open_device(0);

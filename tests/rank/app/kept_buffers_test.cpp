@@ -5,6 +5,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/train/run_state.h"
+#include "paceline/train/trainer.h"
 #include "rank/app/attached_session.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
@@ -51,7 +52,7 @@ class KeptBuffers : public ::testing::TestWithParam<std::string> {
                       last_step);
       const RunDirectory directory =
           attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator);
-      session.fit();
+      session.trainer().fit();
       auto& own = state.at(static_cast<std::size_t>(communicator.rank()));
       for (const tensor::StateShard& shard : train::state_shards(session.state()))
         own[shard.name] = shard.data.clone();

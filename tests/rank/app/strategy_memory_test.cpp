@@ -1,6 +1,6 @@
 // What the strategies hold on each rank, beside what LibTorch's allocator gave out for it.
 
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/config/load.h"
 #include "paceline/nn/init.h"

@@ -241,8 +241,17 @@ TEST_F(ReaderTest, LoadsVersionThree) {
   expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-3", 5, Layout::kShardedChannelsLast, 2);
 }
 
+TEST_F(ReaderTest, LoadsVersionFive) {
+  const fs::path golden = fs::path(PACELINE_GOLDEN_DIR) / "version-5";
+  expect_loads(golden, 5, Layout::kShardedChannelsLast, 2);
+  const SurgeryRecord record = CheckpointReader(golden).manifest().surgery.value();
+  ASSERT_EQ(record.size(), 1u);
+  EXPECT_EQ(describe(record.front()), "blurpool: 1 convolutions (conv)");
+}
+
 TEST_F(ReaderTest, LoadsVersionFour) {
   const fs::path golden = fs::path(PACELINE_GOLDEN_DIR) / "version-4";
+  EXPECT_FALSE(CheckpointReader(golden).manifest().surgery) << "it does not tell";
   expect_loads(golden, 5, Layout::kShardedChannelsLast, 2);
   EXPECT_THAT(CheckpointReader(golden).manifest().class_names, testing::ElementsAre("cat", "dog"));
   EXPECT_TRUE(

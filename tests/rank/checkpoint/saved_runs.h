@@ -73,14 +73,16 @@ inline std::filesystem::path save_model(const std::filesystem::path& folder, std
   std::filesystem::path path;
   test::run_ranks(world_size, [&](comm::Communicator& communicator) {
     const auto shards = shards_of(model, layout, communicator.rank(), world_size);
-    const SaveRequest request{.folder = folder,
-                              .step = step,
-                              .shards = shards,
-                              .state = {{"clock", {{"step", step}}}},
-                              .config = "run: {}\n",
-                              .monitored = Monitored{"val/top1", monitored},
-                              .environment = {.world_size = world_size},
-                              .class_names = {"cat", "dog"}};
+    const SaveRequest request{
+        .folder = folder,
+        .step = step,
+        .shards = shards,
+        .state = {{"clock", {{"step", step}}}},
+        .config = "run: {}\n",
+        .monitored = Monitored{"val/top1", monitored},
+        .environment = {.world_size = world_size},
+        .class_names = {"cat", "dog"},
+        .surgery = SurgeryRecord{{"blurpool", "{min_channels: 2}", {{"convolutions", {"conv"}}}}}};
     const auto saved = save_checkpoint(request, communicator, files);
     if (communicator.rank() == 0) path = saved;
   });

@@ -43,15 +43,15 @@ class TwoWeights final : public nn::ImageNetwork {
 class SumTask final : public Task {
  public:
   using Change = std::function<at::Tensor(const TwoWeights&, const at::Tensor& loss)>;
-  explicit SumTask(Change change) : change_(std::move(change)) {}
-  nn::Network& network() override { return network_; }
-  void check_fields(const nn::SampleSizes&) override {}
+  explicit SumTask(Change change)
+      : Task(std::make_shared<TwoWeights>()), change_(std::move(change)) {}
+  void check_samples(const SampleFacts&) const override {}
   tensor::Fields forward(const Batch& batch, const nn::ForwardContext& context) override {
-    return {{"weights", network_.forward(batch.fields, context)}};
+    return {{"weights", network().forward(batch.fields, context)}};
   }
   at::Tensor loss(const tensor::Fields& outputs, const Batch& batch) override {
     const at::Tensor loss = outputs.at("weights").sum() * batch.size;
-    return is_training_ ? change_(network_, loss) : loss;
+    return is_training_ ? change_(static_cast<const TwoWeights&>(network()), loss) : loss;
   }
   std::span<const Metric> metrics() const override { return {}; }
   std::int64_t num_sums() const override { return 0; }
@@ -59,7 +59,6 @@ class SumTask final : public Task {
   void set_training(bool is_training) override { is_training_ = is_training; }
 
  private:
-  TwoWeights network_;
   bool is_training_ = true;
   Change change_;
 };

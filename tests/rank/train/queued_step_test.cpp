@@ -3,9 +3,9 @@
 
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/train/classification.h"
+#include "paceline/train/tasks/classification.h"
 #include "support/block_net.h"
 #include "support/gpu_communicator.h"
 #include "support/queued_device.h"
@@ -269,6 +269,63 @@ TEST(QueuedStep, IsRecordedAndReplayedWithTheSameNumbers) {
       EXPECT_THAT(costs.host_collectives, Each(Eq(0)));
     });
   }
+}
+
+/// Doubles every second microbatch's images, and each third step's.
+class Brighten final : public Algorithm {
+ public:
+  std::string_view name() const override { return "brighten"; }
+  AlgorithmTraits traits() const override { return {.events = {}, .transforms_batches = true}; }
+  void apply(Event, TrainState&, const RunContext&) override {}
+  void transform(Batch& batch, TrainState& state, const RunContext&) override {
+    const double factor = state.clock.step % 3 == 0 || batch.first_position % 4 == 0 ? 2 : 1;
+    batch.fields.set(kImages, batch.fields.at(kImages) * factor);
+    batch.fields.set(kTargets, batch.fields.at(kLabels).remainder(2));
+  }
+};
+
+TEST(QueuedStep, IsRecordedBesideAnAlgorithmThatTransformsBatches) {
+  const auto make = [](comm::Communicator& ranks) { return parallel::make_ddp({}, ranks); };
+  run_ranks(2, [&](comm::Communicator& communicator) {
+    const auto fit = [](SteppedRun& run) {
+      run->config.grad_accum_steps = 2;
+      run->watched = {Event::kStepEnd};
+      run->make_algorithms = [] {
+        std::vector<std::unique_ptr<Algorithm>> algorithms;
+        algorithms.push_back(std::make_unique<Brighten>());
+        return algorithms;
+      };
+      run->fit();
+    };
+    SteppedRun now(make, communicator, tensor::cpu_device());
+    fit(now);
+    GpuCommunicator ranks(communicator);
+    QueuedDevice device(communicator.rank());
+    SteppedRun replayed(make, ranks, device);
+    replayed->config.compile = Compile::kGraph;
+    fit(replayed);
+    EXPECT_EQ(std::ranges::count(device.calls, "replay"), 5);
+    EXPECT_EQ(replayed.losses(), now.losses());
+    expect_same(replayed.state(), now.state());
+  });
+}
+
+TEST(QueuedStep, ThatIsRecordedTrainsTheSameParameters) {
+  const auto make = [](comm::Communicator& ranks) { return parallel::make_ddp({}, ranks); };
+  run_ranks(1, [&](comm::Communicator& communicator) {
+    GpuCommunicator ranks(communicator);
+    QueuedDevice device;
+    SteppedRun run(make, ranks, device);
+    run->config.compile = Compile::kGraph;
+    run->watched = {Event::kStepEnd};
+    run->watch = [&](Event, const TrainState& state) -> std::optional<std::string> {
+      if (state.clock.step == 5)
+        run->state.strategy->set_trainable([](const std::string& name) { return name != "stem"; });
+      return std::nullopt;
+    };
+    EXPECT_THAT([&] { run->fit(); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("train.compile: graph")));
+  });
 }
 
 TEST(QueuedStep, IsReplayedOnAfterOneThatLeftARankWithoutSamples) {

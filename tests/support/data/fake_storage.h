@@ -30,6 +30,7 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
       disturb;
   std::map<std::string, std::string> files;  ///< content by whole path
   std::int64_t changed = 1;                  ///< of all files
+  std::filesystem::path cache = {};          ///< empty: the user's
   std::chrono::microseconds latency{0};      ///< of each call
   double bytes_per_second = 0;               ///< of all reads together; 0: no limit
   int connections = 8;
@@ -99,6 +100,9 @@ class FakeStorage final : public data::Storage, public std::enable_shared_from_t
   }
 
   int num_connections() const override { return connections; }
+  std::filesystem::path cache_folder() const override {
+    return cache.empty() ? Storage::cache_folder() : cache;
+  }
 
  private:
   /// Counts a read that is under way.

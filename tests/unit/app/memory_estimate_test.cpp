@@ -1,16 +1,20 @@
 #include "paceline/app/memory_estimate.h"
 
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/load.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/tensor/autocast.h"
 #include "paceline/tensor/memory_count.h"
+#include "paceline/train/microbatches.h"
+#include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 #include "support/one_thread.h"
 #include "support/temp_folder.h"
 
+#include <atomic>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -46,6 +50,8 @@ class MemoryEstimateTest : public ::testing::Test {
   /// The most that tensors take in a step of as many microbatches as the recipe says, on rank 0 of
   /// a world without peers, with model and optimizer.
   std::int64_t measure_step(const Recipe& recipe, int ranks) const;
+  /// The same with the recipe's algorithms, on one rank, with 8 images of 128 pixels at once.
+  std::int64_t measure_algorithms(const Recipe& recipe) const;
 
   test::TempFolder folder_;
   std::unique_ptr<Registries> registries_ = make_registries();
@@ -61,7 +67,7 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
   const auto plan = registries_->optimizers.build(recipe.optimizer);
   const auto strategy = make_strategy(recipe, *communicator, ranks);
   strategy->prepare(task->network(), plan->rules, values);
-  const auto optimizer = plan->make(strategy->param_groups());
+  const auto optimizer = plan->make(strategy->param_groups(), strategy->parameter_shards());
   tensor::restart_peak();
   for (int step = 0; step < 2; ++step) {
     for (int i = 0; i < recipe.train.grad_accum_steps; ++i) {
@@ -84,6 +90,54 @@ std::int64_t MemoryEstimateTest::measure_step(const Recipe& recipe, int ranks) c
   return tensor::tensor_memory().peak - before;
 }
 
+std::int64_t MemoryEstimateTest::measure_algorithms(const Recipe& recipe) const {
+  tensor::count_tensor_memory();
+  const std::int64_t before = tensor::tensor_memory().current;
+  const auto communicator = comm::make_fake_communicator(0, 1);
+  const std::atomic<int> no_signal{0};
+  const train::RunContext run{*communicator, {}, 1, {}, no_signal};
+  std::vector<std::string> notes;
+  train::TrainState state;
+  state.task = make_task(recipe, *registries_);
+  const auto values = initial_values(recipe, state.task->network(), /*class_names=*/{}, notes);
+  const auto plan = registries_->optimizers.build(recipe.optimizer);
+  state.strategy = make_strategy(recipe, *communicator, 1);
+  const auto engine = make_engine_of_algorithms(recipe, *registries_);
+  lay_out(state, *engine, run, plan->rules, values);
+  add_training_state(state, *engine, run, *plan);
+  train::Batch batch;
+  batch.size = batch.global_size = 8;
+  batch.indices.resize(8);
+  batch.fields.set(train::kImages, at::randn({batch.size, 3, 128, 128}));
+  batch.fields.set(train::kLabels, at::zeros({batch.size}, at::kLong));
+  const auto pass = [&](std::span<const train::Batch> microbatches) {
+    for (std::size_t i = 0; i < microbatches.size(); ++i) {
+      state.batch = microbatches[i];
+      state.strategy->begin_microbatch(i == 0, i + 1 == microbatches.size());
+      state.outputs = state.task->forward(state.batch, {});
+      state.loss = state.task->loss(state.outputs, state.batch);
+      engine->fire(train::Event::kAfterLoss, state, run);
+      state.strategy->backward(state.loss, 1.0);
+    }
+    state.strategy->finish_gradients();
+  };
+  tensor::restart_peak();
+  for (int step = 0; step < 2; ++step) {
+    state.batch = batch;
+    engine->fire(train::Event::kStepStart, state, run);
+    const auto microbatches =
+        train::make_microbatches(state, run, *engine, recipe.train.grad_accum_steps);
+    if (train::Algorithm* const algorithm = engine->with_extra_pass(state)) {
+      pass(microbatches);
+      algorithm->after_extra_pass(state);
+    }
+    pass(microbatches);
+    engine->fire(train::Event::kGradientsReady, state, run);
+    state.optimizer->step(0.01);
+  }
+  return tensor::tensor_memory().peak - before;
+}
+
 TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsOwn) {
   const std::string average = "++algorithms.ema.half_life=10ba";
   EXPECT_EQ(estimate({}).algorithms, 0u);
@@ -94,6 +148,32 @@ TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsOwn) {
       << "an average of each weight";
   const MemoryEstimate shard = estimate({"parallel.strategy=fsdp", average});
   EXPECT_LT(shard.algorithms, whole.algorithms) << "of a shard";
+}
+
+TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsCopy) {
+  const test::OneThread one_thread;
+  const auto extra_of = [&](const std::string& algorithm, int accumulation, const auto& bytes_of) {
+    std::vector<std::string> overrides{"parallel.strategy=none", "model.img_size=128",
+                                       "model.patch_size=16", "data.size=128",
+                                       fmt::format("train.grad_accum_steps={}", accumulation)};
+    const std::int64_t plain = bytes_of(overrides);
+    overrides.push_back("++algorithms." + algorithm);
+    return static_cast<double>(bytes_of(overrides) - plain);
+  };
+  const auto predicted = [&](const std::vector<std::string>& overrides) {
+    return static_cast<std::int64_t>(estimate(overrides).total());
+  };
+  const auto measured = [&](const std::vector<std::string>& overrides) {
+    return measure_algorithms(load(overrides));
+  };
+  for (const char* algorithm : {"mixup.alpha=1", "sam.rho=0.05"}) {
+    for (const int accumulation : {1, 2}) {  // all microbatches are mixed before the first pass
+      const double expected = extra_of(algorithm, accumulation, predicted);
+      EXPECT_GT(expected, 500'000) << algorithm;
+      EXPECT_NEAR(extra_of(algorithm, accumulation, measured) / expected, 1, 0.05)
+          << algorithm << ", " << accumulation << " microbatches";
+    }
+  }
 }
 
 TEST_F(MemoryEstimateTest, AStepTakesWhatWasPredicted) {

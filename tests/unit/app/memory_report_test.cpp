@@ -22,13 +22,13 @@ MemoryEstimate example() {
 }
 
 TEST(MemoryReport, ATableHasARowForEachStrategy) {
-  EXPECT_THAT(
-      memory_table({{example()}}),
-      ElementsAre(
-          "strategy  ranks images   parameters    gradients    optimizer   algorithms  activations"
-          "    transient        input          sum",
-          "fsdp          2      3      1.0 KiB        512 B      2.0 KiB          0 B      3.0 MiB"
-          "          0 B          0 B      3.0 MiB"));
+  EXPECT_THAT(memory_table({{example()}}),
+              ElementsAre("strategy  ranks  samples   parameters    gradients    optimizer   "
+                          "algorithms  activations"
+                          "    transient        input          sum",
+                          "fsdp          2        3      1.0 KiB        512 B      2.0 KiB         "
+                          " 0 B      3.0 MiB"
+                          "          0 B          0 B      3.0 MiB"));
 }
 
 TEST(MemoryReport, JsonHasBytes) {
@@ -36,7 +36,7 @@ TEST(MemoryReport, JsonHasBytes) {
   const auto& row = json.at("strategies").at(0);
   EXPECT_EQ(row.at("strategy"), "fsdp");
   EXPECT_EQ(row.at("ranks"), 2);
-  EXPECT_EQ(row.at("images_per_microbatch"), 3);
+  EXPECT_EQ(row.at("samples_per_microbatch"), 3);
   EXPECT_EQ(row.at("optimizer"), 2048);
   EXPECT_EQ(row.at("total"), 3584 + (3 << 20));
 }

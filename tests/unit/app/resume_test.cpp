@@ -80,7 +80,7 @@ TEST_F(ResumeTest, AnotherNumberOfRanksKeepsTheGlobalBatch) {
     const Fitted fitted = fit(reader, yaml, world_size);
     EXPECT_EQ(fitted.recipe.data.global_batch_size, 12);
     EXPECT_EQ(fitted.recipe.data.batch_size_per_rank, std::nullopt);
-    EXPECT_THAT(fitted.notes, ElementsAre(HasSubstr("the global batch stays 12 images")));
+    EXPECT_THAT(fitted.notes, ElementsAre(HasSubstr("the global batch stays 12 samples")));
   }
 }
 
@@ -108,7 +108,7 @@ TEST_F(ResumeTest, TheSameBatchMayBeWrittenInAnotherWay) {
 TEST_F(ResumeTest, AnotherBatchIsRefusedWithBothNumbers) {
   const auto reader = saved("data: {name: synthetic, batch_size_per_rank: 6}", 2);
   EXPECT_THAT(refusal(reader, "data: {name: synthetic, batch_size_per_rank: 5}", 2),
-              AllOf(HasSubstr("it was 12 images a step"), HasSubstr("means 10 on 2"),
+              AllOf(HasSubstr("it was 12 samples a step"), HasSubstr("means 10 on 2"),
                     HasSubstr("data.global_batch_size=12 data.batch_size_per_rank=null")));
   EXPECT_THAT(refusal(reader, "data: {name: synthetic, global_batch_size: 6}", 2),
               HasSubstr("means 6 on 2"));

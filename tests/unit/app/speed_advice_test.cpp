@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 class SpeedAdvice : public ::testing::Test {
  protected:
   std::vector<std::string> lines(const train::SpeedReport& speed) const {
-    return describe_speed(speed, recipe_, late_, tensor::cpu_device());
+    return describe_speed(speed, recipe_, "images", late_, tensor::cpu_device());
   }
 
   Recipe recipe_;

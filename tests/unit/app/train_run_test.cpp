@@ -10,12 +10,12 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/models/builtin.h"
 #include "support/faulty_file_system.h"
 #include "support/queued_device.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
+#include "unit/app/tiny_recipe.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -60,22 +60,13 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// 7 images in batches of 4, so two steps an epoch; four steps, a checkpoint after each second one.
-constexpr const char* kTinyRecipe = R"(
-run:        {seed: 3}
-model:      {name: vit, img_size: 16, patch_size: 8, embed_dim: 16, depth: 1, num_heads: 2}
-data:       {name: synthetic, num_samples: 7, num_val_samples: 3, num_classes: 5, size: 16,
-             global_batch_size: 4, num_threads: 1}
-train:      {duration: 2ep}
-optimizer:  {name: sgd, lr: 0.05}
-checkpoint: {every: 2ba, keep_best: 0}
-loggers:    {jsonl: }
-)";
+/// A checkpoint after each second of the four steps.
+std::string recipe_of_two_saves() { return tiny_recipe("{every: 2ba, keep_best: 0}"); }
 
 class TrainRunTest : public ::testing::Test {
  protected:
   int train(TrainRequest request) {
-    request.recipe = folder_.write("recipe.yaml", kTinyRecipe);
+    request.recipe = folder_.write("recipe.yaml", recipe_of_two_saves());
     if (!request.run_directory) request.run_directory = run_;
     int exit_code = -1;
     paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
@@ -112,11 +103,6 @@ class TrainRunTest : public ::testing::Test {
     return report;
   }
 
-  LoadedRecipe load(const std::string& recipe,
-                    const std::vector<std::string>& overrides = {}) const {
-    return load_recipe(folder_.write("loaded.yaml", recipe), overrides, *registries_, 1);
-  }
-
   /// What metrics.jsonl tells, line by line, without times.
   static std::vector<std::string> logged(const fs::path& run) {
     std::vector<std::string> lines;
@@ -150,17 +136,6 @@ class TrainRunTest : public ::testing::Test {
     log_ += '\n';
   }};
 };
-
-TEST_F(TrainRunTest, TheModelHasAsManyClassesAsTheData) {
-  const std::string data = "data: {name: synthetic, num_classes: 7}\n";
-  for (const char* model : {"", "model:\n", "model: resnet18\n", "model: {name: resnet18}\n"}) {
-    const LoadedRecipe loaded = load(data + model);
-    EXPECT_EQ(loaded.recipe.model.network.as<models::ResNetConfig>().num_classes, 7) << model;
-    EXPECT_EQ(loaded.resolved.find_path("model.num_classes")->text, "7") << model;
-  }
-  const LoadedRecipe written = load(data, {"model.num_classes=9"});
-  EXPECT_EQ(written.recipe.model.network.as<models::ResNetConfig>().num_classes, 9);
-}
 
 TEST_F(TrainRunTest, TheTrainingSetIsOpenedOnce) {
   std::vector<data::Split> opened;
@@ -291,6 +266,31 @@ TEST_F(TrainRunTest, AFastDevRunDoesEveryKindOfWorkAndLeavesNothing) {
   EXPECT_THAT(log_, AllOf(HasSubstr("saved "), HasSubstr("step-00000003"),
                           HasSubstr("done after step 3"), HasSubstr("val/loss")));
   EXPECT_FALSE(fs::exists(run_));
+}
+
+TEST_F(TrainRunTest, WhatCannotBeCopiedIsToldAndEndsNothing) {
+  const fs::path to = folder_.path() / "far";
+  paceline::test::FaultyFileSystem files([&](std::string_view operation, const fs::path& path) {
+    return operation == "write" && path.string().starts_with(to.string()) ? ENOSPC : 0;
+  });
+  file_system_ = &files;
+  const auto copy_to = [](const fs::path& folder) {
+    return std::vector<std::string>{"++callbacks.copy_checkpoints.to=" + folder.string()};
+  };
+  EXPECT_EQ(train(copy_to(to)), 0);
+  EXPECT_THAT(log_, AllOf(HasSubstr("callbacks.copy_checkpoints: cannot write"),
+                          HasSubstr("done after step 4")));
+  fs::remove_all(run_);
+  EXPECT_EQ(train(copy_to(run_ / "copies")), 0);
+  EXPECT_THAT(log_, HasSubstr("name a folder elsewhere"));
+}
+
+TEST_F(TrainRunTest, AFastDevRunCopiesNothing) {
+  TrainRequest request;
+  request.is_fast_dev_run = true;
+  request.overrides = {"++callbacks.copy_checkpoints.to=" + (folder_.path() / "far").string()};
+  EXPECT_EQ(train(request), 0);
+  EXPECT_FALSE(fs::exists(folder_.path() / "far"));
 }
 
 TEST_F(TrainRunTest, TheSummaryTellsHowItEnded) {
@@ -594,14 +594,14 @@ TEST_F(TrainRunTest, EvaluatesAndExportsTheWeightsOfAnAlgorithmWhenAskedTo) {
   EXPECT_TRUE(exported().equal(reader.tensor("head.weight")));
 }
 
-TEST_F(TrainRunTest, ARunThatHadNoAlgorithmCannotGoOnWithOne) {
+TEST_F(TrainRunTest, ARunCannotGoOnWithAnAlgorithmThatChangesTheNetwork) {
   train(std::vector<std::string>{"train.duration=2ba"});
   TrainRequest request;
   request.run_directory = run_;
   request.resume = "auto";
-  request.overrides = {"++algorithms.ema.half_life=2ba"};
+  request.overrides = {"++algorithms.blurpool.min_channels=2"};
   EXPECT_THAT([&] { train(request); },
-              ::testing::ThrowsMessage<base::Error>(HasSubstr("algorithms")));
+              ::testing::ThrowsMessage<base::Error>(HasSubstr("algorithms.blurpool: was absent")));
 }
 
 TEST_F(TrainRunTest, StartsFromExportedWeights) {

@@ -5,6 +5,7 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -28,7 +29,7 @@ class EarlyStopTest : public ::testing::Test {
 };
 
 TEST_F(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutImprovement) {
-  EarlyStop callback({.patience = 2});
+  EarlyStop callback({.monitor = "val/top1", .patience = 2});
   EXPECT_FALSE(evaluate(callback, 0.5));
   EXPECT_FALSE(evaluate(callback, 0.5)) << "equal is no improvement";
   EXPECT_FALSE(evaluate(callback, 0.6)) << "an improvement starts anew";
@@ -36,8 +37,18 @@ TEST_F(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutImprovement) {
   EXPECT_EQ(evaluate(callback, 0.6), "val/top1 has not improved on 0.6 for 2 evaluations");
 }
 
+TEST_F(EarlyStopTest, LogsTheBestAndHowLongAgoItWas) {
+  EarlyStop callback({.monitor = "val/top1", .patience = 5});
+  EXPECT_EQ(callback.traits().eval_scalars.size(), 2U);
+  EXPECT_TRUE(std::isnan(callback.scalars(train::Event::kEvaluated).front()));
+  evaluate(callback, 0.5);
+  evaluate(callback, 0.25);
+  EXPECT_THAT(callback.scalars(train::Event::kEvaluated), ::testing::ElementsAre(0.5, 1));
+}
+
 TEST_F(EarlyStopTest, MinimaAndSmallChanges) {
-  EarlyStop callback({.mode = train::MonitorMode::kMin, .patience = 1, .min_delta = 0.1});
+  EarlyStop callback(
+      {.monitor = "val/top1", .mode = train::MonitorMode::kMin, .patience = 1, .min_delta = 0.1});
   EXPECT_FALSE(evaluate(callback, 1.0));
   EXPECT_FALSE(evaluate(callback, 0.8));
   EXPECT_TRUE(evaluate(callback, 0.75)) << "less than min_delta better";
@@ -45,36 +56,36 @@ TEST_F(EarlyStopTest, MinimaAndSmallChanges) {
 
 TEST_F(EarlyStopTest, NotANumberIsNoImprovement) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EarlyStop callback({.patience = 2});
+  EarlyStop callback({.monitor = "val/top1", .patience = 2});
   EXPECT_FALSE(evaluate(callback, nan));
   EXPECT_FALSE(evaluate(callback, 0.5));
   EXPECT_FALSE(evaluate(callback, nan));
   EXPECT_EQ(evaluate(callback, nan), "val/top1 has not improved on 0.5 for 2 evaluations");
-  EarlyStop hopeless({.patience = 1});
+  EarlyStop hopeless({.monitor = "val/top1", .patience = 1});
   EXPECT_EQ(evaluate(hopeless, nan), "val/top1 was no number in 1 evaluations");
 }
 
 TEST_F(EarlyStopTest, RemembersAcrossAResume) {
-  EarlyStop first({.patience = 2});
+  EarlyStop first({.monitor = "val/top1", .patience = 2});
   evaluate(first, 0.5);
   evaluate(first, 0.4);
-  EarlyStop second({.patience = 2});
+  EarlyStop second({.monitor = "val/top1", .patience = 2});
   second.load_state_dict(first.state_dict());
   EXPECT_TRUE(evaluate(second, 0.4));
-  EarlyStop fresh({.patience = 1});
-  fresh.load_state_dict(EarlyStop({}).state_dict());
+  EarlyStop fresh({.monitor = "val/top1", .patience = 1});
+  fresh.load_state_dict(EarlyStop({.monitor = "val/top1"}).state_dict());
   EXPECT_FALSE(evaluate(fresh, 0.1));
 }
 
 TEST_F(EarlyStopTest, ARunThatItEndedEndsAtOnceWhenItIsResumedUnlessPatienceGrew) {
   const auto resume = [&](std::int64_t patience, double last) {
-    EarlyStop first({.patience = 2});
+    EarlyStop first({.monitor = "val/top1", .patience = 2});
     evaluate(first, 0.5);
     evaluate(first, 0.4);
     evaluate(first, last);
-    EarlyStop second({.patience = patience});
+    EarlyStop second({.monitor = "val/top1", .patience = patience});
     second.load_state_dict(first.state_dict());
-    EXPECT_TRUE(second.events().contains(train::Event::kFitStart));
+    EXPECT_TRUE(second.traits().events.contains(train::Event::kFitStart));
     return second.on_event(train::Event::kFitStart, state_, run_);
   };
   EXPECT_EQ(resume(2, 0.4), "val/top1 has not improved on 0.5 for 2 evaluations");
@@ -83,12 +94,12 @@ TEST_F(EarlyStopTest, ARunThatItEndedEndsAtOnceWhenItIsResumedUnlessPatienceGrew
 }
 
 TEST_F(EarlyStopTest, BeginsAnewWithAnotherMetric) {
-  EarlyStop first({.patience = 1});
+  EarlyStop first({.monitor = "val/top1", .patience = 1});
   evaluate(first, 0.9);
   evaluate(first, 0.8);
   for (const EarlyStopConfig& other :
        {EarlyStopConfig{.monitor = "val/loss", .patience = 1},
-        EarlyStopConfig{.mode = train::MonitorMode::kMin, .patience = 1}}) {
+        EarlyStopConfig{.monitor = "val/top1", .mode = train::MonitorMode::kMin, .patience = 1}}) {
     EarlyStop second(other);
     second.load_state_dict(first.state_dict());
     EXPECT_FALSE(second.on_event(train::Event::kFitStart, state_, run_));

@@ -58,6 +58,19 @@ TEST_F(WeightsTest, MetadataGoesIntoTheHeader) {
             (Metadata{{"class_names", "[\"cat\"]"}, {"format", "pt"}}));
 }
 
+TEST_F(WeightsTest, TellWhatWasDoneToTheirNetwork) {
+  const auto tensors = model(10, 3);
+  const auto surgery_in = [&](const Metadata& metadata) {
+    export_weights(files_, path_, sources_of(tensors), metadata);
+    return surgery_of_weights(path_);
+  };
+  const SurgeryRecord record{{"blurpool", "{}", {{"convolutions", {"conv"}}}}};
+  EXPECT_EQ(surgery_in({{"surgery", surgery_to_json(record).dump()}}), record);
+  EXPECT_EQ(surgery_in({}), std::nullopt);
+  for (const char* other : {"appendix", "[1]", "7"})  // another program's
+    EXPECT_EQ(surgery_in({{"surgery", other}}), std::nullopt) << other;
+}
+
 TEST_F(WeightsTest, TellOfTheirHead) {
   const auto written = model(2, 3);
   const auto head_of = [&](const std::string& class_names, int num_classes) {

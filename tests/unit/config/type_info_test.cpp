@@ -45,6 +45,8 @@ TEST(TypeInfo, ChoicesAndDurations) {
   EXPECT_EQ(through<Duration>("90ep"), "90ep");
   EXPECT_EQ(through<Duration>("[90ep]"), "must be a duration such as 90ep, got the list [90ep]");
   EXPECT_EQ(through<DurationList>("90ep"), "90ep");
+  EXPECT_EQ(through<Sides>("224"), "224");
+  EXPECT_EQ(through<Sides>("[96, 128]"), "[96, 128]");
   EXPECT_EQ(through<DurationList>("[90ep, 1h]"), "[90ep, 1h]");
   EXPECT_EQ(through<DurationList>("[]"), "[]");
   EXPECT_EQ(enum_name(test::Precision::kBf16), "bf16");

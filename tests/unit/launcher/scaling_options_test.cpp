@@ -17,6 +17,12 @@ TEST(ScalingOptions, OneMachineNeedsNothingButARecipe) {
   EXPECT_THAT(options.recipe, ElementsAre("recipe.yaml", "optimizer.lr=1"));
   EXPECT_THAT(options.nproc, ElementsAre(1, 2));
   EXPECT_THAT(options.nnodes, ElementsAre(1));
+  EXPECT_EQ(options.phase, "") << "the first";
+}
+
+TEST(ScalingOptions, APhaseIsNamedAsElsewhere) {
+  EXPECT_EQ(parse_scaling_options({"r", "--phase", "whole"}).phase, "whole");
+  EXPECT_EQ(parse_scaling_options({"--phase=whole", "r"}).phase, "whole");
 }
 
 TEST(ScalingOptions, SeveralMachinesMeetInTheLaunchersSpellings) {
@@ -38,6 +44,7 @@ TEST(ScalingOptions, WhatMakesNoSenseIsRefused) {
   expect_error({}, "wants a recipe");
   expect_error({"r", "--steps"}, "--steps wants a value");
   expect_error({"r", "--stps", "3"}, "did you mean --steps?");
+  expect_error({"r", "--phases", "whole"}, "did you mean --phase?");
   expect_error({"r", "--nnodes", "2"}, "wants --rdzv");
   expect_error({"r", "--node-rank", "1"}, "machines count from 0");
   expect_error({"r", "--detach"}, "none of the other launch options");

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-/// Steps of 8 images; the first takes 5 s, the others 2 s but for one of 9 s.
+/// Steps of 8 samples; the first takes 5 s, the others 2 s but for one of 9 s.
 constexpr const char* kMetrics = R"({"step":1,"samples":8,"wall_time":10,"train/loss":1}
 {"step":2,"samples":16,"wall_time":15,"train/loss":1}
 {"step":3,"samples":24,"wall_time":17,"train/loss":1}
@@ -26,9 +26,9 @@ constexpr const char* kMetrics = R"({"step":1,"samples":8,"wall_time":10,"train/
 
 TEST(Scaling, TheRateIsThatOfTheMedianStepAfterTheWarmUp) {
   const TrainingRate rate = training_rate(kMetrics, 2);
-  EXPECT_DOUBLE_EQ(rate.images_per_s, 4);
-  EXPECT_DOUBLE_EQ(rate.images_per_step, 8);
-  EXPECT_DOUBLE_EQ(training_rate(kMetrics, 1).images_per_s, 8 / 3.5) << "of 5, 2, 9 and 2 s";
+  EXPECT_DOUBLE_EQ(rate.samples_per_s, 4);
+  EXPECT_DOUBLE_EQ(rate.samples_per_step, 8);
+  EXPECT_DOUBLE_EQ(training_rate(kMetrics, 1).samples_per_s, 8 / 3.5) << "of 5, 2, 9 and 2 s";
 }
 
 TEST(Scaling, ARunThatEndsInItsWarmUpIsAnError) {
@@ -61,21 +61,19 @@ TEST(Scaling, SpeedUpAndEfficiencyAreRelativeToTheFirstRow) {
   EXPECT_EQ(row.at("ranks"), 4);
   EXPECT_EQ(row.at("speed_up"), 3.0);
   EXPECT_EQ(row.at("efficiency"), 0.75);
-  EXPECT_EQ(row.at("ceiling_images_per_s"), 32.0);
+  EXPECT_EQ(row.at("ceiling_samples_per_s"), 32.0);
   EXPECT_EQ(row.at("of_ceiling"), 0.9375);
   EXPECT_EQ(json.at("rows").at(0).at("efficiency"), 1.0);
 }
 
 TEST(Scaling, TheTableSaysTheSame) {
-  EXPECT_THAT(
-      scaling_table(two_rows()),
-      ElementsAre(
-          "nodes ranks  images/step    images/s  speed-up  efficiency independent images/s     of "
-          "that",
-          "    1     1           16        10.0      1.00        1.00                 10.0        "
-          "1.00",
-          "    2     4           64        30.0      3.00        0.75                 32.0        "
-          "0.94"));
+  EXPECT_THAT(scaling_table(two_rows()),
+              ElementsAre("nodes ranks  samples/step   samples/s  speed-up  efficiency  "
+                          "independent samples/s     of that",
+                          "    1     1            16        10.0      1.00        1.00             "
+                          "      10.0        1.00",
+                          "    2     4            64        30.0      3.00        0.75             "
+                          "      32.0        0.94"));
 }
 
 }  // namespace

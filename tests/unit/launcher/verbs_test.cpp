@@ -30,7 +30,6 @@ TEST(VerbsTest, AVerbOfAnotherProgramIsToldOurs) {
   advice_on("fit", "paceline train RECIPE");
   advice_on("validate", "paceline eval RUN");
   advice_on("test", "paceline eval RUN");
-  advice_on("predict", "paceline export RUN@best");
   advice_on("torchrun", "paceline launch --nproc N -- PROGRAM");
 }
 

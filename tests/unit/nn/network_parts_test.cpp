@@ -93,5 +93,13 @@ TEST(NetworkParts, SomethingMustBeLeft) {
               ThrowsMessage<base::ConfigError>(HasSubstr("left to train")));
 }
 
+TEST(NumOutputs, AreThoseOfTheLayerThatTheNetworkNames) {
+  EXPECT_EQ(num_outputs(ThreeParts()), 3);
+  class Nameless final : public ThreeParts {
+    std::string head_name() const override { return {}; }
+  };
+  EXPECT_EQ(num_outputs(Nameless()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace paceline::nn

@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/tensor/aten.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +24,33 @@ TEST(ParamGroups, NormsBiasesAndListedNamesDoNotDecay) {
   EXPECT_EQ(decay_of("pos_embed", at::zeros({1, 5, 2})), 0.0);
   EXPECT_EQ(decay_of("encoder.cls_token", at::zeros({1, 1, 2})), 0.0);
   EXPECT_EQ(decay_of("pos_embedding.weight", at::zeros({5, 2})), 0.05);
+}
+
+TEST(ParamGroups, PatternsOfWholeNamesDoNotDecay) {
+  const std::vector<std::string> listed{"blocks.*.gamma", "head.weight"};
+  const auto rules = weight_decay_rules(0.05, false, listed);
+  const auto decay_of = [&](const std::string& name) {
+    return rules[match_rule(rules, name, at::zeros({2, 2}))].weight_decay;
+  };
+  EXPECT_EQ(decay_of("blocks.3.ls1.gamma"), 0.0);
+  EXPECT_EQ(decay_of("head.weight"), 0.0);
+  EXPECT_EQ(decay_of("blocks.3.attn.proj.weight"), 0.05);
+  EXPECT_EQ(decay_of("stem.gamma"), 0.05);
+}
+
+TEST(ParamGroups, LayersLearnTheFasterTheLaterTheyAre) {
+  const std::vector<std::string> blocks{"blocks.0", "blocks.1"};
+  const auto scales = layer_scales(0.5, {"patch_embed"}, blocks, "head");
+  const auto factor_of = [&](const std::string& name) {
+    return std::ranges::find_if(scales, [&](const LrScale& scale) { return scale.matches(name); })
+        ->factor;
+  };
+  EXPECT_EQ(factor_of("patch_embed.proj.weight"), 0.125);
+  EXPECT_EQ(factor_of("blocks.0.weight"), 0.25);
+  EXPECT_EQ(factor_of("blocks.1.weight"), 0.5);
+  EXPECT_EQ(factor_of("blocks.10.weight"), 0.5);  // none of the blocks
+  EXPECT_EQ(factor_of("norm.weight"), 0.5);
+  EXPECT_EQ(factor_of("head.weight"), 1);
 }
 
 TEST(ParamGroups, EverythingDecaysOnRequest) {

@@ -27,6 +27,33 @@ TEST(Schedules, StartAndEndAreWhatTheConfigSays) {
   EXPECT_DOUBLE_EQ(cycle->factor(500), cycle->factor(99));
 }
 
+TEST(Schedules, WarmUpsRiseAsTheirShapeSays) {
+  ConstantConfig config{.warmup = {1, TimeUnit::kEpoch}, .warmup_start_factor = 0.01};
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(5), 0.505);
+  config.warmup_shape = WarmupShape::kExponential;
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(0), 0.01);
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(5), 0.1);
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(10), 1.0);
+  config.warmup_shape = WarmupShape::kConstant;
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(9), 0.01);
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(10), 1.0);
+}
+
+TEST(Schedules, TheInverseRootNeedsNeitherWarmUpNorLength) {
+  const auto root = make(InverseSqrtConfig{}, RunLength{});
+  EXPECT_DOUBLE_EQ(root->factor(0), 1.0);
+  EXPECT_DOUBLE_EQ(root->factor(30'000), 0.5);
+}
+
+TEST(Schedules, CyclesOfAnyLengthEndWithTheRun) {
+  const auto cycles =
+      make(CosineConfig{.cycle = config::Duration{7, TimeUnit::kBatch}, .cycle_mul = 1.5}, kRun);
+  EXPECT_DOUBLE_EQ(cycles->factor(7), 1.0);
+  EXPECT_LT(cycles->factor(17), 0.05) << "the last whole step of a cycle of 10.5";
+  EXPECT_GT(cycles->factor(18), 0.9);
+  EXPECT_DOUBLE_EQ(cycles->factor(100), 0.0);
+}
+
 TEST(Schedules, DropsCountFromTheStartOfTraining) {
   const auto steps =
       make(StepConfig{.warmup = {5, TimeUnit::kEpoch}, .every = {3, TimeUnit::kEpoch}}, kRun);
@@ -54,6 +81,16 @@ TEST(Schedules, RefuseWhatCannotBe) {
       },
       ThrowsMessage<base::ConfigError>(HasSubstr("at least 2 optimizer steps")));
   EXPECT_THROW(make(StepConfig{.every = {60, TimeUnit::kSecond}}, kRun), base::ConfigError);
+  EXPECT_THAT([] { make(CosineConfig{.cycle_mul = 2}, kRun); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("say how long the first is")));
+  EXPECT_THAT(
+      [] {
+        make(LinearConfig{.warmup = {1, TimeUnit::kEpoch},
+                          .warmup_start_factor = 0,
+                          .warmup_shape = WarmupShape::kExponential},
+             kRun);
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("never leaves 0")));
 }
 
 }  // namespace

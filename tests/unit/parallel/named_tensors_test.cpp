@@ -42,6 +42,15 @@ TEST(NamedTensors, TiedParametersComeOnce) {
   EXPECT_THAT(names(module_buffers(module)), ElementsAre("mean", "child.count"));
 }
 
+TEST(NamedTensors, AllButTheFrozenRequireGradients) {
+  const std::vector<NamedTensor> parameters{{"a", at::zeros({1})}, {"b", at::zeros({1})}};
+  freeze_only(parameters, {"a"});
+  EXPECT_FALSE(parameters[0].tensor.requires_grad());
+  EXPECT_TRUE(parameters[1].tensor.requires_grad());
+  freeze_only(parameters, {});
+  EXPECT_TRUE(parameters[0].tensor.requires_grad());
+}
+
 TEST(NamedTensors, ARanksOwnBuffersAreItsPartOfAllRanks) {
   const at::Tensor map =
       at::arange(24).view({1, 2, 3, 4}).contiguous(at::MemoryFormat::ChannelsLast);

@@ -29,8 +29,8 @@ TEST(CpuDevice, HostMemoryIsAlignedAndOutlivesTheCall) {
 }
 
 TEST(CpuDevice, RecordsNoWorkAndHasNoSnapshot) {
-  EXPECT_FALSE(cpu_device().is_queued());
-  EXPECT_EQ(cpu_device().make_recorded_work(), nullptr);
+  EXPECT_FALSE(cpu_device().is_asynchronous());
+  EXPECT_EQ(cpu_device().make_graph(), nullptr);
   EXPECT_EQ(cpu_device().memory().reserved_bytes, 0u);
   EXPECT_THAT([] { cpu_device().write_memory_snapshot("nowhere"); },
               ThrowsMessage<base::ConfigError>(HasSubstr("on the CPU")));

@@ -16,9 +16,7 @@ TEST(Fields, KeepTheOrderInWhichTheyWereNamed) {
   Fields fields{{"volume", at::ones({2})}, {"labels", at::zeros({2})}};
   fields.set("views", at::full({2}, 3));
   fields.set("volume", at::full({2}, 4));
-  std::string names;
-  for (const auto& [name, tensor] : fields) names += name + " ";
-  EXPECT_EQ(names, "volume labels views ");
+  EXPECT_EQ(fields.names(), "volume, labels, views");
   EXPECT_EQ(fields.at("volume")[0].item<double>(), 4);
   EXPECT_TRUE(fields.contains("views"));
   EXPECT_EQ(fields.find("view"), nullptr);

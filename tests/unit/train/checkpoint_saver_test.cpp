@@ -29,6 +29,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 const CheckpointConfig kEveryThirdStep{.every = config::Duration{3, config::TimeUnit::kBatch},
+                                       .monitor = "val/top1",
+                                       .mode = MonitorMode::kMax,
                                        .dir = {}};
 
 const std::array kAllParameters{

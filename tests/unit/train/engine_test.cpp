@@ -5,6 +5,7 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -45,13 +46,56 @@ class RecordingAlgorithm final : public Algorithm {
   bool replaces_loss_;
 };
 
+/// One that changes networks, or one that may come where a run is resumed.
+class FlaggedAlgorithm final : public Algorithm {
+ public:
+  FlaggedAlgorithm(std::string name, AlgorithmTraits traits)
+      : name_(std::move(name)), traits_(std::move(traits)) {}
+  std::string_view name() const override { return name_; }
+  AlgorithmTraits traits() const override { return traits_; }
+  void apply(Event, TrainState&, const RunContext&) override {}
+  nlohmann::json state_dict() const override { return {{"is_here", true}}; }
+  void load_state_dict(const nlohmann::json& state) override { state.at("is_here"); }
+
+ private:
+  std::string name_;
+  AlgorithmTraits traits_;
+};
+
 class StoppingCallback final : public Callback {
  public:
   std::string_view name() const override { return "stopping"; }
-  EventSet events() const override { return {Event::kEvalEnd}; }
+  CallbackTraits traits() const override { return {.events = {Event::kEvalEnd}}; }
   std::optional<std::string> on_event(Event, const TrainState&, const RunContext&) override {
     return "enough";
   }
+};
+
+/// Is called in every second step, and has values for both kinds of rows.
+class CountingCallback final : public Callback {
+ public:
+  explicit CountingCallback(config::Duration every) : every_(every) {}
+  std::string_view name() const override { return "counting"; }
+  CallbackTraits traits() const override {
+    return {.events = {Event::kStepEnd, Event::kEvaluated},
+            .every = every_,
+            .step_scalars = {"calls", "never"},
+            .eval_scalars = {"evaluations"}};
+  }
+  std::optional<std::string> on_event(Event event, const TrainState&, const RunContext&) override {
+    ++(event == Event::kStepEnd ? num_steps : num_evaluations);
+    return std::nullopt;
+  }
+  std::vector<double> scalars(Event event) const override {
+    if (event == Event::kEvaluated) return {1.0 * num_evaluations};
+    return {1.0 * num_steps, std::numeric_limits<double>::quiet_NaN()};
+  }
+
+  int num_steps = 0;
+  int num_evaluations = 0;
+
+ private:
+  config::Duration every_;
 };
 
 class EngineTest : public testing::Test {
@@ -126,6 +170,61 @@ TEST_F(EngineTest, KeepsTheReasonToStopUntilItIsTaken) {
   engine.fire(Event::kEvalEnd, state_, run_);
   EXPECT_EQ(engine.take_stop_reason(), "enough");
   EXPECT_EQ(engine.take_stop_reason(), std::nullopt);
+}
+
+TEST_F(EngineTest, CallbacksAreCalledInTheirIntervalAndHaveValuesThen) {
+  std::vector<std::unique_ptr<Callback>> callbacks;
+  callbacks.push_back(
+      std::make_unique<CountingCallback>(config::Duration{2, config::TimeUnit::kBatch}));
+  Engine engine({}, std::move(callbacks));
+  std::vector<std::string> rows;
+  const auto log = [&](Event event) {
+    engine.fire(event, state_, run_);
+    for (const metrics::MetricValue& value : engine.callback_scalars(event, state_.clock))
+      rows.push_back(fmt::format("{}: {} {}", state_.clock.step, value.name, value.value));
+  };
+  for (state_.clock.step = 1; state_.clock.step <= 4; ++state_.clock.step) log(Event::kStepEnd);
+  log(Event::kEvaluated);
+  EXPECT_THAT(rows, testing::ElementsAre("2: counting/calls 1", "4: counting/calls 2",
+                                         "5: counting/evaluations 1"));
+}
+
+TEST_F(EngineTest, RefusesACallbackByTheClockOnTheWall) {
+  std::vector<std::unique_ptr<Callback>> callbacks;
+  callbacks.push_back(
+      std::make_unique<CountingCallback>(config::Duration{60, config::TimeUnit::kSecond}));
+  EXPECT_THAT([&] { Engine({}, std::move(callbacks)); },
+              testing::ThrowsMessage<base::ConfigError>(
+                  testing::AllOf(testing::HasSubstr("callbacks.counting"),
+                                 testing::HasSubstr("write an interval in ep, ba"))));
+}
+
+TEST_F(EngineTest, KnowsWhoChangesTheNetworkInTheirOrder) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  const auto add = [&](const char* name, int order, bool changes_network) {
+    algorithms.push_back(std::make_unique<FlaggedAlgorithm>(
+        name, AlgorithmTraits{
+                  .events = {Event::kInit}, .order = order, .changes_network = changes_network}));
+  };
+  add("third", 3, true);
+  add("watcher", 2, false);
+  add("first", 1, true);
+  const Engine engine(std::move(algorithms), {});
+  std::vector<std::string> names;
+  for (const Algorithm* each : engine.that_change_network()) names.emplace_back(each->name());
+  EXPECT_THAT(names, testing::ElementsAre("first", "third"));
+}
+
+TEST_F(EngineTest, OnlyWhoMayComesInTheMiddleOfARun) {
+  const nlohmann::json saved = Engine({}, {}).state_dict();
+  const auto load = [&](bool may_come) {
+    std::vector<std::unique_ptr<Algorithm>> algorithms;
+    algorithms.push_back(std::make_unique<FlaggedAlgorithm>(
+        "late", AlgorithmTraits{.events = {}, .may_come_or_go = may_come}));
+    Engine(std::move(algorithms), {}).load_state_dict(saved);
+  };
+  EXPECT_NO_THROW(load(true));
+  EXPECT_THROW(load(false), base::CheckpointError);
 }
 
 TEST_F(EngineTest, StateGoesByName) {

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,11 @@ class OneWeight final : public nn::ImageNetwork {
 /// A task whose losses a test writes down. It counts "seen": every sample.
 class ScriptedTask final : public train::Task {
  public:
-  nn::Network& network() override { return network_; }
-  void check_fields(const nn::SampleSizes&) override {}
+  ScriptedTask() : Task(std::make_shared<OneWeight>()) {}
+  void check_samples(const train::SampleFacts&) const override {}
   tensor::Fields forward(const train::Batch& batch, const nn::ForwardContext& context) override {
     first_positions.push_back(context.first_position);
-    return {{"zeros", network_.forward(batch.fields, context)}};
+    return {{"zeros", network().forward(batch.fields, context)}};
   }
   at::Tensor loss(const tensor::Fields&, const train::Batch& batch) override {
     return at::scalar_tensor(is_training ? train_loss(batch) : eval_loss(batch), at::kDouble);
@@ -68,7 +69,6 @@ class ScriptedTask final : public train::Task {
   std::vector<std::int64_t> first_positions;  ///< of every forward pass
 
  private:
-  OneWeight network_;
   std::array<train::Metric, 1> metrics_{train::Metric{"seen", 0}};
 };
 
@@ -83,7 +83,9 @@ class RecordingStrategy final : public parallel::Strategy {
   std::string_view name() const override { return "recording"; }
   void prepare(torch::nn::Module&, std::span<const optim::GroupRule>,
                const parallel::FillValues&) override {}
+  std::span<const nn::NamedTensor> parameters() const override { return {}; }
   std::vector<optim::ParamGroup> param_groups() override { return {}; }
+  optim::ParameterShards parameter_shards() const override { return {}; }
   void begin_microbatch(bool is_first, bool is_last) override {
     if (is_first) exposed_s_ = 0;
     if (is_first) gradients_.front().zero_();
@@ -110,7 +112,7 @@ class RecordingStrategy final : public parallel::Strategy {
   }
   void synchronise_buffers() override {}
   void forward_nothing() override { calls_.push_back("forward nothing"); }
-  std::vector<tensor::StateShard> model_state() override { return {}; }
+  std::vector<tensor::StateShard> model_state() const override { return {}; }
   std::vector<tensor::StateShard> cut_by_parameter(const std::string&,
                                                    std::span<const at::Tensor>) const override {
     return {};
@@ -126,6 +128,9 @@ class RecordingStrategy final : public parallel::Strategy {
   bool is_recordable = true;
   parallel::MissingGradients missing;
   parallel::CommunicationReport report;
+
+ protected:
+  void freeze(const std::set<std::string>&) override {}
 
  private:
   double exposed_s_ = 0;
@@ -143,7 +148,7 @@ class RecordingOptimizer final : public optim::Optimizer {
     calls_.push_back(
         fmt::format("step at {:g}{}", lr, skip.defined() && skip.is_nonzero() ? ", skipped" : ""));
   }
-  std::vector<optim::SlotState> state() override { return {}; }
+  std::vector<optim::SlotState> state() const override { return {}; }
   std::int64_t num_steps() const override { return num_steps_; }
   void set_num_steps(std::int64_t num_steps) override { num_steps_ = num_steps; }
   std::vector<optim::ParamGroup>& groups() override { return groups_; }
@@ -219,7 +224,7 @@ class Watcher final : public train::Callback {
   Watcher(Function function, train::EventSet events)
       : function_(std::move(function)), events_(events) {}
   std::string_view name() const override { return "watcher"; }
-  train::EventSet events() const override { return events_; }
+  train::CallbackTraits traits() const override { return {.events = events_}; }
   std::optional<std::string> on_event(train::Event event, const train::TrainState& state,
                                       const train::RunContext&) override {
     return function_(event, state);
@@ -373,7 +378,7 @@ struct ScriptedRun {
   train::FitResult fit(train::CheckpointSaver* saver = nullptr) {
     std::vector<std::unique_ptr<train::Callback>> callbacks;
     callbacks.push_back(std::make_unique<Watcher>(watch, watched));
-    train::Engine engine({}, std::move(callbacks));
+    train::Engine engine(make_algorithms(), std::move(callbacks));
     metrics::MetricSink* const sinks[] = {&sink};
     const train::RunContext run{communicator, {}, 1, sinks, signal, *device};
     train::Evaluator evaluator(*val_loader, "val");
@@ -407,6 +412,10 @@ struct ScriptedRun {
   Calls calls;                            ///< of strategy and optimizer
   std::vector<std::int64_t> first_steps;  ///< of every start, as the trainer tells them
   std::function<bool()> overflows = [] { return false; };
+  /// Of each start.
+  std::function<std::vector<std::unique_ptr<train::Algorithm>>()> make_algorithms = [] {
+    return std::vector<std::unique_ptr<train::Algorithm>>();
+  };
   train::EventSet watched = all_events();
   Watcher::Function watch = [](train::Event, const train::TrainState&) { return std::nullopt; };
 };

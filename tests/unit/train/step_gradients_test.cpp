@@ -34,6 +34,24 @@ class ExtraPass final : public Algorithm {
   Calls& calls_;
 };
 
+/// Leaves one sample of each microbatch, and says so in a field.
+class OneSample final : public Algorithm {
+ public:
+  std::string_view name() const override { return "one"; }
+  AlgorithmTraits traits() const override { return {.events = {}, .transforms_batches = true}; }
+  void apply(Event, TrainState&, const RunContext&) override {}
+  void transform(Batch& batch, TrainState&, const RunContext&) override {
+    ++num_calls;
+    batch.fields = batch.fields.map([](const at::Tensor& field) { return field.narrow(0, 0, 1); });
+    batch.fields.set("targets", at::zeros({1}));
+    batch.indices.resize(1);
+    batch.size = 1;
+  }
+  std::int64_t num_kept(std::int64_t, const Clock&) const override { return 1; }
+
+  int num_calls = 0;
+};
+
 class StepGradientsTest : public ::testing::Test {
  protected:
   StepGradientsTest() {
@@ -75,7 +93,7 @@ class StepGradientsTest : public ::testing::Test {
 TEST_F(StepGradientsTest, EachMicrobatchCountsAndTheLastIsReduced) {
   Engine engine({}, {});
   StepGradients gradients(state_, run_, engine, reduction_, config_, false);
-  gradients.compute();
+  EXPECT_EQ(gradients.compute(), 4);
   EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 1.0000", "microbatch last",
                                   "backward 1.0000"));
   EXPECT_EQ(state_.batch.size, 4) << "the whole batch is there again";
@@ -98,6 +116,40 @@ TEST_F(StepGradientsTest, AnExtraPassSeesTheWholeBatchAndIsNotCounted) {
                                   "backward 1.0000"));
   EXPECT_EQ(totals().loss_sum, 8);
   EXPECT_TRUE(reduction_.any_asks_to_skip());
+}
+
+// A loss of 2 for each of two samples that are left.
+TEST_F(StepGradientsTest, AllPassesSeeWhatAnAlgorithmMadeOnceOfEachMicrobatch) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(std::make_unique<ExtraPass>(calls_));
+  algorithms.push_back(std::make_unique<OneSample>());
+  const auto& one = static_cast<const OneSample&>(*algorithms.back());
+  Engine engine(std::move(algorithms), {});
+  int num_seen = 0;
+  task_->train_loss = [&](const Batch& batch) {
+    num_seen += batch.fields.contains("targets") ? 1 : 0;
+    return 2.0 * static_cast<double>(batch.size);
+  };
+  StepGradients gradients(state_, run_, engine, reduction_, config_, false);
+  EXPECT_EQ(gradients.compute(), 2) << "what is left of four";
+  EXPECT_EQ(one.num_calls, 2);
+  EXPECT_EQ(num_seen, 4) << "two passes over two microbatches";
+  EXPECT_THAT(calls_, ElementsAre("microbatch first", "backward 1.0000", "microbatch last",
+                                  "backward 1.0000", "finish", "after the extra pass of 4",
+                                  "microbatch first", "backward 1.0000", "microbatch last",
+                                  "backward 1.0000"));
+  EXPECT_EQ(state_.batch.size, 4);
+  EXPECT_FALSE(state_.batch.fields.contains("targets"));
+}
+
+TEST_F(StepGradientsTest, NamesOnlyTheSamplesThatWereLeft) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(std::make_unique<OneSample>());
+  Engine engine(std::move(algorithms), {});
+  task_->train_loss = [](const Batch&) { return std::numeric_limits<double>::infinity(); };
+  StepGradients gradients(state_, run_, engine, reduction_, config_, false);
+  gradients.compute();
+  EXPECT_THAT(gradients.not_finite_samples(), ElementsAre(10, 12));
 }
 
 TEST_F(StepGradientsTest, ARankWithoutSamplesTakesPart) {

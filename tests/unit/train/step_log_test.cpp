@@ -53,6 +53,16 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
   EXPECT_EQ(sink_.steps.back().second.at("train/grad_norm"), 3);
 }
 
+TEST_F(StepLogTest, LogsWhatCallbacksHaveForARow) {
+  const std::array more{metrics::MetricValue{"watcher/calls", 3}};
+  log_.log_step(state_, 1.0, more);
+  EXPECT_EQ(sink_.steps.back().second.at("watcher/calls"), 3);
+  EvalResult result;
+  result.prefix = "val";
+  log_.log_evaluation(state_, result, 0, more);
+  EXPECT_EQ(sink_.events.back().second.at("watcher/calls"), 3);
+}
+
 TEST_F(StepLogTest, LogsScalarsByTheirNames) {
   StepLog log(sinks_, metrics_, tensor::cpu_device(), {"mixup/lambda"});
   state_.step_totals.scalars = {0.875};
@@ -61,6 +71,7 @@ TEST_F(StepLogTest, LogsScalarsByTheirNames) {
 }
 
 TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
+  state_.batch.fields.set(kImages, at::zeros({1, 3, 1, 1}));
   log_.log_step(state_, 10.0);
   log_.log_evaluation(
       state_,
@@ -73,6 +84,14 @@ TEST_F(StepLogTest, TimeForEvaluationIsNotTimeForTraining) {
               ::testing::ElementsAre(Pair("time/data_wait_share", 0.25), Pair("time/eval_s", 8.0),
                                      Pair("val/loss", 0.5), Pair("val/samples", 3.0),
                                      Pair("val/skipped", 1.0)));
+}
+
+TEST_F(StepLogTest, SamplesThatAreNoImagesAreCalledSamples) {
+  state_.batch.fields = {{"volume", at::zeros({1, 1, 4, 4, 4})}};
+  log_.log_step(state_, 10.0);
+  log_.log_step(state_, 20.0);
+  EXPECT_TRUE(sink_.steps.back().second.contains("throughput/samples_per_s"));
+  EXPECT_FALSE(sink_.steps.back().second.contains("throughput/images_per_s"));
 }
 
 TEST_F(StepLogTest, DescribesTheFirstBatchAndWarnsOfPixelsThatAreNotNormalised) {

@@ -34,18 +34,26 @@ Batch batch_of(double value, std::int64_t global_size = 4, std::int64_t image_si
   return batch;
 }
 
+const StepRecording::Losses& run_of(StepRecording& recording, const Batch& batch) {
+  return recording.run(std::span(&batch, 1), batch.global_size);
+}
+
 class StepRecordingTest : public ::testing::Test {
  protected:
   double run(double value, std::int64_t global_size = 4) {
-    return recording_.run(batch_of(value, global_size)).front().item<double>();
+    return run_of(recording_, batch_of(value, global_size)).front().item<double>();
   }
 
   QueuedDevice device_;
-  StepRecording recording_{[this] { return device_.make_recorded_work(); }, 4,
-                           [this](const Batch& batch) {
+  StepRecording recording_{[this] { return device_.make_graph(); }, 4,
+                           [this](std::span<const Batch> microbatches) {
                              ++num_queued_;
-                             if (during_) during_(batch);
-                             return StepRecording::Losses{batch.fields.at(kImages).sum()};
+                             StepRecording::Losses losses;
+                             for (const Batch& batch : microbatches) {
+                               if (during_) during_(batch);
+                               losses.push_back(batch.fields.at(kImages).sum());
+                             }
+                             return losses;
                            }};
   int num_queued_ = 0;
   std::function<void(const Batch& batch)> during_;  ///< the work
@@ -75,14 +83,15 @@ TEST_F(StepRecordingTest, WhatAGpuRefusesToRecordEndsTheRun) {
       {"a wait", [this](const Batch&) { device_.synchronize(); }},
       {"another stream", [&](const Batch&) { device_.start_transfer({pinned}); }}};
   for (const auto& [name, work] : refused) {
-    StepRecording recording([this] { return device_.make_recorded_work(); }, 4,
-                            [&, &work = work](const Batch& batch) {
-                              work(batch);
-                              return StepRecording::Losses{batch.fields.at(kImages).sum()};
-                            });
+    StepRecording recording(
+        [this] { return device_.make_graph(); }, 4,
+        [&, &work = work](std::span<const Batch> microbatches) {
+          work(microbatches.front());
+          return StepRecording::Losses{microbatches.front().fields.at(kImages).sum()};
+        });
     EXPECT_THAT(
         [&] {
-          for (int step = 1; step <= 4; ++step) recording.run(batch_of(step));
+          for (int step = 1; step <= 4; ++step) run_of(recording, batch_of(step));
         },
         ThrowsMessage<base::ConfigError>(HasSubstr("cannot be recorded")))
         << name;
@@ -122,14 +131,36 @@ TEST_F(StepRecordingTest, SmallerBatchesAreNoWarmUp) {
 TEST_F(StepRecordingTest, ImagesOfAnotherSizeAreRecordedAnew) {
   for (int step = 1; step <= 5; ++step) run(step);
   for (int step = 6; step <= 11; ++step) {
-    const auto& results = recording_.run(batch_of(step, 4, /*image_size=*/5));
+    const auto& results = run_of(recording_, batch_of(step, 4, /*image_size=*/5));
     EXPECT_EQ(results.front().item<double>(), 10.0 * step);
   }
   EXPECT_THAT(device_.calls,
               ElementsAre("record", "replay", "replay", "record", "replay", "replay", "replay"));
 }
 
-class BrokenRecording final : public tensor::RecordedWork {
+TEST_F(StepRecordingTest, HoldsEachMicrobatchAndWhatAlgorithmsMadeOfIt) {
+  for (int step = 1; step <= 5; ++step) {
+    std::vector<Batch> microbatches{batch_of(step), batch_of(10 * step)};
+    for (Batch& each : microbatches) each.fields.set("targets", each.fields.at(kImages) * 2);
+    const auto& losses = recording_.run(microbatches, 4);
+    EXPECT_EQ(losses[0].item<double>(), 6.0 * step);
+    EXPECT_EQ(losses[1].item<double>(), 60.0 * step);
+  }
+  EXPECT_THAT(device_.calls, ElementsAre("record", "replay", "replay"));
+}
+
+TEST_F(StepRecordingTest, AnotherNumberOfSamplesIsRecordedAnew) {
+  const auto run_with = [&](std::int64_t size) {
+    Batch batch = batch_of(1);
+    batch.fields = batch.fields.map([&](const auto& field) { return field.narrow(0, 0, size); });
+    return run_of(recording_, batch).front().item<double>();
+  };
+  for (int step = 1; step <= 4; ++step) EXPECT_EQ(run_with(2), 6.0);
+  for (int step = 1; step <= 4; ++step) EXPECT_EQ(run_with(1), 3.0) << "an algorithm left one";
+  EXPECT_THAT(device_.calls, ElementsAre("record", "replay", "record", "replay"));
+}
+
+class BrokenRecording final : public tensor::DeviceGraph {
  public:
   void record(const std::function<void()>& /*work*/) override {
     TORCH_CHECK(false, "operation not permitted when stream is capturing");
@@ -140,9 +171,11 @@ class BrokenRecording final : public tensor::RecordedWork {
 TEST(StepRecording, WorkThatCannotBeRecordedEndsTheRunWithTheCure) {
   StepRecording recording(
       [] { return std::make_unique<BrokenRecording>(); }, 4,
-      [](const Batch& batch) { return StepRecording::Losses{batch.fields.at(kImages).sum()}; });
-  for (int step = 1; step <= 3; ++step) recording.run(batch_of(step));
-  EXPECT_THAT([&] { recording.run(batch_of(4)); },
+      [](std::span<const Batch> microbatches) {
+        return StepRecording::Losses{microbatches.front().fields.at(kImages).sum()};
+      });
+  for (int step = 1; step <= 3; ++step) run_of(recording, batch_of(step));
+  EXPECT_THAT([&] { run_of(recording, batch_of(4)); },
               ThrowsMessage<base::ConfigError>(
                   ::testing::AllOf(HasSubstr("stream is capturing"), HasSubstr("compile: none"))));
 }
@@ -154,7 +187,7 @@ class ObstacleTest : public ::testing::Test {
    public:
     explicit At(Event event) : event_(event) {}
     std::string_view name() const override { return "watcher"; }
-    EventSet events() const override { return {event_}; }
+    CallbackTraits traits() const override { return {.events = {event_}}; }
     std::optional<std::string> on_event(Event, const TrainState&, const RunContext&) override {
       return std::nullopt;
     }
@@ -188,6 +221,22 @@ TEST_F(ObstacleTest, NamesWhatChangesBetweenSteps) {
   EXPECT_THAT(obstacle(), Optional(HasSubstr("fp16")));
   static_cast<paceline::test::RecordingStrategy&>(*state_.strategy).is_recordable = false;
   EXPECT_THAT(obstacle(), Optional(HasSubstr("strategy recording")));
+}
+
+/// Does nothing but transform batches.
+class OnlyTransforms final : public Algorithm {
+ public:
+  std::string_view name() const override { return "transforms"; }
+  AlgorithmTraits traits() const override {
+    return {.events = {Event::kStepStart}, .transforms_batches = true};
+  }
+  void apply(Event, TrainState&, const RunContext&) override {}
+};
+
+TEST_F(ObstacleTest, AnAlgorithmThatOnlyTransformsBatchesIsNone) {
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(std::make_unique<OnlyTransforms>());
+  EXPECT_EQ(obstacle_to_recording(state_, Engine(std::move(algorithms), {})), std::nullopt);
 }
 
 TEST_F(ObstacleTest, DropoutOfRateZeroIsNone) {

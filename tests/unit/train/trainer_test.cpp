@@ -355,7 +355,7 @@ TEST_F(TrainerTest, NeverEvaluatesWhenAskedNotTo) {
 TEST_F(TrainerTest, ReportsHowFastItWas) {
   const FitResult result = run_.fit();
   EXPECT_EQ(result.speed.num_steps, 2);
-  EXPECT_GT(result.speed.images_per_s, 0);
+  EXPECT_GT(result.speed.samples_per_s, 0);
 }
 
 TEST_F(TrainerTest, LogsEachStepUnderItsOwnNumber) {
@@ -442,12 +442,12 @@ TEST_F(TrainerTest, ASignalEndsTheRunAtTheNextSafePoint) {
 }
 
 TEST_F(TrainerTest, AStopBeforeABatchIsReadEndsAllRanksAfterTheLastWholeStep) {
-  for (const bool is_queued : {false, true}) {
+  for (const bool is_asynchronous : {false, true}) {
     for (const std::int64_t position : {0, 1, 2}) {
       run_ranks(2, [&](comm::Communicator& communicator) {
         ScriptedRun run(communicator);
         QueuedDevice device;
-        if (is_queued) run.device = &device;
+        if (is_asynchronous) run.device = &device;
         if (communicator.rank() == 1) run.train_loader.stop_at(position, run.signal);
         int safe_points = 0;
         std::int64_t last_started = -1;
@@ -488,9 +488,12 @@ TEST_F(TrainerTest, ASaveThatFailsInTheBackgroundEndsAllRanksAtTheNextStep) {
   });
   run_ranks(2, [&](comm::Communicator& communicator) {
     ScriptedRun run(communicator);
-    CheckpointSaver saver(
-        {.every = config::Duration{2, config::TimeUnit::kBatch}, .keep_best = 0, .dir = {}},
-        {folder.path(), {}, {}}, run.state.clock.lengths, files);
+    CheckpointSaver saver({.every = config::Duration{2, config::TimeUnit::kBatch},
+                           .keep_best = 0,
+                           .monitor = "val/loss",
+                           .mode = MonitorMode::kMin,
+                           .dir = {}},
+                          {folder.path(), {}, {}}, run.state.clock.lengths, files);
     run.config.duration = batches(8);
     run.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
       const bool is_after_save = event == Event::kStepStart && state.clock.step == 2;

@@ -29,22 +29,21 @@ class BlurPool final : public train::Algorithm {
   explicit BlurPool(const BlurPoolConfig& config) : config_(config) {}
 
   std::string_view name() const override { return "blurpool"; }
-  train::AlgorithmTraits traits() const override { return {.events = {train::Event::kInit}}; }
+  train::AlgorithmTraits traits() const override {
+    return {.events = {train::Event::kInit}, .changes_network = true};
+  }
   /// Throws ConfigError where the network has no such layer.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
+  train::LayerNames changed_layers() const override { return layers_; }
 
  private:
   BlurPoolConfig config_;
+  train::LayerNames layers_;
 };
 
-/// The layers of one network that were changed.
-struct BlurredLayers {
-  int convs = 0;
-  int max_pools = 0;
-};
-
-/// What BlurPool does to a network, whose parameters lie where it will compute.
-BlurredLayers blur_layers(torch::nn::Module& network, const BlurPoolConfig& config);
+/// What BlurPool does to a network, whose parameters lie where it will compute. Returns which
+/// "convolutions" and "max-pools" were changed, without a kind of which there are none.
+train::LayerNames blur_layers(torch::nn::Module& network, const BlurPoolConfig& config);
 
 /// Blurs [N, C, H, W] by [1 2 1] / 4 in both directions, with zeros around; every `stride`-th row
 /// and column is kept. `kernel`: blur_kernel().

@@ -55,7 +55,7 @@ Ema::Ema(const EmaConfig& config)
 train::AlgorithmTraits Ema::traits() const {
   const auto update =
       interval_.unit == TimeUnit::kEpoch ? train::Event::kEpochEnd : train::Event::kStepEnd;
-  return {.events = {train::Event::kPrepared, update}, .has_weights = true};
+  return {.events = {train::Event::kPrepared, update}, .has_weights = true, .may_come_or_go = true};
 }
 
 void Ema::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {

@@ -1,12 +1,14 @@
 #include "paceline/algorithms/mixup/mixup.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/network_parts.h"
 #include "paceline/tensor/host_tensor.h"
-#include "paceline/train/classification.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
 
 #include <string>
+#include <utility>
 
 namespace paceline::algorithms {
 namespace {
@@ -18,14 +20,20 @@ void require_classification(const train::Task& task) {
       "task: leave algorithms.mixup out");
 }
 
+std::int64_t classes_of(const nn::Network& network) {
+  if (const auto count = nn::num_outputs(network)) return *count;
+  throw base::ConfigError(
+      "algorithms.mixup gives each sample a probability for every class, and this network does not "
+      "say which of its layers gives the logits: override Network::head_name(), or write "
+      "algorithms.mixup.interpolate_loss=true");
+}
+
 const at::Tensor& images_of(const train::Batch& batch) {
   if (const at::Tensor* const images = batch.fields.find(train::kImages)) return *images;
-  std::string names;
-  for (const auto& [name, tensor] : batch.fields) names += (names.empty() ? "" : ", ") + name;
   throw base::ConfigError(
       fmt::format("algorithms.mixup needs a data set of images; the fields of this one are {}: "
                   "leave algorithms.mixup out",
-                  names));
+                  batch.fields.names()));
 }
 
 /// float32 [size, num_classes]. An index below 0 has no class: without label smoothing, which adds
@@ -58,44 +66,56 @@ void mix_losses(train::TrainState& state, const MixedBy& by) {
   state.loss = (1.0 - share) * state.loss + share * state.task->loss(state.outputs, other);
 }
 
-void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& run) {
+void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
   if (event == train::Event::kPrepared) {
     require_classification(*state.task);
+    if (!config_.interpolate_loss) num_classes_ = classes_of(state.task->network());
   } else if (event == train::Event::kStepStart) {
     transfers_.clear();
+    mixed_.clear();
     kept_ = num_mixed_ = 0;
-  } else if (state.batch.size == 0) {
-    return;  // a rank that a ragged batch left without samples
-  } else if (event == train::Event::kBeforeForward) {
-    draw(state, run);
-    mix_images(state.batch, by_);
-  } else if (event == train::Event::kBeforeLoss) {
-    if (!config_.interpolate_loss)
-      mix_targets(state.batch, state.outputs.at(train::kLogits).size(1), by_);
-  } else if (config_.interpolate_loss) {
-    mix_losses(state, by_);
+  } else if (state.batch.size > 0) {  // a ragged batch may leave a rank without samples
+    mix_losses(state, mixed_.at(state.batch.first_position));
   }
 }
 
-void Mixup::draw(const train::TrainState& state, const train::RunContext& run) {
-  by_.mixtures = draw_mixtures(config_, run.seed, state.clock.step, state.batch.first_position,
-                               state.batch.size);
-  by_.partners = send_partners(state.batch.size, run.device);
-  for (const Mixture& mixture : by_.mixtures) {
+std::uint64_t Mixup::copied_bytes(const train::TrainState& /*state*/,
+                                  const train::FieldBytes& field_bytes) const {
+  const auto images = field_bytes.find(train::kImages);
+  return images == field_bytes.end() ? 0 : images->second;
+}
+
+void Mixup::transform(train::Batch& batch, train::TrainState& state, const train::RunContext& run) {
+  const at::NoGradGuard no_grad;
+  MixedBy by = draw(batch, state.clock.step, run);
+  mix_images(batch, by);
+  if (config_.interpolate_loss) {
+    mixed_[batch.first_position] = std::move(by);
+  } else {
+    mix_targets(batch, num_classes_, by);
+  }
+}
+
+MixedBy Mixup::draw(const train::Batch& batch, std::int64_t step, const train::RunContext& run) {
+  MixedBy by{draw_mixtures(config_, run.seed, step, batch.first_position, batch.size), {}};
+  by.partners = send_partners(by.mixtures, batch.size, run.device);
+  for (const Mixture& mixture : by.mixtures) {
     const auto count = static_cast<double>(mixture.partners.size());
     kept_ += count * (1.0 - mixture.share);
     num_mixed_ += count;
   }
+  return by;
 }
 
-at::Tensor Mixup::send_partners(std::int64_t size, tensor::Device& device) {
-  const std::size_t pass = transfers_.size();
-  if (pass == rows_.size()) rows_.emplace_back();
-  at::Tensor& memory = rows_[pass];
+at::Tensor Mixup::send_partners(std::span<const Mixture> mixtures, std::int64_t size,
+                                tensor::Device& device) {
+  const std::size_t number = transfers_.size();
+  if (number == rows_.size()) rows_.emplace_back();
+  at::Tensor& memory = rows_[number];
   if (!memory.defined() || memory.numel() < size)
     memory = tensor::host_zeros(size, at::kLong, device);
   const at::Tensor rows = memory.narrow(0, 0, size);
-  write_partners(by_.mixtures, rows);
+  write_partners(mixtures, rows);
   transfers_.push_back(device.start_transfer({rows}));
   return transfers_.back()->take().front();
 }

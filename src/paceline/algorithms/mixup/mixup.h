@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -37,7 +38,7 @@ void mix_losses(train::TrainState& state, const MixedBy& by);
 ///
 /// Draws are of seed, step and the place of the microbatch's first sample in the global order
 /// alone: where N * A divides the global batch, N ranks with A microbatches equal one rank with N *
-/// A; all passes of a step see the same images, and nothing has to be saved. With `group` the same
+/// A, and nothing has to be saved. With `group` the same
 /// on any ranks and microbatches whose sizes it divides. Paper: Zhang et al., "mixup: Beyond
 /// empirical risk minimization", ICLR 2018.
 class Mixup final : public train::Algorithm {
@@ -46,26 +47,38 @@ class Mixup final : public train::Algorithm {
 
   std::string_view name() const override { return "mixup"; }
   train::AlgorithmTraits traits() const override {
-    return {
-        .events = {train::Event::kPrepared, train::Event::kStepStart, train::Event::kBeforeForward,
-                   train::Event::kBeforeLoss, train::Event::kAfterLoss},
-        .replaces_loss = config_.interpolate_loss,
-        .scalars = {"lambda"}};
+    using enum train::Event;
+    return {.events = config_.interpolate_loss ? train::EventSet{kPrepared, kStepStart, kAfterLoss}
+                                               : train::EventSet{kPrepared, kStepStart},
+            .replaces_loss = config_.interpolate_loss,
+            .transforms_batches = true,
+            .may_come_or_go = true,
+            .scalars = {"lambda"}};
   }
+  /// The mixed images: the loader's stay as they are.
+  std::uint64_t copied_bytes(const train::TrainState& state,
+                             const train::FieldBytes& field_bytes) const override;
   /// What samples keep of themselves.
   std::vector<double> scalars() const override { return {kept_ / num_mixed_}; }
-  /// Throws ConfigError for a task that is no classification, and for a batch without images.
+  /// Throws ConfigError for a task that is no classification, and for a network that does not tell
+  /// how many classes it has.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
+  /// Throws ConfigError for a batch without images.
+  void transform(train::Batch& batch, train::TrainState& state,
+                 const train::RunContext& run) override;
 
  private:
-  void draw(const train::TrainState& state, const train::RunContext& run);
+  MixedBy draw(const train::Batch& batch, std::int64_t step, const train::RunContext& run);
   /// The partners in memory of the device.
-  at::Tensor send_partners(std::int64_t size, tensor::Device& device);
+  at::Tensor send_partners(std::span<const Mixture> mixtures, std::int64_t size,
+                           tensor::Device& device);
 
   MixupConfig config_;
-  MixedBy by_;  ///< of the microbatch at hand
-  /// Of this step's passes: host memory, kept from step to step, and its copies on their way. To
-  /// free one before the device has read it would be a wait.
+  std::int64_t num_classes_ = 0;
+  /// Of this step's microbatches, by their first position, where losses are mixed.
+  std::map<std::int64_t, MixedBy> mixed_;
+  /// Of this step's microbatches: host memory, kept from step to step, and its copies on their way.
+  /// To free one before the device has read it would be a wait.
   std::vector<at::Tensor> rows_;
   std::vector<std::unique_ptr<tensor::Transfer>> transfers_;
   double kept_ = 0;       ///< 1 - share, summed over this step's samples

@@ -37,11 +37,19 @@ at::Tensor Sam::after_extra_pass(train::TrainState& state) {
       const at::Tensor weights = slot.param.detach();
       kept_.push_back({weights, weights.clone()});
       const at::Tensor climb = slot.grad * scale.to(slot.grad.scalar_type());
-      weights.add_(at::where(is_finite, climb, at::zeros_like(climb)));
+      weights.add_(climb.masked_fill_(is_finite.logical_not(), 0));
     }
   }
   state.strategy->state_was_loaded();
   return is_finite.logical_not().to(at::kFloat);
+}
+
+std::uint64_t Sam::copied_bytes(const train::TrainState& state,
+                                const train::FieldBytes& /*field_bytes*/) const {
+  std::uint64_t bytes = 0;
+  // Weights lie as their gradients do.
+  for (const at::Tensor& gradient : state.strategy->gradients()) bytes += gradient.nbytes();
+  return bytes;
 }
 
 void Sam::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {

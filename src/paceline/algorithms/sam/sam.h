@@ -39,12 +39,16 @@ class Sam final : public train::Algorithm {
   std::string_view name() const override { return "sam"; }
   train::AlgorithmTraits traits() const override {
     return {.events = {train::Event::kPrepared, train::Event::kGradientsReady},
-            .takes_extra_passes = true};
+            .takes_extra_passes = true,
+            .may_come_or_go = true};
   }
   /// Throws ConfigError for a strategy that has no gradients of a rank's own.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   std::optional<train::PassSum> extra_pass(const train::TrainState& state) const override;
   at::Tensor after_extra_pass(train::TrainState& state) override;
+  /// The weights before the climb.
+  std::uint64_t copied_bytes(const train::TrainState& state,
+                             const train::FieldBytes& field_bytes) const override;
 
  private:
   struct Kept {

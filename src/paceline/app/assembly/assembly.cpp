@@ -34,7 +34,7 @@ void lay_out(train::TrainState& state, train::Engine& engine, const train::RunCo
 
 void add_training_state(train::TrainState& state, train::Engine& engine,
                         const train::RunContext& run, const optim::OptimizerPlan& plan) {
-  state.optimizer = plan.make(state.strategy->param_groups());
+  state.optimizer = plan.make(state.strategy->param_groups(), state.strategy->parameter_shards());
   engine.fire(train::Event::kPrepared, state, run);
 }
 

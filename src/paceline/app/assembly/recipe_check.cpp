@@ -1,16 +1,22 @@
 #include "paceline/app/assembly/recipe_check.h"
 
-#include "paceline/app/assembly/data_parts.h"
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/assembly/surgery.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
+#include "paceline/config/write.h"
+#include "paceline/data/storage/storage.h"
 #include "paceline/nn/batch_norm.h"
-#include "paceline/train/condition.h"
 #include "paceline/train/engine.h"
+#include "paceline/train/monitor.h"
+#include "paceline/train/watch/condition.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,20 +25,63 @@
 namespace paceline::app {
 namespace {
 
-/// What the recipe and its callbacks look at, by key.
+/// What the recipe, its algorithms and its callbacks look at, by key.
 std::map<std::string, std::string> metrics_in_use(
-    const Recipe& recipe, bool evaluates,
+    const Recipe& recipe, bool evaluates, std::span<const train::Metric> metrics,
+    std::span<const std::unique_ptr<train::Algorithm>> algorithms,
     std::span<const std::unique_ptr<train::Callback>> callbacks) {
   std::map<std::string, std::string> used;
+  const auto name_of = [&](const std::optional<std::string>& written) {
+    return train::monitor_of(written, {}, metrics).metric;
+  };
   if (recipe.checkpoint.every && recipe.checkpoint.keep_best > 0 && evaluates)
-    used["checkpoint.monitor"] = recipe.checkpoint.monitor;
+    used["checkpoint.monitor"] = name_of(recipe.checkpoint.monitor);
   if (recipe.train.stop_when)
     used["train.stop_when"] = train::Condition::parse(*recipe.train.stop_when).metric();
-  for (const auto& callback : callbacks) {
-    for (const auto& [key, metric] : callback->metrics_in_use())
-      used[fmt::format("callbacks.{}.{}", callback->name(), key)] = metric;
-  }
+  const auto add = [&](std::string_view section, const auto& component) {
+    for (const auto& [key, metric] : component.metrics_in_use())
+      used[fmt::format("{}.{}.{}", section, component.name(), key)] =
+          name_of(metric.empty() ? std::nullopt : std::optional(metric));
+  };
+  for (const auto& algorithm : algorithms) add("algorithms", *algorithm);
+  for (const auto& callback : callbacks) add("callbacks", *callback);
   return used;
+}
+
+/// What stands in front of values that are not a callback's.
+bool is_taken(std::string_view name,
+              std::span<const std::unique_ptr<train::Algorithm>> algorithms) {
+  constexpr std::array<std::string_view, 7> kOwn{"train",  "val",        "data",  "time",
+                                                 "memory", "throughput", "system"};
+  return std::ranges::find(kOwn, name) != kOwn.end() || name.starts_with("val_") ||
+         std::ranges::any_of(algorithms,
+                             [&](const auto& algorithm) { return algorithm->name() == name; });
+}
+
+/// What is wrong with the names under which callbacks log their values.
+std::vector<std::string> wrong_scalars(
+    std::span<const std::unique_ptr<train::Algorithm>> algorithms,
+    std::span<const std::unique_ptr<train::Callback>> callbacks) {
+  std::vector<std::string> problems;
+  for (const auto& callback : callbacks) {
+    const train::CallbackTraits traits = callback->traits();
+    for (const auto& names : {traits.step_scalars, traits.eval_scalars}) {
+      if (names.empty()) continue;
+      const std::set<std::string_view> distinct(names.begin(), names.end());
+      if (distinct.size() < names.size() || distinct.contains("")) {
+        problems.push_back(fmt::format(
+            "callbacks.{}: a name of the values that it logs is empty or stands there twice",
+            callback->name()));
+      }
+      if (!is_taken(callback->name(), algorithms)) continue;
+      problems.push_back(fmt::format(
+          "callbacks.{0}: what it logs would stand at {0}/{1}, among values of others: give the "
+          "callback another name",
+          callback->name(), names.front()));
+      break;
+    }
+  }
+  return problems;
 }
 
 /// Lengths in steps hang on the number of images: what is wrong with any number is wrong.
@@ -43,8 +92,9 @@ void check_schedule(const Recipe& recipe, const Registries& registries) {
   std::string first;
   for (std::int64_t steps = 1; steps <= kMostSteps; steps *= 10) {
     try {
-      registries.schedules.build(recipe.schedule,
-                                 batch_arithmetic(recipe, steps * batch, 1).lengths);
+      const auto schedule = registries.schedules.build(
+          recipe.schedule, batch_arithmetic(recipe, steps * batch, 1).lengths);
+      check_momentum(*schedule, *registries.optimizers.build(recipe.optimizer));
       return;
     } catch (const base::ConfigError& error) {
       if (complaints.empty()) first = error.what();
@@ -56,7 +106,51 @@ void check_schedule(const Recipe& recipe, const Registries& registries) {
                               : fmt::format("{} (counted here with one step an epoch)", first));
 }
 
+/// Whether the data lie on another machine, which no check asks.
+bool are_far_away(const config::Component& source) {
+  if (source.options == nullptr) return false;
+  const config::Node options = config::options_of(source);
+  const config::Node* const path = options.find("path");
+  return path != nullptr && data::is_remote(path->text);
+}
+
+/// What the samples of a split are made of; nothing where the images decide. Only a data set that
+/// may be of something else than images is opened: nobody but itself knows.
+std::optional<nn::SampleSizes> sizes_of_split(const Recipe& recipe, const Registries& registries,
+                                              data::Split split) {
+  const auto plan = registries.datasets.build(recipe.data.source);
+  if (plan->make_samples || plan->may_store_fields) {
+    if (are_far_away(recipe.data.source)) return std::nullopt;
+    try {
+      return sample_sizes(
+          open_data(recipe, registries, split, /*interruption=*/nullptr).maker->fields());
+    } catch (const data::AbsentPartError&) {
+      if (split == data::Split::kTrain) throw;
+      return std::nullopt;  // a run trains without
+    } catch (const base::DataError&) {
+      if (!plan->train_transforms) throw;  // else images are what it usually holds
+    }
+  }
+  const auto transforms = transforms_of(recipe.data, registries, split);
+  if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
+    with_size(transforms, *recipe.data.progressive_resizing.start_size);
+  if (!data::fixes_size(transforms)) return std::nullopt;
+  const auto pipeline = std::make_shared<data::TransformPipeline>(transforms);
+  return sample_sizes(data::ImageMaker(pipeline).fields());
+}
+
 }  // namespace
+
+void check_momentum(const optim::Schedule& schedule, const optim::OptimizerPlan& plan) {
+  const std::optional<double> momentum = schedule.momentum(0);
+  if (!momentum) return;
+  const auto optimizer = plan.make({}, {});
+  if (optimizer->set_momentum(*momentum)) return;
+  throw base::ConfigError(fmt::format(
+      "schedule.max_momentum: optimizer {} has no momentum that a schedule could move: give it one "
+      "(optimizer.momentum), choose another (sgd, adamw, ...), or take the key out",
+      optimizer->name()));
+}
 
 void check_metric_names(const Recipe& recipe, bool evaluates,
                         std::span<const train::Metric> metrics,
@@ -71,8 +165,9 @@ void check_metric_names(const Recipe& recipe, bool evaluates,
   for (const auto& algorithm : algorithms) {
     if (algorithm->traits().has_weights) add_names(fmt::format("val_{}", algorithm->name()));
   }
-  std::vector<std::string> problems;
-  for (const auto& [key, metric] : metrics_in_use(recipe, evaluates, callbacks)) {
+  std::vector<std::string> problems = wrong_scalars(algorithms, callbacks);
+  for (const auto& [key, metric] :
+       metrics_in_use(recipe, evaluates, metrics, algorithms, callbacks)) {
     if (!evaluates) {
       problems.push_back(fmt::format(
           "{}: '{}' is a metric of the evaluation, and this run has none: give it validation data "
@@ -87,11 +182,12 @@ void check_metric_names(const Recipe& recipe, bool evaluates,
   if (!problems.empty()) throw base::ConfigError(base::join(problems, "\n"));
 }
 
-std::vector<std::string> problems_without_data(const Recipe& written,
+std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loaded,
                                                const Registries& registries) {
-  Recipe recipe = written;
+  const train::Precision precision = loaded.value.train.precision;
+  Recipe recipe = loaded.value;
   recipe.train.precision =
-      train::choose_precision(written.train.precision, at::kCPU).precision;  // whatever auto is
+      train::choose_precision(precision, at::kCPU).precision;  // whatever auto is
   std::vector<std::string> problems;
   const auto attempt = [&](const auto& build) {
     try {
@@ -106,33 +202,36 @@ std::vector<std::string> problems_without_data(const Recipe& written,
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
     if (split == data::Split::kVal && !recipe.train.eval_every) continue;
     attempt([&] {
-      if (registries.datasets.build(recipe.data.source)->make_samples) return;
-      const auto transforms = transforms_of(recipe.data, registries, split);
-      if (split == data::Split::kTrain && recipe.data.progressive_resizing.start_size)
-        with_size(transforms, *recipe.data.progressive_resizing.start_size);
-      if (!data::fixes_size(transforms)) return;  // the images may
-      const auto pipeline = std::make_shared<data::TransformPipeline>(transforms);
-      sizes.push_back(sample_sizes(data::ImageMaker(pipeline).fields()));
+      if (const auto of_split = sizes_of_split(recipe, registries, split))
+        sizes.push_back(*of_split);
     });
   }
   std::unique_ptr<optim::OptimizerPlan> plan;
   attempt([&] { plan = registries.optimizers.build(recipe.optimizer); });
-  if (written.train.precision != train::Precision::kAuto)  // else by the device
+  if (precision != train::Precision::kAuto)  // else by the device
     attempt([&] { check_strategy_options(recipe); });
   std::vector<std::unique_ptr<train::Algorithm>> algorithms;
   for (const auto& [name, component] : recipe.algorithms)
     attempt([&] { algorithms.push_back(registries.algorithms.build(component)); });
   attempt([&] { train::check_together(algorithms); });
-  if (recipe.model.pretrained) attempt([&] { find_weights(*recipe.model.pretrained); });
+  if (recipe.model.pretrained) {
+    attempt([&] {
+      find_weights(*recipe.model.pretrained);
+      Recipe changed = recipe;
+      take_surgery_of_weights(registries, changed);
+    });
+  }
   std::vector<std::unique_ptr<train::Callback>> callbacks;
   for (const auto& [name, component] : recipe.callbacks)
     attempt([&] { callbacks.push_back(registries.callbacks.build(component)); });
+  attempt([&] { train::check_intervals(callbacks); });
   if (!recipe.model.freeze.empty()) attempt([&] { make_task(recipe, registries); });
   recipe.model.freeze.clear();  // told, if it is wrong
+  attempt([&] { num_outputs_of_task(recipe, loaded.written, registries); });
   attempt([&] {
     const auto task = make_task(recipe, registries);
     if (plan) group_rules(*plan, task->network());
-    for (const nn::SampleSizes& of_split : sizes) task->check_fields(of_split);
+    for (const nn::SampleSizes& of_split : sizes) task->check_samples({.sizes = of_split});
     check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), algorithms,
                        callbacks);
     const int num_norms =
@@ -140,6 +239,17 @@ std::vector<std::string> problems_without_data(const Recipe& written,
     if (recipe.parallel.sync_batch_norm && num_norms == 0)
       throw base::ConfigError(no_batch_norm(recipe, "parallel.sync_batch_norm"));
   });
+  return problems;
+}
+
+std::vector<std::string> problems_without_data(std::span<const Phase> phases,
+                                               const Registries& registries) {
+  std::vector<std::string> problems;
+  for (const Phase& phase : phases) {
+    for (const std::string& problem : problems_without_data(phase.recipe, registries))
+      problems.push_back(phase.name.empty() ? problem
+                                            : fmt::format("phase {}: {}", phase.name, problem));
+  }
   return problems;
 }
 

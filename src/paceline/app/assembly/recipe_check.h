@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/phases.h"
 #include "paceline/app/recipe/recipe.h"
 
 #include <memory>
@@ -12,15 +13,24 @@ namespace paceline::app {
 
 /// A wrong name of a metric would end the run, or be ignored, only after the first evaluation.
 /// Throws ConfigError that names those of a model with these counts if checkpoint.monitor,
-/// train.stop_when or a callback looks at another one, or at any when nothing is evaluated.
+/// train.stop_when, an algorithm or a callback looks at another one, or at any when nothing is
+/// evaluated; also if what a callback logs of its own would stand under the name of something else.
 void check_metric_names(const Recipe& recipe, bool evaluates,
                         std::span<const train::Metric> metrics,
                         std::span<const std::unique_ptr<train::Algorithm>> algorithms,
                         std::span<const std::unique_ptr<train::Callback>> callbacks);
 
-/// What `train` would refuse of a recipe as it was written before it opens data, beyond what its
-/// schema says and apart from what hangs on ranks or the device, a message each. Builds each part
-/// once; models have no memory meanwhile.
-std::vector<std::string> problems_without_data(const Recipe& written, const Registries& registries);
+/// Throws ConfigError for a schedule of the momentum and an optimizer that has none to follow it.
+void check_momentum(const optim::Schedule& schedule, const optim::OptimizerPlan& plan);
+
+/// What `train` would refuse of a recipe as it was written before it opens images, beyond what its
+/// schema says and apart from what hangs on ranks or the device, a message each. Builds the
+/// parts; models have no memory meanwhile.
+std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loaded,
+                                               const Registries& registries);
+
+/// The same of each phase, whose name stands before its messages.
+std::vector<std::string> problems_without_data(std::span<const Phase> phases,
+                                               const Registries& registries);
 
 }  // namespace paceline::app

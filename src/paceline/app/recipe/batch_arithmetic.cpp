@@ -4,6 +4,7 @@
 #include "paceline/data/loader/sample_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace paceline::app {
@@ -36,6 +37,19 @@ std::int64_t global_batch_size_of(const DataSection& data, int world_size) {
                                   : data.global_batch_size.value_or(kDefaultGlobalBatchSize);
 }
 
+BaseLr base_lr_of(double optimizer_lr, const train::TrainerConfig& config,
+                  std::int64_t global_batch_size) {
+  if (config.lr_scaling == train::LrScaling::kNone)
+    return {optimizer_lr, fmt::format("{:g}", optimizer_lr)};
+  const bool is_root = config.lr_scaling == train::LrScaling::kSqrt;
+  const double ratio =
+      static_cast<double>(global_batch_size) / static_cast<double>(config.lr_base_batch_size);
+  const double lr = optimizer_lr * (is_root ? std::sqrt(ratio) : ratio);
+  const std::string batches = fmt::format("{} / {}", global_batch_size, config.lr_base_batch_size);
+  return {lr, fmt::format("{:g} = {:g} x {} (train.lr_scaling)", lr, optimizer_lr,
+                          is_root ? fmt::format("sqrt({})", batches) : batches)};
+}
+
 BatchArithmetic batch_arithmetic(const Recipe& recipe, std::int64_t train_samples, int world_size) {
   BatchArithmetic result;
   result.world_size = world_size;
@@ -55,18 +69,18 @@ BatchArithmetic batch_arithmetic(const Recipe& recipe, std::int64_t train_sample
   return result;
 }
 
-std::int64_t BatchArithmetic::images_per_rank() const {
+std::int64_t BatchArithmetic::samples_per_rank() const {
   return (global_batch_size + world_size - 1) / world_size;
 }
 
 std::int64_t BatchArithmetic::microbatch() const {
-  return (images_per_rank() + grad_accum_steps - 1) / grad_accum_steps;
+  return (samples_per_rank() + grad_accum_steps - 1) / grad_accum_steps;
 }
 
-std::string BatchArithmetic::text() const {
-  std::string text = fmt::format("{} images a step", global_batch_size);
+std::string BatchArithmetic::text(std::string_view samples) const {
+  std::string text = fmt::format("{} {} a step", global_batch_size, samples);
   if (world_size > 1 || grad_accum_steps > 1) {
-    text += fmt::format(" = {} ranks x {}", world_size, images_per_rank());
+    text += fmt::format(" = {} ranks x {}", world_size, samples_per_rank());
     if (global_batch_size % world_size != 0) text += " (fewer on the last ranks)";
     if (grad_accum_steps > 1) {
       text += fmt::format(", in {} microbatches of up to {}", grad_accum_steps, microbatch());

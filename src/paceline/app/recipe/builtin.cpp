@@ -3,6 +3,7 @@
 #include "paceline/algorithms/blurpool/blurpool.h"
 #include "paceline/algorithms/ema/ema.h"
 #include "paceline/algorithms/mixup/mixup.h"
+#include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
@@ -11,6 +12,7 @@
 #include "paceline/data/loader/sampler.h"
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/parquet/parquet_dataset.h"
+#include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/cifar.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
@@ -25,6 +27,7 @@
 #include "paceline/data/transforms/named/random_affine.h"
 #include "paceline/data/transforms/named/random_crop.h"
 #include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/named/random_flip.h"
 #include "paceline/data/transforms/named/random_grayscale.h"
 #include "paceline/data/transforms/named/random_horizontal_flip.h"
 #include "paceline/data/transforms/named/random_resized_crop.h"
@@ -39,10 +42,17 @@
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
 #include "paceline/nn/losses.h"
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
+#include "paceline/optim/lamb.h"
+#include "paceline/optim/lars.h"
+#include "paceline/optim/lion.h"
+#include "paceline/optim/muon.h"
+#include "paceline/optim/nadam.h"
+#include "paceline/optim/radam.h"
+#include "paceline/optim/rmsprop.h"
 #include "paceline/optim/schedules.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/train/classification.h"
+#include "paceline/train/tasks/classification.h"
 
 // The one list of components. Each is registered by its Config alone: the header that declares it
 // has its Schema and its make() too (see config::Registry::add). tools/new_component.py writes the
@@ -67,6 +77,7 @@ void add_data(Registries& registries) {
   registries.datasets.add<data::Cifar100Config>();
   registries.datasets.add<data::MnistConfig>();
   registries.datasets.add<data::NpyConfig>();
+  registries.datasets.add<data::ArraysConfig>();
   registries.datasets.add<data::SyntheticConfig>();
   registries.samplers.add<data::ShuffleConfig>();
   registries.samplers.add<data::BlockShuffleConfig>();
@@ -80,6 +91,7 @@ void add_transforms(Registries& registries) {
   registries.transforms.add<data::RandomCropConfig>();
   registries.transforms.add<data::RandomHorizontalFlipConfig>();
   registries.transforms.add<data::RandomVerticalFlipConfig>();
+  registries.transforms.add<data::RandomFlipConfig>();
   registries.transforms.add<data::RandomGrayscaleConfig>();
   registries.transforms.add<data::ColorJitterConfig>();
   registries.transforms.add<data::RandomRotationConfig>();
@@ -95,15 +107,30 @@ void add_transforms(Registries& registries) {
 
 void add_optimization(Registries& registries) {
   registries.optimizers.add<optim::SgdConfig>();
+  registries.optimizers.add<optim::AdamConfig>();
   registries.optimizers.add<optim::AdamWConfig>();
+  registries.optimizers.add<optim::NAdamConfig>();
+  registries.optimizers.add<optim::NAdamWConfig>();
+  registries.optimizers.add<optim::RAdamConfig>();
+  registries.optimizers.add<optim::RmspropConfig>();
+  registries.optimizers.add<optim::RmspropTfConfig>();
+  registries.optimizers.add<optim::LambConfig>();
+  registries.optimizers.add<optim::LarsConfig>();
+  registries.optimizers.add<optim::LionConfig>();
+  registries.optimizers.add<optim::MuonConfig>();
   registries.schedules.add<optim::ConstantConfig>();
   registries.schedules.add<optim::CosineConfig>();
+  registries.schedules.add<optim::PolynomialConfig>();
+  registries.schedules.add<optim::LinearConfig>();
+  registries.schedules.add<optim::ExponentialConfig>();
+  registries.schedules.add<optim::InverseSqrtConfig>();
   registries.schedules.add<optim::StepConfig>();
   registries.schedules.add<optim::MultiStepConfig>();
   registries.schedules.add<optim::OneCycleConfig>();
   registries.algorithms.add<algorithms::BlurPoolConfig>();
   registries.algorithms.add<algorithms::EmaConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
+  registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
 }
 

@@ -22,7 +22,7 @@ namespace paceline::app {
 
 /// All components, by kind and name: what a recipe can name and `paceline list` shows.
 struct Registries {
-  config::Registry<train::Task, const train::TaskParts&> tasks{"task"};
+  config::Registry<train::Task, train::TaskParts&> tasks{"task"};
   config::Registry<nn::Network> models{"model"};
   config::Registry<data::DatasetPlan> datasets{"dataset"};
   config::Registry<data::Transform> transforms{"transform"};

@@ -1,29 +1,30 @@
 #include "paceline/app/recipe/derived_values.h"
 
 #include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/recipe_parts.h"
+#include "paceline/base/error.h"
 #include "paceline/train/precision.h"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
 namespace paceline::app {
 namespace {
 
-constexpr const char* kNumClasses = "model.num_classes";
+std::string source_of_outputs(const Recipe& recipe, const config::Node& written,
+                              const Registries& registries) try {
+  const auto of_task = num_outputs_of_task(recipe, written, registries);
+  return of_task ? fmt::format("from task {}: {}", recipe.task.name, *of_task) : "from the data";
+} catch (const base::ConfigError&) {
+  return "unknown before the recipe is sound";  // whose keys are told all the same
+}
 
 }  // namespace
-
-bool takes_classes_of_data(const Recipe& recipe, const config::Node& written) {
-  const auto& options = recipe.model.network.info->fields;
-  return written.find_path(kNumClasses) == nullptr &&
-         std::ranges::find(options, "num_classes", &config::FieldInfo::name) != options.end();
-}
 
 config::DerivedValues derived_values(const Recipe& recipe, const config::Node& written,
                                      const Registries& registries) {
   config::DerivedValues derived;
-  if (takes_classes_of_data(recipe, written)) derived[kNumClasses] = "from the data";
+  if (leaves_outputs_open(recipe, written))
+    derived[kNumClasses] = source_of_outputs(recipe, written, registries);
   const auto precision = train::choose_precision(recipe.train.precision, at::kCPU);
   if (precision.precision != recipe.train.precision) {
     derived["train.precision"] =
@@ -35,11 +36,14 @@ config::DerivedValues derived_values(const Recipe& recipe, const config::Node& w
     derived["data.global_batch_size"] =
         fmt::format("{}, as no batch size is written", global_batch_size_of(data, 1));
   const auto plan = registries.datasets.build(data.source);
-  if (!plan->make_samples && !data.image_size &&
+  if (plan->train_transforms && !data.image_size &&
       (data.train_transforms.empty() || data.eval_transforms.empty())) {
     derived["data.image_size"] =
         fmt::format("{}, as usual for {}", plan->default_image_size, data.source.name);
   }
+  if (!recipe.checkpoint.monitor)
+    derived["checkpoint.monitor"] = "the task's first metric, or val/loss where it has none";
+  if (!recipe.checkpoint.mode) derived["checkpoint.mode"] = "min for a loss, max for all else";
   if (!data.num_threads) derived["data.num_threads"] = "a rank's share of the cores";
   return derived;
 }

@@ -7,12 +7,8 @@
 
 namespace paceline::app {
 
-/// Whether the data say how many classes the model tells: it has such an option, and the recipe
-/// does not set it.
-bool takes_classes_of_data(const Recipe& recipe, const config::Node& written);
-
 /// What a run on this machine takes for keys that the recipe leaves open, with the source: "from
-/// the data". `written` is what the recipe says.
+/// the data", "from the task". `written` is what the recipe says.
 config::DerivedValues derived_values(const Recipe& recipe, const config::Node& written,
                                      const Registries& registries);
 

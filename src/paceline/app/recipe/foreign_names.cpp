@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -61,13 +63,31 @@ std::string batch_size_advice(const std::string& value, int world_size) {
                      shown, global, shown, per_rank);
 }
 
+/// The text with what was given in the place of "{}".
+std::string filled(std::string_view text, std::string_view given) {
+  std::string result(text);
+  if (const std::size_t place = result.find("{}"); place != result.npos)
+    result.replace(place, 2, given);
+  return result;
+}
+
+/// "lr=0.1" for a shell; algorithms are added.
+std::string assignment(std::string_view key, std::string_view value) {
+  const bool is_algorithm = key.starts_with("algorithms.");
+  const bool is_field = is_algorithm && std::ranges::count(key, '.') > 1;
+  const std::string text = fmt::format("{}{}={}",
+                                       is_field       ? "++"
+                                       : is_algorithm ? "+"
+                                                      : "",
+                                       key, value);
+  return value.starts_with('{') ? fmt::format("'{}'", text) : text;
+}
+
 std::string advice_of(const ForeignName& found, const std::string& value) {
-  if (found.key.empty()) return std::string(found.remark);
-  std::string shown(found.value);
-  const std::size_t place = shown.find("{}");
   const std::string given =
       value.empty() ? "VALUE" : translate_value(found.key, value).value_or(value);
-  if (place != shown.npos) shown.replace(place, 2, given);
+  if (found.key.empty()) return filled(found.remark, given);
+  const std::string shown = filled(found.value, given);
   std::string advice;
   if (found.key.starts_with("--")) {
     const bool has_value = found.key != "--fast-dev-run" && found.key != "--dry-run";
@@ -76,17 +96,34 @@ std::string advice_of(const ForeignName& found, const std::string& value) {
   } else if (found.key.find('.') == found.key.npos) {
     advice = fmt::format("write {}", found.key);
   } else {
-    advice = fmt::format("write {}={}", found.key, shown.empty() ? given : shown);
+    advice = fmt::format("write {}", assignment(found.key, shown.empty() ? given : shown));
   }
   if (!found.remark.empty()) advice += fmt::format(" ({})", found.remark);
   return advice;
 }
 
-// mixup, use_ema, no_cutmix, mixup_alpha: algorithms are added and removed by name.
+/// NaN, which no comparison holds for, if the text is no number.
+double number_of(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
+  return is_number ? number : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Whether a number that is given to a component as a whole must be its first option's.
+bool leads_with_number(const config::StructInfo& info) {
+  return !info.fields.empty() && info.fields.front().type->kind == config::TypeKind::kNumber;
+}
+
+// mixup, sam 0.1, use_ema, no_cutmix, mixup_alpha: algorithms are added and removed by name.
 std::optional<std::string> algorithm_advice(const std::string& name, const std::string& value,
                                             const ComponentCatalog& algorithms) {
   for (const auto& [algorithm, entry] : algorithms.entries()) {
     if (name == "no_" + algorithm) return fmt::format("write ~algorithms.{}", algorithm);
+    if (name == algorithm && !std::isnan(number_of(value)) && leads_with_number(*entry.info))
+      return fmt::format("write +algorithms.{}.{}={}", algorithm, entry.info->fields.front().name,
+                         value);
     if (name == algorithm || name == "use_" + algorithm)
       return fmt::format("write +algorithms.{}", algorithm);
     if (!name.starts_with(algorithm + "_")) continue;
@@ -100,20 +137,19 @@ std::optional<std::string> algorithm_advice(const std::string& name, const std::
 }
 
 bool fits(GivenValue when, const Node& value) {
-  double number = 0;
-  const char* const end = value.text.data() + value.text.size();
-  const auto parsed = std::from_chars(value.text.data(), end, number);
-  const bool is_number = value.is_scalar() && parsed.ec == std::errc() && parsed.ptr == end;
+  const double number = number_of(value.is_scalar() ? value.text : "");
   const bool is_whole = value.text.find_first_not_of("0123456789") == std::string::npos;
   switch (when) {
     case GivenValue::kAny:
       return true;
     case GivenValue::kZero:
-      return is_number && number == 0;
+      return number == 0;
     case GivenValue::kShare:
-      return is_number && !is_whole && number > 0 && number <= 1;
+      return !is_whole && number > 0 && number <= 1;
     case GivenValue::kWhole:
-      return is_number && is_whole && number > 0;
+      return is_whole && number > 0;
+    case GivenValue::kAboveZero:
+      return number > 0;
     case GivenValue::kMap:
       return value.is_map();
     case GivenValue::kOverride:
@@ -146,12 +182,13 @@ std::optional<std::string> advice_for(const std::string& name, const Node& given
   if (config::is_secret(name, "")) return std::string(config::secret_advice());
   const std::string value = given.is_scalar() ? base::excerpt(given.text) : "";
   if (name == "batch_size" || name == "b") return batch_size_advice(value, world_size);
-  if (algorithms != nullptr) {
-    if (auto advice = algorithm_advice(name, value, *algorithms)) return advice;
-  }
   const auto found = std::ranges::find_if(foreign_names(), [&](const ForeignName& candidate) {
     return candidate.name == name && fits(candidate.when, given);
   });
+  const bool is_of_value = found != foreign_names().end() && found->when != GivenValue::kAny;
+  if (algorithms != nullptr && !is_of_value) {
+    if (auto advice = algorithm_advice(name, value, *algorithms)) return advice;
+  }
   auto inside = given.is_map() ? advice_inside(given, world_size) : std::nullopt;
   if (found == foreign_names().end()) return inside;
   if (found->key.find('.') != std::string_view::npos && is_sweep(value))

@@ -6,15 +6,16 @@
 namespace paceline::app {
 
 /// Which values of a foreign name a row of the table is for.
-enum class GivenValue { kAny, kZero, kShare, kWhole, kMap, kOverride };
+enum class GivenValue { kAny, kZero, kShare, kWhole, kAboveZero, kMap, kOverride };
 
 /// A name that another trainer or launcher uses, and what to write here.
 struct ForeignName {
   std::string_view name;  ///< lower case, with '_'
   /// Ours, such as "train.duration", or an option such as "--nproc"; may be empty.
   std::string_view key;
-  std::string_view value;   ///< what to write, where {} is the user's value; empty: {}
-  std::string_view remark;  ///< where it differs, or all that is to be said; may be empty
+  std::string_view value;  ///< what to write, where {} is the user's value; empty: {}
+  /// Where it differs, or all that is to be said, where {} is the user's value; may be empty.
+  std::string_view remark;
   GivenValue when = GivenValue::kAny;
 };
 

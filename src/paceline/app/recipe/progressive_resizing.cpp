@@ -6,6 +6,8 @@
 #include "paceline/data/transforms/named/random_resized_crop.h"
 #include "paceline/data/transforms/named/resize.h"
 
+#include <algorithm>
+
 namespace paceline::app {
 namespace {
 
@@ -44,7 +46,7 @@ std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int imag
 }
 
 std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> transforms,
-                                             int size) {
+                                             const config::Sides& size) {
   data::TransformConfig* crop = nullptr;
   for (data::TransformConfig& transform : transforms) {
     const bool is_crop = transform.get_if<data::RandomResizedCropConfig>() != nullptr;
@@ -62,6 +64,15 @@ std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> 
   resized.size = size;
   *crop = resized;
   return transforms;
+}
+
+config::Sides grown_to(data::ImageSize size, int shorter) {
+  if (size.height == size.width) return shorter;
+  const bool is_wide = size.width > size.height;
+  const auto [least, most] = std::minmax(size.height, size.width);
+  const auto longer =
+      static_cast<int>((2 * std::int64_t{most} * shorter + least) / (2 * std::int64_t{least}));
+  return is_wide ? config::Sides(shorter, longer) : config::Sides(longer, shorter);
 }
 
 }  // namespace paceline::app

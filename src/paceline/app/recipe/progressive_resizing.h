@@ -19,7 +19,7 @@ struct ProgressiveResizing {
   int increment = 32;
 };
 
-/// From optimizer step `first_step` on, training images have `size` pixels a side.
+/// From optimizer step `first_step` on, the shorter side of training images has `size` pixels.
 struct SizeChange {
   std::int64_t first_step = 0;
   int size = 0;
@@ -34,7 +34,11 @@ std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int imag
 /// The same transforms for images of another size: random_resized_crop's is changed. Throws
 /// ConfigError unless there is one, and nothing else that gives images a size.
 std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> transforms,
-                                             int size);
+                                             const config::Sides& size);
+
+/// The size of images whose shorter side is `shorter` and whose ratio is that of `size`; the longer
+/// side is rounded to the nearest pixel.
+config::Sides grown_to(data::ImageSize size, int shorter);
 
 }  // namespace paceline::app
 
@@ -46,11 +50,12 @@ struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
       "Small training images at first, which are faster to make and to train on.";
   static constexpr std::string_view paper =
       "Howard, Training Imagenet in 3 hours for $25, fast.ai 2018";
-  static constexpr auto fields = std::tuple{
-      field(&Config::start_size, "start_size", "Side in pixels at the start; null: no resizing.",
-            AtLeast{1}, AtMost{16384, "no image has a longer side"}),
-      field(&Config::begin, "begin", "When the images begin to grow."),
-      field(&Config::end, "end", "When they have reached data.image_size."),
-      field(&Config::increment, "increment", "By how many pixels they grow at a time.", AtLeast{1},
-            AtMost{16384, "no image has a longer side"})};
+  static constexpr auto fields =
+      std::tuple{field(&Config::start_size, "start_size",
+                       "Shorter side in pixels at the start; null: no resizing.", AtLeast{1},
+                       AtMost{16384, "no image has a longer side"}),
+                 field(&Config::begin, "begin", "When the images begin to grow."),
+                 field(&Config::end, "end", "When they have reached data.image_size."),
+                 field(&Config::increment, "increment", "By how many pixels they grow at a time.",
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"})};
 };

@@ -11,6 +11,9 @@ void paceline::config::Schema<paceline::app::DataSection>::validate(const Sectio
                              "data.batch_size_per_rank ({}: times the number of ranks), not both",
                              *value.global_batch_size, *value.batch_size_per_rank));
   }
+  if (value.image_size && value.image_size->lengths.size() > 2)
+    problems.add("image_size",
+                 "an image has a side or [height, width], got " + value.image_size->to_string());
   if (value.val_path && value.val_share)
     problems.add("val_share", "give either data.val_path or data.val_share, not both");
   try {

@@ -44,7 +44,7 @@ struct DataSection {
   std::optional<std::int64_t> batch_size_per_rank;
   bool drop_last = false;
   config::Component sampler{"shuffle"};
-  std::optional<int> image_size;
+  std::optional<config::Sides> image_size;
   ProgressiveResizing progressive_resizing;
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
@@ -91,6 +91,7 @@ struct Recipe {
                                {"jsonl", {"jsonl"}},
                                {"system", {"system"}},
                                {"tensorboard", {"tensorboard"}}};
+  config::Sections phases;
 };
 
 }  // namespace paceline::app
@@ -150,16 +151,16 @@ template <>
 struct paceline::config::Schema<paceline::app::DataSection> {
   using Section = paceline::app::DataSection;
   static constexpr std::string_view name = "data";
-  static constexpr std::string_view summary = "The images, how they are augmented and batched.";
+  static constexpr std::string_view summary = "The samples, how they are augmented and batched.";
   static constexpr auto fields = std::tuple{
       inline_component(&Section::source, "dataset", "The data set."),
       field(&Section::val_path, "val_path",
-            "Where the validation images lie, if not below path: a data set of the same kind, or "
+            "Where the validation samples lie, if not below path: a data set of the same kind, or "
             "its validation folder itself; classes go by their names.",
             Path{}, MayChangeOnResume{}),
       field(&Section::val_share, "val_share",
-            "Hold out this share of the training images for validation; which ones is a function "
-            "of subset_seed and each image's name.",
+            "Hold out this share of the training samples for validation; which ones is a function "
+            "of subset_seed and each sample's name.",
             MoreThan{0}, LessThan{1}),
       field(
           &Section::subset, "subset",
@@ -172,32 +173,33 @@ struct paceline::config::Schema<paceline::app::DataSection> {
       field(&Section::global_batch_size, "global_batch_size",
             "Samples per optimizer step over all ranks; 256 if neither batch size is given. A "
             "resumed run keeps its number of samples per step, whichever key says it.",
-            AtLeast{1}, AtMost{16'777'216, "no step takes more images"}, MayChangeOnResume{}),
+            AtLeast{1}, AtMost{16'777'216, "no step takes more samples"}, MayChangeOnResume{}),
       field(&Section::batch_size_per_rank, "batch_size_per_rank",
             "Samples per optimizer step and rank; instead of global_batch_size. A run that goes "
             "on with other ranks keeps its number of samples per step.",
-            AtLeast{1}, AtMost{1'048'576, "no rank takes more images at once"},
+            AtLeast{1}, AtMost{1'048'576, "no rank takes more samples at once"},
             MayChangeOnResume{}),
       field(&Section::drop_last, "drop_last",
             "Leave out the last, smaller batch of an epoch; kept, its samples weigh as much as "
             "others."),
       component(&Section::sampler, "sampler", "Which training sample comes when."),
-      field(
-          &Section::image_size, "image_size",
-          "Side of the square images that the network sees, in pixels; null: 224, or 32 for CIFAR.",
-          AtLeast{1}, AtMost{65'536, "no network sees larger images"}, MayChangeOnResume{}),
+      field(&Section::image_size, "image_size",
+            "Side of the images that the network sees, in pixels, or [height, width]; null: 224, "
+            "or 32 "
+            "for CIFAR.",
+            AtLeast{1}, AtMost{65'536, "no network sees larger images"}, MayChangeOnResume{}),
       field(&Section::progressive_resizing, "progressive_resizing",
             "Small training images at first.", MayChangeOnResume{}),
       of_kind("transform",
               component(
                   &Section::train_transforms, "train_transforms",
-                  "Transforms of training images in order; empty: the usual ones of the data set.",
+                  "Transforms of training samples in order; empty: the usual ones of the data set.",
                   MayChangeOnResume{})),
       of_kind(
           "transform",
           component(
               &Section::eval_transforms, "eval_transforms",
-              "Transforms of validation images in order; empty: the usual ones of the data set.",
+              "Transforms of validation samples in order; empty: the usual ones of the data set.",
               MayChangeOnResume{})),
       field(&Section::num_threads, "num_threads",
             "Threads per rank that decode; null: the rank's share of the cores.", AtLeast{1},
@@ -269,7 +271,7 @@ struct paceline::config::Schema<paceline::app::Recipe> {
       field(&Recipe::run, "run", "What the run is called and what it repeats."),
       component(&Recipe::task, "task", "What is learnt of the data."),
       field(&Recipe::model, "model", "The network and the weights it starts from."),
-      field(&Recipe::data, "data", "The images, how they are augmented and batched."),
+      field(&Recipe::data, "data", "The samples, how they are augmented and batched."),
       field(&Recipe::train, "train", "How long, how precisely and in which pieces to train."),
       component(&Recipe::optimizer, "optimizer", "What turns gradients into updates."),
       component(&Recipe::schedule, "schedule", "The learning rate over time.", MayChangeOnResume{}),
@@ -279,6 +281,10 @@ struct paceline::config::Schema<paceline::app::Recipe> {
       component_map(&Recipe::callbacks, "callbacks", "What watches the training loop, by name.",
                     MayChangeOnResume{}),
       field(&Recipe::checkpoint, "checkpoint", "When to save, and what to keep."),
-      component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.",
-                    MayChangeOnResume{})};
+      component_map(&Recipe::loggers, "loggers", "Where metrics go, by name.", MayChangeOnResume{}),
+      field(&Recipe::phases, "phases",
+            "Parts of the run that are trained one after the other, in the order written: a name "
+            "with the keys of this recipe that are others in this phase, {warm: {train: "
+            "{duration: 1ep}, model: {freeze: [stem]}}, whole: {}}. Each starts from the last "
+            "weights of the one before, with start_from: best from its best.")};
 };

@@ -1,5 +1,6 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 
+#include "paceline/app/run_directory/phase_folders.h"
 #include "paceline/app/run_directory/run_directory.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
@@ -138,7 +139,8 @@ fs::path find_checkpoint(const fs::path& named) {
     const fs::path name = path.has_filename() ? path : path.parent_path();
     return fs::is_symlink(name) ? fs::canonical(name) : path;  // links are pointed elsewhere
   }
-  const fs::path folder = folder_of_run(path).value_or(path);
+  const fs::path run = newest_phase(path).value_or(path);
+  const fs::path folder = folder_of_run(run).value_or(run);
   if (which == "best") return best_checkpoint(folder, named);
   if (which && which != "last") return checkpoint_of_step(folder, *which, named);
   if (std::optional<fs::path> newest = newest_checkpoint(folder)) return *std::move(newest);

@@ -1,5 +1,6 @@
 #include "paceline/app/run_directory/run_directory.h"
 
+#include "paceline/app/run_directory/phase_folders.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
 #include "paceline/checkpoint/listing.h"
@@ -18,6 +19,20 @@ constexpr std::string_view kCheckpoints = "checkpoints";
 
 fs::path folder_of_checkpoints(const RunPlace& place, const fs::path& run) {
   return place.checkpoint_dir ? fs::absolute(*place.checkpoint_dir) : run / kCheckpoints;
+}
+
+/// A run of phases and one without them do not go on with each other.
+void refuse_other_kind(const fs::path& run, bool has_phases) {
+  const bool holds_phases = !phase_folders(run).empty();
+  if (holds_phases == has_phases || !base::file_exists(run / kConfigFile)) return;
+  throw base::CheckpointError(
+      holds_phases
+          ? fmt::format("{} holds a run of phases, and the recipe has none: put them back, go on "
+                        "with one of them ({}), or name another --run-dir",
+                        run.string(), phase_folders(run).back().string())
+          : fmt::format("{} holds a run without phases, and the recipe has some: take them out, or "
+                        "name another --run-dir",
+                        run.string()));
 }
 
 }  // namespace
@@ -43,13 +58,13 @@ RunDirectory::RunDirectory(const RunPlace& place, bool is_resuming,
     path_ = fs::absolute(place.wanted ? *place.wanted : new_run_path(place.parent, place.name))
                 .lexically_normal();
     checkpoint_folder_ = folder_of_checkpoints(place, path_);
-    lock(place.saves || is_resuming, is_resuming, files);
+    lock(place, is_resuming, files);
     return path_.string();
   });
   checkpoint_folder_ = folder_of_checkpoints(place, path_);
 }
 
-void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files) {
+void RunDirectory::lock(const RunPlace& place, bool is_resuming, base::FileSystem& files) {
   is_new_ = !base::file_exists(path_);
   locks_.push_back(std::make_unique<checkpoint::RunLock>(path_, "--run-dir", files));
   if (!is_resuming && base::file_exists(config_file())) {
@@ -57,7 +72,8 @@ void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSy
         "{} holds a run already: go on with it by --resume auto, or name another --run-dir",
         path_.string()));
   }
-  if (!touches_checkpoints) return;
+  refuse_other_kind(path_, place.holds_phases);
+  if (place.holds_phases || (!place.saves && !is_resuming)) return;
   locks_.push_back(
       std::make_unique<checkpoint::RunLock>(checkpoint_folder_, "checkpoint.dir", files));
   if (!is_resuming && !checkpoint::list_checkpoints(checkpoint_folder_).is_empty()) {
@@ -70,7 +86,7 @@ void RunDirectory::lock(bool touches_checkpoints, bool is_resuming, base::FileSy
 
 void RunDirectory::abandon() {
   if (!is_new_) return;
-  for (const fs::path& folder : {path_ / kCheckpoints, path_}) {
+  for (const fs::path& folder : {path_ / kCheckpoints, phase_folder(path_, ""), path_}) {
     std::error_code ignored;  // what is not empty stays
     fs::remove(folder / "lock", ignored);
     fs::remove(folder, ignored);

@@ -15,6 +15,8 @@ namespace paceline::app {
 
 /// The resolved recipe in a run directory.
 inline constexpr std::string_view kConfigFile = "config.yaml";
+/// What a run said, over all its starts and phases.
+inline constexpr std::string_view kLogFile = "log.txt";
 
 /// PARENT/NAME-TIME, with a number behind if that is there already; nothing is made.
 std::filesystem::path new_run_path(const std::string& parent, const std::string& name);
@@ -27,6 +29,7 @@ struct RunPlace {
   std::optional<std::string> checkpoint_dir = {};    ///< checkpoint.dir
   bool saves = true;                                 ///< whether there will be checkpoints
   bool is_scratch = false;                           ///< `wanted` goes away with the run
+  bool holds_phases = false;                         ///< each of them a run in a folder of its own
 };
 
 /// Where a run writes. Rank 0 makes and locks the folders; the other ranks learn their paths.
@@ -34,7 +37,8 @@ class RunDirectory {
  public:
   /// Without `wanted`: PARENT/NAME-TIME. Every rank must call it; throws the same error on all of
   /// them when rank 0 cannot make, write or lock the run directory or the checkpoints' folder, or
-  /// when one of them holds a run and `is_resuming` is false. Changes no other file.
+  /// when one of them holds a run and `is_resuming` is false, or a run of phases where this one has
+  /// none, or the reverse. Changes no other file.
   RunDirectory(const RunPlace& place, bool is_resuming, comm::Communicator& communicator,
                base::FileSystem& files);
 
@@ -49,7 +53,6 @@ class RunDirectory {
   bool is_scratch() const { return is_scratch_; }
   std::filesystem::path config_file() const { return path_ / kConfigFile; }
   std::filesystem::path summary_file() const { return path_ / "summary.json"; }
-  std::filesystem::path log_file() const { return path_ / "log.txt"; }
   /// checkpoint.dir, or checkpoints/ here.
   const std::filesystem::path& checkpoint_folder() const { return checkpoint_folder_; }
   /// On rank 0 whether that folder is locked for this run: one that neither saves nor goes on from
@@ -57,7 +60,7 @@ class RunDirectory {
   bool owns_checkpoint_folder() const { return locks_.size() == 2; }
 
  private:
-  void lock(bool touches_checkpoints, bool is_resuming, base::FileSystem& files);
+  void lock(const RunPlace& place, bool is_resuming, base::FileSystem& files);
 
   std::filesystem::path path_;
   bool is_new_ = false;  ///< on rank 0: there was no such folder

@@ -1,4 +1,4 @@
-#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
@@ -28,7 +28,7 @@ const std::map<std::string, double> kGpuRates{{"t4", 500}, {"v100", 1200}, {"a10
 constexpr double kMostNeeded = 1e9;  // images a second, or GPUs
 constexpr std::int64_t kMostSamples = 1'000'000'000;
 
-/// "a100", "4xa100" or a number of images a second.
+/// "a100", "4xa100" or a number of samples a second.
 double needed_rate(const std::string& text) {
   const std::string lower = base::to_lower(text);
   const std::size_t times = lower.find('x');
@@ -43,7 +43,7 @@ double needed_rate(const std::string& text) {
   if (gpu != kGpuRates.end() && is_number) return value * gpu->second;
   if (is_number && times == std::string::npos) return value;
   throw base::ConfigError(
-      fmt::format("--feeds wants t4, v100, a100, several as in 4xa100, or a number of images a "
+      fmt::format("--feeds wants t4, v100, a100, several as in 4xa100, or a number of samples a "
                   "second, at most {}, but it is \"{}\"",
                   kMostNeeded, text));
 }
@@ -57,43 +57,48 @@ void print_stage(std::string_view name, double seconds, const data::StageTimes& 
              1e6 * seconds / static_cast<double>(stages.samples), share(seconds, stages));
 }
 
-void print_text(const data::LoaderRate& one, const data::LoaderRate& all) {
-  fmt::print("one thread     us/image   share %\n");
+/// `samples` is what they are called, as "images".
+void print_text(const data::LoaderRate& one, const data::LoaderRate& all,
+                std::string_view samples) {
+  fmt::print("one thread     us/{}   share %\n", samples.substr(0, samples.size() - 1));
   print_stage("reading", one.stages.read_s, one.stages);
   print_stage("decoding", one.stages.decode_s, one.stages);
   print_stage("transforms", one.stages.transform_s, one.stages);
-  fmt::print("  {:.0f} images/s\n", one.images_per_s);
-  fmt::print("{} thread{}: {:.0f} images/s, {:.2f} times one\n", all.num_threads,
-             all.num_threads == 1 ? "" : "s", all.images_per_s,
-             all.images_per_s / one.images_per_s);
+  fmt::print("  {:.0f} {}/s\n", one.samples_per_s, samples);
+  fmt::print("{} thread{}: {:.0f} {}/s, {:.2f} times one\n", all.num_threads,
+             all.num_threads == 1 ? "" : "s", all.samples_per_s, samples,
+             all.samples_per_s / one.samples_per_s);
   const data::LoaderStage limit = data::limiting_stage(one.stages);
   fmt::print("{} take{} the most time; what helps: {}\n", data::name_of(limit),
              limit == data::LoaderStage::kTransform ? "" : "s", data::cure_of(limit));
 }
 
-void print_feeding(double needed, const data::LoaderRate& one, const data::LoaderRate& all) {
-  if (all.images_per_s >= needed) {
-    fmt::print("feeds {:.0f} images/s: yes\n", needed);
+/// `samples` as in print_text().
+void print_feeding(double needed, const data::LoaderRate& one, const data::LoaderRate& all,
+                   std::string_view samples) {
+  if (all.samples_per_s >= needed) {
+    fmt::print("feeds {:.0f} {}/s: yes\n", needed, samples);
     return;
   }
-  fmt::print("feeds {:.0f} images/s: no; it takes about {:.0f} threads of such cores\n", needed,
-             std::ceil(needed / one.images_per_s));
+  fmt::print("feeds {:.0f} {}/s: no; it takes about {:.0f} threads of such cores\n", needed,
+             samples, std::ceil(needed / one.samples_per_s));
 }
 
 void print_json(const data::LoaderRate& one, const data::LoaderRate& all,
                 std::optional<double> needed) {
-  const auto per_image = [&](double seconds) {
+  const auto per_sample = [&](double seconds) {
     return 1e6 * seconds / static_cast<double>(one.stages.samples);
   };
   nlohmann::ordered_json json{{"one_thread",
-                               {{"images_per_s", one.images_per_s},
-                                {"read_us", per_image(one.stages.read_s)},
-                                {"decode_us", per_image(one.stages.decode_s)},
-                                {"transform_us", per_image(one.stages.transform_s)}}},
+                               {{"samples_per_s", one.samples_per_s},
+                                {"read_us", per_sample(one.stages.read_s)},
+                                {"decode_us", per_sample(one.stages.decode_s)},
+                                {"transform_us", per_sample(one.stages.transform_s)}}},
                               {"threads", all.num_threads},
-                              {"images_per_s", all.images_per_s},
+                              {"samples_per_s", all.samples_per_s},
                               {"limit", data::name_of(data::limiting_stage(one.stages))}};
-  if (needed) json["feeds"] = {{"images_per_s", *needed}, {"enough", all.images_per_s >= *needed}};
+  if (needed)
+    json["feeds"] = {{"samples_per_s", *needed}, {"enough", all.samples_per_s >= *needed}};
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -117,7 +122,7 @@ int run_data_bench(const std::vector<std::string>& arguments, const app::Registr
   add_threads(app, num_threads, "Threads of the second measurement; 0: all cores");
   app.add_option("--feeds", feeds,
                  "Say whether this is enough for t4, v100, a100 (ResNet-50), several as in 4xa100, "
-                 "or a number of images a second");
+                 "or a number of samples a second");
   app.add_flag("--json", as_json, "Print one JSON object");
   if (!parse_arguments(app, arguments, registries)) return 0;
   const std::optional<double> needed =
@@ -154,8 +159,9 @@ int run_data_bench(const std::vector<std::string>& arguments, const app::Registr
     print_json(one, all, needed);
     return 0;
   }
-  print_text(one, all);
-  if (needed) print_feeding(*needed, one, all);
+  const std::string_view samples = app::word_for_samples(part.maker->fields());
+  print_text(one, all, samples);
+  if (needed) print_feeding(*needed, one, all, samples);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "paceline/cli/data/data_commands.h"
 #include "paceline/cli/data/data_source.h"
 #include "paceline/cli/work_progress.h"
+#include "paceline/dataset_tools/field_facts.h"
 #include "paceline/dataset_tools/statistics.h"
 
 #include <algorithm>
@@ -86,6 +87,51 @@ void print_json(const data::Dataset& dataset, const dataset_tools::DatasetStatis
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+void print_fields(const data::Dataset& dataset, std::int64_t num_examined,
+                  std::span<const dataset_tools::NumberRange> ranges) {
+  const std::vector<data::FieldSpec> fields = dataset.stored_fields();
+  const std::string classes =
+      dataset.num_classes() > 0 ? fmt::format(" in {} classes", dataset.num_classes()) : "";
+  fmt::print("{} samples{} of {} each, fingerprint {}\n", base::format_count(dataset.size()),
+             classes, base::format_bytes(data::sample_bytes(fields)), dataset.fingerprint());
+  fmt::print("fields, and the numbers of {} samples:\n", base::format_count(num_examined));
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    fmt::print("  {:<40}  {}\n", data::describe(fields[i]), dataset_tools::describe(ranges[i]));
+}
+
+void print_fields_as_json(const data::Dataset& dataset, std::int64_t num_examined,
+                          std::span<const dataset_tools::NumberRange> ranges) {
+  nlohmann::ordered_json json{{"samples", dataset.size()},
+                              {"fingerprint", dataset.fingerprint()},
+                              {"classes", dataset.num_classes()},
+                              {"examined", num_examined}};
+  const std::vector<data::FieldSpec> fields = dataset.stored_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    json["fields"].push_back({{"name", fields[i].name},
+                              {"type", data::name_of(fields[i].type)},
+                              {"sizes", fields[i].sizes},
+                              {"smallest", ranges[i].smallest},
+                              {"mean", ranges[i].mean()},
+                              {"largest", ranges[i].largest},
+                              {"not_finite", ranges[i].not_finite}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+/// Of a data set of arrays.
+void tell_fields(const data::Dataset& dataset, std::int64_t num_examined, int num_threads,
+                 bool as_json) {
+  const auto ranges = [&] {
+    WorkProgress progress("samples");
+    return dataset_tools::examine_fields(
+        dataset, num_examined, num_threads,
+        [&](std::int64_t done, std::int64_t total) { progress.update(done, total); });
+  }();
+  const std::int64_t examined =
+      num_examined == 0 ? dataset.size() : std::min(num_examined, dataset.size());
+  (as_json ? print_fields_as_json : print_fields)(dataset, examined, ranges);
+}
+
 }  // namespace
 
 int run_data_info(const std::vector<std::string>& arguments, const app::Registries& registries) {
@@ -102,6 +148,10 @@ int run_data_info(const std::vector<std::string>& arguments, const app::Registri
   app.add_flag("--json", as_json, "Print one JSON object");
   if (!parse_arguments(app, arguments, registries)) return 0;
   const auto dataset = source.open(registries);
+  if (!dataset->stored_fields().empty()) {
+    tell_fields(*dataset, num_examined, num_threads, as_json);
+    return 0;
+  }
   const dataset_tools::DatasetStatistics statistics = [&] {
     WorkProgress progress("samples");
     return dataset_tools::examine(

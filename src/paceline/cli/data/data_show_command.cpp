@@ -1,4 +1,4 @@
-#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -6,7 +6,9 @@
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/data/data_commands.h"
 #include "paceline/cli/data/data_source.h"
+#include "paceline/cli/data/field_viewer.h"
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/loader/array_maker.h"
 #include "paceline/data/loader/sample_order.h"
 #include "paceline/dataset_tools/contact_sheet.h"
 #include "paceline/dataset_tools/statistics.h"
@@ -108,6 +110,34 @@ std::vector<std::int64_t> choose(std::vector<std::int64_t> indices, std::int64_t
   return indices;
 }
 
+/// Prints images, and draws them into the sheet if there is one.
+void show_images(const app::DataPart& part, const std::vector<std::int64_t>& indices,
+                 bool is_augmented, std::uint64_t seed,
+                 std::optional<dataset_tools::ContactSheet>& sheet) {
+  SampleViewer viewer(*part.dataset, is_augmented ? part.pipeline.get() : nullptr, seed);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    fmt::print("{}\n", viewer.describe(indices[i]));
+    if (sheet) sheet->put(static_cast<std::int64_t>(i), viewer.pixels(indices[i]));
+  }
+}
+
+/// The same for samples that are no images, of which slices are drawn.
+void show_fields(const app::DataPart& part, const std::vector<std::int64_t>& indices,
+                 bool is_augmented, std::uint64_t seed,
+                 std::optional<dataset_tools::ContactSheet>& sheet) {
+  auto maker = part.maker;
+  if (auto stored = part.dataset->stored_fields(); !stored.empty() && !is_augmented)
+    maker = std::make_shared<data::ArrayMaker>(std::move(stored));
+  FieldViewer viewer(*part.dataset, std::move(maker), seed);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    fmt::print("{}\n", viewer.describe(indices[i]));
+    const auto slice = sheet ? viewer.slice() : std::nullopt;
+    if (slice) sheet->put(static_cast<std::int64_t>(i), *slice);
+    if (sheet && !slice)
+      throw base::ConfigError("-o: no field of the samples has two axes to draw; leave it out");
+  }
+}
+
 }  // namespace
 
 int run_data_show(const std::vector<std::string>& arguments, const app::Registries& registries) {
@@ -119,7 +149,8 @@ int run_data_show(const std::vector<std::string>& arguments, const app::Registri
   bool is_augmented = false;
   std::filesystem::path output;
   CLI::App app(
-      "Print samples of a data set, one line each, and draw them side by side into a PNG file.",
+      "Print samples of a data set, one line each, and draw them side by side into a PNG file: "
+      "images, or of arrays the middle slice of the first field with two axes.",
       "data show");
   source.add_options(app);
   auto* const chosen =
@@ -141,14 +172,10 @@ int run_data_show(const std::vector<std::string>& arguments, const app::Registri
   const app::DataPart part = app::open_data(source.recipe(registries), registries,
                                             split_of(source.split), /*interruption=*/nullptr);
   app::warn_of_content(*part.dataset);
-  SampleViewer viewer(*part.dataset, is_augmented ? part.pipeline.get() : nullptr, seed);
   indices = choose(std::move(indices), count, seed, part.dataset->size());
   std::optional<dataset_tools::ContactSheet> sheet;
   if (!output.empty() && !indices.empty()) sheet.emplace(std::ssize(indices), tile);
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    fmt::print("{}\n", viewer.describe(indices[i]));
-    if (sheet) sheet->put(static_cast<std::int64_t>(i), viewer.pixels(indices[i]));
-  }
+  (part.pipeline ? show_images : show_fields)(part, indices, is_augmented, seed, sheet);
   if (sheet) sheet->write_png(output);
   return 0;
 }

@@ -1,7 +1,8 @@
 #include "paceline/cli/data/data_source.h"
 
-#include "paceline/app/assembly/data_parts.h"
+#include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/recipe/local_path.h"
+#include "paceline/app/recipe/phases.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"
@@ -32,6 +33,7 @@ void DataSource::add_options(CLI::App& app, bool has_split) {
       "--format", format,
       "What the folder is, as `paceline list datasets` names it; left out: what it looks "
       "like");
+  app.add_option("--phase", phase, "Of a recipe's phases this one; else the first");
   if (has_split)
     app.add_option("--split", split, "Which part")
         ->check(CLI::IsMember({"train", "val"}))
@@ -40,7 +42,8 @@ void DataSource::add_options(CLI::App& app, bool has_split) {
 
 app::Recipe DataSource::recipe(const app::Registries& registries) const {
   const config::BindContext context = registries.context(0);
-  if (is_recipe(source)) return config::load<app::Recipe>(source, overrides, context).value;
+  if (is_recipe(source))
+    return app::phase_of(app::load_phases(source, overrides, context), phase).recipe.value;
   const std::string name =
       format.empty() ? data::dataset_name(source, data::make_storage({})) : format;
   const nlohmann::json path = app::absolute_path(source);
@@ -55,9 +58,10 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
   const app::Recipe named = recipe(registries);
   if (registries.datasets.build(named.data.source)->make_samples)
-    throw base::ConfigError(
-        fmt::format("{}: this command looks at images, and the samples of {} are none", source,
-                    named.data.source.name));
+    throw base::ConfigError(fmt::format(
+        "{}: this command reads what is stored, which {} alone can read; `paceline data "
+        "show` and `bench` take what it makes of it",
+        source, named.data.source.name));
   auto dataset = app::open_dataset(named, registries, split_of(split), /*interruption=*/nullptr);
   app::warn_of_content(*dataset);
   return dataset;

@@ -20,8 +20,9 @@ struct DataSource {
   std::string format;                  ///< empty: by what is there
   std::vector<std::string> overrides;  ///< data.key=value
   std::string split = "train";
+  std::string phase = {};  ///< of a recipe that has some; empty: the first
 
-  /// Adds SOURCE, overrides and --format; and --split, unless `has_split` is false.
+  /// Adds SOURCE, overrides, --format and --phase; and --split, unless `has_split` is false.
   void add_options(CLI::App& app, bool has_split = true);
 
   /// The recipe, or one that has nothing but its data section. Throws ConfigError, DataError.

@@ -52,14 +52,19 @@ std::string component_names(const TypeInfo& type, const Catalogs& catalogs) {
   return base::join(catalog->second->names(), " | ");
 }
 
-/// What to look at instead of a key that is not there; "" if nothing is known.
-std::string advice(std::string_view key, const std::vector<std::string>& names,
+/// What to look at instead of a key that is not there, or that has a value as mixup=0.2; "" if
+/// nothing is known.
+std::string advice(std::string_view asked, const std::vector<std::string>& names,
                    const ForeignNames* foreign_names) {
+  const std::size_t equals = asked.find('=');
+  const std::string_view key = asked.substr(0, equals);
   if (foreign_names != nullptr) {
     const std::size_t dot = key.rfind('.');
     const std::string_view section = dot == key.npos ? "" : key.substr(0, dot);
+    const Node value =
+        equals == asked.npos ? Node() : Node::scalar(std::string(asked.substr(equals + 1)));
     const auto foreign = foreign_names->key_advice(
-        section, dot == key.npos ? key : key.substr(dot + 1), Node(), /*world_size=*/0);
+        section, dot == key.npos ? key : key.substr(dot + 1), value, /*world_size=*/0);
     if (foreign) return "; " + *foreign;
   }
   const std::string nearest = base::nearest_name(key, names);

@@ -118,6 +118,10 @@ class SchemaWriter {
         return duration;
       case TypeKind::kDurationList:
         return {{"anyOf", {duration, {{"type", "array"}, {"items", duration}}}}};
+      case TypeKind::kSides:
+        return {{"anyOf",
+                 {number("integer"),
+                  {{"type", "array"}, {"items", number("integer")}, {"minItems", 1}}}}};
       case TypeKind::kOptional:
         return {{"anyOf", {write_type(*type.element, field), {{"type", "null"}}}}};
       case TypeKind::kList:
@@ -129,6 +133,8 @@ class SchemaWriter {
         return write_struct(*type.structure);
       case TypeKind::kComponent:
         return choice_of_component(type, *field);
+      case TypeKind::kSections:
+        return {{"type", "object"}, {"additionalProperties", {{"type", {"object", "null"}}}}};
     }
     return Json::object();
   }
@@ -166,6 +172,10 @@ class SchemaWriter {
                                                           : "minLength";
       schema[keyword] = 1;
       return;
+    }
+    if (type.kind == TypeKind::kSides) {
+      add_limits(rule, schema["anyOf"][0]);
+      return add_limits(rule, schema["anyOf"][1]["items"]);
     }
     if (type.kind == TypeKind::kList) return add_rule(rule, *type.element, schema["items"]);
     if (type.kind == TypeKind::kMap) {

@@ -83,12 +83,4 @@ std::unique_ptr<Dataset> align_classes(std::unique_ptr<Dataset> dataset,
       std::move(labels));
 }
 
-void check_num_classes(const Dataset& dataset, int num_classes) {
-  if (num_classes >= dataset.num_classes()) return;
-  throw base::DataError(fmt::format(
-      "the data set has {} classes, so labels run to {}, but model.num_classes is {}: a label is "
-      "out of range; set model.num_classes to {}",
-      dataset.num_classes(), dataset.num_classes() - 1, num_classes, dataset.num_classes()));
-}
-
 }  // namespace paceline::data

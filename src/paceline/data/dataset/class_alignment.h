@@ -15,8 +15,4 @@ namespace paceline::data {
 std::unique_ptr<Dataset> align_classes(std::unique_ptr<Dataset> dataset,
                                        std::span<const std::string> class_names);
 
-/// Throws DataError unless a model for `num_classes` classes suits the data set; says which to
-/// change.
-void check_num_classes(const Dataset& dataset, int num_classes);
-
 }  // namespace paceline::data

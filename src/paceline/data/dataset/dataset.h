@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/error.h"
+#include "paceline/data/dataset/field.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,10 +18,10 @@ struct Image {
   std::vector<std::uint8_t> pixels;  ///< height * width * 3
 };
 
-/// A sample as it is stored: either encoded bytes (JPEG or PNG) or pixels already.
+/// A sample as it is stored: encoded bytes (JPEG or PNG), pixels already, or arrays.
 struct StoredSample {
   std::vector<std::uint8_t> bytes;  ///< reused from sample to sample by its owner
-  int width = 0;                    ///< of raw RGB pixels; 0 when `bytes` is an encoded file
+  int width = 0;  ///< of raw RGB pixels; 0 when `bytes` is an encoded file or arrays
   int height = 0;
   std::int64_t label = 0;
 };
@@ -39,8 +40,8 @@ struct AbsentPartError : base::DataError {
   using DataError::DataError;
 };
 
-/// A finite, indexed collection of labelled images. get() is pure and may be called from any
-/// thread.
+/// A finite, indexed collection of samples: labelled images unless stored_fields() says otherwise.
+/// get() is pure and may be called from any thread.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -50,6 +51,9 @@ class Dataset {
   virtual std::int64_t label(std::int64_t index) const = 0;
   /// Reads sample `index` into `sample`. Throws DataError that names the file.
   virtual void get(std::int64_t index, StoredSample& sample) const = 0;
+  /// Of what fields the bytes of a stored sample are, one after another in C order; none: they are
+  /// an image.
+  virtual std::vector<FieldSpec> stored_fields() const { return {}; }
   /// The bytes that get(index) reads, if they lie in memory (or a mapped file); else empty.
   virtual std::span<const std::uint8_t> memory_of(std::int64_t /*index*/) const { return {}; }
   /// Whether the hints below are of use.

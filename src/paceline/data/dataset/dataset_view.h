@@ -23,6 +23,7 @@ class DatasetView : public Dataset {
   void get(std::int64_t index, StoredSample& sample) const override {
     whole_->get(at(index), sample);
   }
+  std::vector<FieldSpec> stored_fields() const override { return whole_->stored_fields(); }
   std::span<const std::uint8_t> memory_of(std::int64_t index) const override {
     return whole_->memory_of(at(index));
   }

@@ -29,7 +29,7 @@ class NpyHeader {
       expect(':');
       if (key == "descr") {
         if (peek() != '\'') {
-          refuse_npy(name_, "has fields with names; save one plain array of integers");
+          refuse_npy(name_, "has fields with names; save one plain array of numbers");
         }
         descr = take_string();
       } else if (key == "fortran_order") {
@@ -111,19 +111,19 @@ std::pair<std::string_view, std::string_view> split_npy(std::string_view file,
 }
 
 void set_type(NpyArray& array, const std::string& descr) {
-  if (descr.size() != 3 || std::string_view("<>|=").find(descr[0]) == std::string_view::npos) {
-    refuse_npy(array.name, fmt::format("holds values of type '{}', expected integers", descr));
-  }
-  array.kind = descr[1];
-  array.item_size = descr[2] - '0';
-  if (array.kind == 'f' || array.kind == 'c') {
-    refuse_npy(array.name, fmt::format("holds floating-point values ('{}'); save integers, images "
-                                       "by array.astype('uint8')",
-                                       descr));
-  }
-  if ((array.kind != 'u' && array.kind != 'i') || (array.item_size != 1 && array.item_size != 2 &&
-                                                   array.item_size != 4 && array.item_size != 8)) {
-    refuse_npy(array.name, fmt::format("holds values of type '{}', expected integers", descr));
+  if (descr.ends_with('O'))
+    refuse_npy(array.name,
+               "holds Python's objects, which NumPy alone can read; save one plain array "
+               "of numbers");
+  const bool is_short =
+      descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
+  array.kind = is_short ? descr[1] : ' ';
+  array.item_size = is_short ? descr[2] - '0' : 0;
+  const std::string_view sizes = array.kind == 'f' ? "248" : "1248";
+  if (std::string_view("uif").find(array.kind) == std::string_view::npos ||
+      sizes.find(descr[2]) == std::string_view::npos) {
+    refuse_npy(array.name,
+               fmt::format("holds values of type '{}', expected integers or floats", descr));
   }
   if (descr[0] == '>' && array.item_size > 1) {
     refuse_npy(array.name, fmt::format("holds big-endian values ('{}'); save them by "
@@ -182,7 +182,29 @@ NpyArray open_npy(const std::filesystem::path& path) {
   return array;
 }
 
+void require_integers(const NpyArray& array) {
+  if (array.kind != 'f') return;
+  refuse_npy(array.name,
+             fmt::format("holds floating-point values ('<f{}'); save integers, images by "
+                         "array.astype('uint8')",
+                         array.item_size));
+}
+
+std::string npy_header(std::string_view descr, std::span<const std::int64_t> shape) {
+  constexpr std::size_t kAlignment = 64;  // of the values in the file
+  constexpr std::size_t kPreamble = 10;   // magic, version, length
+  std::string dict = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 descr, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  dict.append(kAlignment - 1 - (kPreamble + dict.size()) % kAlignment, ' ');
+  dict += '\n';
+  std::string header(kNpyMagic);
+  header +=
+      {'\1', '\0', static_cast<char>(dict.size() & 0xff), static_cast<char>(dict.size() >> 8)};
+  return header + dict;
+}
+
 std::vector<std::int64_t> npy_integers(const NpyArray& array) {
+  require_integers(array);
   const bool is_signed = array.kind == 'i';
   switch (array.item_size) {
     case 1:

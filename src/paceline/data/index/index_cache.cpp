@@ -5,10 +5,10 @@
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
+#include "paceline/data/storage/cache_folder.h"
 
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include <fcntl.h>
@@ -35,15 +35,6 @@ std::vector<fs::path> index_files(const fs::path& folder, const std::string& nam
     files.push_back(cache / fmt::format("{:016x}-{}.index", base::xxh3(text), plain_name));
   }
   return files;
-}
-
-fs::path user_cache() {
-  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != 0) {
-    return fs::path(given) / "paceline";
-  } else if (const char* const home = std::getenv("HOME"); home != nullptr && *home != 0) {
-    return fs::path(home) / ".cache" / "paceline";
-  }
-  return {};
 }
 
 IndexTurn::IndexTurn(const std::vector<fs::path>& files, const Storage& storage) {
@@ -114,7 +105,7 @@ void remove_indices(const std::vector<fs::path>& files) {
   }
 }
 
-std::int64_t settled_before() {
+std::int64_t stable_before() {
   // File systems count time in steps of up to two seconds.
   const auto limit = std::chrono::system_clock::now() - std::chrono::seconds(2);
   return std::chrono::nanoseconds(limit.time_since_epoch()).count();

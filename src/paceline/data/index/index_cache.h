@@ -12,9 +12,6 @@
 
 namespace paceline::data {
 
-/// $XDG_CACHE_HOME/paceline, by default ~/.cache/paceline; empty if there is no home.
-std::filesystem::path user_cache();
-
 /// Where the index `name` of the data in `folder` may be kept, best first: folder/.paceline-<name>
 /// .index, and for folders that are remote or cannot be written the user's cache. A '/' in the name
 /// counts as '-'.
@@ -30,7 +27,7 @@ void remove_indices(const std::vector<std::filesystem::path>& files);
 
 /// What changed at this time or later (as FileFacts counts it) is so young that a further change
 /// might not alter its time.
-std::int64_t settled_before();
+std::int64_t stable_before();
 
 /// Lets one process of a machine make an index, or a copy, while the others wait for it. A process
 /// that ends, however it does, lets go.
@@ -95,7 +92,7 @@ auto load_or_make(const std::vector<std::filesystem::path>& files, const Storage
   }
   auto index = make();
   turn.tell(index.size());
-  if (index.is_settled()) {
+  if (index.is_stable()) {
     std::any_of(files.begin(), files.end(), [&](const auto& file) { return index.save(file); });
   }
   return index;

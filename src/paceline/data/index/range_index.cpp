@@ -139,7 +139,9 @@ std::string_view RangeIndex::name(std::int64_t index) const {
 
 fs::path RangeIndex::source(std::uint32_t number) const {
   PACELINE_CHECK(number < sources_.size(), "source {} of {}", number, sources_.size());
-  return path_in(root_, text_.substr(sources_[number].path_offset, sources_[number].path_length));
+  const fs::path path = text_.substr(sources_[number].path_offset, sources_[number].path_length);
+  // A folder lies below the root, also where its name looks like a remote path: "hf:cats".
+  return is_folder(number) ? root_ / path : path_in(root_, path);
 }
 
 FileFacts RangeIndex::source_facts(std::uint32_t number) const {
@@ -218,8 +220,8 @@ std::optional<RangeIndex> RangeIndex::read(const fs::path& file, const fs::path&
 
 bool RangeIndex::save(const fs::path& file) const { return save_index(file, bytes_); }
 
-bool RangeIndex::is_settled() const {
-  const std::int64_t limit = settled_before();
+bool RangeIndex::is_stable() const {
+  const std::int64_t limit = stable_before();
   return std::all_of(sources_.begin(), sources_.end(),
                      [&](const RangeSource& source) { return source.changed < limit; });
 }

@@ -54,7 +54,7 @@ class RangeIndex {
   bool save(const std::filesystem::path& file) const;
 
   /// False while a source is so young that a further change might not alter its time of change.
-  bool is_settled() const;
+  bool is_stable() const;
 
   std::int64_t size() const { return static_cast<std::int64_t>(samples_.size()); }
   std::vector<std::string> classes() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/data/loader/field.h"
+#include "paceline/data/dataset/field.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/plan.h"
 

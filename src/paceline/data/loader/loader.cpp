@@ -87,8 +87,8 @@ class ThreadedLoader final : public DataLoader {
   void count_skipped(BatchInWork& work);
 
   // These are called without.
-  void run_thread(WorkSeat* seat);
-  void read_samples(const Claim& claim, WorkSeat* seat, ReaderScratch& scratch);
+  void run_thread(SlotLease* lease);
+  void read_samples(const Claim& claim, SlotLease* lease, ReaderScratch& scratch);
   SamplePlace place_of(const BatchInWork& work, std::int64_t i) const {
     return {static_cast<std::uint64_t>(work.slice.epoch), work.slice.first + i};
   }
@@ -183,8 +183,8 @@ void ThreadedLoader::start() {
   // Only the thread that calls next() comes here, so threads_ needs no lock.
   while (threads_.size() < static_cast<std::size_t>(options_.num_threads)) {
     const int number = options_.rank * options_.num_threads + static_cast<int>(threads_.size());
-    auto seat = options_.slots ? std::make_unique<WorkSeat>(*options_.slots, number) : nullptr;
-    threads_.emplace_back([this, seat = std::move(seat)] { run_thread(seat.get()); });
+    auto lease = options_.slots ? std::make_unique<SlotLease>(*options_.slots, number) : nullptr;
+    threads_.emplace_back([this, lease = std::move(lease)] { run_thread(lease.get()); });
   }
 }
 
@@ -307,18 +307,18 @@ Claim ThreadedLoader::claim_samples() {
   return {};
 }
 
-void ThreadedLoader::run_thread(WorkSeat* seat) {
+void ThreadedLoader::run_thread(SlotLease* lease) {
   sigset_t all_signals;
   sigfillset(&all_signals);
   pthread_sigmask(SIG_BLOCK, &all_signals, nullptr);  // signals are the main thread's
   ReaderScratch scratch;
-  scratch.seat = seat;
+  scratch.lease = lease;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const Claim claim = claim_samples();
     if (claim.work) {
       lock.unlock();
-      read_samples(claim, seat, scratch);
+      read_samples(claim, lease, scratch);
       lock.lock();
       counts_.stages += std::exchange(scratch.times, {});
       --claim.work->num_running;
@@ -332,11 +332,11 @@ void ThreadedLoader::run_thread(WorkSeat* seat) {
   }
 }
 
-void ThreadedLoader::read_samples(const Claim& claim, WorkSeat* seat, ReaderScratch& scratch) {
+void ThreadedLoader::read_samples(const Claim& claim, SlotLease* lease, ReaderScratch& scratch) {
   BatchInWork& work = *claim.work;
   std::int64_t i = claim.begin;
   try {
-    const WorkSeat::Hold hold(seat);
+    const SlotLease::Hold hold(lease);
     const std::span<std::int64_t> indices(&work.batch->indices[static_cast<std::size_t>(i)],
                                           static_cast<std::size_t>(claim.end - i));
     reader_.fill_indices(place_of(work, i), indices);

@@ -49,11 +49,11 @@ LoaderRate measure_loader(const Dataset& dataset, std::shared_ptr<const SampleMa
   const StageTimes warm_up = loader->counts().stages;
   const std::int64_t batches = std::max<std::int64_t>(1, num_samples / options.global_batch_size);
   const double start = base::SystemClock().monotonic_s();
-  std::int64_t images = 0;
-  for (std::int64_t i = 0; i < batches; ++i) images += loader->next()->count;
+  std::int64_t samples = 0;
+  for (std::int64_t i = 0; i < batches; ++i) samples += loader->next()->count;
   LoaderRate rate;
   rate.num_threads = options.num_threads;
-  rate.images_per_s = static_cast<double>(images) / (base::SystemClock().monotonic_s() - start);
+  rate.samples_per_s = static_cast<double>(samples) / (base::SystemClock().monotonic_s() - start);
   rate.stages = loader->counts().stages - warm_up;
   return rate;
 }

@@ -22,7 +22,7 @@ std::string_view cure_of(LoaderStage stage);
 /// How fast a loader is when nobody waits for anything else.
 struct LoaderRate {
   int num_threads = 1;
-  double images_per_s = 0;
+  double samples_per_s = 0;
   StageTimes stages;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/data/dataset/dataset.h"
-#include "paceline/data/loader/field.h"
+#include "paceline/data/dataset/field.h"
 #include "paceline/data/loader/host_batch.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/data/transforms/plan.h"

@@ -4,6 +4,8 @@
 #include "paceline/base/error.h"
 #include "paceline/data/loader/work_slots.h"
 
+#include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <numeric>
@@ -21,6 +23,28 @@ std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOp
   return make(ShuffleConfig{}, dataset, options.seed);
 }
 
+/// Where the maker writes a class index; nothing if it does not.
+std::optional<std::size_t> label_field(const SampleMaker& maker) {
+  const auto& fields = maker.fields();
+  const auto found = std::ranges::find(fields, kLabelsField, &FieldSpec::name);
+  if (found == fields.end() || found->type != FieldType::kInt64 || !found->sizes.empty())
+    return std::nullopt;
+  return static_cast<std::size_t>(found - fields.begin());
+}
+
+/// The loss would find out, but not whose label it is.
+void check_label(const SampleMaker& maker, int num_classes, std::span<std::byte* const> targets) {
+  const auto field = num_classes > 0 ? label_field(maker) : std::nullopt;
+  if (!field) return;
+  std::int64_t label = 0;
+  std::memcpy(&label, targets[*field], sizeof(label));
+  if (label >= 0 && label < num_classes) return;
+  throw base::DataError(
+      fmt::format("its label is {}, expected 0 to {}, as the data set has {} "
+                  "classes",
+                  label, num_classes - 1, num_classes));
+}
+
 /// Whether an error is the sample's fault: a stop or a wrong setting is not.
 bool is_of_sample(const base::Error& error) {
   return error.exit_code() == base::ExitCode::kData ||
@@ -31,6 +55,7 @@ bool is_of_sample(const base::Error& error) {
 
 SampleReader::SampleReader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
+      num_classes_(dataset.num_classes()),
       seed_(options.seed),
       on_error_(options.on_error),
       sampler_(sampler_of(dataset, options)) {}
@@ -66,14 +91,15 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   scratch.transform.next_sample.advance();
   if (scratch.sample.bytes.capacity() > PixelBuffer::kMostKept) scratch.sample.bytes = {};
   // Who waits for the network leaves the slot to others.
-  WorkSeat* const seat = dataset_.reads_ahead() ? scratch.seat : nullptr;
-  if (seat != nullptr) seat->leave();
+  SlotLease* const lease = dataset_.reads_ahead() ? scratch.lease : nullptr;
+  if (lease != nullptr) lease->leave();
   dataset_.get(index, scratch.sample);
-  if (seat != nullptr) seat->take();
+  if (lease != nullptr) lease->take();
   scratch.transform.next_sample.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
   std::optional<EraseStep> erased = maker.make(scratch.sample, key, scratch.transform, targets);
+  check_label(maker, num_classes_, targets);
   scratch.transform.next_sample.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
   scratch.times += {.read_s = read - start,

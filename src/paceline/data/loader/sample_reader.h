@@ -16,7 +16,7 @@
 
 namespace paceline::data {
 
-class WorkSeat;  // data/loader/work_slots.h
+class SlotLease;  // data/loader/work_slots.h
 
 /// A place in the order of all epochs.
 struct SamplePlace {
@@ -26,7 +26,7 @@ struct SamplePlace {
 
 /// What a thread reuses from sample to sample.
 struct ReaderScratch {
-  WorkSeat* seat = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
+  SlotLease* lease = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
   StoredSample sample;
   TransformScratch transform;
   std::vector<std::byte*> targets;  ///< of the sample at hand
@@ -66,7 +66,8 @@ class SampleReader {
   void will_read_no_more() const { dataset_.will_read_no_more(); }
 
   /// Has the fields of sample `index`, which stands at `place`, written to `targets`. In evaluation
-  /// a skipped sample leaves nothing there. Throws DataError by OnError's rules.
+  /// a skipped sample leaves nothing there. Throws DataError by OnError's rules. A label that is no
+  /// class of the data set makes a sample bad.
   ReadSample read(std::int64_t index, const SamplePlace& place, const SampleMaker& maker,
                   ReaderScratch& scratch, std::span<std::byte* const> targets) const;
 
@@ -76,6 +77,7 @@ class SampleReader {
                                 std::span<std::byte* const> targets) const;
 
   const Dataset& dataset_;
+  int num_classes_;  ///< that labels count from 0 to; 0: the data set has none
   std::uint64_t seed_;
   OnError on_error_;
   std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation

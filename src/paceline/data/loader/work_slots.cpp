@@ -53,27 +53,27 @@ WorkSlots::~WorkSlots() { ::close(descriptor_); }
 
 std::string WorkSlots::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
 
-WorkSeat::WorkSeat(const WorkSlots& slots, int first_choice)
+SlotLease::SlotLease(const WorkSlots& slots, int first_choice)
     : slots_(slots),
       first_choice_(first_choice % slots.count()),
       descriptor_(open_again(slots.path())) {}
 
-WorkSeat::~WorkSeat() { ::close(descriptor_); }
+SlotLease::~SlotLease() { ::close(descriptor_); }
 
-bool WorkSeat::lock(int slot, bool waits) {
+bool SlotLease::lock(int slot, bool waits) {
   if (!set_lock(descriptor_, F_WRLCK, slot, waits)) return false;
   taken_ = slot;
   return true;
 }
 
-void WorkSeat::take() {
+void SlotLease::take() {
   for (int i = 0; i < slots_.count(); ++i) {
     if (lock((first_choice_ + i) % slots_.count(), /*waits=*/false)) return;
   }
   lock(first_choice_, /*waits=*/true);
 }
 
-void WorkSeat::leave() noexcept {
+void SlotLease::leave() noexcept {
   if (taken_ < 0) return;
   set_lock(descriptor_, F_UNLCK, taken_, /*waits=*/false);  // an own lock can always be given back
   taken_ = -1;

@@ -24,7 +24,7 @@ class WorkSlots {
   std::string path() const;
 
  private:
-  friend class WorkSeat;
+  friend class SlotLease;
   WorkSlots(int descriptor, int count) : descriptor_(descriptor), count_(count) {}
 
   int descriptor_;  ///< of an empty file in memory; a slot is a lock on one of its bytes
@@ -32,33 +32,33 @@ class WorkSlots {
 };
 
 /// One thread's claim to a slot.
-class WorkSeat {
+class SlotLease {
  public:
   /// `slots` must outlive it. Threads with different first choices wait less for each other.
-  WorkSeat(const WorkSlots& slots, int first_choice);
-  WorkSeat(const WorkSeat&) = delete;
-  WorkSeat& operator=(const WorkSeat&) = delete;
-  ~WorkSeat();
+  SlotLease(const WorkSlots& slots, int first_choice);
+  SlotLease(const SlotLease&) = delete;
+  SlotLease& operator=(const SlotLease&) = delete;
+  ~SlotLease();
 
   /// Waits for a free slot. Throws DataError if the system refuses locks.
   void take();
   /// Does nothing where none is taken.
   void leave() noexcept;
 
-  /// Holds a slot in its scope; without a seat it does nothing.
+  /// Holds a slot in its scope; without a lease it does nothing.
   class Hold {
    public:
-    explicit Hold(WorkSeat* seat) : seat_(seat) {
-      if (seat_ != nullptr) seat_->take();
+    explicit Hold(SlotLease* lease) : lease_(lease) {
+      if (lease_ != nullptr) lease_->take();
     }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
     ~Hold() {
-      if (seat_ != nullptr) seat_->leave();
+      if (lease_ != nullptr) lease_->leave();
     }
 
    private:
-    WorkSeat* seat_;
+    SlotLease* lease_;
   };
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/data/dataset/field.h"
 #include "paceline/data/storage/storage.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ struct PackManifest {
   };
 
   std::vector<std::string> classes;  ///< by label
+  std::vector<FieldSpec> fields;     ///< of samples of arrays; none: they are images
   std::vector<Shard> shards;
   std::string source_fingerprint;
   std::int64_t num_source_samples = 0;

@@ -11,11 +11,24 @@
 namespace paceline::data {
 namespace {
 
-void check_label(const ShardReader& shard, std::int64_t index, std::size_t num_classes) {
+/// Samples of arrays need have no classes.
+void check_label(const ShardReader& shard, std::int64_t index, const PackManifest& manifest) {
   const std::uint32_t label = shard.record(index).label;
-  if (label < num_classes) return;
+  const std::size_t num_classes = manifest.classes.size();
+  if (label < num_classes || (num_classes == 0 && !manifest.fields.empty())) return;
   throw base::DataError(fmt::format("{}: its label is {}, but the manifest has {} classes",
                                     shard.describe(index), label, num_classes));
+}
+
+void check_payload(const ShardReader& shard, std::int64_t index, const PackManifest& manifest) {
+  const ShardRecord& record = shard.record(index);
+  const bool has_fields = record.kind == PayloadKind::kFields;
+  const std::size_t expected = sample_bytes(manifest.fields);
+  if (has_fields != manifest.fields.empty() && (!has_fields || record.size == expected)) return;
+  throw base::DataError(
+      fmt::format("{}: its {} bytes are not the fields that the manifest lists; "
+                  "pack it again",
+                  shard.describe(index), record.size));
 }
 
 /// Shards beyond these are opened for each read.
@@ -31,7 +44,7 @@ ShardReader open_remote_shard(const std::filesystem::path& path, const Storage& 
 }
 
 ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Shard& expected,
-                       std::size_t num_classes, bool stays_open, const Storage& storage) {
+                       const PackManifest& manifest, bool stays_open, const Storage& storage) {
   ShardReader shard =
       is_remote(path) ? open_remote_shard(path, storage) : ShardReader(path, stays_open);
   if (shard.hash() != expected.hash || shard.num_samples() != expected.num_samples ||
@@ -39,7 +52,10 @@ ShardReader open_shard(const std::filesystem::path& path, const PackManifest::Sh
     throw base::DataError(fmt::format("{}: not the shard that {} lists; copy or pack it again",
                                       path.string(), kPackManifestName));
   }
-  for (std::int64_t i = 0; i < shard.num_samples(); ++i) check_label(shard, i, num_classes);
+  for (std::int64_t i = 0; i < shard.num_samples(); ++i) {
+    check_label(shard, i, manifest);
+    check_payload(shard, i, manifest);
+  }
   return shard;
 }
 
@@ -53,8 +69,8 @@ PackedDataset::PackedDataset(const std::filesystem::path& folder,
   const int num_threads = is_remote(folder) ? storage->num_connections() : 0;
   base::parallel_for(count, num_threads, [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    opened[at].emplace(open_shard(folder / shard_name(i), manifest_.shards[at],
-                                  manifest_.classes.size(), i < kMaxOpenShards, *storage));
+    opened[at].emplace(open_shard(folder / shard_name(i), manifest_.shards[at], manifest_,
+                                  i < kMaxOpenShards, *storage));
   });
   begins_.push_back(0);
   for (std::optional<ShardReader>& shard : opened) {
@@ -121,7 +137,9 @@ std::unique_ptr<Dataset> open(const PackedConfig& config, Split split,
 }
 
 std::unique_ptr<DatasetPlan> make(const PackedConfig& config) {
-  return plan_of(config, photo_transforms());
+  auto plan = plan_of(config, photo_transforms());
+  plan->may_store_fields = true;
+  return plan;
 }
 
 }  // namespace paceline::data

@@ -34,6 +34,7 @@ class PackedDataset final : public FileDataset {
   std::vector<std::string> class_names() const override { return manifest_.classes; }
   std::int64_t label(std::int64_t index) const override;
   void get(std::int64_t index, StoredSample& sample) const override;
+  std::vector<FieldSpec> stored_fields() const override { return manifest_.fields; }
   std::string name(std::int64_t index) const override;
   std::string describe(std::int64_t index) const override;
   std::string fingerprint() const override;

@@ -28,7 +28,13 @@ constexpr std::int64_t kWantedShards = 64;
 constexpr std::int64_t kFewestSamplesPerShard = 256;  // of a small set: a file each is a waste
 constexpr std::int64_t kMostSamplesPerShard = 2048;
 
-void check(const PackOptions& options) {
+void check(const Dataset& source, const PackOptions& options) {
+  if (options.mode != PackMode::kFiles && !source.stored_fields().empty()) {
+    throw base::ConfigError(fmt::format(
+        "mode {} is of images, and the samples are arrays, which are packed as they are: leave it "
+        "out",
+        name_of(options.mode)));
+  }
   if (options.num_parts < 1 || options.part < 0 || options.part >= options.num_parts) {
     throw base::ConfigError(
         fmt::format("part {} of {}: parts count from 0 to one below their number", options.part,
@@ -40,18 +46,29 @@ void check(const PackOptions& options) {
   }
 }
 
+/// Arrays may be large: a shard of them has about a gibibyte at most.
+std::int64_t most_samples_per_shard(const Dataset& source) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  const std::size_t bytes = sample_bytes(source.stored_fields());
+  if (source.stored_fields().empty() || bytes == 0) return kMostSamplesPerShard;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(kMostBytes / bytes), 1,
+                                  kMostSamplesPerShard);
+}
+
 std::int64_t samples_per_shard(const Dataset& source, const PackOptions& options) {
+  const std::int64_t most = most_samples_per_shard(source);
   const std::int64_t wanted =
       options.samples_per_shard > 0
           ? options.samples_per_shard
-          : std::clamp(source.size() / kWantedShards, kFewestSamplesPerShard, kMostSamplesPerShard);
+          : std::clamp(source.size() / kWantedShards, std::min(kFewestSamplesPerShard, most), most);
   return std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, source.size()));
 }
 
 /// Turns stored samples into what a shard holds; one per thread.
 class SampleEncoder {
  public:
-  explicit SampleEncoder(const PackOptions& options) : options_(options) {}
+  SampleEncoder(const PackOptions& options, std::span<const FieldSpec> fields)
+      : options_(options), has_fields_(!fields.empty()), fields_bytes_(sample_bytes(fields)) {}
 
   /// Valid until the next call. Throws DataError.
   PackedSample encode(const StoredSample& stored, std::string_view name) {
@@ -59,6 +76,13 @@ class SampleEncoder {
     packed.payload = stored.bytes;
     packed.label = stored.label;
     packed.name = name;
+    if (has_fields_) {
+      packed.kind = PayloadKind::kFields;
+      if (stored.bytes.size() != fields_bytes_)
+        throw base::DataError(fmt::format("holds {} bytes, expected {} for its fields",
+                                          stored.bytes.size(), fields_bytes_));
+      return packed;
+    }
     if (stored.width != 0) {  // pixels already
       packed.kind = PayloadKind::kPixels;
       packed.size = {stored.height, stored.width};
@@ -100,6 +124,8 @@ class SampleEncoder {
   }
 
   const PackOptions& options_;
+  bool has_fields_;
+  std::size_t fields_bytes_;
   ImageDecoder decoder_;
   PixelBuffer pixels_;
   std::vector<std::uint8_t> bytes_;
@@ -177,7 +203,7 @@ class Packer {
 
   void write_shard(std::int64_t shard) {
     ShardWriter writer(files_, path_of(shard), static_cast<std::uint32_t>(shard), plan_);
-    SampleEncoder encoder(options_);
+    SampleEncoder encoder(options_, source_.stored_fields());
     StoredSample sample;
     constexpr std::int64_t kHintSamples = 128;
     for (std::int64_t i = shard * per_shard_; i < end_of(shard); ++i) {
@@ -212,6 +238,7 @@ class Packer {
   void write_manifest_if_complete() {
     PackManifest manifest;
     manifest.classes = source_.class_names();
+    manifest.fields = source_.stored_fields();
     manifest.source_fingerprint = source_.fingerprint();
     manifest.num_source_samples = source_.size();
     manifest.mode = name_of(options_.mode);
@@ -245,7 +272,7 @@ class Packer {
 
 PackResult pack(const Dataset& source, const PackOptions& options, base::FileSystem& files,
                 const PackProgress& progress) {
-  check(options);
+  check(source, options);
   return Packer(source, options, files, progress).run();
 }
 

@@ -21,6 +21,7 @@ inline constexpr std::array<char, 8> kShardMagic = {'P', 'A', 'C', 'E', 'S', 'H'
 enum class PayloadKind : std::uint8_t {
   kFile = 0,    ///< an image file, or what else ImageDecoder knows by its first bytes
   kPixels = 1,  ///< 8-bit RGB, row by row: height * width * 3 bytes
+  kFields = 2,  ///< arrays, one after another, as the manifest says
 };
 
 struct ShardHeader {

@@ -86,7 +86,7 @@ void ShardReader::check_records() const {
                            record.offset <= footer_.records_offset &&
                            record.size <= footer_.records_offset - record.offset;
     const bool has_name = record.name_end >= name_begin && record.name_end <= names_.size();
-    if (!is_inside || !has_name || record.kind > PayloadKind::kPixels)
+    if (!is_inside || !has_name || record.kind > PayloadKind::kFields)
       fail("its index contradicts itself");
     name_begin = record.name_end;
   }

@@ -34,9 +34,11 @@ struct paceline::config::Schema<paceline::data::RemoteConfig> {
             AtLeast{0.001}, AtMost{86400, "a day"}, MayChangeOnResume{}),
       field(&Config::cache, "cache",
             "A folder of this machine that keeps what was read, shared by its ranks and runs; "
-            "empty: nothing is kept.",
+            "empty: nothing is kept but copies of whole files, in ~/.cache/paceline.",
             Path{}, MayChangeOnResume{}),
-      field(&Config::cache_gb, "cache_gb",
-            "Size of the cache in GB; what was not used for longest goes first.", AtLeast{0.001},
-            AtMost{1'000'000, "no disk is larger"}, MayChangeOnResume{})};
+      field(
+          &Config::cache_gb, "cache_gb",
+          "Size of the cache of ranges in GB; what was not used for longest goes first. Copies of "
+          "whole files come on top.",
+          AtLeast{0.001}, AtMost{1'000'000, "no disk is larger"}, MayChangeOnResume{})};
 };

@@ -37,7 +37,7 @@ class RemotePlugin {
 const RemotePlugin& load_remote_plugin();
 
 /// To be raised with every change of a class that the plug-in and the program share.
-inline constexpr int kRemotePluginAbi = 3;
+inline constexpr int kRemotePluginAbi = 4;
 /// `extern "C" const RemotePlugin* paceline_remote_plugin(int abi)` of the plug-in; nullptr if it
 /// was built with another one.
 inline constexpr const char* kRemotePluginEntry = "paceline_remote_plugin";

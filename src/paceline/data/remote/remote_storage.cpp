@@ -9,8 +9,8 @@
 
 namespace paceline::data {
 
-AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme,
-                       const base::Interruption* interruption)
+StorageByScheme::StorageByScheme(const RemoteConfig& config, OpenScheme open_scheme,
+                                 const base::Interruption* interruption)
     : config_(config),
       open_scheme_(std::move(open_scheme)),
       interruption_(interruption),
@@ -24,7 +24,7 @@ AnyStorage::AnyStorage(const RemoteConfig& config, OpenScheme open_scheme,
   };
 }
 
-AnyStorage::~AnyStorage() {
+StorageByScheme::~StorageByScheme() {
   const std::int64_t retries = retry_counts_->retries;
   if (retries > 0)
     base::log_info("remote data: {} reads were tried again, {} given up", retries,
@@ -35,7 +35,7 @@ AnyStorage::~AnyStorage() {
                    cache_counts_->misses.load());
 }
 
-const Storage& AnyStorage::storage_of(const std::string& path) const {
+const Storage& StorageByScheme::storage_of(const std::string& path) const {
   const std::string_view scheme = remote_scheme(path);
   if (scheme.empty()) return *local_;
   const std::lock_guard lock(mutex_);
@@ -48,31 +48,36 @@ const Storage& AnyStorage::storage_of(const std::string& path) const {
   return *remote_.emplace(scheme, std::move(storage)).first->second;
 }
 
-std::unique_ptr<const InputFile> AnyStorage::open(const std::string& path) const {
+std::unique_ptr<const InputFile> StorageByScheme::open(const std::string& path) const {
   return storage_of(path).open(path);
 }
 
-std::unique_ptr<const InputFile> AnyStorage::open_known(const std::string& path,
-                                                        const FileFacts& facts) const {
+std::unique_ptr<const InputFile> StorageByScheme::open_known(const std::string& path,
+                                                             const FileFacts& facts) const {
   return storage_of(path).open_known(path, facts);
 }
 
-std::optional<FileFacts> AnyStorage::facts(const std::string& path) const {
+std::optional<FileFacts> StorageByScheme::facts(const std::string& path) const {
   return storage_of(path).facts(path);
 }
 
-std::vector<FileEntry> AnyStorage::list(const std::string& folder) const {
+std::vector<FileEntry> StorageByScheme::list(const std::string& folder) const {
   check_interruption(fmt::format("listing {}", folder));
   return storage_of(folder).list(folder);
 }
 
-void AnyStorage::check_interruption(std::string_view doing) const {
+std::filesystem::path StorageByScheme::cache_folder() const {
+  return config_.cache.empty() ? Storage::cache_folder() : std::filesystem::path(config_.cache);
+}
+
+void StorageByScheme::check_interruption(std::string_view doing) const {
   if (interruption_ != nullptr) interruption_->check(doing);
 }
 
-std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config,
-                                               const base::Interruption* interruption) {
-  return std::make_shared<const AnyStorage>(config, AnyStorage::OpenScheme(), interruption);
+std::shared_ptr<const StorageByScheme> make_storage(const RemoteConfig& config,
+                                                    const base::Interruption* interruption) {
+  return std::make_shared<const StorageByScheme>(config, StorageByScheme::OpenScheme(),
+                                                 interruption);
 }
 
 }  // namespace paceline::data

@@ -6,6 +6,7 @@
 #include "paceline/data/storage/retrying_storage.h"
 #include "paceline/data/storage/storage.h"
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,18 +20,18 @@ namespace paceline::data {
 /// All places by their paths: the files of this machine, and by the plug-in, which is loaded at the
 /// first path that needs it, those of others, with retries and a cache. It costs nothing until
 /// then.
-class AnyStorage final : public Storage {
+class StorageByScheme final : public Storage {
  public:
   using OpenScheme = std::function<std::unique_ptr<const Storage>(std::string_view scheme)>;
 
   /// `open_scheme` stands in for the plug-in in tests; `interruption` ends pauses between retries
   /// and long lists, and outlives the storage.
-  explicit AnyStorage(const RemoteConfig& config, OpenScheme open_scheme = {},
-                      const base::Interruption* interruption = nullptr);
+  explicit StorageByScheme(const RemoteConfig& config, OpenScheme open_scheme = {},
+                           const base::Interruption* interruption = nullptr);
   /// Logs how many retries there were, if any.
-  ~AnyStorage() override;
-  AnyStorage(const AnyStorage&) = delete;
-  AnyStorage& operator=(const AnyStorage&) = delete;
+  ~StorageByScheme() override;
+  StorageByScheme(const StorageByScheme&) = delete;
+  StorageByScheme& operator=(const StorageByScheme&) = delete;
 
   std::unique_ptr<const InputFile> open(const std::string& path) const override;
   std::unique_ptr<const InputFile> open_known(const std::string& path,
@@ -38,6 +39,8 @@ class AnyStorage final : public Storage {
   std::optional<FileFacts> facts(const std::string& path) const override;
   std::vector<FileEntry> list(const std::string& folder) const override;
   int num_connections() const override { return config_.connections; }
+  /// data.remote.cache, if it is set.
+  std::filesystem::path cache_folder() const override;
   void check_interruption(std::string_view doing) const override;
 
   /// Of all reads so far.
@@ -60,7 +63,7 @@ class AnyStorage final : public Storage {
 
 /// Throws ConfigError at the first use of a scheme that there is not. A null `interruption` never
 /// comes; another one outlives the storage.
-std::shared_ptr<const AnyStorage> make_storage(const RemoteConfig& config,
-                                               const base::Interruption* interruption = nullptr);
+std::shared_ptr<const StorageByScheme> make_storage(
+    const RemoteConfig& config, const base::Interruption* interruption = nullptr);
 
 }  // namespace paceline::data

@@ -5,8 +5,8 @@
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/data/formats/archive_reader.h"
+#include "paceline/data/formats/interleave.h"
 #include "paceline/data/formats/pickle.h"
-#include "paceline/data/formats/planes.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/storage.h"
 

@@ -31,6 +31,8 @@ bool is_class_tar(const std::string& name) {
                      [](char digit) { return digit >= '0' && digit <= '9'; });
 }
 
+bool is_array(const std::string& name) { return name.ends_with(".npy"); }
+
 bool is_parquet(const std::string& name) { return name.ends_with(".parquet"); }
 
 /// Whether a folder is there and has a name in it for which `is_it` holds.
@@ -72,6 +74,8 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
   if (any([](const std::string& name) { return name.ends_with(".tar"); })) return "webdataset";
   if (any(is_parquet) || holds(path / "data", is_parquet, *storage)) return "parquet";
   if (has("train_images.npy")) return "npy";
+  if (holds(path / "train", is_array, *storage) || holds(path / "val", is_array, *storage))
+    return "arrays";
   if (has("train") || has("val")) return "image_folder";
   throw base::DataError(fmt::format(
       "{}: no data set is known by the names in it; expected a folder train/ or val/ of classes, "

@@ -8,12 +8,13 @@
 namespace paceline::data {
 namespace {
 
-std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual, int image_size) {
+std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual,
+                                          const config::Sides& image_size) {
   constexpr int kCifarSize = 32;
-  if (image_size == kCifarSize) return usual;
+  if (image_size == config::Sides(kCifarSize)) return usual;
   for (TransformConfig& transform : usual) {
     if (const auto* crop = transform.get_if<RandomCropConfig>()) {
-      const int padding = crop->padding * image_size / kCifarSize;
+      const int padding = crop->padding * image_size.shorter() / kCifarSize;
       transform = RandomCropConfig{.size = image_size, .padding = padding};
     } else if (transform.get_if<CenterCropConfig>() != nullptr) {
       transform = CenterCropConfig{.size = image_size};
@@ -26,17 +27,23 @@ std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual, in
 }  // namespace
 
 UsualTransforms photo_transforms() {
-  return {224, [](int size) { return imagenet_train(size); },
-          [](int size) { return imagenet_eval(size * 256 / 224, size); }};
+  return {224, [](const config::Sides& size) { return imagenet_train(size); },
+          [](const config::Sides& size) {
+            config::Sides larger = size;
+            for (int& length : larger.lengths) length = length * 256 / 224;
+            return imagenet_eval(larger, size);
+          }};
 }
 
 UsualTransforms small_image_transforms(int default_image_size) {
-  return {default_image_size, [](int size) { return scaled_cifar(cifar_train(), size); },
-          [](int size) { return scaled_cifar(cifar_eval(), size); }};
+  return {default_image_size,
+          [](const config::Sides& size) { return scaled_cifar(cifar_train(), size); },
+          [](const config::Sides& size) { return scaled_cifar(cifar_eval(), size); }};
 }
 
 UsualTransforms digit_transforms() {
-  return {28, [](int size) { return mnist(size); }, [](int size) { return mnist(size); }};
+  const auto usual = [](const config::Sides& size) { return mnist(size); };
+  return {28, usual, usual};
 }
 
 }  // namespace paceline::data

@@ -18,7 +18,8 @@ namespace paceline::data {
 
 class SampleMaker;  // loader/sample_maker.h
 
-/// A data set before it is opened: its splits and the usual transforms of its images.
+/// A data set before it is opened: its splits and the usual transforms of its images; where those
+/// are empty, its samples are none.
 struct DatasetPlan {
   /// `val_path`: where the validation part lies, if not where the recipe's path says. Throws
   /// DataError.
@@ -26,24 +27,27 @@ struct DatasetPlan {
                                          const std::optional<std::string>& val_path)>
       open;
   int default_image_size = 224;
-  std::function<std::vector<TransformConfig>(int image_size)> train_transforms;
-  std::function<std::vector<TransformConfig>(int image_size)> eval_transforms;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> train_transforms;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> eval_transforms;
   /// Throws ConfigError if the recipe does not say where the data are; opens nothing.
   std::function<void()> check_place = [] {};
   /// What makes samples that are no labelled images, for which a recipe's transforms have no say;
   /// empty: they are. The data set outlives the maker.
   std::function<std::shared_ptr<const SampleMaker>(const Dataset& dataset, Split split)>
       make_samples = {};
+  /// Whether only the open data set says what its samples are: Dataset::stored_fields().
+  bool may_store_fields = false;
 };
 
 /// The transforms that a data set's images usually get, by the size that a recipe asks for.
 struct UsualTransforms {
   int default_image_size = 224;
-  std::function<std::vector<TransformConfig>(int image_size)> train;
-  std::function<std::vector<TransformConfig>(int image_size)> eval;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> train;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> eval;
 };
 
-/// ImageNet's, whose ratio of resize to crop stays at other sizes than 224.
+/// ImageNet's, whose ratio of resize to crop stays at other sizes than 224. To sizes that are not
+/// square images are resized whatever their ratio is.
 UsualTransforms photo_transforms();
 /// CIFAR's; at other sizes than theirs the images are scaled first, as when a ViT for 224 pixels is
 /// trained.

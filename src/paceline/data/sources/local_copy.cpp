@@ -3,13 +3,13 @@
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
 #include "paceline/data/index/index_cache.h"
+#include "paceline/data/storage/cache_folder.h"
 
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 namespace paceline::data {
 namespace {
@@ -53,16 +53,27 @@ void write_content(const Storage& storage, const std::string& path, const FileFa
 
 void copy_file(const Storage& storage, const std::string& path, const FileFacts& facts,
                const fs::path& copy, base::FileSystem& files) {
-  files.create_directories(copy.parent_path());
-  const fs::path unfinished = fmt::format("{}.{}.part", copy.string(), getpid());
+  const fs::path unfinished = base::unfinished_path(copy);
   try {
+    files.create_directories(copy.parent_path());
+    remove_abandoned_files(copy.parent_path(), files);
     write_content(storage, path, facts, *files.create(unfinished));
+    if (is_current(copy, facts)) {  // another machine was faster, and may have mapped it
+      files.remove_all(unfinished);
+      return;
+    }
+    files.rename(unfinished, copy);
+    base::write_file_atomically(files, note_of(copy), text_of(facts));
+  } catch (const base::FileError& error) {
+    files.remove_all(unfinished);
+    throw base::DataError(fmt::format(
+        "{}: is used from a copy of its {} bytes, and there is no place for that: {}; name a "
+        "folder by data.remote.cache",
+        path, facts.size, error.what()));
   } catch (...) {
     files.remove_all(unfinished);
     throw;
   }
-  files.rename(unfinished, copy);
-  base::write_file_atomically(files, note_of(copy), text_of(facts));
 }
 
 }  // namespace
@@ -70,10 +81,10 @@ void copy_file(const Storage& storage, const std::string& path, const FileFacts&
 fs::path copy_to_this_machine(const Storage& storage, const std::string& path,
                               const std::vector<std::string>& names,
                               const std::shared_ptr<base::FileSystem>& files) {
-  const fs::path cache = user_cache();
+  const fs::path cache = storage.cache_folder();
   if (cache.empty())
-    throw base::DataError(
-        fmt::format("{}: its files need a place on this machine; set XDG_CACHE_HOME", path));
+    throw base::DataError(fmt::format(
+        "{}: its files need a place on this machine: name a folder by data.remote.cache", path));
   fs::path folder = cache / "copies" / base::xxh3_128_hex(path);
   std::vector<fs::path> wanted;
   wanted.reserve(names.size() + 1);

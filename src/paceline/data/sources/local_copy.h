@@ -10,10 +10,10 @@
 
 namespace paceline::data {
 
-/// For sources that need small files on this machine: copies those of `names` (relative to the
-/// remote folder `path`) that are there, or `path` itself if that is a file, to a folder of the
-/// user's cache and returns the place of the folder or file. Copies that have the size and version
-/// of their originals are kept from the last time. Ranks may do this at the same time.
+/// For sources that map their files or read all of them: copies those of `names` (relative to the
+/// remote folder `path`) that are there, or `path` itself if that is a file, to a folder below
+/// `storage.cache_folder()` and returns the place of the folder or file. Copies that have the size
+/// and version of their originals are kept from the last time. Ranks may do this at the same time.
 ///
 /// Throws DataError if there is nothing to copy or no place for it.
 std::filesystem::path copy_to_this_machine(

@@ -16,6 +16,7 @@ namespace {
 
 RawImages as_images(const NpyArray& array) {
   const std::vector<std::int64_t>& shape = array.shape;
+  require_integers(array);
   RawImages images{.source = array.name,
                    .owner = array.owner,
                    .bytes = array.bytes.data(),
@@ -25,7 +26,7 @@ RawImages as_images(const NpyArray& array) {
   if (shape.size() == 4 && shape[3] == 3) {
     images.layout = RawLayout::kRgb;
   } else if (shape.size() == 4 && shape[1] == 3) {
-    images.layout = RawLayout::kPlanes;
+    images.layout = RawLayout::kPlanar;
     height_axis = 2;
   } else if (shape.size() != 3) {
     throw base::DataError(

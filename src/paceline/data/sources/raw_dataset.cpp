@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
-#include "paceline/data/formats/planes.h"
+#include "paceline/data/formats/interleave.h"
 #include "paceline/data/image/limits.h"
 
 #include <algorithm>

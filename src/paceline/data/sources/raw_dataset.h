@@ -11,7 +11,7 @@
 namespace paceline::data {
 
 /// How the bytes of a raw image lie: one grey value a pixel, RGB triples, or three planes.
-enum class RawLayout { kGray, kRgb, kPlanes };
+enum class RawLayout { kGray, kRgb, kPlanar };
 
 /// Images of one size on end, 8 bits a value, row by row.
 struct RawImages {

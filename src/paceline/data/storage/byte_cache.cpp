@@ -1,10 +1,11 @@
 #include "paceline/data/storage/byte_cache.h"
 
+#include "paceline/base/file_status.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
+#include "paceline/data/storage/cache_folder.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -20,8 +21,6 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kUnfinished[] = ".part";
 
 /// Stands before an entry's bytes.
 struct EntryHeader {
@@ -53,22 +52,17 @@ struct Entry {
   fs::file_time_type used;
 };
 
-/// Entries by their last use. Removes files whose writer must have died.
-std::vector<Entry> list_entries(const fs::path& folder, base::FileSystem& files) {
+/// Entries by their last use.
+std::vector<Entry> list_entries(const fs::path& folder) {
   std::vector<Entry> entries;
   std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
   for (fs::directory_iterator found(folder, error), end; !error && found != end;
        found.increment(error)) {
+    if (base::is_unfinished_name(found->path().filename().string())) continue;
     std::error_code gone;  // another process may remove entries meanwhile
     Entry entry{found->path(), 0, fs::last_write_time(found->path(), gone)};
     if (!gone) entry.size = static_cast<std::int64_t>(fs::file_size(entry.path, gone));
-    if (gone) continue;
-    if (entry.path.extension() != kUnfinished) {
-      entries.push_back(std::move(entry));
-    } else if (now - entry.used > std::chrono::hours(1)) {
-      files.remove_all(entry.path);
-    }
+    if (!gone) entries.push_back(std::move(entry));
   }
   if (error) throw base::FileError("list", folder, error.value());
   std::sort(entries.begin(), entries.end(),
@@ -106,8 +100,7 @@ void ByteCache::put(std::string_view key, std::span<const std::uint8_t> bytes) {
   if (is_broken_ || size > part_bytes_ / 4) return;
   const std::size_t which = base::xxh3(key) % kParts;
   const fs::path path = folder_of(which) / base::xxh3_128_hex(key);
-  const fs::path unfinished =
-      fmt::format("{}.{}-{}{}", path.string(), getpid(), ++num_written_, kUnfinished);
+  const fs::path unfinished = base::unfinished_path(path);
   const EntryHeader header = header_of(key, bytes);
   try {
     {
@@ -131,7 +124,8 @@ void ByteCache::put(std::string_view key, std::span<const std::uint8_t> bytes) {
 std::int64_t ByteCache::tidy(std::size_t part) {
   const fs::path folder = folder_of(part);
   files_->create_directories(folder);
-  const std::vector<Entry> entries = list_entries(folder, *files_);
+  remove_abandoned_files(folder, *files_);
+  const std::vector<Entry> entries = list_entries(folder);
   std::int64_t total = 0;
   for (const Entry& entry : entries) total += entry.size;
   // Room for a quarter, so that the next entries need no look.

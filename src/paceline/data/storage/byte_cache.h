@@ -48,7 +48,6 @@ class ByteCache {
   std::int64_t part_bytes_;
   std::shared_ptr<base::FileSystem> files_;
   std::array<Part, kParts> parts_;
-  std::atomic<std::uint64_t> num_written_ = 0;
   std::atomic<bool> is_broken_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/data/storage/cache_folder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -58,6 +59,8 @@ class LocalStorage final : public Storage {
 };
 
 }  // namespace
+
+fs::path Storage::cache_folder() const { return user_cache(); }
 
 std::string without_file_scheme(std::string_view path) {
   if (path.starts_with(kFileScheme)) path.remove_prefix(kFileScheme.size());

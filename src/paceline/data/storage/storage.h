@@ -58,6 +58,8 @@ class Storage {
   /// How many small reads it pays to have under way at once. They wait for the disk or the network,
   /// not for the cores: a network disk answers that many in the time of one.
   virtual int num_connections() const { return 32; }
+  /// Where this machine keeps what was read elsewhere, as copies of whole files; empty: nowhere.
+  virtual std::filesystem::path cache_folder() const;
   /// Throws Interrupted, which says what was being done ("listing ..."), if the program was asked
   /// to stop: for long work between reads. Reads go on, as a step at work may need them.
   virtual void check_interruption(std::string_view /*doing*/) const {}

@@ -116,9 +116,8 @@ void mix_pixels(const PixelView& source, double x, double y, std::uint8_t* targe
 
 }  // namespace
 
-void transform_bilinear_plainly(const PixelView& source, const AffineMatrix& m,
-                                const FillColor& fill, std::uint8_t* target,
-                                std::ptrdiff_t stride) {
+void transform_bilinear_scalar(const PixelView& source, const AffineMatrix& m,
+                               const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride) {
   for (int y = 0; y < source.size.height; ++y) {
     std::uint8_t* pixel = target + y * stride;
     for (int x = 0; x < source.size.width; ++x, pixel += 3) {

@@ -32,7 +32,7 @@ void transform_affine(const PixelView& source, const AffineMatrix& matrix,
 /// code is tested against.
 void transform_bilinear(const PixelView& source, const AffineMatrix& matrix, const FillColor& fill,
                         std::uint8_t* target, std::ptrdiff_t stride);
-void transform_bilinear_plainly(const PixelView& source, const AffineMatrix& matrix,
-                                const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride);
+void transform_bilinear_scalar(const PixelView& source, const AffineMatrix& matrix,
+                               const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride);
 
 }  // namespace paceline::data

@@ -2,6 +2,8 @@
 
 #include "paceline/base/philox.h"
 #include "paceline/config/problems.h"
+#include "paceline/config/sides.h"
+#include "paceline/data/image/pixels.h"
 
 #include <array>
 #include <cmath>
@@ -26,6 +28,16 @@ inline double draw_from(const std::array<double, 2>& range, base::Philox& draws)
 inline void check_order(std::string_view field, const std::array<double, 2>& range,
                         config::Problems& problems) {
   if (range[0] > range[1]) problems.add(field, "the lowest comes first, got the higher one");
+}
+
+/// The size of an image with these sides.
+inline ImageSize image_size(const config::Sides& sides) { return {sides.height(), sides.width()}; }
+
+/// For Schema::validate: a problem unless there is a side, or height and width.
+inline void check_image_sides(std::string_view field, const config::Sides& sides,
+                              config::Problems& problems) {
+  if (sides.lengths.size() > 2)
+    problems.add(field, "an image has a side or [height, width], got " + sides.to_string());
 }
 
 }  // namespace paceline::data

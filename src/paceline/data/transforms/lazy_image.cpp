@@ -189,13 +189,13 @@ void LazyImage::apply_gathered() {
   if (!tables_) return;
   const PointTables tables = *tables_;
   tables_.reset();
-  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     apply_tables(source, tables, target, stride);
   });
 }
 
 /// The pixels that a step looks at. A flip may stay pending: it does not matter to colours.
-PixelView LazyImage::settled() {
+PixelView LazyImage::pixels() {
   apply_gathered();
   load();
   // Vector code reads a little beyond the pixels, which only our buffers allow.
@@ -204,11 +204,11 @@ PixelView LazyImage::settled() {
 }
 
 /// The same for steps that look at places.
-PixelView LazyImage::settled_and_straight() {
+PixelView LazyImage::pixels_in_place() {
   apply_gathered();
   load();
   if (flipped_) copy_out();
-  return settled();
+  return pixels();
 }
 
 void LazyImage::take(const CropStep& step) {
@@ -233,14 +233,14 @@ void LazyImage::take(const ResizeStep& step) {
 }
 
 void LazyImage::take(const AffineStep& step) {
-  replace(settled_and_straight(),
+  replace(pixels_in_place(),
           [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
             transform_affine(source, step.matrix, step.interpolation, step.fill, target, stride);
           });
 }
 
 void LazyImage::take(const VerticalFlipStep&) {
-  replace(settled(), [](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     const auto row_bytes = std::size_t{3} * static_cast<std::size_t>(source.size.width);
     for (int y = 0; y < source.size.height; ++y) {
       std::memcpy(target + y * stride, source.row(source.size.height - 1 - y), row_bytes);
@@ -249,40 +249,40 @@ void LazyImage::take(const VerticalFlipStep&) {
 }
 
 void LazyImage::take(const ContrastStep& step) {
-  const int mean = mean_luma(settled());
+  const int mean = mean_luma(pixels());
   append(tables(), blend_table(mean, step.factor));
 }
 
 void LazyImage::take(const AutocontrastStep&) {
-  const ChannelRanges ranges = channel_ranges(settled());
+  const ChannelRanges ranges = channel_ranges(pixels());
   append(tables(), autocontrast_tables(ranges));
 }
 
 void LazyImage::take(const EqualizeStep&) {
-  const ChannelHistograms histograms = channel_histograms(settled());
+  const ChannelHistograms histograms = channel_histograms(pixels());
   append(tables(), equalize_tables(histograms));
 }
 
 void LazyImage::take(const SaturationStep& step) {
-  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     adjust_saturation(source, step.factor, target, stride);
   });
 }
 
 void LazyImage::take(const HueStep& step) {
-  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     adjust_hue(source, step.turn, target, stride);
   });
 }
 
 void LazyImage::take(const SharpnessStep& step) {
-  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     sharpen(source, step.factor, target, stride);
   });
 }
 
 void LazyImage::take(const PixelStep& step) {
-  replace(settled(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     step.run(source, step.parameters, target, stride);
   });
 }

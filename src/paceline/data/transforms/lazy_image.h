@@ -64,8 +64,8 @@ class LazyImage {
   void apply_gathered();
   PointTables& tables();
   void write_rows(std::uint8_t* target, std::ptrdiff_t stride) const;
-  PixelView settled();
-  PixelView settled_and_straight();
+  PixelView pixels();
+  PixelView pixels_in_place();
   template <class Operation>
   void replace(const PixelView& source, Operation operation);
   PixelBuffer& free_buffer() { return owner_ == &work_[0] ? work_[1] : work_[0]; }

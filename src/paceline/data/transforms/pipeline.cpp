@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/pipeline.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/array_transform.h"
 #include "paceline/data/transforms/lazy_image.h"
 
 #include <optional>
@@ -29,6 +30,15 @@ void check_place(const std::vector<TransformConfig>& transforms, std::size_t ind
   }
 }
 
+/// Throws ConfigError if it names fields of arrays, which would be ignored.
+void check_is_for_images(const TransformConfig& transform) {
+  const ArrayTransform* const arrays = transform->for_arrays();
+  if (arrays == nullptr || arrays->field_names().empty()) return;
+  throw base::ConfigError(
+      fmt::format("{}.fields: names fields of arrays, and the samples are images: take it out",
+                  transform->name()));
+}
+
 }  // namespace
 
 TransformScratch::TransformScratch() : image_(std::make_unique<LazyImage>()) {}
@@ -52,6 +62,7 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
   std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
   for (std::size_t i = 0; i < transforms_.size(); ++i) {
     check_place(transforms_, i);
+    check_is_for_images(transforms_[i]);
     if (const auto* config = transforms_[i].get_if<NormalizeConfig>()) {
       normalization_ = *config;
       normalize_ = NormalizeTable(*config);

@@ -72,8 +72,8 @@ bool goes_by_columns_first(ImageSize from, ImageSize to) {
   return to.height < from.height && from.height - to.height > 2 * (from.width - to.width);
 }
 
-void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                         std::ptrdiff_t stride) {
+void resize_rows_scalar(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                        std::ptrdiff_t stride) {
   for (int y = 0; y < source.size.height; ++y) {
     for (int x = 0; x < axis.outputs; ++x) {
       const auto output = static_cast<std::size_t>(x);
@@ -90,8 +90,8 @@ void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std:
   }
 }
 
-void resize_columns_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                            std::ptrdiff_t stride) {
+void resize_columns_scalar(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                           std::ptrdiff_t stride) {
   for (int y = 0; y < axis.outputs; ++y) {
     const auto output = static_cast<std::size_t>(y);
     const std::int32_t* weights = &axis.weights[output * static_cast<std::size_t>(axis.taps)];

@@ -57,10 +57,10 @@ void resize_columns(const PixelView& source, const ResampleAxis& axis, std::uint
                     std::ptrdiff_t stride);
 
 /// The same passes in plain C++: what the vector code is tested against.
-void resize_rows_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                         std::ptrdiff_t stride);
-void resize_columns_plainly(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
-                            std::ptrdiff_t stride);
+void resize_rows_scalar(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                        std::ptrdiff_t stride);
+void resize_columns_scalar(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
+                           std::ptrdiff_t stride);
 
 /// Bytes from row to row in buffers that vector code writes: it stores whole vectors.
 constexpr std::ptrdiff_t padded_stride(int width) {

@@ -12,6 +12,8 @@
 
 namespace paceline::data {
 
+class ArrayTransform;  // transforms/array_transform.h
+
 /// Where a transform may stand: kNormalize before nothing but kLast, kLast before nothing.
 enum class TransformPlace { kAnywhere, kNormalize, kLast };
 
@@ -33,6 +35,8 @@ class Transform {
   virtual std::optional<ImageSize> fixed_size(std::optional<ImageSize> before) const {
     return before;
   }
+  /// What it does to arrays; nullptr: it is for images alone.
+  virtual const ArrayTransform* for_arrays() const { return nullptr; }
   virtual TransformPlace place() const { return TransformPlace::kAnywhere; }
 };
 

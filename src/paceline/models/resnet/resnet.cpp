@@ -127,8 +127,9 @@ double ResNet::flops_per_image(std::int64_t height, std::int64_t width) const {
   nn::ImageSize size{height, width};
   double total = conv1_->flops(size);
   size = conv1_->output_size(size);
-  if (config_.stem == ResNetStem::kImagenet) {
-    size = {(size.height - 1) / 2 + 1, (size.width - 1) / 2 + 1};
+  if (maxpool_) {
+    total += maxpool_->flops(conv1_->weight.size(0), size);
+    size = maxpool_->output_size(size);
   }
   for (const auto& block : blocks_) total += block->flops(size);
   return total + fc_->flops();

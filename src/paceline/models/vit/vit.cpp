@@ -61,6 +61,11 @@ Vit::Vit(const VitConfig& config) : config_(config) {
 
 void Vit::check_size(std::int64_t height, std::int64_t width) const {
   if (height == config_.img_size && width == config_.img_size) return;
+  if (height != width)
+    throw base::ConfigError(
+        fmt::format("model.img_size: this ViT takes images of {0}x{0} pixels, got {1}x{2}: its "
+                    "images are square; set data.image_size={0}, or choose another model",
+                    config_.img_size, height, width));
   throw base::ConfigError(fmt::format(
       "model.img_size: this ViT takes images of {0}x{0} pixels, got {1}x{2}: set model.img_size to "
       "what the transforms leave, or data.image_size={0} where data.*_transforms are the usual "

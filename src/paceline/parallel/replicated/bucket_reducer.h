@@ -20,7 +20,7 @@ namespace paceline::parallel {
 
 /// Sums the buckets of a gradient arena over the ranks while backward still runs.
 ///
-/// A bucket's all_reduce starts the moment its last gradient is there, but never before that of the
+/// A bucket's all_reduce starts once its last gradient is there, but never before that of the
 /// bucket in front of it, so that all ranks start them in the same order. The order of the sum is
 /// thus fixed by the layout alone.
 class BucketReducer {
@@ -30,6 +30,10 @@ class BucketReducer {
   BucketReducer(const tensor::Arena& gradients, comm::Communicator* communicator,
                 GradientCompression* compression = nullptr);
 
+  /// Between two reductions: from now on only these slots get gradients. A bucket is waited for,
+  /// and summed, from the first of them that lies in it to the last; one without any is not.
+  void reduce_only(std::span<const char> is_trained);
+
   /// A new reduction: no gradient is ready.
   void begin();
   /// Backward begins: what the report's times count from. Not called: from the first gradient.
@@ -38,6 +42,8 @@ class BucketReducer {
   /// ran twice in one reduction.
   void mark_ready(std::size_t slot);
   bool is_ready(std::size_t slot) const { return is_ready_[slot] != 0; }
+  /// Starts the sums of buckets whose gradients all are ready, up to the first that is not full.
+  void start_full();
   /// Backward is over: starts what is left, ready or not.
   void start_rest();
   /// Waits for the sums, after start_rest(). Throws CommError.
@@ -53,13 +59,12 @@ class BucketReducer {
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void start(std::size_t bucket);
-
   const tensor::Arena& gradients_;
   comm::Communicator* communicator_;
   GradientCompression* compression_;
-  std::vector<at::Tensor> buckets_;
-  std::vector<std::int64_t> bucket_sizes_;  // slots of each bucket
+  std::vector<at::Tensor> buckets_;         // what is summed of each; undefined: nothing
+  std::vector<char> is_trained_;            // of each slot
+  std::vector<std::int64_t> bucket_sizes_;  // such slots of each bucket
   std::vector<std::int64_t> num_missing_;   // of each bucket
   std::vector<char> is_ready_;              // of each slot
   std::vector<std::size_t> ready_order_;
@@ -77,9 +82,10 @@ class BucketReducer {
 };
 
 /// The parameters that hold up communication: those that became ready after a bucket behind their
-/// own was full. `ready_order` is what one backward showed. A user's bucket_order that puts them
-/// later mends it.
+/// own was full. `ready_order` is what one backward showed; only slots of `is_trained` could become
+/// ready. A user's bucket_order that puts them later mends it.
 std::vector<std::string> late_parameters(const tensor::FlatLayout& layout,
-                                         std::span<const std::size_t> ready_order);
+                                         std::span<const std::size_t> ready_order,
+                                         std::span<const char> is_trained);
 
 }  // namespace paceline::parallel

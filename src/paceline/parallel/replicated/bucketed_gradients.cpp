@@ -1,6 +1,6 @@
 #include "paceline/parallel/replicated/bucketed_gradients.h"
 
-#include "paceline/parallel/same_start.h"
+#include "paceline/parallel/replica_consistency.h"
 #include "paceline/tensor/torch.h"
 
 #include <unordered_map>
@@ -57,34 +57,54 @@ BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
                                            : make_compression(config, gradients_, *communicator)),
       reducer_(gradients_, communicator, compression_.get()),
       used_(config, section, parameters_.size(), gradients_.flats().front().device(), communicator),
+      is_trained_(parameters_.size(), 1),
       share_of_(parameters_.size(), Share::kNone),
       hooks_(parameters_, handler) {}
 
+void BucketedGradients::follow_trainable() {
+  const at::NoGradGuard no_grad;
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    is_trained_[slot] = parameters_[slot].tensor.requires_grad() ? 1 : 0;
+    if (is_trained_[slot] == 0) shares_[slot].zero_();
+  }
+  reducer_.reduce_only(is_trained_);
+}
+
 void BucketedGradients::begin() {
-  share_of_.assign(share_of_.size(), Share::kNone);
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot)
+    share_of_[slot] = is_trained_[slot] != 0 ? Share::kNone : Share::kZeros;
   refused_.clear();
   reducer_.begin();
 }
 
 void BucketedGradients::begin_backward() {
   reducer_.begin_backward();
-  for (const std::size_t slot : used_.settled()) {
-    settle(slot);
+  for (const std::size_t slot : used_.known_unused()) {
+    zero_if_missing(slot);
     reducer_.mark_ready(slot);
   }
+  reducer_.start_full();
 }
 
 /// This rank's share of the gradient is zeros, if it has none.
-void BucketedGradients::settle(std::size_t slot) {
+void BucketedGradients::zero_if_missing(std::size_t slot) {
   if (share_of_[slot] != Share::kNone) return;
   shares_[slot].zero_();
   share_of_[slot] = Share::kZeros;
 }
 
 bool BucketedGradients::refuses(std::size_t slot) {
-  if (!used_.is_settled(slot)) return false;
+  if (!used_.is_known_unused(slot)) return false;
   refused_.push_back(parameters_[slot].name);
   return true;
+}
+
+void BucketedGradients::take(std::size_t slot, const at::Tensor& grad, bool is_final) {
+  if (refuses(slot)) return;
+  add(slot, grad);
+  if (!is_final) return;
+  reducer_.mark_ready(slot);
+  reducer_.start_full();
 }
 
 void BucketedGradients::add(std::size_t slot, const at::Tensor& grad) {
@@ -100,23 +120,26 @@ void BucketedGradients::add(std::size_t slot, const at::Tensor& grad) {
 void BucketedGradients::mark_ready(std::size_t slot) {
   share_of_[slot] = Share::kOfBackward;
   reducer_.mark_ready(slot);
+  reducer_.start_full();
 }
 
 void BucketedGradients::take_zeros(bool is_ready) {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    settle(slot);
-    if (is_ready) reducer_.mark_ready(slot);
+    zero_if_missing(slot);
+    if (is_ready && is_trained_[slot] != 0) reducer_.mark_ready(slot);
   }
+  if (is_ready) reducer_.start_full();
 }
 
 void BucketedGradients::start_rest(bool had_backward) {
   untouched_.clear();
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
-    if (share_of_[slot] == Share::kOfBackward) continue;
+    if (is_trained_[slot] == 0 || share_of_[slot] == Share::kOfBackward) continue;
     untouched_.push_back(slot);
-    settle(slot);
+    zero_if_missing(slot);
     // A rank without samples shows nothing.
-    const bool must_have_one = had_backward && !used_.allows_missing() && !used_.is_settled(slot);
+    const bool must_have_one =
+        had_backward && !used_.allows_missing() && !used_.is_known_unused(slot);
     if (must_have_one) refused_.push_back(parameters_[slot].name);
   }
   reducer_.start_rest();

@@ -28,8 +28,8 @@ namespace paceline::parallel {
 /// A sum is: begin(), then one or more backward passes. In the last of them, after
 /// begin_backward(), each gradient is marked ready once this rank's share of it lies in its slot,
 /// and a bucket's reduction starts the moment it is full; start_rest(), start_exchange() and
-/// finish() end it. What got no gradient on this rank counts as zeros. All ranks must call the same
-/// in the same order.
+/// finish() end it. What got no gradient on this rank counts as zeros. Parameters that require no
+/// gradient any more take no part. All ranks must call the same in the same order.
 class BucketedGradients {
  public:
   /// Lays out gradients of zeros for `parameters`, in groups by `rules`, and hooks on to the
@@ -46,6 +46,10 @@ class BucketedGradients {
   /// In the order of layout().slots.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
 
+  /// Between two sums: parameters require gradients, or do so no more. What requires none is zeros
+  /// that no sum waits for. The same on all ranks.
+  void follow_trainable();
+
   /// A new sum: no slot has a gradient.
   void begin();
   /// The backward pass begins that ends the sum: what is known to get no gradient is not waited
@@ -59,8 +63,9 @@ class BucketedGradients {
   bool refuses(std::size_t slot);
   /// Where this rank's share of a gradient belongs: no view in autograd's sense.
   at::Tensor& share(std::size_t slot) { return shares_[slot]; }
-  /// Puts a gradient into its slot, or adds it to what this sum has there.
-  void add(std::size_t slot, const at::Tensor& grad);
+  /// Puts a gradient into its slot, or adds it to what this sum has there, unless it refuses it;
+  /// with `is_final` the slot then holds this rank's whole share.
+  void take(std::size_t slot, const at::Tensor& grad, bool is_final);
   /// The slot holds this rank's whole share.
   void mark_ready(std::size_t slot);
   /// Instead of a backward pass, or after passes that no sum ends: what has no gradient yet is
@@ -94,7 +99,8 @@ class BucketedGradients {
  private:
   enum class Share : char { kNone, kZeros, kOfBackward };
 
-  void settle(std::size_t slot);
+  void add(std::size_t slot, const at::Tensor& grad);
+  void zero_if_missing(std::size_t slot);
 
   tensor::Arena gradients_;
   std::vector<NamedTensor> parameters_;
@@ -102,6 +108,7 @@ class BucketedGradients {
   std::unique_ptr<GradientCompression> compression_;
   BucketReducer reducer_;
   UsedParameters used_;
+  std::vector<char> is_trained_;        // of each slot
   std::vector<Share> share_of_;         // of each slot, in this sum
   std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
   std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for

@@ -1,8 +1,8 @@
 #include "paceline/parallel/replicated/distributed_data_parallel.h"
 
 #include "paceline/parallel/named_tensors.h"
+#include "paceline/parallel/replica_consistency.h"
 #include "paceline/parallel/replicated/bucketed_gradients.h"
-#include "paceline/parallel/same_start.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/same_start.h"
+#include "paceline/parallel/replica_consistency.h"
+#include "paceline/tensor/dtype.h"
 #include "paceline/tensor/storage.h"
 #include "paceline/tensor/torch.h"
 
@@ -22,7 +23,11 @@ void ReplicatedStrategy::prepare(torch::nn::Module& module, std::span<const Grou
   state_ = module_state(module);
   group_settings_ = empty_groups(rules);
   gradients_.emplace(trainable_parameters(module), rules, config_, name_, communicator_,
-                     [this](std::size_t slot, at::Tensor& grad) { take_gradient(slot, grad); });
+                     [this](std::size_t slot, at::Tensor& grad) {
+                       PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
+                       gradients_->take(slot, grad, /*is_final=*/is_last_microbatch_);
+                       grad.reset();
+                     });
   lay_out_values(fill);
   for (const NamedTensor& named : frozen_) {
     if (tensor::has_memory(named.tensor)) continue;
@@ -56,10 +61,26 @@ void ReplicatedStrategy::start_from_first_rank() {
 std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
   std::vector<optim::ParamGroup> groups = group_settings_;
   for (std::size_t i = 0; i < layout().ranges.size(); ++i) {
-    groups[static_cast<std::size_t>(layout().ranges[i].group)].slots.push_back(
-        {values_->range(i), gradients_->arena().range(i)});
+    const tensor::FlatRange& range = layout().ranges[i];
+    std::vector<optim::ParamPiece> pieces;
+    for (std::int64_t slot = range.first_slot; slot < range.end_slot; ++slot) {
+      const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
+      const std::int64_t begin = place.offset - range.begin;
+      pieces.push_back({slot, begin, begin + place.numel, /*offset=*/0});
+    }
+    groups[static_cast<std::size_t>(range.group)].slots.push_back(
+        {values_->range(i), gradients_->arena().range(i), std::move(pieces)});
   }
   return groups;
+}
+
+optim::ParameterShards ReplicatedStrategy::parameter_shards() const {
+  optim::ParameterShards shards{.device = values_->flats().front().device()};
+  for (const tensor::FlatSlot& slot : layout().slots) {
+    shards.parameters.push_back({slot.spec.sizes, tensor::dtype_from_name(slot.spec.dtype),
+                                 static_cast<std::size_t>(slot.spec.group)});
+  }
+  return shards;
 }
 
 void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
@@ -85,15 +106,6 @@ void ReplicatedStrategy::backward_nothing() {
   if (is_last_microbatch_) end_backward();
 }
 
-void ReplicatedStrategy::take_gradient(std::size_t slot, at::Tensor& grad) {
-  PACELINE_CHECK(is_in_microbatch_, "backward without begin_microbatch");
-  if (!gradients_->refuses(slot)) {
-    gradients_->add(slot, grad);
-    if (is_last_microbatch_) gradients_->mark_ready(slot);
-  }
-  grad.reset();
-}
-
 void ReplicatedStrategy::end_backward() {
   gradients_->start_rest(had_backward_);
   gradients_->start_exchange(had_backward_);
@@ -112,9 +124,24 @@ void ReplicatedStrategy::end_own_pass() {
   gradients_->take_zeros(/*is_ready=*/false);
 }
 
+void ReplicatedStrategy::freeze(const std::set<std::string>& names) {
+  if (config_.static_graph) {
+    throw base::ConfigError(
+        "parallel.ddp.static_graph is for models whose every step trains the same parameters, and "
+        "this run freezes some on its way: switch it off");
+  }
+  if (config_.compression == Compression::kPowerSgd) {
+    throw base::ConfigError(
+        "parallel.ddp.compression: powersgd keeps what it left out of each gradient for the next "
+        "one, and this run freezes parameters on its way, which have no next: choose fp16 or bf16");
+  }
+  freeze_only(gradients_->parameters(), names);
+  gradients_->follow_trainable();
+}
+
 // As in PyTorch, whose optimizers leave out what has no .grad. Which those are only the device may
 // know yet.
-void ReplicatedStrategy::update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
+void ReplicatedStrategy::step(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) {
   struct Kept {
     std::size_t slot;
     at::Tensor view, value;
@@ -165,7 +192,7 @@ StateShard ReplicatedStrategy::whole_shard(std::string name, const at::Tensor& d
           .is_writer = communicator_ == nullptr || communicator_->rank() == 0};
 }
 
-std::vector<StateShard> ReplicatedStrategy::model_state() {
+std::vector<StateShard> ReplicatedStrategy::model_state() const {
   std::vector<StateShard> shards;
   for (const NamedTensor& named : state_) {
     shards.push_back(whole_shard(named.name, named.tensor));
@@ -191,6 +218,7 @@ void ReplicatedStrategy::for_each_part(
                  "{} tensors for the {} slots of this strategy's param_groups()", tensors.size(),
                  ranges.size());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (!tensors[i].defined()) continue;
     for (std::int64_t slot = ranges[i]->first_slot; slot < ranges[i]->end_slot; ++slot) {
       const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
       visit(static_cast<std::size_t>(slot),

@@ -31,7 +31,9 @@ class ReplicatedStrategy final : public Strategy {
   using Strategy::prepare;
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                const FillValues& fill) override;
+  std::span<const NamedTensor> parameters() const override { return gradients_->parameters(); }
   std::vector<optim::ParamGroup> param_groups() override;
+  optim::ParameterShards parameter_shards() const override;
   void begin_microbatch(bool is_first, bool is_last) override;
   void backward(const at::Tensor& loss, double weight) override;
   void backward_nothing() override;
@@ -39,17 +41,17 @@ class ReplicatedStrategy final : public Strategy {
   void end_own_pass() override;
   bool has_own_gradients() const override { return true; }
   MissingGradients missing_gradients() const override { return gradients_->missing(); }
-  using Strategy::update;
-  void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
   std::span<const at::Tensor> gradients() const override { return gradients_->arena().flats(); }
   /// Every rank holds the same sums.
-  void reduce_over_shards(const at::Tensor& /*scalar*/, comm::ReduceOp /*op*/,
+  void reduce_over_shards(const at::Tensor& /*values*/, comm::ReduceOp /*op*/,
                           std::string_view /*label*/) const override {}
   void synchronise_buffers() override;
-  std::vector<StateShard> model_state() override;
+  std::vector<StateShard> model_state() const override;
   std::vector<StateShard> cut_by_parameter(const std::string& prefix,
                                            std::span<const at::Tensor> tensors) const override;
-  std::vector<StateShard> gradient_state() override { return gradients_->compression_state(); }
+  std::vector<StateShard> gradient_state() const override {
+    return gradients_->compression_state();
+  }
   void state_was_loaded() override;
   StrategyMemory memory(int num_microbatches) const override;
   /// Not where each step may use other parameters.
@@ -60,11 +62,14 @@ class ReplicatedStrategy final : public Strategy {
   /// Fixed by prepare(): a resumed run must sum gradients in the same order.
   const tensor::FlatLayout& layout() const { return gradients_->layout(); }
 
+ protected:
+  void freeze(const std::set<std::string>& names) override;
+  void step(optim::Optimizer& optimizer, double lr, const at::Tensor& skip) override;
+
  private:
   void lay_out_values(const FillValues& fill);
   void start_from_first_rank();
   bool is_first_rank() const { return communicator_ == nullptr || communicator_->rank() == 0; }
-  void take_gradient(std::size_t slot, at::Tensor& grad);
   void end_backward();
   /// Visits the parts of each slot of the layout in tensors parallel to param_groups()' slots.
   void for_each_part(std::span<const at::Tensor> tensors,

@@ -15,12 +15,12 @@ UsedParameters::UsedParameters(const DdpConfig& config, std::string_view section
       section_(section),
       device_(device),
       communicator_(communicator),
-      is_settled_(num_slots, 0) {}
+      is_known_unused_(num_slots, 0) {}
 
 void UsedParameters::start_exchange(std::span<const std::size_t> untouched, bool had_backward) {
   if (!allows_missing()) return;
   untouched_.assign(untouched.begin(), untouched.end());
-  const auto idle = static_cast<std::int64_t>(is_settled_.size());
+  const auto idle = static_cast<std::int64_t>(is_known_unused_.size());
   had_backward_ = had_backward;
   // Made there: a copy from the host would wait.
   is_used_ = at::full({idle + 1}, had_backward, at::TensorOptions(device_).dtype(at::kBool));
@@ -40,11 +40,11 @@ void UsedParameters::finish_exchange() {
   is_exact_ = is_used_.is_cpu() || !had_backward_ || rule_ == Rule::kAsFirst;
   maybe_unused_ = is_exact_ ? read_unused() : untouched_;
   if (rule_ == Rule::kAny) return;
-  const auto idle = static_cast<std::int64_t>(is_settled_.size());
+  const auto idle = static_cast<std::int64_t>(is_known_unused_.size());
   if (!is_used_[idle].item<bool>()) {
     is_known_ = true;
-    settled_ = untouched_;
-    for (const std::size_t slot : settled_) is_settled_[slot] = 1;
+    known_unused_ = untouched_;
+    for (const std::size_t slot : known_unused_) is_known_unused_[slot] = 1;
   }
 }
 

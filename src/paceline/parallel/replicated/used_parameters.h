@@ -16,8 +16,9 @@ namespace paceline::parallel {
 /// Which parameters get gradients, and which must. Parameters are numbered by their slots.
 ///
 /// By default all must, in every step. Under allow_unused_parameters each step may use others.
-/// Under static_graph the first step shows which get none: those are settled, later steps need not
-/// wait for them, and a step in which others get none, or these do get one, is an error.
+/// Under static_graph the first step shows which get none: those are known to be unused, later
+/// steps need not wait for them, and a step in which others get none, or these do get one, is an
+/// error.
 class UsedParameters {
  public:
   /// `section` of the recipe is for messages; `device` is the communicator's. A null communicator
@@ -26,10 +27,10 @@ class UsedParameters {
                  at::Device device, comm::Communicator* communicator);
 
   /// Those that this rank need not wait for, none before the first step has shown them.
-  const std::vector<std::size_t>& settled() const { return settled_; }
-  bool is_settled(std::size_t slot) const { return is_settled_[slot] != 0; }
+  const std::vector<std::size_t>& known_unused() const { return known_unused_; }
+  bool is_known_unused(std::size_t slot) const { return is_known_unused_[slot] != 0; }
 
-  /// Whether this step may leave parameters without gradients that are not settled.
+  /// Whether this step may leave parameters without gradients that are not known to be unused.
   bool allows_missing() const {
     return rule_ == Rule::kAny || (rule_ == Rule::kAsFirst && !is_known_);
   }
@@ -58,8 +59,8 @@ class UsedParameters {
   at::Device device_;
   comm::Communicator* communicator_;
   bool is_known_ = false;
-  std::vector<std::size_t> settled_;
-  std::vector<char> is_settled_;  // of each slot
+  std::vector<std::size_t> known_unused_;
+  std::vector<char> is_known_unused_;  // of each slot
   std::vector<std::size_t> untouched_;
   bool had_backward_ = false;
   at::Tensor is_used_;  // [slots + 1], bool: the last says that a rank had no samples

@@ -16,6 +16,17 @@ void ShardUnit::add(std::unique_ptr<ShardedFlat> flat) {
   flats_.push_back(std::move(flat));
 }
 
+void ShardUnit::follow_trainable() {
+  num_trainable_ = 0;
+  for (const auto& flat : flats_) {
+    if (!flat->is_trainable()) continue;
+    num_trainable_ += static_cast<std::size_t>(std::ranges::count_if(
+        flat->parameters(),
+        [](const NamedTensor& parameter) { return parameter.tensor.requires_grad(); }));
+    flat->grad_shard().zero_();  // no sum may overwrite it any more
+  }
+}
+
 void ShardUnit::start_gather() {
   if (is_gathered_ || is_gathering_) return;
   is_gathering_ = true;
@@ -66,8 +77,9 @@ void ShardUnit::take_gradient(std::size_t flat, std::size_t slot, const at::Tens
   has_gradient_[flat][slot] = 1;
 }
 
-void ShardUnit::settle_missing_gradients() {
+void ShardUnit::zero_missing_gradients() {
   num_missing_ = 0;
+  if (!is_trainable()) return;
   for (std::size_t flat = 0; flat < flats_.size(); ++flat) {
     for (std::size_t slot = 0; slot < has_sum_[flat].size(); ++slot) {
       if (has_sum_[flat][slot] == 0) flats_[flat]->zero_gradient(slot);
@@ -78,6 +90,7 @@ void ShardUnit::settle_missing_gradients() {
 
 void ShardUnit::start_reduce() {
   was_reduced_ = true;
+  zero_missing_gradients();  // of what is frozen in it
   for (const auto& flat : flats_) {
     if (!flat->is_trainable()) continue;
     if (auto work = flat->start_reduce(name_)) reductions_.push_back(std::move(work));

@@ -17,7 +17,10 @@ class ShardUnit {
   void add(std::unique_ptr<ShardedFlat> flat);
   const std::string& name() const { return name_; }
   const std::vector<std::unique_ptr<ShardedFlat>>& flats() const { return flats_; }
+  /// Whether any of it requires a gradient.
   bool is_trainable() const { return num_trainable_ > 0; }
+  /// Between two steps: parameters require gradients, or do so no more.
+  void follow_trainable();
 
   /// Starts to gather the parameters, unless they are there or on their way.
   void start_gather();
@@ -34,7 +37,7 @@ class ShardUnit {
   /// from each.
   void take_gradient(std::size_t flat, std::size_t slot, const at::Tensor& grad);
   /// The pass is over: what got no gradient counts as zero.
-  void settle_missing_gradients();
+  void zero_missing_gradients();
   bool has_all_gradients() const { return num_missing_ == 0; }
 
   void start_reduce();

@@ -1,7 +1,7 @@
 #include "paceline/parallel/sharded/sharded_layout.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/same_start.h"
+#include "paceline/parallel/replica_consistency.h"
 #include "paceline/tensor/dtype.h"
 
 #include <algorithm>
@@ -74,19 +74,6 @@ std::unordered_map<const void*, std::size_t> owners(const torch::nn::Module& mod
     if (!is_new && found->second != unit) found->second = root;
   }
   return owner;
-}
-
-/// For each group, whether a trained parameter is registered before its last one.
-std::vector<char> expect_reached(const torch::nn::Module& module, const std::vector<Blocks>& groups,
-                                 const std::unordered_map<const void*, std::size_t>& owner) {
-  std::vector<char> reached(groups.size(), 0);
-  bool any_trained = false;
-  for (const NamedTensor& named : nn::named_parameters(module)) {
-    any_trained = any_trained || named.tensor.requires_grad();
-    const std::size_t unit = owner.at(named.tensor.unsafeGetTensorImpl());
-    if (unit < groups.size()) reached[unit] = any_trained;
-  }
-  return reached;
 }
 
 at::ScalarType dtype_of(ShardDtype dtype) {
@@ -169,7 +156,8 @@ ShardedLayout::ShardedLayout(const torch::nn::Module& module, std::span<const Gr
   std::vector<NamedTensor> parameters = trainable_parameters(module);
   for (NamedTensor& named : frozen_parameters(module)) parameters.push_back(std::move(named));
   const auto owner = owners(module, blocks_);
-  reached_by_backward_ = expect_reached(module, blocks_, owner);
+  for (const NamedTensor& named : nn::named_parameters(module))
+    registered_.emplace_back(named.tensor, owner.at(named.tensor.unsafeGetTensorImpl()));
   std::vector<std::vector<NamedTensor>> members(blocks_.size() + 1);
   for (NamedTensor& named : parameters) {
     members[owner.at(named.tensor.unsafeGetTensorImpl())].push_back(std::move(named));
@@ -180,6 +168,16 @@ ShardedLayout::ShardedLayout(const torch::nn::Module& module, std::span<const Gr
   units_.push_back(cutter.cut("what lies in no block", members.back()));
   number_parameters();
   order_reductions();
+}
+
+std::vector<char> ShardedLayout::reached_by_backward() const {
+  std::vector<char> reached(num_blocks(), 0);
+  bool any_trained = false;
+  for (const auto& [parameter, unit] : registered_) {
+    any_trained = any_trained || parameter.requires_grad();
+    if (unit < reached.size()) reached[unit] = any_trained ? 1 : 0;
+  }
+  return reached;
 }
 
 void ShardedLayout::number_parameters() {

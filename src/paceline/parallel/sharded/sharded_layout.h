@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace paceline::parallel {
@@ -53,9 +54,9 @@ class ShardedLayout {
   const std::vector<ShardUnit*>& reductions() const { return reductions_; }
   /// Of the flats of reductions().
   const std::vector<at::Tensor>& grad_shards() const { return grad_shards_; }
-  /// For each block, whether backward should come to it: a trained parameter is registered no later
-  /// than its last one.
-  const std::vector<char>& reached_by_backward() const { return reached_by_backward_; }
+  /// For each block, whether backward should come to it: a parameter that requires a gradient is
+  /// registered no later than its last one.
+  std::vector<char> reached_by_backward() const;
 
   /// Throws InternalError that names a parameter which is no longer a view.
   void check_views() const;
@@ -71,7 +72,7 @@ class ShardedLayout {
   std::unordered_map<const void*, ShardPlace> place_of_;  // of all parameters, by TensorImpl
   std::vector<ShardUnit*> reductions_;
   std::vector<at::Tensor> grad_shards_;
-  std::vector<char> reached_by_backward_;
+  std::vector<std::pair<at::Tensor, std::size_t>> registered_;  // parameters and their units
 };
 
 }  // namespace paceline::parallel

@@ -13,6 +13,7 @@ ShardedSchedule::ShardedSchedule(const ShardedLayout& layout, const ScheduleOpti
     : layout_(layout),
       options_(options),
       replicas_(replicas),
+      is_trained_(layout.trained().size(), 1),
       has_backward_(layout.reached_by_backward()),
       hooks_(layout.trained(),
              [this](std::size_t i, at::Tensor& grad) { take_gradient(i, grad); }) {
@@ -33,6 +34,13 @@ void ShardedSchedule::wrap_blocks() {
       blocks[i].unit->wrap(gates_.back());
     }
   }
+}
+
+void ShardedSchedule::follow_trainable() {
+  for (const auto& unit : layout_.units()) unit->follow_trainable();
+  for (std::size_t i = 0; i < is_trained_.size(); ++i)
+    is_trained_[i] = layout_.trained()[i].tensor.requires_grad() ? 1 : 0;
+  has_backward_ = layout_.reached_by_backward();
 }
 
 void ShardedSchedule::begin_microbatch(bool is_first, bool is_last) {
@@ -91,7 +99,7 @@ void ShardedSchedule::begin_backward(std::size_t block) {
 // same order, whatever each of them uses.
 void ShardedSchedule::end_backward(std::size_t block) {
   if (reduces_now()) {
-    unit(block).settle_missing_gradients();
+    unit(block).zero_missing_gradients();
     start_complete_reductions();
   }
   unit(block).release();
@@ -113,10 +121,10 @@ void ShardedSchedule::backward_nothing() {
   for (std::size_t block = layout_.num_blocks(); block-- > 0;) {
     if (has_backward_[block] == 0) continue;
     begin_backward(block);
-    unit(block).settle_missing_gradients();  // also when nothing is reduced yet
+    unit(block).zero_missing_gradients();  // also when nothing is reduced yet
     end_backward(block);
   }
-  layout_.root().settle_missing_gradients();
+  layout_.root().zero_missing_gradients();
   end_pass();
 }
 
@@ -133,6 +141,7 @@ void ShardedSchedule::start_complete_reductions() {
   const std::vector<ShardUnit*>& units = layout_.reductions();
   while (next_reduction_ < units.size() && units[next_reduction_]->has_all_gradients()) {
     ShardUnit* const unit = units[next_reduction_++];
+    if (!unit->is_trainable()) continue;  // frozen meanwhile
     unit->start_reduce();
     in_flight_.push_back(unit);
     if (in_flight_.size() > kMostReductionsInFlight) finish_oldest_reduction();
@@ -153,7 +162,7 @@ void ShardedSchedule::finish_oldest_reduction() {
 
 void ShardedSchedule::end_pass() {
   if (reduces_now()) {
-    for (ShardUnit* unit : layout_.reductions()) unit->settle_missing_gradients();
+    for (ShardUnit* unit : layout_.reductions()) unit->zero_missing_gradients();
     start_complete_reductions();
     while (!in_flight_.empty() && !is_last_microbatch_) finish_oldest_reduction();
   }
@@ -182,7 +191,7 @@ std::vector<std::string> ShardedSchedule::without_gradient() const {
   std::vector<std::string> names;
   if (!had_backward_) return names;
   for (std::size_t i = 0; i < had_gradient_.size(); ++i) {
-    if (had_gradient_[i] == 0) names.push_back(layout_.trained()[i].name);
+    if (had_gradient_[i] == 0 && is_trained_[i] != 0) names.push_back(layout_.trained()[i].name);
   }
   return names;
 }

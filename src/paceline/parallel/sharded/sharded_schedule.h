@@ -42,6 +42,9 @@ class ShardedSchedule final : private BlockObserver {
 
   const ScheduleOptions& options() const { return options_; }
 
+  /// Between two steps: parameters require gradients, or do so no more. The same on all ranks.
+  void follow_trainable();
+
   // As in Strategy.
   void begin_microbatch(bool is_first, bool is_last);
   void backward(const at::Tensor& loss, double weight);
@@ -87,7 +90,8 @@ class ShardedSchedule final : private BlockObserver {
   bool is_last_microbatch_ = false;
   bool is_first_reduction_ = false;  // of this step: it overwrites
   bool had_backward_ = false;        // in this step
-  std::vector<char> had_gradient_;   // of each trained parameter, in this step
+  std::vector<char> is_trained_;     // of each of layout_.trained(): not frozen meanwhile
+  std::vector<char> had_gradient_;   // likewise, in this step
   /// Of each block, whether backward comes to it: not below the first trained parameter. What the
   /// last pass showed; before that, what the order of registration suggests.
   std::vector<char> has_backward_;

@@ -16,23 +16,39 @@ struct Slice {
   std::int64_t group;
   std::int64_t begin;
   std::int64_t end;
+  std::int64_t first_parameter;  // the number of the flat's first in ShardedLayout::trained()
 };
 
 /// The parts of the shards that an optimizer sees, group by group; its state has the same order.
 std::vector<Slice> optimizer_slices(const ShardedLayout& layout) {
   std::vector<Slice> slices;
+  std::int64_t first_parameter = 0;
   for (const auto& unit : layout.units()) {
     for (const auto& flat : unit->flats()) {
       if (!flat->is_trainable()) continue;
       for (const tensor::FlatRange& range : flat->layout().ranges) {
         const std::int64_t begin = std::max(range.begin, flat->shard_begin());
         const std::int64_t end = std::min(range.end, flat->shard_end());
-        if (begin < end) slices.push_back({flat.get(), range.group, begin, end});
+        if (begin < end) slices.push_back({flat.get(), range.group, begin, end, first_parameter});
       }
+      first_parameter += std::ssize(flat->parameters());
     }
   }
   std::ranges::stable_sort(slices, {}, &Slice::group);
   return slices;
+}
+
+std::vector<optim::ParamPiece> pieces_of(const Slice& slice) {
+  std::vector<optim::ParamPiece> pieces;
+  std::int64_t parameter = slice.first_parameter;
+  for (const tensor::FlatSlot& slot : slice.flat->layout().slots) {
+    const std::int64_t begin = std::max(slice.begin, slot.offset);
+    const std::int64_t end = std::min(slice.end, slot.offset + slot.numel);
+    if (begin < end)
+      pieces.push_back({parameter, begin - slice.begin, end - slice.begin, begin - slot.offset});
+    ++parameter;
+  }
+  return pieces;
 }
 
 /// The part of one parameter in `data`, which holds the elements from `begin` on of the flat
@@ -61,7 +77,7 @@ std::vector<optim::ParamGroup> fill_groups(std::vector<optim::ParamGroup> groups
       return shard.narrow(0, slice.begin - slice.flat->shard_begin(), slice.end - slice.begin);
     };
     groups[static_cast<std::size_t>(slice.group)].slots.push_back(
-        {cut(slice.flat->shard()), cut(slice.flat->grad_shard())});
+        {cut(slice.flat->shard()), cut(slice.flat->grad_shard()), pieces_of(slice)});
   }
   return groups;
 }
@@ -76,6 +92,7 @@ std::vector<tensor::StateShard> cut_by_parameter(const ShardedLayout& layout,
                  slices.size());
   std::vector<tensor::StateShard> shards;
   for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (!tensors[i].defined()) continue;
     for (const tensor::FlatSlot& slot : slices[i].flat->layout().slots) {
       append_piece(shards, slot, tensors[i], slices[i].begin, prefix + slot.spec.name, groups);
     }

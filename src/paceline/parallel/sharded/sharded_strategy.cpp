@@ -1,7 +1,7 @@
 #include "paceline/parallel/sharded/sharded_strategy.h"
 
 #include "paceline/base/error.h"
-#include "paceline/parallel/same_start.h"
+#include "paceline/parallel/replica_consistency.h"
 #include "paceline/parallel/sharded/sharded_memory.h"
 #include "paceline/parallel/sharded/sharded_state.h"
 #include "paceline/tensor/torch.h"
@@ -43,6 +43,49 @@ std::vector<optim::ParamGroup> ShardedStrategy::param_groups() {
   return fill_groups(group_settings_, *layout_);
 }
 
+optim::ParameterShards ShardedStrategy::parameter_shards() const {
+  const comm::Communicator& ranks = groups_.shards();
+  optim::ParameterShards shards{.rank = ranks.rank(),
+                                .world_size = ranks.world_size(),
+                                .device = gradients().front().device(),
+                                .sum = [this](const at::Tensor& values) {
+                                  reduce_over_shards(values, comm::ReduceOp::kSum,
+                                                     "parts of parameters");
+                                }};
+  for (std::size_t number = 0; number < layout_->trained().size(); ++number) {
+    const ShardPlace& place = layout_->place_of_trained(number);
+    const ShardedFlat& flat = layout_->flat_at(place);
+    const tensor::TensorSpec& spec = flat.layout().slots[place.slot].spec;
+    shards.parameters.push_back(
+        {spec.sizes, flat.shard().scalar_type(), static_cast<std::size_t>(spec.group)});
+  }
+  return shards;
+}
+
+void ShardedStrategy::freeze(const std::set<std::string>& names) {
+  if (plan_.keep_full != KeepFull::kAlways) refuse_part_of_unit(names);
+  freeze_only(layout_->trained(), names);
+  schedule_->follow_trainable();
+}
+
+void ShardedStrategy::refuse_part_of_unit(const std::set<std::string>& names) const {
+  std::vector<std::vector<std::string>> frozen(layout_->units().size());
+  std::vector<std::vector<std::string>> trained(frozen.size());
+  for (std::size_t i = 0; i < layout_->trained().size(); ++i) {
+    const std::string& name = layout_->trained()[i].name;
+    (names.contains(name) ? frozen : trained)[layout_->place_of_trained(i).unit].push_back(name);
+  }
+  for (std::size_t unit = 0; unit < frozen.size(); ++unit) {
+    if (frozen[unit].empty() || trained[unit].empty()) continue;
+    throw base::ConfigError(fmt::format(
+        "strategy {} freezes whole units, and of unit '{}' it would freeze {} but not {}: freeze "
+        "all or none of it, cut other units by parallel.fsdp.units and min_unit_params, or use "
+        "parallel.strategy zero2, which freezes any parameter",
+        plan_.name, layout_->units()[unit]->name(), list_names(frozen[unit]),
+        list_names(trained[unit])));
+  }
+}
+
 void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
   if (is_first) layout_->check_views();
   schedule_->begin_microbatch(is_first, is_last);
@@ -54,9 +97,9 @@ MissingGradients ShardedStrategy::missing_gradients() const {
   return missing;
 }
 
-void ShardedStrategy::reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+void ShardedStrategy::reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                                          std::string_view label) const {
-  groups_.shards().all_reduce(scalar, op, label)->wait();
+  groups_.shards().all_reduce(values, op, label)->wait();
 }
 
 void ShardedStrategy::begin_evaluation() {
@@ -69,7 +112,7 @@ void ShardedStrategy::synchronise_buffers() {
     broadcast_from_first_rank(buffers_, groups_.world());
 }
 
-std::vector<StateShard> ShardedStrategy::model_state() {
+std::vector<StateShard> ShardedStrategy::model_state() const {
   std::vector<StateShard> shards = model_shards(*layout_, state_, config_.buffers, groups_);
   if (config_.buffers == BufferPolicy::kKeep) append_own_buffers(shards, buffers_, groups_.world());
   return shards;

@@ -35,7 +35,9 @@ class ShardedStrategy final : public Strategy {
   using Strategy::prepare;
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                const FillValues& fill) override;
+  std::span<const NamedTensor> parameters() const override { return layout_->trained(); }
   std::vector<optim::ParamGroup> param_groups() override;
+  optim::ParameterShards parameter_shards() const override;
   void begin_microbatch(bool is_first, bool is_last) override;
   void backward(const at::Tensor& loss, double weight) override {
     schedule_->backward(loss, weight);
@@ -44,13 +46,13 @@ class ShardedStrategy final : public Strategy {
   void finish_gradients() override { schedule_->finish_gradients(); }
   MissingGradients missing_gradients() const override;
   std::span<const at::Tensor> gradients() const override { return layout_->grad_shards(); }
-  void reduce_over_shards(const at::Tensor& scalar, comm::ReduceOp op,
+  void reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                           std::string_view label) const override;
   void begin_evaluation() override;
   void forward_nothing() override { schedule_->forward_nothing(); }
   void end_evaluation() override { schedule_->release_all(); }
   void synchronise_buffers() override;
-  std::vector<StateShard> model_state() override;
+  std::vector<StateShard> model_state() const override;
   std::vector<StateShard> cut_by_parameter(const std::string& prefix,
                                            std::span<const at::Tensor> tensors) const override;
   void state_was_loaded() override { schedule_->expire(); }
@@ -60,7 +62,11 @@ class ShardedStrategy final : public Strategy {
   /// After prepare(), which fixes it.
   const ShardedLayout& layout() const { return *layout_; }
 
+ protected:
+  void freeze(const std::set<std::string>& names) override;
+
  private:
+  void refuse_part_of_unit(const std::set<std::string>& names) const;
   ScheduleOptions schedule_options() const;
 
   ShardingPlan plan_;

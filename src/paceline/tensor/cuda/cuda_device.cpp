@@ -56,7 +56,7 @@ class CudaTransfer final : public Transfer {
   at::cuda::CUDAEvent done_;
 };
 
-class CudaGraphWork final : public RecordedWork {
+class CudaGraph final : public DeviceGraph {
  public:
   void record(const std::function<void()>& work) override {
     c10::cuda::device_synchronize();
@@ -120,7 +120,7 @@ class CudaDevice final : public Device {
     return uuid_text(at::cuda::getDeviceProperties(place_.index())->uuid);
   }
 
-  bool is_queued() const override { return true; }
+  bool is_asynchronous() const override { return true; }
 
   void bind_thread() override {
     c10::cuda::set_device(place_.index());
@@ -156,9 +156,7 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaTransfer>(std::move(host), place_, transfer_);
   }
 
-  std::unique_ptr<RecordedWork> make_recorded_work() override {
-    return std::make_unique<CudaGraphWork>();
-  }
+  std::unique_ptr<DeviceGraph> make_graph() override { return std::make_unique<CudaGraph>(); }
 
   DeviceMemory memory() const override {
     constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);

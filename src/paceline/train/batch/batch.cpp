@@ -71,16 +71,27 @@ Batch with_floats_as(Batch batch, at::ScalarType dtype) {
   return batch;
 }
 
-std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_size) {
-  const std::int64_t largest_share = (batch.global_size + world_size - 1) / world_size;
-  PACELINE_CHECK(batch.size == largest_share || batch.size == largest_share - 1,
-                 "a share of {} samples of a batch of {} over {} ranks", batch.size,
-                 batch.global_size, world_size);
+std::vector<std::int64_t> split_sizes(std::int64_t share, std::int64_t global_size,
+                                      int num_microbatches, int world_size) {
+  const std::int64_t largest_share = (global_size + world_size - 1) / world_size;
+  PACELINE_CHECK(share == largest_share || share == largest_share - 1,
+                 "a share of {} samples of a batch of {} over {} ranks", share, global_size,
+                 world_size);
   const std::int64_t part_size = (largest_share + num_microbatches - 1) / num_microbatches;
-  if (part_size >= largest_share) return {batch};
+  if (part_size >= largest_share) return {share};
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t begin = 0; begin < largest_share; begin += part_size)
+    sizes.push_back(std::min(part_size, share - begin));
+  return sizes;
+}
+
+std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_size) {
+  const std::vector<std::int64_t> sizes =
+      split_sizes(batch.size, batch.global_size, num_microbatches, world_size);
+  if (sizes.size() == 1) return {batch};
   std::vector<Batch> parts;
-  for (std::int64_t begin = 0; begin < largest_share; begin += part_size) {
-    const std::int64_t size = std::min(part_size, batch.size - begin);
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
     Batch part;
     part.fields =
         batch.fields.map([&](const at::Tensor& field) { return field.narrow(0, begin, size); });
@@ -89,6 +100,7 @@ std::vector<Batch> split(const Batch& batch, int num_microbatches, int world_siz
     part.first_position = batch.first_position + begin;
     part.indices.assign(batch.indices.begin() + begin, batch.indices.begin() + begin + size);
     parts.push_back(std::move(part));
+    begin += size;
   }
   return parts;
 }

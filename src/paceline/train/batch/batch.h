@@ -39,6 +39,10 @@ Batch wrap(std::unique_ptr<data::HostBatch> host);
 /// The batch with floating fields in another dtype.
 Batch with_floats_as(Batch batch, at::ScalarType dtype);
 
+/// The sizes of the parts into which split() cuts a rank's share.
+std::vector<std::int64_t> split_sizes(std::int64_t share, std::int64_t global_size,
+                                      int num_microbatches, int world_size);
+
 /// Consecutive parts, at most `num_microbatches` and as many on each of the `world_size` ranks,
 /// which have equal shares of the global batch or one sample less. All but the last part have the
 /// same size on every rank; the last may be smaller, or empty.

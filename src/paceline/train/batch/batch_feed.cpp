@@ -45,7 +45,7 @@ std::optional<Batch> BatchFeed::next_of_all(comm::Communicator& communicator, bo
 }
 
 void BatchFeed::prefetch() {
-  if (!device_.is_queued() || ahead_) return;
+  if (!device_.is_asynchronous() || ahead_) return;
   try {
     ahead_ = fetch();
   } catch (const base::Interrupted&) {

@@ -43,7 +43,7 @@ SpeedReport RunSpeed::report(comm::Communicator& communicator) const {
         std::max(report.communication_share, told.at("communication_s").get<double>() / total_s);
   }
   report.seconds = longest_s;
-  if (longest_s > 0) report.images_per_s = samples_ / longest_s;
+  if (longest_s > 0) report.samples_per_s = samples_ / longest_s;
   return report;
 }
 

@@ -14,7 +14,7 @@ namespace paceline::train {
 struct SpeedReport {
   std::int64_t num_steps = 0;      ///< that were counted
   double seconds = 0;              ///< of these steps, on the slowest rank
-  double images_per_s = 0;         ///< over all ranks; 0 if no step was counted
+  double samples_per_s = 0;        ///< over all ranks; 0 if no step was counted
   double data_wait_share = 0;      ///< of the steps' time, on the rank that waited most
   double communication_share = 0;  ///< the same for communication that no work hid
   data::LoaderStage loader_limit = data::LoaderStage::kRead;  ///< of the rank that waited most

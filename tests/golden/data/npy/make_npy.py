@@ -27,6 +27,9 @@ def main():
     write("scalar.npy", np.array(7, "i4"))
     write("big_endian.npy", np.array([1, 2], ">i4"))
     write("float.npy", images.astype(np.float32))
+    write("half.npy", np.arange(6, dtype=np.float16).reshape(2, 3))
+    with open(HERE / "objects.npy", "wb") as file:
+        np.lib.format.write_array(file, np.array([None, 1]), allow_pickle=True)
     write("complex.npy", np.array([1j]))
     write("fortran.npy", np.asfortranarray(images))
     write("fields.npy", np.zeros(2, [("a", "i4"), ("b", "u1")]))

@@ -33,7 +33,7 @@ class CudaDeviceTest : public ::testing::Test {
 };
 
 TEST_F(CudaDeviceTest, TellsWhatItIs) {
-  EXPECT_TRUE(device_->is_queued());
+  EXPECT_TRUE(device_->is_asynchronous());
   if (test::uses_stand_in()) GTEST_SKIP() << "the stand-in has no name";
   EXPECT_EQ(place_, at::Device(at::kCUDA, 0));
   EXPECT_THAT(device_->uuid(), StartsWith("GPU-"));
@@ -138,7 +138,7 @@ TEST_F(CudaDeviceTest, ReplayedWorkEqualsDirectWork) {
     return found;
   };
   for (int i = 0; i < 3; ++i) gradients();  // libraries get their workspaces
-  const auto work = device_->make_recorded_work();
+  const auto work = device_->make_graph();
   ASSERT_NE(work, nullptr);
   std::vector<at::Tensor> recorded;
   work->record([&] { recorded = gradients(); });
@@ -171,7 +171,7 @@ TEST(CudaDeviceDeathTest, WorkThatWaitsCannotBeRecorded) {
     const auto device = test::open_device(0);
     const at::Tensor one = at::ones({1}, at::TensorOptions(device->place()));
     try {
-      device->make_recorded_work()->record([&] { (one + 1).item<float>(); });
+      device->make_graph()->record([&] { (one + 1).item<float>(); });
     } catch (const c10::Error&) {
       std::_Exit(0);
     }

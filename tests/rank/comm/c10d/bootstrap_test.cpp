@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -109,12 +110,26 @@ int count_descriptors() {
   return static_cast<int>(std::distance(begin(entries), end(entries)));
 }
 
+/// Once nothing closes any more of what earlier groups had open.
+int count_descriptors_at_rest() {
+  constexpr int kNumAlike = 10;
+  int count = count_descriptors();
+  int num_alike = 1;
+  while (num_alike < kNumAlike) {
+    std::this_thread::sleep_for(milliseconds(10));
+    const int now = count_descriptors();
+    num_alike = now == count ? num_alike + 1 : 1;
+    count = now;
+  }
+  return count;
+}
+
 /// Connects four ranks and expects that they take as many descriptors as they say, and as many as
 /// their parts say, which the ranks of equal `colors` make.
 void check_descriptors(GroupOptions group, const std::vector<int>& colors) {
   group.world_size = 4;
   group.master_port = test::free_port();
-  const int before = count_descriptors();
+  const int before = count_descriptors_at_rest();
   int needed = 0;
   for (group.rank = 0; group.rank < 4; ++group.rank) needed += descriptors_needed(group);
   int needed_by_parts = 0;

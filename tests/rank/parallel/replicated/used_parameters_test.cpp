@@ -1,7 +1,7 @@
 #include "paceline/parallel/replicated/used_parameters.h"
 
 #include "paceline/base/error.h"
-#include "paceline/optim/adamw.h"
+#include "paceline/optim/adam.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/replicated/distributed_data_parallel.h"

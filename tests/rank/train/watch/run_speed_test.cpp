@@ -35,11 +35,11 @@ TEST(RunSpeed, LeavesOutTheFirstStep) {
     EXPECT_EQ(speed.report(communicator).num_steps, 0);
     speed.add_step(step_with_waits(1), 1000);
     EXPECT_EQ(speed.report(communicator).num_steps, 0);
-    EXPECT_EQ(speed.report(communicator).images_per_s, 0);
+    EXPECT_EQ(speed.report(communicator).samples_per_s, 0);
     const metrics::PhaseTimer second = step_with_waits(0.25);
     speed.add_step(second, 8);
     const SpeedReport report = speed.report(communicator);
-    EXPECT_NEAR(report.images_per_s, 8 / second.total_seconds(), 1e-6);
+    EXPECT_NEAR(report.samples_per_s, 8 / second.total_seconds(), 1e-6);
     EXPECT_NEAR(report.data_wait_share, 0.25, 1e-9);
   });
 }

@@ -5,8 +5,8 @@
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/models/vit/vit.h"
 #include "paceline/nn/module_tree.h"
-#include "paceline/train/classification.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
 
 #include <atomic>
@@ -20,13 +20,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-void apply_to(std::shared_ptr<nn::Network> network) {
+train::LayerNames apply_to(std::shared_ptr<nn::Network> network) {
   const auto communicator = comm::make_fake_communicator(0, 1);
   const std::atomic<int> no_signal{0};
   const train::RunContext run{*communicator, {}, 1, {}, no_signal};
   train::TrainState state;
   state.task = std::make_unique<train::ClassificationTask>(std::move(network), nullptr);
-  BlurPool({}).apply(train::Event::kInit, state, run);
+  BlurPool blurpool({});
+  EXPECT_TRUE(blurpool.traits().changes_network);
+  blurpool.apply(train::Event::kInit, state, run);
+  return blurpool.changed_layers();
 }
 
 TEST(BlurPool, KeepsNamesAndValuesAndChangesOutputs) {
@@ -44,7 +47,12 @@ TEST(BlurPool, KeepsNamesAndValuesAndChangesOutputs) {
   const at::Tensor weight = nn::named_parameters(*network).front().tensor.clone();
   const at::Tensor before = network->forward_images(images, {});
   const auto names_before = names();
-  apply_to(network);
+  const train::LayerNames changed = apply_to(network);
+  EXPECT_THAT(
+      changed.at("convolutions"),
+      ::testing::ElementsAre("layer2.0.conv1", "layer2.0.downsample.0", "layer3.0.conv1",
+                             "layer3.0.downsample.0", "layer4.0.conv1", "layer4.0.downsample.0"));
+  EXPECT_THAT(changed.at("max-pools"), ::testing::ElementsAre("maxpool"));
   EXPECT_EQ(names(), names_before);
   EXPECT_TRUE(nn::named_parameters(*network).front().tensor.equal(weight));
   EXPECT_FALSE(network->forward_images(images, {}).allclose(before, 1e-3, 1e-3));

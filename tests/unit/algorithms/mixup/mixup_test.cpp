@@ -2,12 +2,16 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
-#include "paceline/train/classification.h"
+#include "paceline/nn/image_network.h"
+#include "paceline/nn/linear.h"
 #include "paceline/train/run_context.h"
+#include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
 #include "support/queued_device.h"
 
 #include <atomic>
+#include <stdexcept>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +23,45 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using train::Event;
 
+/// Gives logits of five classes, by a layer that it names.
+class FiveClasses final : public nn::ImageNetwork {
+ public:
+  explicit FiveClasses(std::string head = "fc") : head_(std::move(head)) {
+    register_module("fc", std::make_shared<nn::Linear>(12, 5));
+  }
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
+    return at::zeros({images.size(0), 5});
+  }
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
+  double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
+  std::string head_name() const override { return head_; }
+
+ private:
+  std::string head_;
+};
+
 class MixupTest : public ::testing::Test {
  protected:
   MixupTest() {
+    set_network(std::make_shared<FiveClasses>());
     state_.batch.size = 3;
     state_.batch.fields = {{"images", at::arange(3 * 3 * 4, at::kFloat).view({3, 3, 2, 2})},
                            {"labels", at::tensor({0, 4, -100}, at::kLong)}};
-    state_.outputs = {{"logits", at::zeros({3, 5})}};
+  }
+
+  void set_network(std::shared_ptr<nn::Network> network) {
+    state_.task = std::make_unique<train::ClassificationTask>(std::move(network),
+                                                              nn::make(nn::CrossEntropyConfig{}));
+  }
+  Mixup prepared(const MixupConfig& config = {}) {
+    Mixup mixup(config);
+    mixup.apply(Event::kPrepared, state_, run_);
+    return mixup;
+  }
+  train::Batch mixed(Mixup& mixup) {
+    train::Batch batch = state_.batch;
+    mixup.transform(batch, state_, run_);
+    return batch;
   }
 
   const std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
@@ -35,38 +71,31 @@ class MixupTest : public ::testing::Test {
 };
 
 TEST_F(MixupTest, LeavesLabelsForTheMetricsAndTheLoadersMemoryAlone) {
-  Mixup mixup({});
+  Mixup mixup = prepared();
   const at::Tensor images = state_.batch.fields.at("images");
   const at::Tensor before = images.clone();
-  mixup.apply(Event::kBeforeForward, state_, run_);
-  mixup.apply(Event::kBeforeLoss, state_, run_);
+  const train::Batch batch = mixed(mixup);
   EXPECT_TRUE(images.equal(before));
-  EXPECT_FALSE(state_.batch.fields.at("images").equal(before));
-  EXPECT_TRUE(state_.batch.fields.at("labels").equal(at::tensor({0, 4, -100}, at::kLong)));
-  const at::Tensor weights = state_.batch.fields.at("targets").sum();
+  EXPECT_FALSE(batch.fields.at("images").equal(before));
+  EXPECT_TRUE(batch.fields.at("labels").equal(at::tensor({0, 4, -100}, at::kLong)));
+  const at::Tensor weights = batch.fields.at("targets").sum();
   EXPECT_FLOAT_EQ(weights.item<float>(), 2);  // -100 counts nothing, wherever it is mixed in
 }
 
-TEST_F(MixupTest, SeesTheSameInEveryPassOfAStep) {
-  Mixup mixup({});
-  const tensor::Fields before = state_.batch.fields;
-  mixup.apply(Event::kBeforeForward, state_, run_);
-  const at::Tensor first = state_.batch.fields.at("images");
-  state_.batch.fields = before;
-  mixup.apply(Event::kBeforeForward, state_, run_);
-  EXPECT_TRUE(state_.batch.fields.at("images").equal(first));
-  state_.batch.fields = before;
+TEST_F(MixupTest, DrawsByTheStep) {
+  Mixup mixup = prepared();
+  const at::Tensor first = mixed(mixup).fields.at("images");
+  EXPECT_TRUE(mixed(mixup).fields.at("images").equal(first));
   ++state_.clock.step;
-  mixup.apply(Event::kBeforeForward, state_, run_);
-  EXPECT_FALSE(state_.batch.fields.at("images").equal(first));
+  EXPECT_FALSE(mixed(mixup).fields.at("images").equal(first));
 }
 
 TEST_F(MixupTest, TellsWhatSamplesKeepOfThemselves) {
-  Mixup mixup({});
+  Mixup mixup = prepared();
   for (int step = 0; step < 2; ++step) {
     mixup.apply(Event::kStepStart, state_, run_);
-    mixup.apply(Event::kBeforeForward, state_, run_);
-    mixup.apply(Event::kBeforeForward, state_, run_);  // another microbatch, or pass
+    mixed(mixup);
+    mixed(mixup);  // another microbatch
     const double share = draw_mixtures({}, run_.seed, step, 0, 3).front().share;
     EXPECT_THAT(mixup.scalars(), ::testing::ElementsAre(::testing::DoubleEq(1 - share)));
     ++state_.clock.step;
@@ -79,46 +108,83 @@ TEST_F(MixupTest, WaitsForNoDevice) {
   const train::RunContext run{*communicator_, {}, 1, {}, no_signal_, device};
   state_.batch.fields =
       state_.batch.fields.map([&](const at::Tensor& tensor) { return tensor.to(device.place()); });
-  state_.outputs =
-      state_.outputs.map([&](const at::Tensor& tensor) { return tensor.to(device.place()); });
-  Mixup mixup({});
+  Mixup mixup = prepared();
   device.gpu().reset_counts();
   for (int microbatch = 0; microbatch < 2; ++microbatch) {
-    mixup.apply(Event::kBeforeForward, state_, run);
-    mixup.apply(Event::kBeforeLoss, state_, run);
+    train::Batch batch = state_.batch;
+    mixup.transform(batch, state_, run);
   }
   EXPECT_EQ(device.gpu().counts().waits, 0);
   EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
   device.synchronize();
   mixup.apply(Event::kStepStart, state_, run);
-  for (int microbatch = 0; microbatch < 2; ++microbatch)  // in the memory of the step before
-    mixup.apply(Event::kBeforeForward, state_, run);
+  for (int microbatch = 0; microbatch < 2; ++microbatch) {  // in the memory of the step before
+    train::Batch batch = state_.batch;
+    mixup.transform(batch, state_, run);
+  }
 }
 
-TEST_F(MixupTest, HasNothingToDoOnARankWithoutSamples) {
-  state_.batch.size = 0;
-  state_.batch.fields =
-      state_.batch.fields.map([](const at::Tensor& tensor) { return tensor.narrow(0, 0, 0); });
-  state_.loss = at::zeros({});
-  for (const bool interpolates : {false, true}) {
-    Mixup mixup({.interpolate_loss = interpolates});
-    for (const Event event : {Event::kBeforeForward, Event::kBeforeLoss, Event::kAfterLoss})
-      mixup.apply(event, state_, run_);
-    EXPECT_FALSE(state_.batch.fields.contains("targets"));
+// Each pass finds the mixture of its microbatch.
+TEST_F(MixupTest, MixesLossesOfEachMicrobatchAsItsImages) {
+  Mixup mixup = prepared({.interpolate_loss = true});
+  state_.batch.fields.at("labels").fill_(0);
+  std::vector<train::Batch> microbatches;
+  for (const std::int64_t position : {0, 3}) {
+    state_.batch.first_position = position;
+    microbatches.push_back(mixed(mixup));
+    EXPECT_FALSE(microbatches.back().fields.contains("targets"));
   }
+  state_.outputs = {{"logits", at::zeros({3, 5})}};
+  for (const train::Batch& microbatch : microbatches) {
+    state_.batch = microbatch;
+    state_.loss = state_.task->loss(state_.outputs, state_.batch);
+    const double alone = state_.loss.item<double>();
+    mixup.apply(Event::kAfterLoss, state_, run_);
+    EXPECT_NEAR(state_.loss.item<double>(), alone, 1e-5) << "all are of one class";
+  }
+  state_.batch.first_position = 6;
+  EXPECT_THROW(mixup.apply(Event::kAfterLoss, state_, run_), std::out_of_range);
+  mixup.apply(Event::kStepStart, state_, run_);
+  state_.batch.first_position = 0;
+  EXPECT_THROW(mixup.apply(Event::kAfterLoss, state_, run_), std::out_of_range);
+}
+
+TEST_F(MixupTest, HasNoLossToMixOnARankWithoutSamples) {
+  state_.batch.size = 0;
+  state_.loss = at::zeros({});
+  Mixup mixup = prepared({.interpolate_loss = true});
+  mixup.apply(Event::kAfterLoss, state_, run_);
+  EXPECT_EQ(state_.loss.item<double>(), 0);
+}
+
+TEST_F(MixupTest, ActsWithinThePassesOnlyWhereItMixesLosses) {
+  EXPECT_FALSE(Mixup({}).traits().events.contains(Event::kAfterLoss));
+  EXPECT_TRUE(Mixup({.interpolate_loss = true}).traits().events.contains(Event::kAfterLoss));
+  for (const bool interpolates : {false, true}) {
+    const auto traits = Mixup({.interpolate_loss = interpolates}).traits();
+    EXPECT_TRUE(traits.transforms_batches);
+    EXPECT_FALSE(traits.events.contains(Event::kBeforeForward));
+  }
+}
+
+TEST_F(MixupTest, RefusesANetworkThatDoesNotTellItsClasses) {
+  set_network(std::make_shared<FiveClasses>(""));
+  EXPECT_THAT([&] { prepared(); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("mixup.interpolate_loss=true")));
+  prepared({.interpolate_loss = true});
 }
 
 TEST_F(MixupTest, RefusesALabelThatTheModelHasNoClassFor) {
   state_.batch.fields.at("labels")[1] = 5;
-  Mixup mixup({});
-  mixup.apply(Event::kBeforeForward, state_, run_);
-  EXPECT_THAT([&] { mixup.apply(Event::kBeforeLoss, state_, run_); },
+  Mixup mixup = prepared();
+  EXPECT_THAT([&] { mixed(mixup); },
               ThrowsMessage<base::DataError>(HasSubstr("label 5, and the model has 5 classes")));
 }
 
 TEST_F(MixupTest, RefusesABatchWithoutImages) {
   state_.batch.fields = {{"series", at::zeros({3, 2})}, {"labels", at::zeros({3}, at::kLong)}};
-  EXPECT_THAT([&] { Mixup({}).apply(Event::kBeforeForward, state_, run_); },
+  Mixup mixup = prepared();
+  EXPECT_THAT([&] { mixed(mixup); },
               ThrowsMessage<base::ConfigError>(HasSubstr("are series, labels")));
 }
 

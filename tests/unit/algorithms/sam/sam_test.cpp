@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/sharded/sharded_strategy.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"

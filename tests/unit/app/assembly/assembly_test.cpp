@@ -1,6 +1,6 @@
 #include "paceline/app/assembly/assembly.h"
 
-#include "paceline/app/assembly/model_parts.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"

@@ -26,9 +26,9 @@ TEST(LocalRanks, HaveOneSlotForEachThread) {
   paceline::test::run_ranks(3, [](comm::Communicator& communicator) {
     const auto slots = common_slots(communicator, 1 + communicator.rank());
     EXPECT_EQ(slots->count(), 6);
-    data::WorkSeat seat(*slots, communicator.rank());
-    seat.take();
-    seat.leave();
+    data::SlotLease lease(*slots, communicator.rank());
+    lease.take();
+    lease.leave();
   });
 }
 

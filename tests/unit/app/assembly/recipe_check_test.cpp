@@ -18,9 +18,10 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> problems_of(std::string_view yaml) {
   const auto registries = make_registries();
-  const auto recipe =
-      config::bind<Recipe>(config::parse_yaml(yaml, "r.yaml"), {registries->catalogs(), 0});
-  return problems_without_data(recipe, *registries);
+  config::Loaded<Recipe> loaded;
+  loaded.written = config::parse_yaml(yaml, "r.yaml");
+  loaded.value = config::bind<Recipe>(loaded.written, {registries->catalogs(), 0});
+  return problems_without_data(loaded, *registries);
 }
 
 TEST(RecipeCheck, ASoundRecipeHasNone) {
@@ -61,6 +62,52 @@ TEST(RecipeCheck, NamesOfMetrics) {
                   HasSubstr("callbacks.early_stop.monitor: 'top1' is no metric"))));
   EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val_loss, keep_best: 0}"),
               IsEmpty());
+}
+
+/// Logs values of its own under a name.
+class Logging final : public train::Callback {
+ public:
+  Logging(std::string name, std::vector<std::string_view> scalars)
+      : name_(std::move(name)), scalars_(std::move(scalars)) {}
+  std::string_view name() const override { return name_; }
+  train::CallbackTraits traits() const override { return {.events = {}, .step_scalars = scalars_}; }
+  std::optional<std::string> on_event(train::Event, const train::TrainState&,
+                                      const train::RunContext&) override {
+    return std::nullopt;
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::string_view> scalars_;
+};
+
+TEST(RecipeCheck, WhatACallbackLogsHasANameOfItsOwn) {
+  const auto check = [](const std::string& name, std::vector<std::string_view> scalars) {
+    const auto registries = make_registries();
+    std::vector<std::unique_ptr<train::Algorithm>> algorithms;
+    algorithms.push_back(registries->algorithms.build(
+        config::bind<Recipe>(config::parse_yaml("algorithms: {mixup: }", "r.yaml"),
+                             {registries->catalogs(), 0})
+            .algorithms.begin()
+            ->second));
+    std::vector<std::unique_ptr<train::Callback>> callbacks;
+    callbacks.push_back(std::make_unique<Logging>(name, std::move(scalars)));
+    Recipe recipe;
+    recipe.checkpoint.keep_best = 0;
+    check_metric_names(recipe, true, {}, algorithms, callbacks);
+  };
+  check("watcher", {"loss", "norm"});
+  check("train", {});
+  for (const char* name : {"train", "val", "val_ema", "time", "mixup"}) {
+    EXPECT_THAT([&] { check(name, {"loss"}); },
+                testing::ThrowsMessage<base::ConfigError>(HasSubstr(
+                    fmt::format("callbacks.{0}: what it logs would stand at {0}/loss", name))));
+  }
+  EXPECT_THAT(
+      [&] {
+        check("watcher", {"loss", "loss"});
+      },
+      testing::ThrowsMessage<base::ConfigError>(HasSubstr("stands there twice")));
 }
 
 TEST(RecipeCheck, WhatIsNotEvaluatedCannotBeLookedAt) {
@@ -114,15 +161,41 @@ TEST(RecipeCheck, WhatNoNumberOfImagesMends) {
               IsEmpty());  // neither too few nor too many
 }
 
+TEST(RecipeCheck, AMomentumThatMovesNeedsAnOptimizerThatHasOne) {
+  const auto with = [](const std::string& optimizer) {
+    return problems_of("data: {path: /data}\ntrain: {duration: 90ep}\noptimizer: " + optimizer +
+                       "\nschedule: {name: one_cycle, max_momentum: 0.95}");
+  };
+  EXPECT_THAT(with("{name: sgd, momentum: 0}"),
+              ElementsAre(HasSubstr("schedule.max_momentum: optimizer sgd has no momentum")));
+  EXPECT_THAT(with("nadam"), ElementsAre(HasSubstr("optimizer nadam has no momentum")));
+  for (const char* moved : {"sgd", "adam", "adamw", "nadamw", "radam", "lion",
+                            "{name: rmsprop, momentum: 0.9}", "{name: rmsprop_tf, momentum: 0.9}"})
+    EXPECT_THAT(with(moved), IsEmpty()) << moved;
+}
+
+TEST(RecipeCheck, APlateauNeedsItsMetric) {
+  const std::string recipe = "data: {path: /data}\nalgorithms: {plateau: {monitor: val/los}}\n";
+  EXPECT_THAT(problems_of(recipe),
+              ElementsAre(AllOf(HasSubstr("algorithms.plateau.monitor: 'val/los' is no metric"),
+                                HasSubstr("val/loss"))));
+  EXPECT_THAT(problems_of("data: {path: /data}\nalgorithms: {plateau: }\n"), IsEmpty());
+  EXPECT_THAT(
+      problems_of("data: {path: /data}\nalgorithms: {plateau: }\ntrain: {eval_every: null}"),
+      ElementsAre(HasSubstr("algorithms.plateau.monitor: 'val/loss' is a metric of the "
+                            "evaluation, and this run has none")));
+}
+
 TEST(RecipeCheck, TheLargestLossIsNotTheBest) {
-  for (const char* section :
-       {"checkpoint: {monitor: val/loss}", "callbacks: {early_stop: {monitor: val/loss}}"}) {
+  for (const char* section : {"checkpoint: {monitor: val/loss, mode: max}",
+                              "callbacks: {early_stop: {monitor: val/loss, mode: max}}"}) {
     EXPECT_THAT([&] { problems_of(std::string("data: {path: /data}\n") + section); },
                 testing::ThrowsMessage<base::ConfigError>(HasSubstr("write min")))
         << section;
   }
   EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val/loss, mode: min}"),
               IsEmpty());
+  EXPECT_THAT(problems_of("data: {path: /data}\ncheckpoint: {monitor: val/loss}"), IsEmpty());
 }
 
 }  // namespace

@@ -43,11 +43,25 @@ TEST(BatchArithmetic, MultipliesTheBatchPerRank) {
 TEST(BatchArithmetic, SaysHowTheBatchIsDivided) {
   Recipe recipe = recipe_with(64);
   recipe.train.grad_accum_steps = 2;
-  EXPECT_EQ(batch_arithmetic(recipe, 640, 2).text(),
-            "64 images a step = 2 ranks x 32, in 2 microbatches of up to 16; 10 steps an epoch, 30 "
-            "in all");
+  EXPECT_EQ(
+      batch_arithmetic(recipe, 640, 2).text(),
+      "64 samples a step = 2 ranks x 32, in 2 microbatches of up to 16; 10 steps an epoch, 30 "
+      "in all");
   EXPECT_EQ(batch_arithmetic(recipe_with(64), 640, 1).text(),
-            "64 images a step; 10 steps an epoch, 30 in all");
+            "64 samples a step; 10 steps an epoch, 30 in all");
+}
+
+TEST(BatchArithmetic, ScalesTheLearningRateByTheBatchAndSaysHow) {
+  train::TrainerConfig config;
+  EXPECT_EQ(base_lr_of(0.1, config, 1024).value, 0.1);
+  EXPECT_EQ(base_lr_of(0.1, config, 1024).text, "0.1");
+  config.lr_scaling = train::LrScaling::kLinear;
+  EXPECT_DOUBLE_EQ(base_lr_of(0.1, config, 1024).value, 0.4);
+  EXPECT_EQ(base_lr_of(0.1, config, 1024).text, "0.4 = 0.1 x 1024 / 256 (train.lr_scaling)");
+  config.lr_scaling = train::LrScaling::kSqrt;
+  config.lr_base_batch_size = 64;
+  EXPECT_DOUBLE_EQ(base_lr_of(0.1, config, 1024).value, 0.4);
+  EXPECT_EQ(base_lr_of(0.1, config, 1024).text, "0.4 = 0.1 x sqrt(1024 / 64) (train.lr_scaling)");
 }
 
 TEST(BatchArithmetic, RefusesABatchThatRanksCannotShare) {

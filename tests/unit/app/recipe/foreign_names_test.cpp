@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/foreign_names.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "unit/config/test_recipe.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +86,7 @@ TEST(ForeignNames, AnswersByTheValue) {
   EXPECT_EQ(option("--val-split", "0.2"), "write data.val_share=0.2");
   EXPECT_EQ(option("--val-split", "validation"),
             "write data.val_folder=validation (data.val_share=0.1 holds out a tenth of the "
-            "training images)");
+            "training samples)");
   EXPECT_EQ(option("--val_check_interval", "0.5"), "write train.eval_every=0.5ep");
   EXPECT_EQ(option("--val_check_interval", "1000"), "write train.eval_every=1000ba");
   EXPECT_EQ(option("--val_check_interval", "1.0"), "write train.eval_every=1.0ep");
@@ -124,6 +125,35 @@ TEST(ForeignNames, AnAlgorithmThatIsThereComesFirst) {
   const config::Registry<int> none{"algorithms"};
   EXPECT_THAT(KnownForeignNames(none).option_advice("--cutmix", "").value_or(""),
               ::testing::HasSubstr("not built yet"));
+}
+
+TEST(ForeignNames, KeepTheirValue) {
+  EXPECT_EQ(option("--mixup", "0.2"),
+            "write '+algorithms.mixup={alpha: 0.2, fold: false, partner: reversed}'");
+  EXPECT_EQ(option("--mixup=1"),
+            "write '+algorithms.mixup={alpha: 1, fold: false, partner: reversed}'");
+  EXPECT_EQ(option("--mixup", "0.0"), "leave it out: without algorithms.mixup nothing is mixed");
+  EXPECT_EQ(option("--mixup", "true"), "write +algorithms.mixup");
+  EXPECT_EQ(key_advice("", "mixup", Node::scalar("0.2")), option("--mixup", "0.2"));
+  EXPECT_EQ(option("--ema", "0.999"), "write ++algorithms.ema.smoothing=0.999");
+  EXPECT_EQ(option("--model-ema-decay", "0.9999"), "write ++algorithms.ema.smoothing=0.9999");
+  EXPECT_EQ(option("--reprob", "0.25"),
+            "data.train_transforms takes {name: random_erasing, p: 0.25} as its last one");
+  EXPECT_EQ(option("--drop-path", "0.1"), "write model.drop_path_rate=0.1, which ViTs have");
+  EXPECT_EQ(option("--lr-step-size", "30"), "write schedule=step schedule.every=30ep");
+  EXPECT_EQ(option("--opt-eps"),
+            "write optimizer.eps=VALUE, which Adam, RMSprop and their kin have");
+  EXPECT_EQ(option("--eval-interval", "500"),
+            "write train.eval_every=500ep (epochs; ba instead of ep counts steps)");
+  EXPECT_EQ(option("--eval-interval", "1ep"), "write train.eval_every=1ep");
+}
+
+TEST(ForeignNames, ANumberIsTheFirstOptionOfAnAlgorithm) {
+  const auto registries = make_registries();
+  const KnownForeignNames all(registries->algorithms);
+  EXPECT_EQ(all.option_advice("--sam", "0.1"), "write +algorithms.sam.rho=0.1");
+  EXPECT_EQ(all.option_advice("--sam", "true"), "write +algorithms.sam");
+  EXPECT_EQ(all.option_advice("--blurpool", "1"), "write +algorithms.blurpool");
 }
 
 TEST(ForeignNames, ASecretGetsNoPlace) {

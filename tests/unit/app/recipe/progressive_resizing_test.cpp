@@ -56,5 +56,11 @@ TEST(ProgressiveResizing, ChangesTheCropAlone) {
               ThrowsMessage<base::ConfigError>(HasSubstr("needs random_resized_crop")));
 }
 
+TEST(ProgressiveResizing, KeepsTheRatioOfTheImages) {
+  EXPECT_EQ(grown_to({224, 224}, 128), config::Sides(128));
+  EXPECT_EQ(grown_to({96, 128}, 48), config::Sides(48, 64));
+  EXPECT_EQ(grown_to({128, 96}, 50), config::Sides(67, 50));
+}
+
 }  // namespace
 }  // namespace paceline::app

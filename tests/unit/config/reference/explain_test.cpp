@@ -67,6 +67,8 @@ TEST(Explain, HintsAtTheNearestKey) {
 TEST(Explain, AnswersNamesOfOtherPrograms) {
   EXPECT_EQ(error_of([] { explain_in("data: cifar", "max_epochs"); }),
             "there is no key 'max_epochs'; write train.duration=VALUEep (0 ranks)");
+  EXPECT_EQ(error_of([] { explain_in("data: cifar", "max_epochs=90"); }),
+            "there is no key 'max_epochs=90'; write train.duration=90ep (0 ranks)");
 }
 
 }  // namespace

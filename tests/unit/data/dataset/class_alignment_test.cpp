@@ -61,14 +61,5 @@ TEST(ClassAlignment, AnUnknownClassIsRefused) {
           AllOf(HasSubstr("have not: cow"), HasSubstr("some of cat, dog"))));
 }
 
-TEST(CheckNumClasses, NamesBothNumbers) {
-  const auto dataset = one_of_each({"ant", "cat", "dog"});
-  check_num_classes(*dataset, 3);
-  check_num_classes(*dataset, 5);
-  EXPECT_THAT([&] { check_num_classes(*dataset, 2); },
-              ThrowsMessage<base::DataError>(
-                  AllOf(HasSubstr("model.num_classes is 2"), HasSubstr("3 classes"))));
-}
-
 }  // namespace
 }  // namespace paceline::data

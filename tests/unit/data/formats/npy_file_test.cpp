@@ -3,7 +3,9 @@
 #include "paceline/base/error.h"
 #include "support/data/mutations.h"
 #include "support/data/test_images.h"
+#include "support/temp_folder.h"
 
+#include <functional>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -31,6 +33,23 @@ TEST(NpyFile, OpensAllVersions) {
   EXPECT_EQ(std::vector<std::uint8_t>(rgb.bytes.begin(), rgb.bytes.end()), expected);
 }
 
+TEST(NpyFile, WritesHeadersThatItReads) {
+  const paceline::test::TempFolder folder;
+  using Shape = std::vector<std::int64_t>;
+  for (const Shape& shape : {Shape{3}, Shape{3, 2}, Shape(12, 1), Shape{0, 1'000'000'000}}) {
+    const std::string header = npy_header("<i2", shape);
+    EXPECT_EQ(header.size() % 64, 0u);
+    EXPECT_EQ(header.back(), '\n');
+    const auto count = std::accumulate(shape.begin(), shape.end(), 2, std::multiplies<>());
+    const auto path = folder.write("array.npy", header + std::string(count, 'x'));
+    const NpyArray array = open_npy(path);
+    EXPECT_EQ(array.shape, shape);
+    EXPECT_EQ(array.kind, 'i');
+    EXPECT_EQ(array.item_size, 2);
+    EXPECT_EQ(array.bytes.size(), static_cast<std::size_t>(count));
+  }
+}
+
 TEST(NpyFile, ReadsIntegersOfAllKinds) {
   for (const char* kind : {"i1", "u1"}) {
     EXPECT_THAT(npy_integers(open_npy(golden_npy(fmt::format("labels_{}.npy", kind)))),
@@ -41,8 +60,20 @@ TEST(NpyFile, ReadsIntegersOfAllKinds) {
                 ElementsAre(1, 300));
   }
   EXPECT_THAT(npy_integers(open_npy(golden_npy("negative.npy"))), ElementsAre(1, -2));
+  EXPECT_THAT([] { npy_integers(open_npy(golden_npy("float.npy"))); },
+              ThrowsMessage<base::DataError>(HasSubstr("floating-point values ('<f4')")));
   EXPECT_THAT([] { npy_integers(open_npy(golden_npy("too_large.npy"))); },
               ThrowsMessage<base::DataError>(HasSubstr("value 1 is too large")));
+}
+
+TEST(NpyFile, OpensFloats) {
+  const NpyArray floats = open_npy(golden_npy("float.npy"));
+  EXPECT_EQ(floats.kind, 'f');
+  EXPECT_EQ(floats.item_size, 4);
+  EXPECT_EQ(floats.bytes.size(), 4u * 72);
+  const NpyArray halves = open_npy(golden_npy("half.npy"));
+  EXPECT_EQ(halves.item_size, 2);
+  EXPECT_THAT(halves.shape, ElementsAre(2, 3));
 }
 
 TEST(NpyFile, SaysWhatItCannotTake) {
@@ -51,7 +82,7 @@ TEST(NpyFile, SaysWhatItCannotTake) {
                 ThrowsMessage<base::DataError>(AllOf(HasSubstr(name), HasSubstr(problem))));
   };
   refuses("fortran.npy", "Fortran");
-  refuses("float.npy", "floating-point values ('<f4')");
+  refuses("objects.npy", "Python's objects");
   refuses("complex.npy", "expected integers");
   refuses("big_endian.npy", "big-endian values ('>i4')");
   refuses("fields.npy", "fields");

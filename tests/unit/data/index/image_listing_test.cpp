@@ -36,7 +36,7 @@ std::vector<std::string> paths_of(const RangeIndex& index, const fs::path& root)
   return paths;
 }
 
-/// Makes all folders look an hour old, so that they count as settled.
+/// Makes all folders look an hour old, so that they count as stable.
 void age_folders(const fs::path& root) {
   const auto hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
   fs::last_write_time(root, hour_ago);
@@ -119,7 +119,7 @@ class SavedImageListing : public ::testing::Test {
     age_folders(root_);
     const RangeIndex index = list_image_folder(root_, classes_);
     fingerprint_ = index.fingerprint();
-    EXPECT_TRUE(index.is_settled());
+    EXPECT_TRUE(index.is_stable());
     EXPECT_TRUE(index.save(file_));
   }
 
@@ -184,7 +184,7 @@ TEST_F(SavedImageListing, SurvivesWhatHappensToItsFile) {
 TEST(ImageListing, FreshFoldersAreNotSettled) {
   const TempFolder folder;
   folder.write("a/1.jpg", "x");
-  EXPECT_FALSE(list_image_folder(folder.path(), {"a"}).is_settled());
+  EXPECT_FALSE(list_image_folder(folder.path(), {"a"}).is_stable());
 }
 
 TEST(ImageListing, SayingNoToSaveIsNoError) {

@@ -37,10 +37,10 @@ TEST(IndexFiles, LieBesideTheDataOrInTheUsersCache) {
 /// An index that says where it comes from.
 struct NamedIndex {
   std::string from;
-  bool settled = true;
+  bool stable = true;
   std::vector<fs::path>* saved = nullptr;
 
-  bool is_settled() const { return settled; }
+  bool is_stable() const { return stable; }
   std::int64_t size() const { return 1; }
   bool save(const fs::path& file) const {
     saved->push_back(file);
@@ -63,16 +63,16 @@ TEST(LoadOrMake, TakesTheFirstThatLoads) {
 }
 
 TEST(LoadOrMake, SavesASettledOneWhereItCan) {
-  for (const bool settled : {true, false}) {
+  for (const bool stable : {true, false}) {
     std::vector<fs::path> saved;
     const auto made = load_or_make(
         {"read-only", "writable", "unused"}, *local_storage(),
         [](const fs::path&) { return std::optional<NamedIndex>(); },
         [&] {
-          return NamedIndex{"made", settled, &saved};
+          return NamedIndex{"made", stable, &saved};
         });
     EXPECT_EQ(made.from, "made");
-    if (settled) {
+    if (stable) {
       EXPECT_THAT(saved, ElementsAre("read-only", "writable"));
     } else {
       EXPECT_TRUE(saved.empty());
@@ -81,16 +81,16 @@ TEST(LoadOrMake, SavesASettledOneWhereItCan) {
 }
 
 /// How many of eight processes of a machine that start at once made an index, and how many at once.
-std::pair<int, int> makers_among_eight(bool is_settled) {
+std::pair<int, int> makers_among_eight(bool is_stable) {
   const paceline::test::CacheHome home;
   std::atomic<bool> is_saved = false;
   std::atomic<int> num_made = 0;
   std::atomic<int> num_at_once = 0;
   std::atomic<int> most_at_once = 0;
   struct SharedIndex {
-    bool settled;
+    bool stable;
     std::atomic<bool>& saved;
-    bool is_settled() const { return settled; }
+    bool is_stable() const { return stable; }
     std::int64_t size() const { return 1; }
     bool save(const fs::path&) const { return saved = true; }
   };
@@ -110,7 +110,7 @@ std::pair<int, int> makers_among_eight(bool is_settled) {
             }
             std::this_thread::sleep_for(std::chrono::milliseconds(300));
             --num_at_once;
-            return SharedIndex{is_settled, is_saved};
+            return SharedIndex{is_stable, is_saved};
           });
     });
   }
@@ -119,7 +119,7 @@ std::pair<int, int> makers_among_eight(bool is_settled) {
 }
 
 TEST(LoadOrMake, OfTheProcessesOfAMachineOneMakesIt) {
-  EXPECT_EQ(makers_among_eight(/*is_settled=*/true), std::pair(1, 1));
+  EXPECT_EQ(makers_among_eight(/*is_stable=*/true), std::pair(1, 1));
 }
 
 /// A storage of a program that is asked to stop.
@@ -198,7 +198,7 @@ TEST(MakeOnce, WhatAnEarlierStartLeftIsNeverTaken) {
 }
 
 TEST(LoadOrMake, WhereNothingIsSavedTheOthersDoNotQueueUp) {
-  const auto [made, at_once] = makers_among_eight(/*is_settled=*/false);
+  const auto [made, at_once] = makers_among_eight(/*is_stable=*/false);
   EXPECT_EQ(made, 8);
   EXPECT_GT(at_once, 1) << "all but the first side by side";
 }

@@ -118,6 +118,21 @@ TEST_F(RangeIndexFile, MovesWithTheData) {
             elsewhere.path() / "a.tar");
 }
 
+TEST_F(RangeIndexFile, SourcesLieBelowTheRootUnlessTheirPathIsWhole) {
+  RangeIndexBuilder builder(folder_.path(), "key");
+  const FileFacts file{.size = 1, .changed = 1};
+  builder.add_source("a.tar", file);
+  builder.add_source("s3://b/set/b.tar", file);
+  builder.add_source("/elsewhere/c.tar", file);
+  builder.add_source("hf:cats", {.is_folder = true});
+  const RangeIndex index = builder.finish({"cat"});
+  EXPECT_EQ(index.source(0), folder_.path() / "a.tar");
+  EXPECT_EQ(index.source(1), "s3://b/set/b.tar");
+  EXPECT_EQ(index.source(2), "/elsewhere/c.tar");
+  EXPECT_EQ(index.source(3), folder_.path() / "hf:cats") << "a folder's name is not remote";
+  EXPECT_THROW(index.source(4), base::InternalError);
+}
+
 TEST_F(RangeIndexFile, IsStaleWhenASourceOrTheKeyChanged) {
   ASSERT_TRUE(make(3).save(file_));
   EXPECT_TRUE(load());
@@ -134,9 +149,9 @@ TEST_F(RangeIndexFile, IsStaleWhenASourceOrTheKeyChanged) {
 }
 
 TEST_F(RangeIndexFile, IsUnsettledWhileASourceIsYoung) {
-  EXPECT_TRUE(make(1).is_settled());
+  EXPECT_TRUE(make(1).is_stable());
   folder_.write("a.tar", "new");
-  EXPECT_FALSE(make(1).is_settled());
+  EXPECT_FALSE(make(1).is_stable());
 }
 
 /// Bytes of this process's memory that hold a part of a mapped file.

@@ -24,7 +24,7 @@ TEST(MeasureLoader, CountsTheSamplesOfTheMeasurementAlone) {
         measure_loader(dataset, make_images(pipeline), {.seed = 1, .num_threads = threads}, 128);
     EXPECT_EQ(rate.num_threads, threads);
     EXPECT_GE(rate.stages.samples, 128 - 32 * 3) << "some were read ahead while it warmed up";
-    EXPECT_GT(rate.images_per_s, 0);
+    EXPECT_GT(rate.samples_per_s, 0);
     EXPECT_GT(rate.stages.read_s, 0);
     EXPECT_GT(rate.stages.transform_s, 0);
     EXPECT_EQ(rate.stages.decode_s, 0) << "these are pixels already";
@@ -35,7 +35,7 @@ TEST(MeasureLoader, TakesDataSetsSmallerThanABatch) {
   const SyntheticDataset dataset(3, 2, 16, 0);
   EXPECT_GT(measure_loader(dataset, make_images(TransformPipeline({CenterCropConfig{16}})),
                            {.seed = 1}, 10)
-                .images_per_s,
+                .samples_per_s,
             0);
 }
 

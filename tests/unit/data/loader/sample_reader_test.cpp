@@ -7,6 +7,7 @@
 #include "paceline/data/transforms/normalize.h"
 
 #include <array>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -103,6 +104,88 @@ TEST_F(SampleReaderTest, ABadOneFailsWithItsPlaceAndTheCure) {
           ::testing::AllOf(HasSubstr("no. 8: "), HasSubstr("data.on_error to skip"))));
 }
 
+/// A maker of samples as an own data set may bring one: its labels are not the data set's.
+class ItsOwnLabels final : public SampleMaker {
+ public:
+  explicit ItsOwnLabels(std::int64_t label) : label_(label) {}
+  const std::vector<FieldSpec>& fields() const override { return fields_; }
+  std::optional<EraseStep> make(const StoredSample&, const DrawKey&, TransformScratch&,
+                                std::span<std::byte* const> targets) const override {
+    std::memcpy(targets[1], &label_, sizeof(label_));
+    return std::nullopt;
+  }
+
+ private:
+  std::int64_t label_;
+  std::vector<FieldSpec> fields_{{.name = "volume", .sizes = {1}},
+                                 {.name = "labels", .type = FieldType::kInt64}};
+};
+
+/// Writes nothing into fields of any kind.
+class SilentMaker final : public SampleMaker {
+ public:
+  explicit SilentMaker(FieldSpec labels) : fields_{{.name = "volume"}, std::move(labels)} {}
+  const std::vector<FieldSpec>& fields() const override { return fields_; }
+  std::optional<EraseStep> make(const StoredSample&, const DrawKey&, TransformScratch&,
+                                std::span<std::byte* const>) const override {
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<FieldSpec> fields_;
+};
+
+class WithoutClasses final : public Dataset {
+ public:
+  std::int64_t size() const override { return 4; }
+  int num_classes() const override { return 0; }
+  std::vector<std::string> class_names() const override { return {}; }
+  std::int64_t label(std::int64_t) const override { return 0; }
+  void get(std::int64_t, StoredSample&) const override {}
+  std::string describe(std::int64_t index) const override { return fmt::format("no. {}", index); }
+  std::string fingerprint() const override { return ""; }
+};
+
+TEST_F(SampleReaderTest, OnlyOneNumberOfADataSetWithClassesIsALabel) {
+  LoaderOptions options;
+  options.is_training = false;
+  label_ = -1;  // stays there, and is no class
+  const FieldSpec label{.name = "labels", .type = FieldType::kInt64};
+  FieldSpec of_each_organ = label;
+  of_each_organ.sizes = {1};
+  FieldSpec score = label;
+  score.type = FieldType::kFloat32;
+  for (const FieldSpec& other : {of_each_organ, score}) {
+    maker_ = std::make_shared<SilentMaker>(other);
+    EXPECT_EQ(read(options, {0, 3}).index, 3);
+  }
+  maker_ = std::make_shared<SilentMaker>(label);
+  EXPECT_THROW(read(options, {0, 3}), base::DataError);
+  const WithoutClasses unlabelled;
+  const ReadSample made = SampleReader(unlabelled, options)
+                              .read(3, {0, 3}, *maker_, scratch_,
+                                    std::array{reinterpret_cast<std::byte*>(pixels_.data()),
+                                               reinterpret_cast<std::byte*>(&label_)});
+  EXPECT_EQ(made.index, 3);
+}
+
+TEST_F(SampleReaderTest, ALabelThatIsNoClassIsToldWithItsSample) {
+  LoaderOptions options;
+  options.is_training = false;
+  for (const std::int64_t label : {std::int64_t{4}, std::int64_t{-1}}) {
+    maker_ = std::make_shared<ItsOwnLabels>(label);
+    EXPECT_THAT(
+        [&] {
+          read(options, {0, 3});
+        },
+        ThrowsMessage<base::DataError>(::testing::AllOf(
+            HasSubstr(fmt::format("no. 3: its label is {}, expected 0 to 3", label)),
+            HasSubstr("data.on_error"))));
+  }
+  maker_ = std::make_shared<ItsOwnLabels>(3);
+  EXPECT_EQ(read(options, {0, 3}).index, 3);
+}
+
 TEST_F(SampleReaderTest, AnImageThatTheRecipeLeavesInAnotherSizeIsNotABadOne) {
   const InputSize other{{4, 4}, "first.png", "data.eval_transforms"};
   maker_ = make_images(TransformPipeline({NormalizeConfig{}}, other));
@@ -148,8 +231,8 @@ class FarImages final : public Dataset {
   std::int64_t label(std::int64_t index) const override { return images_.label(index); }
   bool reads_ahead() const override { return true; }
   void get(std::int64_t index, StoredSample& sample) const override {
-    WorkSeat other(slots_, 0);
-    const WorkSeat::Hold hold(&other);
+    SlotLease other(slots_, 0);
+    const SlotLease::Hold hold(&other);
     images_.get(index, sample);
   }
   std::string describe(std::int64_t index) const override { return images_.describe(index); }
@@ -164,13 +247,13 @@ TEST(SampleReader, WhoWaitsForTheNetworkLeavesItsSlotToOthers) {
   const auto slots = WorkSlots::create(1);
   const FarImages images(*slots);
   const SampleReader reader(images, {.is_training = false});
-  WorkSeat seat(*slots, 0);
+  SlotLease lease(*slots, 0);
   ReaderScratch scratch;
-  scratch.seat = &seat;
+  scratch.lease = &lease;
   std::vector<float> pixels(3 * kImageSide * kImageSide);
   std::int64_t label = 0;
   const auto maker = make_images(TransformPipeline({CenterCropConfig{kImageSide}}));
-  const WorkSeat::Hold hold(&seat);  // as the loader's thread does
+  const SlotLease::Hold hold(&lease);  // as the loader's thread does
   const ReadSample read = reader.read(5, {0, 5}, *maker, scratch,
                                       std::array{reinterpret_cast<std::byte*>(pixels.data()),
                                                  reinterpret_cast<std::byte*>(&label)});

@@ -28,13 +28,13 @@ TEST(WorkSlots, NoMoreThreadsWorkThanThereAreSlots) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&, i] {
-      WorkSeat seat(i % 2 == 0 ? *slots : *joined, i);
+      SlotLease lease(i % 2 == 0 ? *slots : *joined, i);
       for (int turn = 0; turn < 20; ++turn) {
-        seat.take();
+        lease.take();
         most = std::max(most.load(), ++working);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
         --working;
-        seat.leave();
+        lease.leave();
       }
     });
   }
@@ -50,8 +50,8 @@ TEST(WorkSlots, AnEndedProcessGivesItsSlotBack) {
   const pid_t child = fork();
   if (child == 0) {
     const auto joined = WorkSlots::join(path, 1);
-    WorkSeat seat(*joined, 0);
-    seat.take();
+    SlotLease lease(*joined, 0);
+    lease.take();
     if (write(has_taken[1], "x", 1) != 1) _exit(1);
     pause();  // until it is killed, holding the slot
   }
@@ -59,10 +59,10 @@ TEST(WorkSlots, AnEndedProcessGivesItsSlotBack) {
   ASSERT_EQ(read(has_taken[0], &told, 1), 1);
   std::atomic<bool> has_slot = false;
   std::thread waiting([&] {
-    WorkSeat seat(*slots, 0);
-    seat.take();
+    SlotLease lease(*slots, 0);
+    lease.take();
     has_slot = true;
-    seat.leave();
+    lease.leave();
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(has_slot);

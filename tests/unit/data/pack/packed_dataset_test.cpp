@@ -4,16 +4,21 @@
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/pack/packer.h"
+#include "paceline/data/pack/shard_reader.h"
+#include "paceline/data/pack/shard_writer.h"
 #include "paceline/data/remote/remote_config.h"
+#include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/synthetic.h"
 #include "paceline/data/transforms/named/center_crop.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
+#include "support/data/npy_files.h"
 #include "support/data/same_samples.h"
 #include "support/temp_folder.h"
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,6 +60,109 @@ TEST(PackedDataset, FindsSamplesAcrossShards) {
     EXPECT_EQ(packed.label(i), expected.label);
     EXPECT_EQ(got.width, 8);
   }
+}
+
+/// A folder of arrays with labels, packed in shards of two.
+fs::path pack_arrays(const TempFolder& folder) {
+  using paceline::test::npy_file;
+  folder.write("train/volume.npy", npy_file<std::int16_t>("<i2", {5, 1, 2, 2, 2}));
+  folder.write("train/labels.npy", npy_file<std::uint8_t>("|u1", {5}));
+  base::RealFileSystem files;
+  const auto source = open(ArraysConfig{.path = folder.path().string()}, Split::kTrain);
+  const fs::path path = folder.path() / "packed" / "train";
+  pack(*source, {.folder = path, .samples_per_shard = 2}, files);
+  return path;
+}
+
+TEST(PackedDataset, HoldsArraysAsTheyWere) {
+  const TempFolder folder;
+  const PackedDataset packed(pack_arrays(folder));
+  const auto source = open(ArraysConfig{.path = folder.path().string()}, Split::kTrain);
+  EXPECT_EQ(packed.stored_fields(), source->stored_fields());
+  EXPECT_EQ(packed.num_classes(), 5);
+  ASSERT_EQ(packed.size(), 5);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    StoredSample expected;
+    StoredSample got;
+    source->get(i, expected);
+    packed.get(i, got);
+    EXPECT_EQ(got.bytes, expected.bytes);
+    EXPECT_EQ(got.label, i);
+    EXPECT_EQ(got.width, 0);
+  }
+}
+
+TEST(PackedDataset, FieldsOfAnotherSizeAreRefused) {
+  const TempFolder folder;
+  const fs::path path = pack_arrays(folder);
+  std::string manifest = base::read_file(path / "manifest.json");
+  manifest.replace(manifest.find("int16"), 5, "int32");
+  folder.write("packed/train/manifest.json", manifest);
+  EXPECT_THAT([&] { PackedDataset packed(path); },
+              ThrowsMessage<base::DataError>(HasSubstr("are not the fields that the manifest")));
+}
+
+/// What opening says of a pack whose manifest was changed.
+template <class Change>
+std::string said_of(const fs::path& path, const Change& change) {
+  PackManifest manifest = read_pack_manifest(path);
+  change(manifest);
+  std::ofstream(path / "manifest.json") << to_json(manifest);
+  try {
+    const PackedDataset packed(path);
+    return fmt::format("{} samples of {} classes", packed.size(), packed.num_classes());
+  } catch (const base::DataError& error) {
+    return error.what();
+  }
+}
+
+TEST(PackedDataset, LabelsOfArraysAreClassesWhereThereAreAny) {
+  const TempFolder folder;
+  EXPECT_THAT(
+      said_of(pack_arrays(folder), [](PackManifest& manifest) { manifest.classes.pop_back(); }),
+      HasSubstr("its label is 4, but the manifest has 4 classes"));
+  const TempFolder images;
+  EXPECT_THAT(said_of(pack_ten(images), [](PackManifest& manifest) { manifest.classes.clear(); }),
+              AllOf(HasSubstr("/shard-0000"), HasSubstr("but the manifest has 0 classes")));
+  const TempFolder unlabelled;
+  unlabelled.write("train/volume.npy", paceline::test::npy_file<float>("<f4", {3, 2, 2}));
+  base::RealFileSystem files;
+  const auto source = open(ArraysConfig{.path = unlabelled.path().string()}, Split::kTrain);
+  pack(*source, {.folder = unlabelled.path() / "packed"}, files);
+  EXPECT_EQ(said_of(unlabelled.path() / "packed", [](PackManifest&) {}), "3 samples of 0 classes");
+}
+
+TEST(PackedDataset, HoldsFieldsIfAndOnlyIfTheManifestListsThem) {
+  const TempFolder folder;
+  EXPECT_THAT(said_of(pack_arrays(folder), [](PackManifest& manifest) { manifest.fields.clear(); }),
+              HasSubstr("are not the fields that the manifest lists"));
+  const TempFolder images;
+  const FieldSpec field{.name = "volume", .type = FieldType::kUInt8, .sizes = {3, 8, 8}};
+  EXPECT_THAT(said_of(pack_ten(images), [&](PackManifest& manifest) { manifest.fields = {field}; }),
+              HasSubstr("are not the fields that the manifest lists"));
+}
+
+TEST(PackedDataset, EverySampleOfAShardIsLookedAt) {
+  const TempFolder folder;
+  const fs::path path = pack_arrays(folder);
+  constexpr std::size_t kWhole = 1 + 8 * 2;  // a label and eight numbers
+  const auto said_of_second = [&](std::int64_t label, std::size_t size) {
+    base::RealFileSystem files;
+    const std::vector<std::uint8_t> bytes(kWhole);
+    ShardWriter writer(files, path / "shard-00000.pack", 0, 0);
+    writer.add({.payload = bytes, .kind = PayloadKind::kFields});
+    writer.add(
+        {.payload = std::span(bytes).first(size), .kind = PayloadKind::kFields, .label = label});
+    writer.finish();
+    const ShardReader shard(path / "shard-00000.pack");
+    return said_of(path, [&](PackManifest& manifest) {
+      manifest.shards[0].hash = shard.hash();
+      manifest.shards[0].size_bytes = shard.size_bytes();
+    });
+  };
+  EXPECT_EQ(said_of_second(4, kWhole), "5 samples of 5 classes");
+  EXPECT_THAT(said_of_second(4, kWhole - 1), HasSubstr("its 16 bytes are not the fields"));
+  EXPECT_THAT(said_of_second(5, kWhole), HasSubstr("its label is 5"));
 }
 
 TEST(PackedDataset, HasMoreShardsThanMayBeOpen) {

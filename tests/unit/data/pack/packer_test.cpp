@@ -8,6 +8,7 @@
 #include "paceline/data/transforms/named/resize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/dataset_tools/synth.h"
+#include "support/data/npy_files.h"
 #include "support/data/scarce_memory.h"
 #include "support/faulty_file_system.h"
 #include "support/power_loss_file_system.h"
@@ -259,6 +260,18 @@ TEST_F(PackerTest, WhatAPartHasPackedSurvivesAPowerLoss) {
   EXPECT_EQ(problem_of(scenario), "");
   EXPECT_THAT(syncs_without_need(scenario), ElementsAre("sync_directory packed (2)"))
       << "the last shard's, right before the manifest's";
+}
+
+TEST(Packer, ModesOfImagesAreRefusedForArrays) {
+  const TempFolder folder;
+  folder.write("train/volume.npy", paceline::test::npy_file<float>("<f4", {2, 3}));
+  const auto source = open(ArraysConfig{.path = folder.path().string()}, Split::kTrain);
+  base::RealFileSystem files;
+  EXPECT_THAT(
+      [&] {
+        pack(*source, {.folder = folder.path() / "packed", .mode = PackMode::kPixels}, files);
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("mode pixels is of images")));
 }
 
 }  // namespace

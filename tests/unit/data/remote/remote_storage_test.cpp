@@ -1,6 +1,7 @@
 #include "paceline/data/remote/remote_storage.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/storage/cache_folder.h"
 #include "support/data/fake_storage.h"
 #include "support/temp_folder.h"
 
@@ -33,13 +34,13 @@ class Borrowed final : public Storage {
   std::shared_ptr<const Storage> storage_;
 };
 
-TEST(AnyStorage, OpensASchemeOnceWhenItIsFirstNeeded) {
+TEST(StorageByScheme, OpensASchemeOnceWhenItIsFirstNeeded) {
   const TempFolder folder;
   const std::string local = folder.write("a", "local").string();
   const auto remote = std::make_shared<FakeStorage>();
   remote->files["s3://b/x"] = "remote";
   std::vector<std::string> opened;
-  const AnyStorage storage({.connections = 5}, [&](std::string_view scheme) {
+  const StorageByScheme storage({.connections = 5}, [&](std::string_view scheme) {
     opened.emplace_back(scheme);
     return std::make_unique<const Borrowed>(remote);
   });
@@ -53,23 +54,28 @@ TEST(AnyStorage, OpensASchemeOnceWhenItIsFirstNeeded) {
   EXPECT_EQ(storage.num_connections(), 5);
 }
 
-TEST(AnyStorage, CountsItsRetries) {
+TEST(StorageByScheme, KeepsWholeFilesWhereItKeepsRanges) {
+  EXPECT_EQ(StorageByScheme({.cache = "/fast/disk"}).cache_folder(), "/fast/disk");
+  EXPECT_EQ(StorageByScheme(RemoteConfig{}).cache_folder(), user_cache());
+}
+
+TEST(StorageByScheme, CountsItsRetries) {
   const auto remote = std::make_shared<FakeStorage>();
   remote->files["s3://b/x"] = "remote";
-  const AnyStorage storage(
+  const StorageByScheme storage(
       {.retries = 1}, [&](std::string_view) { return std::make_unique<const Borrowed>(remote); });
   remote->fail_next(TransientError("busy"));
   EXPECT_EQ(test::read_text(*storage.open("s3://b/x")), "remote");
   EXPECT_EQ(storage.retry_counts().retries, 1);
 }
 
-TEST(AnyStorage, AStopEndsPausesAndListsButNoRead) {
+TEST(StorageByScheme, AStopEndsPausesAndListsButNoRead) {
   const TempFolder folder;
   folder.write("a", "local");
   const auto remote = std::make_shared<FakeStorage>();
   remote->files["s3://b/x"] = "remote";
   base::Interruption interruption;
-  const AnyStorage storage(
+  const StorageByScheme storage(
       {.retries = 1}, [&](std::string_view) { return std::make_unique<const Borrowed>(remote); },
       &interruption);
   EXPECT_EQ(storage.list("s3://b").size(), 1u);
@@ -81,7 +87,7 @@ TEST(AnyStorage, AStopEndsPausesAndListsButNoRead) {
   EXPECT_THROW(storage.open("s3://b/x"), base::Interrupted);
 }
 
-TEST(AnyStorage, NamesSchemesThatThereAreNot) {
+TEST(StorageByScheme, NamesSchemesThatThereAreNot) {
   EXPECT_THAT([] { make_storage({})->facts("ftp://host/x"); },
               ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr("ftp://")));
 }

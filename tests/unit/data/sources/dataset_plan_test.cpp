@@ -58,9 +58,10 @@ TEST(DatasetPlan, OpensTheValidationPartElsewhere) {
 TEST(DatasetPlan, UsualTransformsGiveTheSizeThatIsAskedFor) {
   for (const UsualTransforms& usual :
        {photo_transforms(), small_image_transforms(32), digit_transforms()}) {
-    for (const int size : {usual.default_image_size, 48}) {
-      const ImageSize wanted{size, size};
-      const InputSize square{{size, size}, "an image", "data.train_transforms"};
+    for (const config::Sides& size :
+         {config::Sides(usual.default_image_size), config::Sides(48), config::Sides(32, 48)}) {
+      const ImageSize wanted{size.height(), size.width()};
+      const InputSize square{wanted, "an image", "data.train_transforms"};
       EXPECT_EQ(TransformPipeline(usual.train(size), square).output_size(), wanted);
       EXPECT_EQ(TransformPipeline(usual.eval(size), square).output_size(), wanted);
     }

@@ -55,6 +55,20 @@ TEST(ImageFolder, GivesTheFilesBytesAndLabels) {
   EXPECT_EQ(images->name(0), "1.jpg");
 }
 
+TEST(ImageFolder, AClassMayBeCalledAsARemotePathBegins) {
+  const TempFolder folder;
+  folder.write("train/hf:cat/1.jpg", "cat one");
+  folder.write("train/s3:/dog/1.jpg", "dog one");
+  const auto images = open_image_folder(folder.path(), "train", "train");
+  EXPECT_THAT(images->class_names(), ElementsAre("hf:cat", "s3:"));
+  StoredSample sample;
+  images->get(0, sample);
+  EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "cat one");
+  EXPECT_EQ(images->describe(0), (folder.path() / "train/hf:cat/1.jpg").string());
+  images->get(1, sample);
+  EXPECT_EQ(std::string(sample.bytes.begin(), sample.bytes.end()), "dog one");
+}
+
 TEST(ImageFolder, ValidationLabelsAreThoseOfTraining) {
   const TempFolder folder;
   for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "train/c/1.jpg", "val/c/1.jpg"}) {

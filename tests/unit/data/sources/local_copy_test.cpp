@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"
+#include "support/faulty_file_system.h"
 #include "support/power_loss_file_system.h"
 #include "support/unsynced_file_system.h"
 
@@ -25,6 +26,14 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
+
+std::vector<std::string> names_below(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
 
 class LocalCopy : public ::testing::Test {
  protected:
@@ -90,6 +99,39 @@ TEST_F(LocalCopy, ReadsLargeFilesInPieces) {
   for (std::size_t i = 0; i < large.size(); i += 1000) large[i] = static_cast<char>(i / 1000);
   EXPECT_EQ(base::read_file(copy() / "a"), large);
   EXPECT_GT(storage_->num_reads, 16);
+}
+
+TEST_F(LocalCopy, LiesInTheCacheThatTheStorageNames) {
+  const test::TempFolder named;
+  storage_->cache = named.path();
+  const fs::path folder = copy();
+  EXPECT_THAT(folder.string(), ::testing::StartsWith(named.path().string()));
+  EXPECT_EQ(base::read_file(folder / "a"), "content a");
+  EXPECT_TRUE(fs::is_empty(cache_.path()));
+}
+
+TEST_F(LocalCopy, AFullDiskNamesTheOriginalAndTheCure) {
+  const auto files = std::make_shared<test::FaultyFileSystem>();
+  files->fill_disk_after(4);
+  EXPECT_THAT([&] { copy_to_this_machine(*storage_, "s3://b/set", {"a"}, files); },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr("s3://b/set/a: is used from a copy of its 9 bytes"),
+                        HasSubstr("No space left"), HasSubstr("data.remote.cache"))));
+  EXPECT_THAT(names_below(cache_.path()), ElementsAre());
+  files->free_disk();
+  EXPECT_EQ(base::read_file(copy() / "a"), "content a");
+}
+
+TEST_F(LocalCopy, RemovesWhatADeadProcessLeft) {
+  const fs::path folder = copy();
+  const fs::path abandoned = base::unfinished_path(folder / "a");
+  const fs::path written = base::unfinished_path(folder / "a");
+  for (const fs::path& file : {abandoned, written}) base::RealFileSystem().create(file)->write("x");
+  fs::last_write_time(abandoned, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  storage_->changed = 2;
+  copy();
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(written));
 }
 
 TEST_F(LocalCopy, SaysWhatIsMissing) {

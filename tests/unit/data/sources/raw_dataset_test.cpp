@@ -34,7 +34,7 @@ std::vector<std::uint8_t> pixels_of(RawLayout layout, std::int64_t index) {
 
 TEST(RawDataset, GivesRgbWhateverTheLayout) {
   EXPECT_THAT(pixels_of(RawLayout::kRgb, 1), ElementsAre(6, 7, 8, 9, 10, 11));
-  EXPECT_THAT(pixels_of(RawLayout::kPlanes, 1), ElementsAre(6, 8, 10, 7, 9, 11));
+  EXPECT_THAT(pixels_of(RawLayout::kPlanar, 1), ElementsAre(6, 8, 10, 7, 9, 11));
   EXPECT_THAT(pixels_of(RawLayout::kGray, 1), ElementsAre(2, 2, 2, 3, 3, 3));
 }
 

@@ -135,14 +135,15 @@ TEST_F(ByteCacheTest, DoesNotKeepWhatWouldPushAllElseOut) {
 TEST_F(ByteCacheTest, RemovesWhatADeadProcessLeft) {
   const auto cache = open(64 * 100'000);
   put(*cache, 1);
-  const fs::path part = entries()[0].parent_path();
-  for (const char* name : {"old.1-1.part", "new.1-1.part"}) files_.create(part / name)->write("x");
-  fs::last_write_time(part / "old.1-1.part",
-                      fs::file_time_type::clock::now() - std::chrono::hours(2));
+  const fs::path entry = entries()[0];
+  const fs::path abandoned = base::unfinished_path(entry);
+  const fs::path written = base::unfinished_path(entry);
+  for (const fs::path& file : {abandoned, written}) files_.create(file)->write("x");
+  fs::last_write_time(abandoned, fs::file_time_type::clock::now() - std::chrono::hours(2));
   const auto other = open(64 * 100'000);
   for (int i = 0; i < 500; ++i) put(*other, i);
-  EXPECT_FALSE(fs::exists(part / "old.1-1.part"));
-  EXPECT_TRUE(fs::exists(part / "new.1-1.part"));
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(written));
 }
 
 TEST_F(ByteCacheTest, SaysOnceThatItCannotBeWritten) {

@@ -34,7 +34,7 @@ TEST_P(AffineBilinearSimd, MixesAsThePlainCode) {
       transform_bilinear(source, matrix, fill, target, stride);
     };
     const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
-      transform_bilinear_plainly(source, matrix, fill, target, stride);
+      transform_bilinear_scalar(source, matrix, fill, target, stride);
     };
     ASSERT_EQ(result_of(image, fast), result_of(image, plain))
         << image.size.width << " x " << image.size.height;

@@ -9,6 +9,7 @@
 #include "paceline/data/transforms/named/random_affine.h"
 #include "paceline/data/transforms/named/random_crop.h"
 #include "paceline/data/transforms/named/random_erasing.h"
+#include "paceline/data/transforms/named/random_flip.h"
 #include "paceline/data/transforms/named/random_grayscale.h"
 #include "paceline/data/transforms/named/random_horizontal_flip.h"
 #include "paceline/data/transforms/named/random_resized_crop.h"
@@ -239,6 +240,21 @@ TEST(TransformPipeline, ChecksThatErasingComesLastAndInside) {
                               {CropStep{{0, 0, 8, 8}}, EraseStep{{1, 1, 2, 2}}, FlipStep{}},
                               scratch, PixelSink{floats.data()}),
                base::InternalError);
+}
+
+TEST(Pipeline, WhatIsOfArraysIsRefused) {
+  const auto refuses = [](const TransformConfig& transform, const std::string& problem) {
+    EXPECT_THAT(
+        [&] {
+          TransformPipeline({transform, CenterCropConfig{8}});
+        },
+        ::testing::ThrowsMessage<base::ConfigError>(::testing::HasSubstr(problem)));
+  };
+  refuses(RandomFlipConfig{.fields = {"volume"}}, "random_flip.fields: names fields of arrays");
+  refuses(RandomFlipConfig{.axes = {-1, -3}}, "axes -1 and -2, got -3");
+  RandomCropConfig cube;
+  cube.size.lengths = {8, 8, 8};
+  refuses(cube, "random_crop.size: an image has a side or [height, width], got [8, 8, 8]");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST_P(ResizeSimd, EqualsThePlainCodeOnEveryInstructionSet) {
       axis.prepare(image.view.size.width, outputs, GetParam());
       const std::size_t row_bytes = static_cast<std::size_t>(row_stride * image.view.size.height);
       resize_rows(image.view, axis, fast.reserve(row_bytes), row_stride);
-      resize_rows_plainly(image.view, axis, plain.reserve(row_bytes), row_stride);
+      resize_rows_scalar(image.view, axis, plain.reserve(row_bytes), row_stride);
       const ImageSize narrowed = {image.view.size.height, outputs};
       ASSERT_EQ(packed({fast.data(), narrowed, row_stride}),
                 packed({plain.data(), narrowed, row_stride}))
@@ -48,7 +48,7 @@ TEST_P(ResizeSimd, EqualsThePlainCodeOnEveryInstructionSet) {
       axis.prepare(image.view.size.height, outputs, GetParam());
       const std::size_t column_bytes = static_cast<std::size_t>(column_stride * outputs);
       resize_columns(image.view, axis, fast.reserve(column_bytes), column_stride);
-      resize_columns_plainly(image.view, axis, plain.reserve(column_bytes), column_stride);
+      resize_columns_scalar(image.view, axis, plain.reserve(column_bytes), column_stride);
       const ImageSize lowered = {outputs, image.view.size.width};
       ASSERT_EQ(packed({fast.data(), lowered, column_stride}),
                 packed({plain.data(), lowered, column_stride}))

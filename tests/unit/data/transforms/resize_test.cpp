@@ -60,7 +60,7 @@ PixelView rows_to(const PixelView& source, int width, PixelBuffer& target) {
   axis.prepare(source.size.width, width, Interpolation::kBilinear);
   const std::ptrdiff_t stride = padded_stride(width);
   std::uint8_t* pixels = target.reserve(static_cast<std::size_t>(stride * source.size.height));
-  resize_rows_plainly(source, axis, pixels, stride);
+  resize_rows_scalar(source, axis, pixels, stride);
   return {pixels, {source.size.height, width}, stride};
 }
 
@@ -69,7 +69,7 @@ PixelView columns_to(const PixelView& source, int height, PixelBuffer& target) {
   axis.prepare(source.size.height, height, Interpolation::kBilinear);
   const std::ptrdiff_t stride = padded_stride(source.size.width);
   std::uint8_t* pixels = target.reserve(static_cast<std::size_t>(stride * height));
-  resize_columns_plainly(source, axis, pixels, stride);
+  resize_columns_scalar(source, axis, pixels, stride);
   return {pixels, {height, source.size.width}, stride};
 }
 

@@ -66,39 +66,44 @@ class BucketReducerTest : public testing::Test {
     for (std::size_t i = 0; i < 3; ++i) arena_.bucket(i).fill_(static_cast<double>(i));
   }
 
+  void mark_ready(std::size_t slot) {
+    reducer_.mark_ready(slot);
+    reducer_.start_full();
+  }
+
   tensor::Arena arena_{make_layout(), at::zeros({1})};
   RecordingCommunicator communicator_{2};
   BucketReducer reducer_{arena_, &communicator_};
 };
 
 TEST_F(BucketReducerTest, ABucketStartsWhenItsLastGradientIsThere) {
-  reducer_.mark_ready(1);
+  mark_ready(1);
   EXPECT_TRUE(communicator_.started.empty());
-  reducer_.mark_ready(0);
+  mark_ready(0);
   EXPECT_THAT(communicator_.started, ElementsAre(0));
 }
 
 TEST_F(BucketReducerTest, BucketsStartInOrderOfTheLayout) {
-  for (const std::size_t slot : {4U, 5U, 2U, 0U, 3U}) reducer_.mark_ready(slot);
+  for (const std::size_t slot : {4U, 5U, 2U, 0U, 3U}) mark_ready(slot);
   EXPECT_TRUE(communicator_.started.empty());
-  reducer_.mark_ready(1);
+  mark_ready(1);
   EXPECT_THAT(communicator_.started, ElementsAre(0, 1, 2));
 }
 
 TEST_F(BucketReducerTest, FinishStartsTheRestAndBeginForgets) {
-  reducer_.mark_ready(0);
+  mark_ready(0);
   reducer_.start_rest();
   reducer_.finish();
   EXPECT_THAT(communicator_.started, ElementsAre(0, 1, 2));
   EXPECT_GE(reducer_.exposed_s(), 0.0);
   reducer_.begin();
   EXPECT_FALSE(reducer_.is_ready(0));
-  reducer_.mark_ready(0);
+  mark_ready(0);
 }
 
 TEST_F(BucketReducerTest, ReportsWhatFilledEachBucketAndWhenItsSumStarted) {
   reducer_.begin_backward();
-  for (const std::size_t slot : {1U, 0U, 3U, 2U}) reducer_.mark_ready(slot);
+  for (const std::size_t slot : {1U, 0U, 3U, 2U}) mark_ready(slot);
   reducer_.start_rest();
   reducer_.finish();
   const CommunicationReport report = reducer_.report();
@@ -124,6 +129,30 @@ TEST_F(BucketReducerTest, ASecondGradientIsAnErrorThatNamesTheParameter) {
               testing::ThrowsMessage<base::InternalError>(testing::HasSubstr("'f'")));
 }
 
+// Of the second bucket slot 2 is frozen, and all of the third.
+TEST_F(BucketReducerTest, WaitsForNothingFrozenAndSendsNoneOfIt) {
+  arena_.bucket(1).narrow(0, 16, 16).fill_(7);
+  reducer_.reduce_only(std::vector<char>{1, 1, 0, 1, 0, 0});
+  reducer_.begin();
+  mark_ready(3);
+  EXPECT_TRUE(communicator_.started.empty());
+  mark_ready(1);
+  mark_ready(0);
+  EXPECT_THAT(communicator_.started, ElementsAre(0, 7));
+  reducer_.start_rest();
+  reducer_.finish();
+  EXPECT_EQ(communicator_.started.size(), 2U);
+  const CommunicationReport report = reducer_.report();
+  EXPECT_EQ(report.buckets[0].bytes, 128);
+  EXPECT_EQ(report.buckets[1].bytes, 64);
+  EXPECT_EQ(report.buckets[2].bytes, 0);
+  EXPECT_THAT(report.late_parameters, ElementsAre("f", "e"));
+  reducer_.reduce_only(std::vector<char>(6, 1));
+  reducer_.begin();
+  for (const std::size_t slot : {0U, 1U, 2U, 3U, 4U, 5U}) mark_ready(slot);
+  EXPECT_THAT(communicator_.started, ElementsAre(0, 7, 0, 1, 2)) << "all again";
+}
+
 TEST_F(BucketReducerTest, AWorldOfOneReducesNothing) {
   RecordingCommunicator alone{1};
   BucketReducer reducer(arena_, &alone);
@@ -137,11 +166,15 @@ TEST(LateParameters, AreThoseThatHoldABucketBackBehindAFullOne) {
   for (const char* name : {"a", "b", "c", "d"}) specs.push_back({name, "float32", {16}, {1}, 0});
   const auto layout =
       tensor::FlatLayout::build(specs, {.first_bucket_bytes = 128, .bucket_bytes = 128});
+  const std::vector<char> all(4, 1);
   // Buckets {d, c} and {b, a}: slots 0, 1 and 2, 3.
-  EXPECT_TRUE(late_parameters(layout, std::vector<std::size_t>{0, 1, 2, 3}).empty());
-  EXPECT_TRUE(late_parameters(layout, std::vector<std::size_t>{2, 1, 0, 3}).empty());
-  EXPECT_THAT(late_parameters(layout, std::vector<std::size_t>{0, 2, 3, 1}), ElementsAre("c"));
-  EXPECT_THAT(late_parameters(layout, std::vector<std::size_t>{2, 3}), ElementsAre("d", "c"));
+  EXPECT_TRUE(late_parameters(layout, std::vector<std::size_t>{0, 1, 2, 3}, all).empty());
+  EXPECT_TRUE(late_parameters(layout, std::vector<std::size_t>{2, 1, 0, 3}, all).empty());
+  EXPECT_THAT(late_parameters(layout, std::vector<std::size_t>{0, 2, 3, 1}, all), ElementsAre("c"));
+  EXPECT_THAT(late_parameters(layout, std::vector<std::size_t>{2, 3}, all), ElementsAre("d", "c"));
+  EXPECT_TRUE(late_parameters(layout, std::vector<std::size_t>{2, 3}, std::vector<char>{0, 0, 1, 1})
+                  .empty())
+      << "what is frozen holds nothing up";
 }
 
 }  // namespace

@@ -20,10 +20,7 @@ class BucketedGradientsTest : public testing::Test {
     config_ = config;
     gradients_.emplace(trainable_parameters(net_), optim::weight_decay_rules(0.0, true, {}),
                        config_, "none", nullptr, [this](std::size_t slot, at::Tensor& grad) {
-                         if (!gradients_->refuses(slot)) {
-                           gradients_->add(slot, grad);
-                           gradients_->mark_ready(slot);
-                         }
+                         gradients_->take(slot, grad, /*is_final=*/true);
                          grad.reset();
                        });
   }
@@ -78,12 +75,33 @@ TEST_F(BucketedGradientsTest, OfAStaticGraphRefuseWhatTheFirstStepDidNotUse) {
   EXPECT_THAT(gradients_->missing().names, Not(IsEmpty()));
 }
 
+TEST_F(BucketedGradientsTest, WhatRequiresNoGradientAnyMoreIsZerosAndNotMissed) {
+  make({});
+  reduce(paceline::test::summed_loss(net_, 0, 4));
+  net_.conv_weight.requires_grad_(false);
+  gradients_->follow_trainable();
+  for (int step = 0; step < 2; ++step) {
+    reduce(paceline::test::summed_loss(net_, 0, 4));
+    EXPECT_THAT(gradients_->missing().names, IsEmpty());
+    EXPECT_THAT(gradients_->untouched(), IsEmpty());
+    for (std::size_t slot = 0; slot < gradients_->parameters().size(); ++slot) {
+      EXPECT_EQ(gradients_->share(slot).count_nonzero().item<std::int64_t>() == 0,
+                name(slot) == "conv_weight")
+          << name(slot);
+    }
+  }
+  net_.conv_weight.requires_grad_(true);
+  gradients_->follow_trainable();
+  reduce(net_.conv_bias.sum());
+  EXPECT_EQ(gradients_->missing().names.size(), gradients_->parameters().size() - 1);
+}
+
 TEST_F(BucketedGradientsTest, ZerosStandForAPassThatWasNot) {
   make({});
   gradients_->arena().flats().front().fill_(7);
   gradients_->begin();
   EXPECT_FALSE(gradients_->has_ready());
-  gradients_->add(0, gradients_->share(0).clone().fill_(2));
+  gradients_->take(0, gradients_->share(0).clone().fill_(2), /*is_final=*/false);
   gradients_->take_zeros(/*is_ready=*/true);
   EXPECT_TRUE(gradients_->has_ready());
   EXPECT_EQ(gradients_->share(0).min().item<double>(), 2) << "it has one of an earlier pass";

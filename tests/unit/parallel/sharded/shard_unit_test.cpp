@@ -58,7 +58,7 @@ TEST_F(ShardUnitTest, CountsGradientsPassByPass) {
   unit_.take_gradient(0, 0, grad());
   unit_.take_gradient(0, 0, grad());  // a parameter that two recomputed blocks share
   EXPECT_FALSE(unit_.has_all_gradients());
-  unit_.settle_missing_gradients();
+  unit_.zero_missing_gradients();
   EXPECT_TRUE(unit_.has_all_gradients());
   unit_.start_reduce();
   unit_.finish_reduce(/*add=*/false);
@@ -66,9 +66,24 @@ TEST_F(ShardUnitTest, CountsGradientsPassByPass) {
   EXPECT_EQ(unit_.flats()[0]->grad_shard().sum().item<double>(), 3 * 8 + 8);
 }
 
+TEST_F(ShardUnitTest, WaitsForNothingFrozenAndSumsZerosOfIt) {
+  parameters_[1].tensor.requires_grad_(false);
+  unit_.follow_trainable();
+  unit_.begin_gradients(/*starts_sum=*/true);
+  unit_.take_gradient(0, 0, grad());
+  EXPECT_TRUE(unit_.has_all_gradients());
+  unit_.start_reduce();
+  unit_.finish_reduce(/*add=*/false);
+  EXPECT_EQ(unit_.flats()[0]->grad_shard().sum().item<double>(), 8);
+  parameters_[0].tensor.requires_grad_(false);
+  unit_.follow_trainable();
+  EXPECT_FALSE(unit_.is_trainable());
+  EXPECT_EQ(unit_.flats()[0]->grad_shard().sum().item<double>(), 0) << "no sum overwrites it";
+}
+
 TEST_F(ShardUnitTest, RefusesAGradientThatComesTooLate) {
   unit_.begin_gradients(true);
-  unit_.settle_missing_gradients();
+  unit_.zero_missing_gradients();
   unit_.start_reduce();
   EXPECT_THAT(
       [&] { unit_.take_gradient(0, 0, grad()); },

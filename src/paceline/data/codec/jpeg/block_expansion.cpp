@@ -32,8 +32,8 @@ bool expand_block(BlockStreams& streams, int& dc, Block& target) {
 
 }  // namespace
 
-bool expand_blocks_plainly(BlockStreams& streams, int count, int& dc, Block* target,
-                           std::ptrdiff_t step) {
+bool expand_blocks_scalar(BlockStreams& streams, int count, int& dc, Block* target,
+                          std::ptrdiff_t step) {
   for (int i = 0; i < count; ++i) {
     if (!expand_block(streams, dc, target[i * step])) return false;
   }

@@ -49,8 +49,8 @@ struct BlockStreams {
 bool expand_blocks(BlockStreams& streams, int count, int& dc, Block* target, std::ptrdiff_t step);
 
 /// The same in plain C++: what the vector code is tested against.
-bool expand_blocks_plainly(BlockStreams& streams, int count, int& dc, Block* target,
-                           std::ptrdiff_t step);
+bool expand_blocks_scalar(BlockStreams& streams, int count, int& dc, Block* target,
+                          std::ptrdiff_t step);
 
 /// The first coefficients in zigzag order, for which the inverse DCT has a shorter way.
 inline constexpr int kCornerEnd = 10;

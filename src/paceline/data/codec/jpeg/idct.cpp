@@ -62,8 +62,8 @@ Lines transposed(const Lines& lines) {
 
 }  // namespace
 
-void transform_block_plainly(const Block& block, const Quantisers& quantisers, std::uint8_t* target,
-                             std::ptrdiff_t stride) {
+void transform_block_scalar(const Block& block, const Quantisers& quantisers, std::uint8_t* target,
+                            std::ptrdiff_t stride) {
   Lines rows{};
   for (std::size_t i = 0; i < kBlockSize; ++i) {
     rows[i / kBlockSide][i % kBlockSide] = wrapped(block.values[i] * quantisers.values[i]);

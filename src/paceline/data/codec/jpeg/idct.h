@@ -18,8 +18,8 @@ void transform_blocks(const Block* blocks, int count, const Quantisers& quantise
                       std::uint8_t* target, std::ptrdiff_t stride);
 
 /// The same for one block in scalar code; the oracle in tests.
-void transform_block_plainly(const Block& block, const Quantisers& quantisers, std::uint8_t* target,
-                             std::ptrdiff_t stride);
+void transform_block_scalar(const Block& block, const Quantisers& quantisers, std::uint8_t* target,
+                            std::ptrdiff_t stride);
 
 namespace idct {
 

@@ -263,8 +263,8 @@ void transform_blocks_vectorised(const Block* blocks, int count, const Quantiser
       is_done = transform_group<false>(group, quantisers, samples, stride);
     }
     for (int i = 0; !is_done && i < kBlocksAtOnce; ++i) {
-      transform_block_plainly(*group[i], quantisers, samples + std::ptrdiff_t{kBlockSide} * i,
-                              stride);
+      transform_block_scalar(*group[i], quantisers, samples + std::ptrdiff_t{kBlockSide} * i,
+                             stride);
     }
   }
 }

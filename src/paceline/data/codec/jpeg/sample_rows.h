@@ -31,12 +31,12 @@ void convert_ycc_row(const std::uint8_t* y, const std::uint8_t* cb, const std::u
 void convert_gray_row(const std::uint8_t* y, int count, std::uint8_t* rgb);
 
 // Scalar code; the oracles in tests.
-void blend_rows_plainly(const std::uint8_t* near, const std::uint8_t* far, int count,
-                        Rounding rounding, std::uint8_t* target);
-void widen_row_plainly(const std::uint8_t* samples, int count, std::uint8_t* target);
-void widen_blended_row_plainly(const std::uint8_t* near, const std::uint8_t* far, int count,
-                               std::uint8_t* target);
-void convert_ycc_row_plainly(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                             int count, std::uint8_t* rgb);
+void blend_rows_scalar(const std::uint8_t* near, const std::uint8_t* far, int count,
+                       Rounding rounding, std::uint8_t* target);
+void widen_row_scalar(const std::uint8_t* samples, int count, std::uint8_t* target);
+void widen_blended_row_scalar(const std::uint8_t* near, const std::uint8_t* far, int count,
+                              std::uint8_t* target);
+void convert_ycc_row_scalar(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                            int count, std::uint8_t* rgb);
 
 }  // namespace paceline::data::jpeg

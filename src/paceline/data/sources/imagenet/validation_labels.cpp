@@ -2,13 +2,17 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/formats/archive_reader.h"
-#include "paceline/data/sources/imagenet/mat_file.h"
+#include "paceline/data/sources/imagenet/kit_classes.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
+#include <span>
 #include <sstream>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 namespace paceline::data {
 namespace {
@@ -16,7 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kTruthFile[] = "ILSVRC2012_validation_ground_truth.txt";
-constexpr char kMetaFile[] = "meta.mat";
+constexpr std::int64_t kImagesPerClass = 50;
+/// The kit's classes of the first images: a file that counts classes in another order has others.
+constexpr std::array<std::int64_t, 10> kFirstClasses = {490, 361, 171, 822, 297,
+                                                        482, 13,  704, 599, 164};
 
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() < 18 &&
@@ -30,71 +37,66 @@ std::int64_t to_number(std::string_view digits) {
   return value;
 }
 
-/// The texts of the kit's two files.
-std::pair<std::string, std::string> read_kit(const fs::path& kit, const Storage& storage) {
-  if (is_folder(storage, kit)) {
-    const std::vector<fs::path> files = validation_label_files(kit, storage);
-    return {read_text(storage, files[0].string()), read_text(storage, files[1].string())};
-  }
-  auto members =
-      read_archive_members(read_text(storage, kit.string()), kit.string(), {kTruthFile, kMetaFile});
-  for (const char* name : {kTruthFile, kMetaFile}) {
-    if (!members.contains(name)) {
-      throw base::DataError(fmt::format("{}: holds no {}", kit.string(), name));
-    }
-  }
-  const auto text = [&](const char* name) {
-    return std::string(members[name].begin(), members[name].end());
-  };
-  return {text(kTruthFile), text(kMetaFile)};
+std::string read_truth(const fs::path& kit, const Storage& storage) {
+  if (is_folder(storage, kit))
+    return read_text(storage, validation_label_files(kit, storage).front().string());
+  auto members = read_archive_members(read_text(storage, kit.string()), kit.string(), {kTruthFile});
+  if (!members.contains(kTruthFile))
+    throw base::DataError(fmt::format("{}: holds no {}", kit.string(), kTruthFile));
+  return {members[kTruthFile].begin(), members[kTruthFile].end()};
 }
 
-/// The WordNet ids of the classes by the kit's own numbers, which count from 1.
-std::map<std::int64_t, std::string> parse_meta(const std::string& bytes, const std::string& name) {
-  const auto variables =
-      read_mat_file({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, name);
-  const auto synsets = variables.find("synsets");
-  std::map<std::int64_t, std::string> wnids;
-  for (std::size_t i = 0;; ++i) {
-    const auto field = [&](const char* key) -> const MatArray* {
-      if (synsets == variables.end()) return nullptr;
-      const auto found = synsets->second.fields.find(key);
-      return found == synsets->second.fields.end() || i >= found->second.size() ? nullptr
-                                                                                : &found->second[i];
-    };
-    const MatArray* const number = field("ILSVRC2012_ID");
-    const MatArray* const wnid = field("WNID");
-    const MatArray* const num_children = field("num_children");
-    if (number == nullptr || wnid == nullptr || num_children == nullptr) break;
-    if (number->numbers.empty() || num_children->numbers.empty()) break;
-    if (num_children->numbers[0] == 0) {
-      wnids[static_cast<std::int64_t>(number->numbers[0])] = wnid->text;
-    }
-  }
-  if (wnids.empty()) {
-    throw base::DataError(fmt::format("{}: holds no classes in 'synsets'", name));
-  }
-  return wnids;
-}
-
-ValidationLabels read_kit_labels(const fs::path& kit, const Storage& storage) {
-  const auto [truth, meta] = read_kit(kit, storage);
-  const auto wnids = parse_meta(meta, fmt::format("{}: {}", kit.string(), kMetaFile));
-  ValidationLabels labels;
+/// The kit's class of each image, line by line.
+std::vector<std::int64_t> parse_truth(const std::string& truth, const std::string& name) {
+  std::vector<std::int64_t> classes;
   std::istringstream lines(truth);
-  std::int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())) != 0) {
       line.pop_back();
     }
-    ++number;
-    const auto wnid = is_number(line) ? wnids.find(to_number(line)) : wnids.end();
-    if (wnid == wnids.end()) {
-      throw base::DataError(fmt::format("{}: {}, line {}: '{}' is no class of meta.mat",
-                                        kit.string(), kTruthFile, number, line));
+    const std::int64_t number = is_number(line) ? to_number(line) : 0;
+    if (number < 1 || number > kNumKitClasses) {
+      throw base::DataError(fmt::format("{}, line {}: '{}' is no class, expected 1 to {}", name,
+                                        classes.size() + 1, line, kNumKitClasses));
     }
-    labels[number] = wnid->second;
+    classes.push_back(number);
   }
+  return classes;
+}
+
+/// Throws DataError unless these are the classes that ILSVRC2012 published: what another kit calls
+/// class 1 is not known.
+void require_published(const std::vector<std::int64_t>& classes, const std::string& name) {
+  std::vector<std::int64_t> counts(kNumKitClasses);
+  for (const std::int64_t number : classes) ++counts[static_cast<std::size_t>(number - 1)];
+  std::string problem;
+  if (std::ssize(classes) != kNumKitClasses * kImagesPerClass) {
+    problem =
+        fmt::format("{} lines, expected {}", classes.size(), kNumKitClasses * kImagesPerClass);
+  } else if (!std::ranges::equal(std::span(classes).first(kFirstClasses.size()), kFirstClasses)) {
+    problem = fmt::format("begins with the classes {}, expected {}",
+                          fmt::join(std::span(classes).first(kFirstClasses.size()), " "),
+                          fmt::join(kFirstClasses, " "));
+  } else if (const auto odd = std::ranges::find_if(
+                 counts, [](std::int64_t count) { return count != kImagesPerClass; });
+             odd != counts.end()) {
+    problem = fmt::format("class {} has {} images, expected {}", odd - counts.begin() + 1, *odd,
+                          kImagesPerClass);
+  }
+  if (problem.empty()) return;
+  throw base::DataError(fmt::format(
+      "{}: is not ILSVRC2012's: {}; fetch ILSVRC2012_devkit_t12.tar.gz again, or name a text file "
+      "of images and classes by data.val_labels",
+      name, problem));
+}
+
+ValidationLabels read_kit_labels(const fs::path& kit, const Storage& storage) {
+  const std::string name = fmt::format("{}: {}", kit.string(), kTruthFile);
+  const std::vector<std::int64_t> classes = parse_truth(read_truth(kit, storage), name);
+  require_published(classes, name);
+  ValidationLabels labels;
+  for (const std::int64_t number : classes)
+    labels.emplace_hint(labels.end(), std::ssize(labels) + 1, wnid_of_kit_class(number));
   return labels;
 }
 
@@ -139,7 +141,7 @@ fs::path find_validation_labels(const fs::path& folder, const Storage& storage) 
 std::vector<fs::path> validation_label_files(const fs::path& source, const Storage& storage) {
   if (!is_folder(storage, source)) return {source};
   const fs::path data = is_folder(storage, source / "data") ? source / "data" : source;
-  return {data / kTruthFile, data / kMetaFile};
+  return {data / kTruthFile};
 }
 
 ValidationLabels read_validation_labels(const fs::path& source, const Storage& storage) {

@@ -27,8 +27,8 @@ std::vector<std::filesystem::path> validation_label_files(const std::filesystem:
 
 /// Reads labels from the development kit, extracted or as archive; from Kaggle's
 /// LOC_val_solution.csv; or from a text file of two columns: an image's name and its class, parted
-/// by blanks, tabs or commas. The kit counts classes in an order of its own, from 1, which its
-/// meta.mat translates. Throws DataError that names the file and line.
+/// by blanks, tabs or commas. The kit counts classes in an order of its own (kit_classes.h), so
+/// only the published one is taken. Throws DataError that names the file and line.
 ValidationLabels read_validation_labels(const std::filesystem::path& source,
                                         const Storage& storage);
 

@@ -74,16 +74,16 @@ void change_pixels(const PixelView& source, std::uint8_t* target, std::ptrdiff_t
 
 }  // namespace
 
-void adjust_saturation_plainly(const PixelView& source, float factor, std::uint8_t* target,
-                               std::ptrdiff_t stride) {
+void adjust_saturation_scalar(const PixelView& source, float factor, std::uint8_t* target,
+                              std::ptrdiff_t stride) {
   change_pixels(source, target, stride, [factor](const std::uint8_t* from, std::uint8_t* to) {
     const int gray = luma(from[0], from[1], from[2]);
     for (int channel = 0; channel < 3; ++channel) to[channel] = blend(gray, from[channel], factor);
   });
 }
 
-void adjust_hue_plainly(const PixelView& source, double turn, std::uint8_t* target,
-                        std::ptrdiff_t stride) {
+void adjust_hue_scalar(const PixelView& source, double turn, std::uint8_t* target,
+                       std::ptrdiff_t stride) {
   const auto shift = static_cast<std::uint8_t>(hue_shift(turn));
   change_pixels(source, target, stride, [shift](const std::uint8_t* from, std::uint8_t* to) {
     Hsv hsv = to_hsv(from);

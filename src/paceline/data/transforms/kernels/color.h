@@ -24,9 +24,9 @@ void adjust_hue(const PixelView& source, double turn, std::uint8_t* target, std:
 inline int hue_shift(double turn) { return static_cast<int>(turn * 255) & 255; }
 
 /// The same in plain C++: what the vector code is tested against.
-void adjust_saturation_plainly(const PixelView& source, float factor, std::uint8_t* target,
-                               std::ptrdiff_t stride);
-void adjust_hue_plainly(const PixelView& source, double turn, std::uint8_t* target,
-                        std::ptrdiff_t stride);
+void adjust_saturation_scalar(const PixelView& source, float factor, std::uint8_t* target,
+                              std::ptrdiff_t stride);
+void adjust_hue_scalar(const PixelView& source, double turn, std::uint8_t* target,
+                       std::ptrdiff_t stride);
 
 }  // namespace paceline::data

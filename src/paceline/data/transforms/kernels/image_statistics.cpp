@@ -4,7 +4,7 @@
 
 namespace paceline::data {
 
-std::int64_t luma_sum_plainly(const PixelView& image) {
+std::int64_t luma_sum_scalar(const PixelView& image) {
   std::int64_t sum = 0;
   for (int y = 0; y < image.size.height; ++y) {
     const std::uint8_t* pixel = image.row(y);
@@ -20,7 +20,7 @@ int mean_luma(const PixelView& image) {
   return static_cast<int>(static_cast<double>(luma_sum(image)) / count + 0.5);
 }
 
-ChannelRanges channel_ranges_plainly(const PixelView& image) {
+ChannelRanges channel_ranges_scalar(const PixelView& image) {
   ChannelRanges ranges;
   for (int y = 0; y < image.size.height; ++y) {
     const std::uint8_t* pixel = image.row(y);

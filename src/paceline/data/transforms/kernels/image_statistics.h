@@ -34,7 +34,7 @@ ChannelRanges channel_ranges(const PixelView& image);
 ChannelHistograms channel_histograms(const PixelView& image);
 
 /// The same in plain C++: what the vector code is tested against.
-std::int64_t luma_sum_plainly(const PixelView& image);
-ChannelRanges channel_ranges_plainly(const PixelView& image);
+std::int64_t luma_sum_scalar(const PixelView& image);
+ChannelRanges channel_ranges_scalar(const PixelView& image);
 
 }  // namespace paceline::data

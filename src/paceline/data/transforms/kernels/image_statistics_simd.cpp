@@ -70,7 +70,7 @@ struct ByteExtremes {
 };
 
 ChannelRanges channel_ranges_vectorised(const PixelView& image) {
-  if (image.size.width < kVectorBytes) return channel_ranges_plainly(image);
+  if (image.size.width < kVectorBytes) return channel_ranges_scalar(image);
   ByteExtremes extremes;
   for (int y = 0; y < image.size.height; ++y) {
     // The last vectors end with the row and overlap the ones before.

@@ -85,8 +85,8 @@ void append(PointTables& tables, const ByteTable& next) {
   append(tables, PointTables{next, next, next});
 }
 
-void apply_tables_plainly(const PixelView& source, const PointTables& tables, std::uint8_t* target,
-                          std::ptrdiff_t stride) {
+void apply_tables_scalar(const PixelView& source, const PointTables& tables, std::uint8_t* target,
+                         std::ptrdiff_t stride) {
   for (int y = 0; y < source.size.height; ++y) {
     const std::uint8_t* from = source.row(y);
     std::uint8_t* to = target + y * stride;

@@ -40,7 +40,7 @@ void apply_tables(const PixelView& source, const PointTables& tables, std::uint8
                   std::ptrdiff_t stride);
 
 /// The same in plain C++: what the vector code is tested against.
-void apply_tables_plainly(const PixelView& source, const PointTables& tables, std::uint8_t* target,
-                          std::ptrdiff_t stride);
+void apply_tables_scalar(const PixelView& source, const PointTables& tables, std::uint8_t* target,
+                         std::ptrdiff_t stride);
 
 }  // namespace paceline::data

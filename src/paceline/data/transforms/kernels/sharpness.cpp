@@ -18,8 +18,8 @@ int smooth(const PixelView& image, int y, std::ptrdiff_t byte) {
 
 }  // namespace
 
-void sharpen_plainly(const PixelView& source, float factor, std::uint8_t* target,
-                     std::ptrdiff_t stride) {
+void sharpen_scalar(const PixelView& source, float factor, std::uint8_t* target,
+                    std::ptrdiff_t stride) {
   const std::ptrdiff_t row_bytes = std::ptrdiff_t{3} * source.size.width;
   for (int y = 0; y < source.size.height; ++y) {
     std::uint8_t* row = target + y * stride;

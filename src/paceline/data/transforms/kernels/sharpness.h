@@ -14,7 +14,7 @@ namespace paceline::data {
 void sharpen(const PixelView& source, float factor, std::uint8_t* target, std::ptrdiff_t stride);
 
 /// The same in plain C++: what the vector code is tested against.
-void sharpen_plainly(const PixelView& source, float factor, std::uint8_t* target,
-                     std::ptrdiff_t stride);
+void sharpen_scalar(const PixelView& source, float factor, std::uint8_t* target,
+                    std::ptrdiff_t stride);
 
 }  // namespace paceline::data

@@ -17,13 +17,13 @@ class CenterCrop final : public TransformOf<CenterCropConfig> {
  public:
   using TransformOf::TransformOf;
   ImageSize draw(ImageSize image, base::Philox&, Plan& plan) const override {
-    plan.emplace_back(
-        CropStep{{center_start(image.height, config().size),
-                  center_start(image.width, config().size), config().size, config().size}});
-    return {config().size, config().size};
+    const ImageSize size = image_size(config().size);
+    plan.emplace_back(CropStep{{center_start(image.height, size.height),
+                                center_start(image.width, size.width), size.height, size.width}});
+    return size;
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {
-    return ImageSize{config().size, config().size};
+    return image_size(config().size);
   }
 };
 
@@ -34,3 +34,8 @@ std::unique_ptr<Transform> make(const CenterCropConfig& config) {
 }
 
 }  // namespace paceline::data
+
+void paceline::config::Schema<paceline::data::CenterCropConfig>::validate(const Config& values,
+                                                                          Problems& problems) {
+  data::check_image_sides("size", values.size, problems);
+}

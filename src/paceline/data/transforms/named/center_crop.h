@@ -11,7 +11,7 @@ namespace paceline::data {
 
 /// Cut from the centre; an image that is too small gets a black border. Draws nothing.
 struct CenterCropConfig {
-  int size = 224;
+  config::Sides size = 224;
 };
 
 std::unique_ptr<Transform> make(const CenterCropConfig& config);
@@ -23,8 +23,9 @@ struct paceline::config::Schema<paceline::data::CenterCropConfig> {
   using Config = data::CenterCropConfig;
   static constexpr std::string_view name = "center_crop";
   static constexpr std::string_view summary =
-      "The square piece in the middle; black where the image is smaller.";
+      "The piece in the middle; black where the image is smaller.";
   static constexpr auto fields =
-      std::tuple{field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1},
-                       AtMost{16384, "no image has a longer side"})};
+      std::tuple{field(&Config::size, "size", "Side of the piece in pixels, or [height, width].",
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"})};
+  static void validate(const Config& values, Problems& problems);
 };

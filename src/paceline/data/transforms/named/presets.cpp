@@ -17,11 +17,11 @@ constexpr NormalizeConfig kMnist = {{0.1307, 0.1307, 0.1307}, {0.3081, 0.3081, 0
 
 }  // namespace
 
-std::vector<TransformConfig> imagenet_train(int size) {
+std::vector<TransformConfig> imagenet_train(const config::Sides& size) {
   return {RandomResizedCropConfig{.size = size}, RandomHorizontalFlipConfig{}, NormalizeConfig{}};
 }
 
-std::vector<TransformConfig> imagenet_eval(int resize, int crop) {
+std::vector<TransformConfig> imagenet_eval(const config::Sides& resize, const config::Sides& crop) {
   return {ResizeConfig{.size = resize}, CenterCropConfig{.size = crop}, NormalizeConfig{}};
 }
 
@@ -31,7 +31,7 @@ std::vector<TransformConfig> cifar_train() {
 
 std::vector<TransformConfig> cifar_eval() { return {CenterCropConfig{.size = 32}, kCifar}; }
 
-std::vector<TransformConfig> mnist(int size) {
+std::vector<TransformConfig> mnist(const config::Sides& size) {
   return {ResizeConfig{.size = size}, CenterCropConfig{.size = size}, kMnist};
 }
 

@@ -4,15 +4,18 @@
 #include "paceline/data/transforms/transform.h"
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace paceline::data {
 
-/// Draws top, left.
+/// Draws top, left; of arrays where it begins along each axis.
 struct RandomCropConfig {
-  int size = 32;
+  config::Sides size = 32;
   int padding = 0;  ///< black pixels added on each side first
+  std::vector<std::string> fields = {};
 };
 
 std::unique_ptr<Transform> make(const RandomCropConfig& config);
@@ -23,10 +26,15 @@ template <>
 struct paceline::config::Schema<paceline::data::RandomCropConfig> {
   using Config = data::RandomCropConfig;
   static constexpr std::string_view name = "random_crop";
-  static constexpr std::string_view summary = "A square piece from a random place.";
+  static constexpr std::string_view summary =
+      "A piece from a random place of an image, or the same of all fields of a sample of arrays.";
   static constexpr auto fields =
-      std::tuple{field(&Config::size, "size", "Side of the piece in pixels.", AtLeast{1},
-                       AtMost{16384, "no image has a longer side"}),
+      std::tuple{field(&Config::size, "size",
+                       "Side of the piece in pixels, or [height, width]; of "
+                       "arrays a length for each of the last axes.",
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"}),
                  field(&Config::padding, "padding", "Black pixels added on each side first.",
-                       AtLeast{0}, AtMost{16384, "no image has a longer side"})};
+                       AtLeast{0}, AtMost{16384, "no image has a longer side"}),
+                 field(&Config::fields, "fields",
+                       "Which fields of arrays to cut; empty: all with two axes or more.")};
 };

@@ -43,11 +43,11 @@ class RandomResizedCrop final : public TransformOf<RandomResizedCropConfig> {
   using TransformOf::TransformOf;
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     plan.emplace_back(CropStep{draw_resized_crop(config(), image, draws)});
-    plan.emplace_back(ResizeStep{{config().size, config().size}, config().interpolation});
-    return {config().size, config().size};
+    plan.emplace_back(ResizeStep{image_size(config().size), config().interpolation});
+    return image_size(config().size);
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {
-    return ImageSize{config().size, config().size};
+    return image_size(config().size);
   }
 };
 
@@ -61,6 +61,7 @@ std::unique_ptr<Transform> make(const RandomResizedCropConfig& config) {
 
 void paceline::config::Schema<paceline::data::RandomResizedCropConfig>::validate(
     const Config& values, Problems& problems) {
+  data::check_image_sides("size", values.size, problems);
   data::check_order("scale", values.scale, problems);
   data::check_order("ratio", values.ratio, problems);
 }

@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/named/resize.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/draw.h"
 
 #include <cstdint>
 #include <optional>
@@ -9,19 +10,21 @@ namespace paceline::data {
 namespace {
 
 ImageSize resized(const ResizeConfig& config, ImageSize image) {
+  if (!config.size.is_one()) return image_size(config.size);
+  const int side = config.size.height();
   const auto follow = [&](int longer, int shorter) {
     constexpr std::int64_t kLongest = std::int64_t{1} << 30;
-    const std::int64_t followed = std::int64_t{config.size} * longer / shorter;
+    const std::int64_t followed = std::int64_t{side} * longer / shorter;
     if (followed > kLongest) {
       throw base::DataError(fmt::format(
           "resize to {} would make {} x {} pixels {} long: the image is too narrow for it; leave "
           "it out",
-          config.size, image.width, image.height, followed));
+          side, image.width, image.height, followed));
     }
     return static_cast<int>(followed);
   };
-  return image.height <= image.width ? ImageSize{config.size, follow(image.width, image.height)}
-                                     : ImageSize{follow(image.height, image.width), config.size};
+  return image.height <= image.width ? ImageSize{side, follow(image.width, image.height)}
+                                     : ImageSize{follow(image.height, image.width), side};
 }
 
 class Resize final : public TransformOf<ResizeConfig> {
@@ -33,6 +36,7 @@ class Resize final : public TransformOf<ResizeConfig> {
     return size;
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize> before) const override {
+    if (!config().size.is_one()) return image_size(config().size);
     if (!before) return std::nullopt;
     return resized(config(), *before);
   }
@@ -45,3 +49,8 @@ std::unique_ptr<Transform> make(const ResizeConfig& config) {
 }
 
 }  // namespace paceline::data
+
+void paceline::config::Schema<paceline::data::ResizeConfig>::validate(const Config& values,
+                                                                      Problems& problems) {
+  data::check_image_sides("size", values.size, problems);
+}

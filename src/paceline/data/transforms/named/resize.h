@@ -10,9 +10,10 @@
 
 namespace paceline::data {
 
-/// The shorter side becomes `size`; the longer one follows, rounded down. Draws nothing.
+/// The shorter side becomes `size` and the longer one follows, rounded down; of [height, width] the
+/// ratio goes. Draws nothing.
 struct ResizeConfig {
-  int size = 256;
+  config::Sides size = 256;
   Interpolation interpolation = Interpolation::kBilinear;
 };
 
@@ -24,9 +25,11 @@ template <>
 struct paceline::config::Schema<paceline::data::ResizeConfig> {
   using Config = data::ResizeConfig;
   static constexpr std::string_view name = "resize";
-  static constexpr std::string_view summary = "Resizes the shorter side; the ratio stays.";
+  static constexpr std::string_view summary =
+      "Resizes the shorter side, and the ratio stays, or to [height, width].";
   static constexpr auto fields = std::tuple{
-      field(&Config::size, "size", "Shorter side of the result in pixels.", AtLeast{1},
-            AtMost{16384, "no image has a longer side"}),
+      field(&Config::size, "size", "Shorter side of the result in pixels, or [height, width].",
+            AtLeast{1}, AtMost{16384, "no image has a longer side"}),
       field(&Config::interpolation, "interpolation", "Antialiased filter of the resize.")};
+  static void validate(const Config& values, Problems& problems);
 };

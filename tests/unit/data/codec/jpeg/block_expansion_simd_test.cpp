@@ -60,7 +60,7 @@ TEST(ExpandBlocksVectorised, EqualsThePlainCode) {
       BlockStreams fast = input.streams();
       int plain_dc = 100;
       int fast_dc = 100;
-      const bool is_sound = expand_blocks_plainly(plain, count, plain_dc, expected.data(), 1);
+      const bool is_sound = expand_blocks_scalar(plain, count, plain_dc, expected.data(), 1);
       ASSERT_EQ(expand_blocks(fast, count, fast_dc, got.data(), 1), is_sound);
       failures += is_sound ? 0 : 1;
       if (!is_sound) continue;

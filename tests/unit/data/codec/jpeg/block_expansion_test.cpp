@@ -50,7 +50,7 @@ TEST(ExpandBlocks, PutsValuesInTheirPlacesAndAddsUpTheFirst) {
   ThreeBlocks input;
   Block blocks[3];
   int dc = 5;
-  ASSERT_TRUE(expand_blocks_plainly(input.streams, 3, dc, blocks, 1));
+  ASSERT_TRUE(expand_blocks_scalar(input.streams, 3, dc, blocks, 1));
   EXPECT_EQ(blocks[0].values[0], 5 + 2);
   EXPECT_EQ(blocks[0].values[1], -7);
   EXPECT_EQ(blocks[0].values[3], 100);
@@ -70,16 +70,16 @@ TEST(ExpandBlocks, StopsWhereAStreamEnds) {
   int dc = 0;
   ThreeBlocks few_nibbles;
   --few_nibbles.streams.nibbles_end;
-  EXPECT_FALSE(expand_blocks_plainly(few_nibbles.streams, 3, dc, blocks, 1));
+  EXPECT_FALSE(expand_blocks_scalar(few_nibbles.streams, 3, dc, blocks, 1));
   ThreeBlocks few_escapes;
   --few_escapes.streams.escapes_end;
-  EXPECT_FALSE(expand_blocks_plainly(few_escapes.streams, 3, dc, blocks, 1));
+  EXPECT_FALSE(expand_blocks_scalar(few_escapes.streams, 3, dc, blocks, 1));
   ThreeBlocks few_patches;
   --few_patches.streams.patches_end;
-  EXPECT_FALSE(expand_blocks_plainly(few_patches.streams, 3, dc, blocks, 1));
+  EXPECT_FALSE(expand_blocks_scalar(few_patches.streams, 3, dc, blocks, 1));
   ThreeBlocks misplaced;
   misplaced.patches[1] = 64;
-  EXPECT_FALSE(expand_blocks_plainly(misplaced.streams, 3, dc, blocks, 1));
+  EXPECT_FALSE(expand_blocks_scalar(misplaced.streams, 3, dc, blocks, 1));
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ TEST(VectorIdct, EqualsTheScalarCodeOnEveryInstructionSet) {
         transform_blocks(blocks.data(), count, quantisers, fast.data(), kStride);
         for (int x = 0; x < count; ++x) {
           std::uint8_t plain[kBlockSize];
-          transform_block_plainly(blocks[static_cast<std::size_t>(x)], quantisers, plain,
-                                  kBlockSide);
+          transform_block_scalar(blocks[static_cast<std::size_t>(x)], quantisers, plain,
+                                 kBlockSide);
           for (int row = 0; row < kBlockSide; ++row) {
             const std::uint8_t* samples = fast.data() + row * kStride + 8 * x;
             ASSERT_EQ(std::vector<int>(samples, samples + 8),

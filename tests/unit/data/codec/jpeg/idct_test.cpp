@@ -36,7 +36,7 @@ TEST(PlainIdct, IsTheInverseCosineTransform) {
       quantisers.values[j] = static_cast<std::int16_t>(1 + random() % 8);
     }
     std::uint8_t samples[kBlockSize];
-    transform_block_plainly(block, quantisers, samples, kBlockSide);
+    transform_block_scalar(block, quantisers, samples, kBlockSide);
     for (int y = 0; y < 8; ++y) {
       for (int x = 0; x < 8; ++x) {
         ASSERT_NEAR(samples[8 * y + x], exact_sample(block, quantisers, x, y), 0.6);

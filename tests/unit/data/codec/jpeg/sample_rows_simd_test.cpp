@@ -36,15 +36,14 @@ TEST(VectorSampleRows, AreUpsampledAsByTheScalarCode) {
       const std::uint8_t* b = far.data() + 1;
       for (const Rounding rounding : {Rounding::kDown, Rounding::kUp}) {
         ASSERT_EQ(written(count, [&](auto* target) { blend_rows(a, b, count, rounding, target); }),
-                  written(count, [&](auto* target) {
-                    blend_rows_plainly(a, b, count, rounding, target);
-                  }));
+                  written(count,
+                          [&](auto* target) { blend_rows_scalar(a, b, count, rounding, target); }));
       }
       ASSERT_EQ(written(2 * count, [&](auto* target) { widen_row(a, count, target); }),
-                written(2 * count, [&](auto* target) { widen_row_plainly(a, count, target); }));
-      ASSERT_EQ(written(2 * count, [&](auto* target) { widen_blended_row(a, b, count, target); }),
-                written(2 * count,
-                        [&](auto* target) { widen_blended_row_plainly(a, b, count, target); }));
+                written(2 * count, [&](auto* target) { widen_row_scalar(a, count, target); }));
+      ASSERT_EQ(
+          written(2 * count, [&](auto* target) { widen_blended_row(a, b, count, target); }),
+          written(2 * count, [&](auto* target) { widen_blended_row_scalar(a, b, count, target); }));
     }
   });
 }
@@ -63,7 +62,7 @@ TEST(VectorSampleRows, AreBlendedExactly) {
           written(65536,
                   [&](auto* out) { blend_rows(near.data(), far.data(), 65536, rounding, out); }),
           written(65536, [&](auto* out) {
-            blend_rows_plainly(near.data(), far.data(), 65536, rounding, out);
+            blend_rows_scalar(near.data(), far.data(), 65536, rounding, out);
           }));
     }
   });
@@ -87,7 +86,7 @@ TEST(VectorSampleRows, AreConvertedAsByTheScalarCode) {
           written(3 * kCount,
                   [&](auto* rgb) { convert_ycc_row(y.data(), cb.data(), cr.data(), kCount, rgb); }),
           written(3 * kCount, [&](auto* rgb) {
-            convert_ycc_row_plainly(y.data(), cb.data(), cr.data(), kCount, rgb);
+            convert_ycc_row_scalar(y.data(), cb.data(), cr.data(), kCount, rgb);
           }));
     }
     for (int count = 1; count < 200; ++count) {

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "support/data/devkit.h"
 #include "support/data/fake_storage.h"
+#include "support/data/tar_files.h"
 
 #include <fstream>
 
@@ -21,30 +22,39 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::ThrowsMessage;
 
-const auto kKitLabels = ElementsAre(Pair(1, "n04254777"), Pair(2, "n02119789"),
-                                    Pair(3, "n02119789"), Pair(4, "n01440764"));
+constexpr char kTruthInTar[] = "ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt";
+
+void expect_kit(const ValidationLabels& labels) {
+  ASSERT_EQ(labels.size(), 50'000u);
+  EXPECT_EQ(labels.at(1), "n01751748");
+  EXPECT_EQ(labels.at(2), "n09193705");
+  EXPECT_EQ(labels.at(11), "n02119789");
+  EXPECT_EQ(labels.at(50'000), "n03255030");
+}
 
 TEST(ValidationLabels, ReadsTheExtractedKit) {
   const TempFolder folder;
-  write_kit(folder, "4\n1\n1\r\n3\n");
+  write_kit(folder);
   EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()), "ILSVRC2012_devkit_t12");
   const fs::path kit = folder.path() / "ILSVRC2012_devkit_t12";
-  EXPECT_THAT(read_validation_labels(kit, *local_storage()), kKitLabels);
-  EXPECT_THAT(read_validation_labels(kit / "data", *local_storage()), kKitLabels);
-  EXPECT_THAT(
-      validation_label_files(kit, *local_storage()),
-      ElementsAre(kit / "data/ILSVRC2012_validation_ground_truth.txt", kit / "data/meta.mat"));
+  expect_kit(read_validation_labels(kit, *local_storage()));
+  expect_kit(read_validation_labels(kit / "data", *local_storage()));
+  EXPECT_THAT(validation_label_files(kit, *local_storage()),
+              ElementsAre(kit / "data/ILSVRC2012_validation_ground_truth.txt"));
+  std::string truth = kit_truth();
+  for (std::size_t i = truth.find('\n'); i != std::string::npos; i = truth.find('\n', i + 2))
+    truth.insert(i, "\r");
+  write_kit(folder, truth);
+  expect_kit(read_validation_labels(kit, *local_storage()));
 }
 
 TEST(ValidationLabels, ReadsTheKitsArchive) {
   const TempFolder folder;
-  const fs::path kit = write_tar(
-      folder.path() / "ILSVRC2012_devkit_t12.tar.gz",
-      {{"ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt", "4\n1\n1\n3\n"},
-       {"ILSVRC2012_devkit_t12/data/meta.mat", golden_meta()}});
+  const fs::path kit = write_tar(folder.path() / "ILSVRC2012_devkit_t12.tar.gz",
+                                 {{kTruthInTar, kit_truth()}, {"other", "x"}});
   EXPECT_EQ(find_validation_labels(folder.path(), *local_storage()),
             "ILSVRC2012_devkit_t12.tar.gz");
-  EXPECT_THAT(read_validation_labels(kit, *local_storage()), kKitLabels);
+  expect_kit(read_validation_labels(kit, *local_storage()));
   EXPECT_THAT(validation_label_files(kit, *local_storage()), ElementsAre(kit));
   write_tar(kit, {{"other", "x"}});
   EXPECT_THAT([&] { read_validation_labels(kit, *local_storage()); },
@@ -53,30 +63,43 @@ TEST(ValidationLabels, ReadsTheKitsArchive) {
 
 TEST(ValidationLabels, ReadsWhatLiesOnAnotherMachine) {
   const TempFolder folder;
-  write_kit(folder, "4\n1\n1\n3\n");
-  write_tar(folder.path() / "kit.tar.gz",
-            {{"ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt", "4\n1\n1\n3\n"},
-             {"ILSVRC2012_devkit_t12/data/meta.mat", golden_meta()}});
+  write_kit(folder);
+  write_tar(folder.path() / "kit.tar.gz", {{kTruthInTar, kit_truth()}});
   folder.write("val.txt", "a_1.jpg n01440764\n");
   const auto storage = paceline::test::copy_of(folder.path(), "s3://b");
-  EXPECT_THAT(read_validation_labels("s3://b/ILSVRC2012_devkit_t12", *storage), kKitLabels);
+  expect_kit(read_validation_labels("s3://b/ILSVRC2012_devkit_t12", *storage));
   EXPECT_THAT(
       validation_label_files("s3://b/ILSVRC2012_devkit_t12", *storage),
-      ElementsAre("s3://b/ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt",
-                  "s3://b/ILSVRC2012_devkit_t12/data/meta.mat"));
-  EXPECT_THAT(read_validation_labels("s3://b/kit.tar.gz", *storage), kKitLabels);
+      ElementsAre("s3://b/ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt"));
+  expect_kit(read_validation_labels("s3://b/kit.tar.gz", *storage));
   EXPECT_THAT(read_validation_labels("s3://b/val.txt", *storage),
               ElementsAre(Pair(1, "n01440764")));
 }
 
-TEST(ValidationLabels, RefusesAnInnerNodeOrAnUnknownClass) {
+TEST(ValidationLabels, RefusesAnUnknownClass) {
   const TempFolder folder;
-  for (const char* truth : {"1\n5\n", "1\n99\n", "1\nx\n", "1\n\n2\n"}) {
+  for (const char* truth : {"490\n1001\n", "490\n0\n", "490\nx\n", "490\n\n2\n"}) {
     write_kit(folder, truth);
     EXPECT_THAT(
         [&] { read_validation_labels(folder.path() / "ILSVRC2012_devkit_t12", *local_storage()); },
-        ThrowsMessage<base::DataError>(AllOf(HasSubstr("line 2"), HasSubstr("no class"))));
+        ThrowsMessage<base::DataError>(AllOf(HasSubstr("line 2"), HasSubstr("1 to 1000"))));
   }
+}
+
+TEST(ValidationLabels, RefusesAKitOfOtherImages) {
+  const TempFolder folder;
+  const auto expect_refusal = [&](const std::string& truth, const char* problem) {
+    write_kit(folder, truth);
+    EXPECT_THAT(
+        [&] { read_validation_labels(folder.path() / "ILSVRC2012_devkit_t12", *local_storage()); },
+        ThrowsMessage<base::DataError>(AllOf(HasSubstr("is not ILSVRC2012's"), HasSubstr(problem),
+                                             HasSubstr("ILSVRC2012_devkit_t12.tar.gz"),
+                                             HasSubstr("data.val_labels"))));
+  };
+  const std::string truth = kit_truth();
+  expect_refusal("490\n361\n", "2 lines, expected 50000");
+  expect_refusal("65\n" + truth.substr(4), "begins with the classes 65 361");
+  expect_refusal(truth.substr(0, truth.size() - 5) + "999\n", "class 999 has 51 images");
 }
 
 TEST(ValidationLabels, ReadsKagglesTable) {

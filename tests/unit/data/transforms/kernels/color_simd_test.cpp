@@ -25,7 +25,7 @@ void expect_equal_hues(const PixelView& image, double turn) {
     adjust_hue(source, turn, target, stride);
   };
   const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
-    adjust_hue_plainly(source, turn, target, stride);
+    adjust_hue_scalar(source, turn, target, stride);
   };
   ASSERT_EQ(result_of(image, fast), result_of(image, plain)) << "turn " << turn;
 }
@@ -35,7 +35,7 @@ void expect_equal_saturations(const PixelView& image, float factor) {
     adjust_saturation(source, factor, target, stride);
   };
   const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
-    adjust_saturation_plainly(source, factor, target, stride);
+    adjust_saturation_scalar(source, factor, target, stride);
   };
   ASSERT_EQ(result_of(image, fast), result_of(image, plain)) << "factor " << factor;
 }

@@ -21,9 +21,9 @@ TEST_P(ImageStatisticsSimd, EqualThePlainCodeForAnyWidth) {
       *byte = static_cast<std::uint8_t>(30 + *byte % static_cast<unsigned>(width));
     }
     const PixelView inner = noise.view.part({0, 1, 4, width});
-    EXPECT_EQ(luma_sum(inner), luma_sum_plainly(inner)) << width;
+    EXPECT_EQ(luma_sum(inner), luma_sum_scalar(inner)) << width;
     const ChannelRanges fast = channel_ranges(inner);
-    const ChannelRanges plain = channel_ranges_plainly(inner);
+    const ChannelRanges plain = channel_ranges_scalar(inner);
     for (std::size_t channel = 0; channel < 3; ++channel) {
       EXPECT_EQ(fast[channel].lowest, plain[channel].lowest) << width;
       EXPECT_EQ(fast[channel].highest, plain[channel].highest) << width;

@@ -23,7 +23,7 @@ void expect_equal_look_ups(const PixelView& image, const PointTables& tables) {
     apply_tables(source, tables, target, stride);
   };
   const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
-    apply_tables_plainly(source, tables, target, stride);
+    apply_tables_scalar(source, tables, target, stride);
   };
   ASSERT_EQ(result_of(image, fast), result_of(image, plain)) << image.size.width << " columns";
 }

@@ -22,7 +22,7 @@ TEST_P(SharpnessSimd, EqualsThePlainCode) {
         sharpen(source, factor, target, stride);
       };
       const auto plain = [&](const PixelView& source, std::uint8_t* target, auto stride) {
-        sharpen_plainly(source, factor, target, stride);
+        sharpen_scalar(source, factor, target, stride);
       };
       ASSERT_EQ(result_of(inner, fast), result_of(inner, plain))
           << "factor " << factor << ", " << width << " columns";

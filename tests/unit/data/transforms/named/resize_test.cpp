@@ -15,7 +15,23 @@ TEST(Resize, RoundsTheLongerSideDown) {
             (ImageSize{341, 256}));
 }
 
+TEST(Resize, ToBothSidesWhateverTheRatioIs) {
+  const ResizeConfig config{.size = {96, 128}};
+  EXPECT_EQ(std::get<ResizeStep>(plan_of(config, {500, 375}, 0)[0]).size, (ImageSize{96, 128}));
+  EXPECT_EQ(TransformConfig(config)->fixed_size({}), (ImageSize{96, 128}));
+  EXPECT_FALSE(TransformConfig(ResizeConfig{.size = 96})->fixed_size({}));
+}
+
+TEST(Resize, KnowsItsSizeFromTheSizeBefore) {
+  const TransformConfig resize(ResizeConfig{.size = 96});
+  EXPECT_EQ(resize->fixed_size(ImageSize{100, 200}), (ImageSize{96, 192}));
+  EXPECT_EQ(resize->fixed_size(ImageSize{200, 100}), (ImageSize{192, 96}));
+}
+
 TEST(Resize, RefusesAnImageThatIsTooNarrow) {
+  EXPECT_EQ(TransformConfig(ResizeConfig{1 << 10})->fixed_size(ImageSize{1 << 20, 1}),
+            (ImageSize{1 << 30, 1 << 10}))
+      << "the longest";
   Plan plan;
   base::Philox draws(0, base::DrawPurpose::kAugmentation, 0, 0);
   EXPECT_THAT(

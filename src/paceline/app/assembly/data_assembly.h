@@ -1,0 +1,110 @@
+#pragma once
+
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/recipe.h"
+#include "paceline/base/interruption.h"
+#include "paceline/comm/communicator.h"
+#include "paceline/data/loader/loader.h"
+#include "paceline/data/loader/sample_maker.h"
+#include "paceline/data/loader/work_slots.h"
+#include "paceline/data/transforms/pipeline.h"
+#include "paceline/nn/network.h"
+#include "paceline/tensor/device.h"
+#include "paceline/train/task.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::app {
+
+/// The transforms of training images from number `first_batch` on, counted over all epochs.
+struct PipelineChange {
+  std::int64_t first_batch = 0;
+  std::shared_ptr<const data::TransformPipeline> pipeline;
+};
+
+/// One split of the data with its loader.
+struct DataPart {
+  std::unique_ptr<data::Dataset> dataset;
+  /// What a host's batches are made by, but for changes.
+  std::shared_ptr<const data::SampleMaker> maker;
+  /// Of labelled images; null if the data set makes its samples by itself.
+  std::shared_ptr<const data::TransformPipeline> pipeline;
+  std::vector<PipelineChange> pipeline_changes;  ///< of progressive resizing
+  std::unique_ptr<data::DataLoader> loader;      ///< null until make_loader()
+};
+
+/// The sizes of a sample's fields, by name.
+nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields);
+/// Throws as Task::check_samples() unless the task can learn from all samples of a split, those of
+/// other sizes later in the run included.
+void check_samples(const train::Task& task, const DataPart& part);
+
+/// What people call the samples: "images", or "samples" of something else.
+std::string_view word_for_samples(std::span<const data::FieldSpec> fields);
+
+/// "32 x 32 pixels", or the sizes of each field that is no image, for people.
+std::string describe_fields(std::span<const data::FieldSpec> fields);
+
+/// This process's place among the ranks, as far as data matters.
+struct DataPlace {
+  int rank = 0;
+  int world_size = 1;
+  int num_threads = 1;                                ///< that this rank has for all its work
+  tensor::Device* device = nullptr;                   ///< that batches are copied to; nullptr: none
+  std::shared_ptr<const data::WorkSlots> slots = {};  ///< of data.pool: node
+};
+
+/// This rank's place. Every rank must call it. Throws DataError.
+DataPlace data_place(const Recipe& recipe, comm::Communicator& communicator, int num_threads,
+                     tensor::Device& device);
+
+/// Opens one split, by data.val_path or data.val_share if they are given; of the training split,
+/// data.subset. `interruption` ends waits for other machines; it outlives the data set, and a null
+/// one never comes. Throws DataError (AbsentPartError where only the split is missing),
+/// ConfigError, Interrupted.
+std::unique_ptr<data::Dataset> open_dataset(const Recipe& recipe, const Registries& registries,
+                                            data::Split split,
+                                            const base::Interruption* interruption);
+
+/// Opens one split, unless the caller has done so, and builds its transforms. Throws DataError,
+/// ConfigError, also for settings of images that data which are none would ignore, Interrupted.
+DataPart open_data(const Recipe& recipe, const Registries& registries, data::Split split,
+                   const base::Interruption* interruption,
+                   std::unique_ptr<data::Dataset> opened = nullptr);
+
+/// Opens the validation part, with labels by the names that `class_names` gives them. Nothing if
+/// the run evaluates nothing: by train.eval_every, or because the data have no such part, of which
+/// rank 0 warns. Throws as open_data().
+std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& registries,
+                                        std::span<const std::string> class_names, int rank,
+                                        const base::Interruption* interruption);
+
+/// The transforms of a split, by the recipe or as usual for its data set. Throws ConfigError.
+std::vector<data::TransformConfig> transforms_of(const DataSection& section,
+                                                 const Registries& registries, data::Split split);
+
+/// What a data set is, for people and for comparison: its size and fingerprint.
+std::string describe(const data::Dataset& dataset);
+
+/// Warns of files among the samples that are none, and of classes that are hardly meant to be:
+/// hidden folders, and parts of a data set. For one rank of a run.
+void warn_of_content(const data::Dataset& dataset);
+
+/// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
+void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
+                              const config::StepLengths& lengths);
+
+/// How many samples of a data set an epoch or an evaluation may skip: data.max_skipped.
+std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset);
+
+/// Rank 0 warns of what the data set left out.
+void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
+                 std::int64_t global_batch_size, data::Split split, const DataPlace& place);
+
+}  // namespace paceline::app

@@ -1,0 +1,145 @@
+#include "paceline/app/loaded_checkpoint.h"
+
+#include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/assembly/surgery.h"
+#include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/recipe_parts.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/weights.h"
+#include "paceline/comm/agreement.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/load.h"
+#include "paceline/config/override.h"
+#include "paceline/config/parse.h"
+#include "paceline/data/dataset/class_alignment.h"
+#include "paceline/nn/module_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace paceline::app {
+namespace {
+
+bool changes(const std::vector<std::string>& overrides, std::string_view key) {
+  return std::ranges::any_of(
+      overrides, [&](const std::string& text) { return config::Override::parse(text).key == key; });
+}
+
+bool is_set(const config::Node& recipe, std::string_view key) {
+  const config::Node* const value = recipe.find_path(key);
+  return value != nullptr && !value->is_null();
+}
+
+/// Other data are asked for validation images alone: by data.val_path they need neither a training
+/// part nor folders of the same names. What val_share holds out is of the run's own data, wherever
+/// they lie now.
+void take_path_for_validation(const config::Node& saved, std::vector<std::string>& overrides) {
+  constexpr std::string_view kPath = "data.path";
+  if (is_set(saved, "data.val_share") || changes(overrides, "data.val_share") ||
+      changes(overrides, "data.val_path")) {
+    return;
+  }
+  for (std::string& text : overrides) {
+    if (config::Override::parse(text).key == kPath)
+      text.replace(text.find(kPath), kPath.size(), "data.val_path");
+  }
+}
+
+/// A share that the run did not hold out is of samples that it has learnt from.
+void warn_of_other_share(const config::Node& saved, const config::Node& now) {
+  if (!is_set(now, "data.val_share")) return;
+  for (const std::string_view key : {"data.val_share", "data.subset_seed"}) {
+    const config::Node* const before = saved.find_path(key);
+    const config::Node* const after = now.find_path(key);
+    if (before == nullptr || after == nullptr || config::same_value(*before, *after)) continue;
+    base::log_warning(
+        "{} is {} and was {} when the run trained: some of these samples it has learnt from, so "
+        "the result says little",
+        key, after->text, before->is_null() ? "null" : before->text);
+    return;
+  }
+}
+
+/// The recipe that a checkpoint was made by, with overrides, and with what was done to its network.
+Recipe recipe_of(const checkpoint::CheckpointReader& reader, std::vector<std::string> overrides,
+                 const SessionContext& context) {
+  const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
+  const config::Node saved = config::parse_yaml(reader.manifest().config, source);
+  take_path_for_validation(saved, overrides);
+  config::Node node = saved;
+  config::Problems problems;
+  config::override_recipe(node, overrides, config::describe<Recipe>(), problems);
+  problems.throw_if_any();
+  if (context.communicator.rank() == 0) warn_of_other_share(saved, node);
+  const auto bind_context = context.registries.context(context.communicator.world_size());
+  Recipe recipe = config::bind<Recipe>(node, bind_context);
+  num_outputs_of_task(recipe, node, context.registries);  // no override may contradict the task
+  rebuild_by_record(reader.manifest(), reader.directory(), context.registries,
+                    config::bind<Recipe>(saved, bind_context), recipe);
+  recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+  recipe.train.precision =
+      train::choose_precision(recipe.train.precision, context.device.place().type()).precision;
+  return recipe;
+}
+
+/// Builds the network and fills it.
+void load_network(LoadedCheckpoint& loaded, const std::string& weights,
+                  const SessionContext& context) {
+  const Recipe& recipe = loaded.recipe;
+  const checkpoint::Manifest& manifest = loaded.reader->manifest();
+  train::TrainState& state = loaded.state;
+  state.task = make_task(recipe, context.registries);
+  check_samples(*state.task, loaded.part);
+  nn::set_device(state.task->network(), context.device.place());
+  state.strategy = make_strategy(recipe, context.communicator, context.ranks_per_node);
+  loaded.engine = make_engine_of_algorithms(recipe, context.registries);
+  const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
+  const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
+  lay_out(state, *loaded.engine, evaluation_context(recipe, context), std::array{all}, undefined);
+  if (manifest.surgery)
+    check_surgery(surgery_done(*loaded.engine, recipe), *manifest.surgery, loaded.path);
+  auto shards = state.strategy->model_state();
+  for (tensor::StateShard& shard : shards)
+    shard.name = checkpoint::name_of_weight(manifest, weights, shard.name);
+  load_checkpoint(*loaded.reader, shards, checkpoint::ExtraTensors::kIgnore, context.communicator);
+  state.strategy->state_was_loaded();
+}
+
+}  // namespace
+
+train::RunContext evaluation_context(const Recipe& recipe, const SessionContext& context) {
+  return {context.communicator, {}, recipe.run.seed, {}, context.interruption.signal(),
+          context.device};
+}
+
+LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
+                                           const SessionContext& context) {
+  comm::Communicator& communicator = context.communicator;
+  LoadedCheckpoint loaded;
+  loaded.path = comm::first_rank_decides(
+      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).string(); });
+  loaded.reader = checkpoint::open_checkpoint(loaded.path, communicator);
+  const checkpoint::Manifest& manifest = loaded.reader->manifest();
+  loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
+  const Recipe& recipe = loaded.recipe;
+  communicator.set_timeout(collective_timeout(recipe.parallel));
+
+  choose_kernels(recipe, context.device);
+  DataPart& part = loaded.part;
+  part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
+                   data::align_classes(open_dataset(recipe, context.registries, data::Split::kVal,
+                                                    &context.interruption),
+                                       manifest.class_names));
+  make_loader(part, recipe, context.registries,
+              global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
+              data_place(recipe, communicator, context.num_threads, context.device));
+  comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
+  part.loader->start();
+  load_network(loaded, request.weights, context);
+  return loaded;
+}
+
+}  // namespace paceline::app

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/recipe/recipe.h"
+#include "paceline/app/session.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/train/engine.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// Which weights are to see which data.
+struct EvalRequest {
+  std::filesystem::path run_or_checkpoint;
+  std::vector<std::string> overrides;
+  std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
+};
+
+/// A checkpoint's weights in its network, and the data that it is to see.
+struct LoadedCheckpoint {
+  std::filesystem::path path;
+  std::unique_ptr<checkpoint::CheckpointReader> reader;
+  Recipe recipe;  ///< its own, with overrides
+  DataPart part;  ///< of validation, whose loader has started
+  train::TrainState state;
+  std::unique_ptr<train::Engine> engine;
+
+  std::int64_t step() const { return reader->manifest().step; }
+};
+
+/// Opens the validation data of a checkpoint's own recipe (with overrides), whose classes go by the
+/// names that the checkpoint gives them, and loads its weights into the network that its record of
+/// surgery tells. Every rank must call it. Throws base::Error.
+LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
+                                           const SessionContext& context);
+
+/// For what is done with it.
+train::RunContext evaluation_context(const Recipe& recipe, const SessionContext& context);
+
+}  // namespace paceline::app

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "paceline/app/recipe/phases.h"
+#include "paceline/app/run_directory/run_directory.h"
+#include "paceline/app/session.h"
+#include "paceline/app/train_request.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// A recipe with what was written and every value resolved. model.num_classes follows the data set
+/// unless it was written; train.precision: auto becomes what this machine is fast at.
+struct LoadedRecipe {
+  Recipe recipe;
+  config::Node resolved;
+  config::Node without_paths;  ///< the same, but for paths, which may differ from node to node
+  std::unique_ptr<data::Dataset> train_set;  ///< where the classes were counted, else null
+  std::vector<std::string> notes;            ///< what was chosen for the user, and why
+};
+
+/// `interruption` is as in open_dataset(). Throws ConfigError, DataError, Interrupted.
+LoadedRecipe load_recipe(config::Loaded<Recipe> loaded, const Registries& registries,
+                         int world_size, at::DeviceType device = at::kCPU,
+                         const base::Interruption* interruption = nullptr);
+
+/// Of a file: the recipe, or the first of its phases.
+LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
+                         const Registries& registries, int world_size);
+
+/// What is trained as one: a phase of a run, or a run that has none.
+struct PhaseJob {
+  LoadedRecipe loaded;
+  RunPlace place = {};
+  std::optional<std::string> resume = {};  ///< "auto", or a run or checkpoint
+  std::filesystem::path run = {};          ///< what --run-dir names; empty: the place itself
+  /// Called on rank 0 when all ranks have accepted recipe and data, before anything is written.
+  std::function<void()> begins = {};
+};
+
+/// Where a recipe's run lies; `directory`: --run-dir.
+RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::path>& directory,
+                  bool is_scratch);
+
+/// Trains it; every rank must call it. Returns the process's exit code. Throws base::Error.
+int run_phase(PhaseJob job, const TrainRequest& request, const SessionContext& context);
+
+}  // namespace paceline::app

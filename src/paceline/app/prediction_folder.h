@@ -1,0 +1,63 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/train/predictor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::app {
+
+/// Writes predictions into a folder: each field as FIELD.npy, a row per sample; `samples.csv`,
+/// which names the sample of each row, with its label where the data set has some;
+/// `predictions.json`, which tells of the whole. The folder gets its name when all of it is on
+/// disk.
+class PredictionFolder {
+ public:
+  /// `num_samples` are expected; `dataset` and `files` must outlive this. Throws FileError where
+  /// the folder is there already, or cannot be written beside.
+  PredictionFolder(base::FileSystem& files, const std::filesystem::path& folder,
+                   const data::Dataset& dataset, std::int64_t num_samples);
+  /// Removes what was not published.
+  ~PredictionFolder();
+  PredictionFolder(const PredictionFolder&) = delete;
+  PredictionFolder& operator=(const PredictionFolder&) = delete;
+
+  /// The next rows. Throws FileError.
+  void add(const train::Predictions& predictions);
+  /// Ends all files, of which there must be a row; `facts` go into predictions.json beside the
+  /// fields. Throws FileError.
+  void publish(nlohmann::json facts);
+
+  std::int64_t num_rows() const { return num_rows_; }
+
+ private:
+  struct Field {
+    std::string name;
+    std::string descr;                ///< NumPy's name of the type: "<f4"
+    std::vector<std::int64_t> sizes;  ///< of one sample
+    std::unique_ptr<base::OutputFile> file;
+  };
+
+  std::filesystem::path file_of(const Field& field) const;
+  void open_files(const tensor::Fields& fields);
+  void end_field(Field& field);
+
+  base::FileSystem& files_;
+  std::filesystem::path folder_;
+  std::filesystem::path temporary_;
+  const data::Dataset& dataset_;
+  std::int64_t num_expected_;
+  std::int64_t num_rows_ = 0;
+  std::vector<Field> fields_;
+  std::unique_ptr<base::OutputFile> samples_;
+  bool is_published_ = false;
+};
+
+}  // namespace paceline::app

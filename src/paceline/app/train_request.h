@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline::app {
+
+/// What `paceline train` is asked to do.
+struct TrainRequest {
+  std::filesystem::path recipe;
+  std::vector<std::string> overrides;
+  std::vector<std::string> overrides_on_top;  ///< of a program that starts runs
+  std::optional<std::string> only_phase;      ///< trained without the others; empty: the first
+  std::optional<std::filesystem::path> run_directory;
+  std::optional<std::string> resume;  ///< "auto", or a run or checkpoint
+  bool is_dry_run = false;            ///< build everything, train nothing
+  bool is_fast_dev_run = false;       ///< a few steps of everything, in a scratch directory
+  int fast_dev_steps = 2;
+};
+
+}  // namespace paceline::app

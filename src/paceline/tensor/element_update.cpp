@@ -1,0 +1,74 @@
+#include "paceline/tensor/element_update.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/aten.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <torch/library.h>
+
+namespace paceline::tensor {
+namespace {
+
+constexpr std::int64_t kWorthAThread = 32'768;  // elements
+
+template <typename T>
+void run_on_host(void (*run)(const T*, T* const*, const T*, std::int64_t), const at::Tensor& input,
+                 std::span<const at::Tensor> values, std::span<const double> scalars) {
+  const auto* const from = input.const_data_ptr<T>();
+  std::vector<T*> to;
+  for (const at::Tensor& value : values) to.push_back(value.mutable_data_ptr<T>());
+  const std::vector<T> numbers(scalars.begin(), scalars.end());
+  at::parallel_for(0, input.numel(), kWorthAThread, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<T*> piece(to);
+    for (T*& pointer : piece) pointer += begin;
+    run(from + begin, piece.data(), numbers.data(), end - begin);
+  });
+}
+
+void check(const ElementUpdate& update, const at::Tensor& input, std::span<const at::Tensor> values,
+           std::span<const double> scalars) {
+  PACELINE_CHECK(values.size() == update.num_values && scalars.size() == update.num_scalars,
+                 "{}: {} values and {} scalars, not {} and {}", update.name, values.size(),
+                 scalars.size(), update.num_values, update.num_scalars);
+  const bool are_alike = std::ranges::all_of(values, [&](const at::Tensor& value) {
+    return value.sizes() == input.sizes() && value.strides() == input.strides() &&
+           value.scalar_type() == input.scalar_type() && value.device() == input.device();
+  });
+  PACELINE_CHECK(are_alike && input.is_non_overlapping_and_dense(),
+                 "{}: tensors differ in sizes, strides, dtype or device, or have gaps",
+                 update.name);
+}
+
+TORCH_LIBRARY_FRAGMENT(paceline, library) {
+  library.def(
+      "update_elements(str name, str text, Tensor input, Tensor(a!)[] values, float[] scalars, "
+      "Tensor? skip) -> ()");
+}
+
+}  // namespace
+
+void update_elements(const ElementUpdate& update, const at::Tensor& input,
+                     std::span<const at::Tensor> values, std::span<const double> scalars,
+                     const at::Tensor& skip) {
+  check(update, input, values, scalars);
+  if (!input.is_cpu()) {
+    using Run = void(c10::string_view, c10::string_view, const at::Tensor&, at::TensorList,
+                     at::ArrayRef<double>, const std::optional<at::Tensor>&);
+    static const auto run = c10::Dispatcher::singleton()
+                                .findSchemaOrThrow("paceline::update_elements", "")
+                                .typed<Run>();
+    run.call(update.name, update.text, input, {values.data(), values.size()},
+             {scalars.data(), scalars.size()}, skip.defined() ? std::optional(skip) : std::nullopt);
+    return;
+  }
+  if (skip.defined() && skip.item<double>() != 0) return;
+  if (input.scalar_type() == at::kDouble)
+    return run_on_host<double>(update.on_doubles, input, values, scalars);
+  PACELINE_CHECK(input.scalar_type() == at::kFloat, "{}: neither float32 nor float64", update.name);
+  run_on_host<float>(update.on_floats, input, values, scalars);
+}
+
+}  // namespace paceline::tensor

@@ -1,0 +1,80 @@
+"""What `paceline predict` and `export` give out of a run, as users meet it."""
+
+import ast
+import csv
+import json
+import math
+import struct
+import unittest
+
+from paceline_process import RunTest, paceline, settings
+
+CONFIG = 2
+SMALL = settings("train.duration=2ba", "checkpoint.every=2ba", "schedule=constant")
+
+
+def read_npy(path):
+    """The shape and the float32 values of a file, without NumPy."""
+    data = path.read_bytes()
+    length = struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:10 + length].decode())
+    assert data[:8] == b"\x93NUMPY\x01\x00" and header["descr"] == "<f4" and not header["fortran_order"], header
+    return header["shape"], struct.unpack(f"<{math.prod(header['shape'])}f", data[10 + length:])
+
+
+def metadata_of(path):
+    data = path.read_bytes()
+    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])["__metadata__"]
+
+
+class Predict(RunTest):
+    def setUp(self):
+        self.run_dir = self.run_directory(self.id())
+
+    def test_rows_are_samples_in_order(self):
+        self.train(self.write_recipe(), "--run-dir", self.run_dir, *SMALL)
+        written = {}
+        for ranks in (1, 3):
+            out = self.root / f"predicted-{ranks}"
+            result = paceline("predict", self.run_dir, "-o", out, "--nproc", ranks, cwd=self.root)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertEqual(sorted(path.name for path in out.iterdir()),
+                             ["predictions.json", "probabilities.npy", "samples.csv"])
+            shape, written[ranks] = read_npy(out / "probabilities.npy")
+            self.assertEqual(shape, (20, 4))
+        for one, three in zip(written[1], written[3]):
+            self.assertAlmostEqual(one, three, delta=1e-5)
+        with open(out / "samples.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(row["index"]) for row in rows], list(range(20)))
+        evaluated = json.loads(paceline("eval", self.run_dir, "--json", cwd=self.root).out)
+        right = sum(max(range(4), key=lambda i: written[1][4 * row + i]) == int(sample["label"])
+                    for row, sample in enumerate(rows))
+        self.assertAlmostEqual(right / 20, evaluated["metrics"]["val/top1"])
+        for row in rows:
+            self.assertIn("/" + row["class"] + "/", row["sample"])
+        facts = json.loads((out / "predictions.json").read_text())
+        self.assertEqual((facts["samples"], facts["class_names"]), (20, evaluated["class_names"]))
+        again = paceline("predict", self.run_dir, "-o", out, cwd=self.root)
+        self.assertNotEqual(again.code, 0)
+        self.assertIn("it is there already", again.err)
+        self.assertEqual(paceline("predict", self.run_dir, cwd=self.root).code, CONFIG, "it needs -o")
+
+    def test_a_changed_network_is_told_and_rebuilt(self):
+        recipe = self.write_recipe(model="resnet18", name="resnet.yaml")
+        self.train(recipe, "--run-dir", self.run_dir, *SMALL, "++algorithms.blurpool.min_channels=32")
+        file = self.root / "weights.safetensors"
+        exported = paceline("export", self.run_dir, "-o", file, cwd=self.root)
+        self.assertEqual(exported.code, 0, str(exported))
+        self.assertRegex(exported.err, r"torchvision or timm computes something else.*blurpool: \d+ convolutions \(layer")
+        record = json.loads(metadata_of(file)["surgery"])
+        self.assertEqual(record[0]["algorithm"], "blurpool")
+        self.assertEqual(record[0]["layers"]["max-pools"], ["maxpool"])
+        other = paceline("eval", self.run_dir, "algorithms.blurpool.min_channels=64", cwd=self.root)
+        self.assertEqual(other.code, CONFIG, str(other))
+        self.assertIn("algorithms.blurpool: it was", other.err)
+        self.assertEqual(paceline("predict", self.run_dir, "-o", self.root / "blurred", cwd=self.root).code, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

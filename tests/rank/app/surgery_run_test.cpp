@@ -1,0 +1,181 @@
+#include "paceline/app/eval_run.h"
+#include "paceline/app/memory_estimate.h"
+#include "paceline/app/phase_run.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/app/train_run.h"
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/checkpoint/format/safetensors.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/weights.h"
+#include "support/run_ranks.h"
+#include "support/temp_folder.h"
+#include "support/unsynced_file_system.h"
+
+#include <map>
+#include <optional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+// What an algorithm did to a network stays with its weights, whoever reads them.
+
+namespace paceline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr const char* kSmallRecipe = R"(
+run:        {seed: 3}
+model:      {name: resnet18}
+data:       {name: synthetic, num_samples: 8, num_val_samples: 6, num_classes: 3, size: 32,
+             image_size: 32, global_batch_size: 4, num_threads: 1}
+train:      {duration: 2ba, eval_every: 2ba}
+optimizer:  {name: sgd, lr: 0.01}
+checkpoint: {every: 2ba, keep_best: 0, async: false}
+loggers:    {jsonl: }
+)";
+
+class SurgeryRun : public ::testing::Test {
+ protected:
+  void train(const fs::path& run, const std::vector<std::string>& overrides,
+             const std::optional<std::string>& resume = std::nullopt) {
+    TrainRequest request;
+    request.recipe = folder_.write("recipe.yaml", kSmallRecipe);
+    request.overrides = overrides;
+    request.run_directory = run;
+    request.resume = resume;
+    paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+      run_training(request, {*registries_, communicator, files_, interruption_, 1, 2, 2});
+    });
+  }
+  double evaluate(const fs::path& run, const std::vector<std::string>& overrides = {}) {
+    double loss = -1;
+    paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
+      const auto report = run_evaluation({run, overrides, {}},
+                                         {*registries_, communicator, files_, interruption_, 1});
+      if (communicator.rank() == 0) loss = report->result.values.at("val/loss");
+    });
+    return loss;
+  }
+  static checkpoint::SurgeryRecord record_of(const fs::path& run) {
+    return checkpoint::CheckpointReader(find_checkpoint(run)).manifest().surgery.value();
+  }
+  static double trained_loss(const fs::path& run) {
+    const auto summary = nlohmann::json::parse(base::read_file(run / "summary.json"));
+    return summary.at("metrics").at("val/loss");
+  }
+
+  paceline::test::TempFolder folder_;
+  fs::path run_ = folder_.path() / "run";
+  fs::path next_ = folder_.path() / "next";
+  paceline::test::UnsyncedFileSystem files_;
+  base::Interruption interruption_;
+  std::unique_ptr<Registries> registries_ = make_registries();
+  std::string log_;
+  base::LogRedirection redirection_{
+      [this](base::LogLevel, std::string_view line) { (log_ += line) += '\n'; }};
+};
+
+const std::vector<std::string> kBlur{"++algorithms.blurpool.min_channels=32"};
+
+TEST_F(SurgeryRun, AnEvaluationRebuildsTheNetwork) {
+  train(run_, kBlur);
+  const auto record = record_of(run_);
+  ASSERT_EQ(record.size(), 1u);
+  EXPECT_EQ(record[0].algorithm, "blurpool");
+  EXPECT_THAT(record[0].options, HasSubstr("min_channels: 32"));
+  EXPECT_EQ(record[0].layers.at("max-pools"), std::vector<std::string>{"maxpool"});
+  EXPECT_NEAR(evaluate(run_), trained_loss(run_), 1e-6);
+  EXPECT_NEAR(evaluate(run_, kBlur), trained_loss(run_), 1e-6) << "says the same once more";
+  for (const char* other : {"algorithms.blurpool.min_channels=64", "~algorithms.blurpool"}) {
+    EXPECT_THAT([&] { evaluate(run_, {other}); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("algorithms.blurpool")))
+        << other;
+  }
+  train(next_, {});
+  EXPECT_EQ(record_of(next_), checkpoint::SurgeryRecord());
+  EXPECT_THAT([&] { evaluate(next_, kBlur); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("it was not there")));
+}
+
+TEST_F(SurgeryRun, ANewRunFromItsWeightsHasItsNetwork) {
+  train(run_, kBlur);
+  const std::string from = "model.pretrained=" + run_.string() + "@last";
+  const std::vector<std::string> tuned{from, "optimizer.lr=0"};
+  train(next_, tuned);
+  EXPECT_THAT(log_, HasSubstr("the network is changed as that of the weights was: blurpool"));
+  EXPECT_EQ(record_of(next_), record_of(run_));
+  EXPECT_NEAR(evaluate(next_), trained_loss(next_), 1e-6);
+  fs::remove_all(run_);
+  train(next_, {from, "optimizer.lr=0", "train.duration=4ba"}, "auto");
+  EXPECT_EQ(record_of(next_).size(), 1u) << "its own checkpoint tells";
+  EXPECT_NEAR(evaluate(next_), trained_loss(next_), 1e-6);
+}
+
+TEST_F(SurgeryRun, ExportedWeightsBringItAlong) {
+  train(run_, kBlur);
+  const fs::path file = folder_.path() / "weights.safetensors";
+  const ExportReport report = export_checkpoint(run_, "", file, files_);
+  EXPECT_EQ(report.surgery, record_of(run_));
+  EXPECT_EQ(checkpoint::surgery_of_weights(file), report.surgery);
+  train(next_, {"model.pretrained=" + file.string()});
+  EXPECT_EQ(record_of(next_), report.surgery);
+  EXPECT_THAT(
+      [&] {
+        train(folder_.path() / "other",
+              {"model.pretrained=" + file.string(), "++algorithms.blurpool.min_channels=64"});
+      },
+      ThrowsMessage<base::ConfigError>(AllOf(HasSubstr(file.string()), HasSubstr("blurpool"))));
+}
+
+TEST_F(SurgeryRun, TheMemoryOfANewRunIsThatOfItsNetwork) {
+  train(run_, kBlur);
+  const auto activations = [&](const std::vector<std::string>& overrides) {
+    const Recipe recipe =
+        load_recipe(folder_.path() / "recipe.yaml", overrides, *registries_, 1).recipe;
+    const MemoryQuestion question = ask_about(recipe, *registries_, 1, 1);
+    return static_cast<double>(estimate_memory(recipe, *registries_, question).activations);
+  };
+  const double plain = activations({});
+  const double blurred = activations(kBlur);
+  EXPECT_GT(blurred, 1.01 * plain);
+  EXPECT_NEAR(activations({"model.pretrained=" + run_.string()}) / blurred, 1, 0.01);
+}
+
+TEST_F(SurgeryRun, AResumeWithAnotherNetworkIsRefused) {
+  train(run_, kBlur);
+  const std::string manifest = base::read_file(find_checkpoint(run_) / "manifest.json");
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{}, {"++algorithms.blurpool.min_channels=64"}}) {
+    EXPECT_THAT([&] { train(run_, other, "auto"); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("algorithms.blurpool")));
+  }
+  EXPECT_EQ(base::read_file(find_checkpoint(run_) / "manifest.json"), manifest);
+  train(next_, {});
+  EXPECT_THAT([&] { train(next_, kBlur, "auto"); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("algorithms.blurpool: was absent")));
+}
+
+TEST_F(SurgeryRun, AnAlgorithmThatMayComesAndGoes) {
+  const std::vector<std::string> average{"++algorithms.ema.half_life=1ba", "train.duration=4ba",
+                                         "++algorithms.mixup.alpha=1"};
+  train(run_, {});
+  train(run_, average, "auto");
+  EXPECT_THAT(log_, AllOf(HasSubstr("note: algorithms.ema: was absent, is {"),
+                          HasSubstr("note: algorithms.mixup: was absent, is {")));
+  checkpoint::CheckpointReader with(find_checkpoint(run_));
+  EXPECT_NE(with.find("algorithms.ema/fc.weight"), nullptr);
+  train(run_, {"train.duration=6ba"}, "auto");
+  EXPECT_THAT(log_, HasSubstr("note: algorithms.ema: was {"));
+  checkpoint::CheckpointReader without(find_checkpoint(run_));
+  EXPECT_EQ(without.manifest().step, 6);
+  EXPECT_EQ(without.find("algorithms.ema/fc.weight"), nullptr);
+}
+
+}  // namespace
+}  // namespace paceline::app
