@@ -1,5 +1,6 @@
 #include "paceline/app/banner.h"
 
+#include "paceline/app/memory_estimate.h"
 #include "paceline/app/memory_report.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"

@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/banner.h"
+#include "paceline/app/memory_estimate.h"
 #include "paceline/app/out_of_memory.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/resume.h"

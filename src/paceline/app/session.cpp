@@ -5,9 +5,11 @@
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/recipe_check.h"
 #include "paceline/app/assembly/surgery.h"
+#include "paceline/app/memory_estimate.h"
 #include "paceline/app/resume.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/branch.h"
@@ -259,6 +261,10 @@ std::map<std::string, std::string> Session::inputs() const {
   std::map<std::string, std::string> inputs{{"training data", describe(train_set())}};
   if (val_set() != nullptr) inputs["validation data"] = describe(*val_set());
   return inputs;
+}
+
+MemoryEstimate Session::memory() const {
+  return state_memory(recipe_, state_, *engine_, batches_, fields());
 }
 
 MemoryQuestion Session::memory_question() const {

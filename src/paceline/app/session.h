@@ -2,12 +2,10 @@
 
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
-#include "paceline/app/memory_estimate.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/app/run_directory/run_directory.h"
-#include "paceline/base/interruption.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
@@ -23,6 +21,10 @@
 #include <string>
 #include <vector>
 
+namespace paceline::base {
+class Interruption;
+}  // namespace paceline::base
+
 namespace paceline::metrics {
 class MetricSink;
 struct LocalRank;
@@ -37,6 +39,9 @@ struct RunContext;
 }  // namespace paceline::train
 
 namespace paceline::app {
+
+struct MemoryEstimate;
+struct MemoryQuestion;
 
 /// What the process brings to a run: made by the command line, outlives the session.
 struct SessionContext {
@@ -91,9 +96,7 @@ class Session {
   /// What its last bits depend on besides recipe and data.
   checkpoint::Environment environment() const;
   /// Without activations.
-  MemoryEstimate memory() const {
-    return state_memory(recipe_, state_, *engine_, batches_, fields());
-  }
+  MemoryEstimate memory() const;
   const BaseLr& base_lr() const { return base_lr_; }
   /// The best of the run's checkpoints on disk by checkpoint.monitor, if any was saved right after
   /// an evaluation. For rank 0.

@@ -2,7 +2,7 @@
 
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/base/text.h"
-#include "paceline/data/loader/loader_rate.h"
+#include "paceline/data/loader/loader_stage.h"
 #include "paceline/train/watch/data_watch.h"
 
 #include <cmath>

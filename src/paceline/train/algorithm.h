@@ -1,6 +1,5 @@
 #pragma once
 
-#include "paceline/base/file.h"
 #include "paceline/config/duration.h"
 #include "paceline/tensor/state_shard.h"
 #include "paceline/train/clock.h"
@@ -16,6 +15,10 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+namespace paceline::base {
+class FileSystem;  // base/file.h
+}  // namespace paceline::base
 
 namespace paceline::train {
 

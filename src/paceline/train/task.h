@@ -1,6 +1,5 @@
 #pragma once
 
-#include "paceline/nn/losses.h"
 #include "paceline/nn/network.h"
 #include "paceline/tensor/fields.h"
 #include "paceline/train/batch/batch.h"
@@ -10,6 +9,10 @@
 #include <optional>
 #include <span>
 #include <string>
+
+namespace paceline::nn {
+class Loss;  // nn/losses.h
+}  // namespace paceline::nn
 
 namespace paceline::train {
 

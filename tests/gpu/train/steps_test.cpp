@@ -4,6 +4,7 @@
 #include "gpu/test_devices.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/file.h"
+#include "paceline/base/interruption.h"
 #include "paceline/comm/local/local_group.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/gradient_clipping.h"

@@ -3,6 +3,7 @@
 #include "paceline/app/session.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/nn/module_tree.h"

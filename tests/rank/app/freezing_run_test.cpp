@@ -4,6 +4,7 @@
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/train/run_state.h"
 #include "paceline/train/trainer.h"

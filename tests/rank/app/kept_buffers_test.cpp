@@ -1,6 +1,7 @@
 // Running statistics that each rank keeps are part of what a run resumes from.
 
 #include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/checkpoint/weights.h"

@@ -3,6 +3,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/manifest.h"
 #include "paceline/config/parse.h"

@@ -3,7 +3,6 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
-#include "paceline/base/interruption.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
@@ -19,6 +18,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace paceline::base {
+class Interruption;
+}  // namespace paceline::base
 
 namespace paceline::app {
 

@@ -9,6 +9,7 @@
 #include "paceline/cli/data/data_commands.h"
 #include "paceline/cli/data/data_source.h"
 #include "paceline/data/loader/loader_rate.h"
+#include "paceline/data/loader/loader_stage.h"
 
 #include <charconv>
 #include <cmath>

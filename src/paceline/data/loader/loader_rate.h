@@ -6,18 +6,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 namespace paceline::data {
-
-/// What a loader's threads do with a sample.
-enum class LoaderStage { kRead, kDecode, kTransform };
-
-std::string_view name_of(LoaderStage stage);
-/// The one that takes the most time.
-LoaderStage limiting_stage(const StageTimes& times);
-/// What makes that stage faster; half a sentence.
-std::string_view cure_of(LoaderStage stage);
 
 /// How fast a loader is when nobody waits for anything else.
 struct LoaderRate {

@@ -2,7 +2,6 @@
 
 #include "paceline/config/schema.h"
 #include "paceline/data/image/pixels.h"
-#include "paceline/data/transforms/transform.h"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +12,8 @@
 
 namespace paceline::data {
 
-struct RowSink;  // normalize_row.h
+struct RowSink;   // normalize_row.h
+class Transform;  // data/transforms/transform.h
 
 /// x / 255, minus mean, divided by std, each step rounded to float32. The defaults are ImageNet's.
 struct NormalizeConfig {

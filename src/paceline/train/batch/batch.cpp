@@ -1,6 +1,7 @@
 #include "paceline/train/batch/batch.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/image_network.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "paceline/data/loader/loader.h"
-#include "paceline/nn/image_network.h"
 #include "paceline/tensor/fields.h"
 
 #include <cstdint>
@@ -14,7 +13,6 @@ namespace paceline::train {
 
 /// [size, 3, height, width] float32, channels-last or contiguous.
 inline constexpr std::string_view kImages = data::kImagesField;
-static_assert(kImages == nn::kImages);
 /// [size] int64: class indices, which nothing changes.
 inline constexpr std::string_view kLabels = data::kLabelsField;
 /// What the loss compares with instead of the labels, if it is there: [size] int64 class indices or

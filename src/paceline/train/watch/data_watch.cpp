@@ -2,7 +2,7 @@
 
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"
-#include "paceline/data/loader/loader_rate.h"
+#include "paceline/data/loader/loader_stage.h"
 
 #include <algorithm>
 #include <string>

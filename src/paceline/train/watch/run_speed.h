@@ -2,7 +2,7 @@
 
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader/loader.h"
-#include "paceline/data/loader/loader_rate.h"
+#include "paceline/data/loader/loader_stage.h"
 #include "paceline/metrics/meters.h"
 
 #include <cstdint>
