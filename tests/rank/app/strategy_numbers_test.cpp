@@ -1,8 +1,11 @@
 // ViT and ResNet (BatchNorm synchronised) train to the same weights under every strategy on any
-// number of ranks.
+// number of ranks, also by optimizers that need more of a parameter than a rank's part.
 
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/models/vit/vit.h"
+#include "paceline/optim/lamb.h"
+#include "paceline/optim/lars.h"
+#include "paceline/optim/muon.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/gradient_clipping.h"
@@ -44,13 +47,24 @@ std::shared_ptr<nn::Network> small_resnet() {
                                           models::ResNetConfig{.num_classes = 5});
 }
 
+template <class Config>
+std::shared_ptr<const optim::OptimizerPlan> plan(Config config) {
+  config.weight_decay = 0.01;
+  return optim::make(config);
+}
+
 struct Training {
   std::function<std::shared_ptr<nn::Network>()> make;
   int num_microbatches;  ///< batch statistics are those of a microbatch, so ResNet has one
+  std::shared_ptr<const optim::OptimizerPlan> optimizer = plan(optim::SgdConfig{.momentum = 0.9});
 };
 
-const std::map<std::string, Training> kTrainings{{"vit", {small_vit, 3}},
-                                                 {"resnet", {small_resnet, 1}}};
+const std::map<std::string, Training> kTrainings{
+    {"vit", {small_vit, 3}},
+    {"resnet", {small_resnet, 1}},
+    {"vit_by_lamb", {small_vit, 3, plan(optim::LambConfig{})}},
+    {"resnet_by_lars", {small_resnet, 1, plan(optim::LarsConfig{})}},
+    {"vit_by_muon", {small_vit, 3, plan(optim::MuonConfig{})}}};
 
 std::vector<tensor::StateShard> train(const Training& training, const Net& net,
                                       parallel::Strategy& strategy, comm::Communicator& ranks) {
@@ -58,9 +72,9 @@ std::vector<tensor::StateShard> train(const Training& training, const Net& net,
   nn::set_channels_last(*net.network);
   net.network->initialize(7);
   parallel::set_sync_batch_norm(*net.network, ranks);
-  strategy.prepare(*net.network, test::block_net_rules());
+  strategy.prepare(*net.network, training.optimizer->rules);
   const auto optimizer =
-      optim::make_optimizer(optim::SgdConfig{.momentum = 0.9}, strategy.param_groups());
+      training.optimizer->make(strategy.param_groups(), strategy.parameter_shards());
   const test::Share share(ranks.rank(), ranks.world_size());
   for (int step = 0; step < 30; ++step) {
     test::ragged_step(strategy, net, share, training.num_microbatches);
@@ -102,7 +116,9 @@ TEST_P(StrategyNumbers, AreThoseOfOneRank) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, StrategyNumbers, testing::Values("vit", "resnet"),
+INSTANTIATE_TEST_SUITE_P(All, StrategyNumbers,
+                         testing::Values("vit", "resnet", "vit_by_lamb", "resnet_by_lars",
+                                         "vit_by_muon"),
                          [](const auto& of) { return of.param; });
 
 }  // namespace
