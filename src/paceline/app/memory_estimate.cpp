@@ -205,10 +205,14 @@ MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state
   MemoryEstimate result{.strategy = recipe.parallel.strategy, .batches = batches};
   result.parameters = memory.parameters;
   result.gradients = memory.gradients;
-  for (const optim::SlotState& kind : state.optimizer->state()) {
-    for (const at::Tensor& tensor : kind.tensors)
-      result.optimizer += tensor.defined() ? tensor.nbytes() : 0;
-  }
+  const auto add_state = [&](const auto& kinds) {
+    for (const auto& kind : kinds) {
+      for (const at::Tensor& tensor : kind.tensors)
+        result.optimizer += tensor.defined() ? tensor.nbytes() : 0;
+    }
+  };
+  add_state(state.optimizer->state());
+  add_state(state.optimizer->parameter_state());
   result.optimizer += state.optimizer->scratch_bytes();
   for (const tensor::StateShard& shard : engine.tensors(state))
     result.algorithms += shard.data.nbytes();

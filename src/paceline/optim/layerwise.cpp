@@ -95,9 +95,8 @@ class Layerwise final : public Optimizer {
     std::vector<at::Tensor> sums;
     std::vector<std::int64_t> parameters;
     for (std::size_t slot = 0; slot < by_slot.size(); ++slot) {
-      const at::Tensor flat = flat_view(by_slot[slot]);
       for (const ParamPiece& piece : pieces_[slot]) {
-        const at::Tensor part = flat.narrow(0, piece.begin, piece.end - piece.begin);
+        const at::Tensor part = part_of(by_slot[slot], piece);
         sums.push_back(at::dot(part, part).to(at::kDouble));
         parameters.push_back(piece.parameter);
       }
@@ -113,9 +112,8 @@ class Layerwise final : public Optimizer {
       const at::Tensor ratio =
           rule_.ratio(norms, step_of(group, lr)).to(list.params.front().scalar_type());
       for (const std::size_t slot : list.slots) {
-        const at::Tensor flat = flat_view(directions_[slot]);
         for (const ParamPiece& piece : pieces_[slot])
-          flat.narrow(0, piece.begin, piece.end - piece.begin).mul_(ratio[piece.parameter]);
+          part_of(directions_[slot], piece).mul_(ratio[piece.parameter]);
       }
     }
   }

@@ -92,8 +92,8 @@ class Muon final : public Optimizer {
     for (const ParamGroup& group : groups_) {
       for (const ParamSlot& slot : group.slots) {
         const std::size_t number = params_.size();
-        params_.push_back(flat_view(slot.param));
-        grads_.push_back(flat_view(slot.grad));
+        params_.push_back(slot.param.detach());
+        grads_.push_back(slot.grad);
         buffers_.push_back(group.is_matrix
                                ? at::zeros_like(slot.param.detach(), at::MemoryFormat::Preserve)
                                : at::Tensor());
@@ -126,8 +126,8 @@ class Muon final : public Optimizer {
     const std::int64_t numel = matrix.rows * matrix.columns;
     const at::Tensor whole = at::zeros({numel}, at::device(shards_.device).dtype(matrix.dtype));
     for (const auto& [slot, piece] : matrix.parts) {
-      const at::Tensor grad = part(grads_[slot], piece);
-      const at::Tensor buffer = part(flat_view(buffers_[slot]), piece);
+      const at::Tensor grad = part_of(grads_[slot], piece);
+      const at::Tensor buffer = part_of(buffers_[slot], piece);
       const at::Tensor next = buffer.lerp(grad, 1 - config_.momentum);
       keep_or_take(buffer, next, skip);
       whole.narrow(0, piece.offset, piece.end - piece.begin)
@@ -141,21 +141,12 @@ class Muon final : public Optimizer {
     const ParamGroup& group = groups_[matrix.group];
     const double own_lr = lr * group.lr_scale;
     for (const auto& [slot, piece] : matrix.parts) {
-      const at::Tensor param = part(params_[slot], piece);
+      const at::Tensor param = part_of(params_[slot], piece);
       const at::Tensor next = (param * (1 - own_lr * group.weight_decay))
                                   .add_(whole.narrow(0, piece.offset, piece.end - piece.begin),
                                         -own_lr * scale_of(matrix));
       keep_or_take(param, next, skip);
     }
-  }
-
-  static at::Tensor part(const at::Tensor& flat, const ParamPiece& piece) {
-    return flat.narrow(0, piece.begin, piece.end - piece.begin);
-  }
-
-  static void keep_or_take(const at::Tensor& place, const at::Tensor& next,
-                           const at::Tensor& skip) {
-    place.copy_(skip.defined() ? at::where(skip != 0, place, next) : next);
   }
 
   double scale_of(const Matrix& matrix) const {
@@ -170,7 +161,7 @@ class Muon final : public Optimizer {
   ParameterShards shards_;
   std::vector<SlotList> lists_;
   std::unique_ptr<Optimizer> adamw_;
-  std::vector<at::Tensor> params_, grads_;  // by slot, in the order of memory
+  std::vector<at::Tensor> params_, grads_;  // by slot
   std::vector<at::Tensor> buffers_;         // by slot; undefined for AdamW's
   std::vector<std::size_t> adamw_slots_;    // of its slots the numbers here
   std::vector<Matrix> matrices_;

@@ -23,7 +23,9 @@ struct ParamPiece {
 struct WholeParameter {
   std::vector<std::int64_t> sizes;
   at::ScalarType dtype = at::kFloat;
-  std::size_t group = 0;  ///< its number in the groups
+  std::size_t group = 0;                 ///< its number in the groups
+  std::vector<std::int64_t> order = {};  ///< of its elements in memory, as StateShard::order
+  std::string name = {};                 ///< in the state_dict
 
   std::int64_t numel() const { return c10::multiply_integers(sizes); }
 };
@@ -35,6 +37,7 @@ struct ParameterShards {
   int rank = 0;                                 ///< among those ranks
   int world_size = 1;
   at::Device device = at::kCPU;  ///< where they lie
+  bool is_writer = true;         ///< of all ranks of the run, one is: it saves what all have alike
   /// Sums over those ranks in place, a tensor beside the parameters. All of them must call it.
   /// Waits for no device.
   std::function<void(const at::Tensor& values)> sum = [](const at::Tensor&) {};
@@ -65,6 +68,13 @@ struct SlotState {
   std::vector<at::Tensor> tensors;
 };
 
+/// One kind of state that whole parameters have, instead of their elements: the same on every rank
+/// that has a part of them. By the parameters' numbers; undefined where one has no such state.
+struct ParameterState {
+  std::string name;  ///< as in torch.optim: "row_var"
+  std::vector<at::Tensor> tensors;
+};
+
 /// Updates parameters from gradients. Not thread-safe.
 class Optimizer {
  public:
@@ -80,6 +90,7 @@ class Optimizer {
 
   /// The state to save and restore, allocated at construction: load by copying into the tensors.
   virtual std::vector<SlotState> state() const = 0;
+  virtual std::vector<ParameterState> parameter_state() const { return {}; }
   /// Bytes that it holds besides its state.
   virtual std::uint64_t scratch_bytes() const { return 0; }
   /// How many updates were made (bias correction); saved beside state().

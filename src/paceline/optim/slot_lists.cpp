@@ -1,6 +1,7 @@
 #include "paceline/optim/slot_lists.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/element_order.h"
 
 namespace paceline::optim {
 namespace {
@@ -57,7 +58,8 @@ void number_parameters(std::vector<ParamGroup>& groups, ParameterShards& shards)
     for (ParamSlot& slot : groups[group].slots) {
       const at::Tensor& param = slot.param;
       slot.pieces = {{std::ssize(shards.parameters), 0, param.numel(), 0}};
-      shards.parameters.push_back({param.sizes().vec(), param.scalar_type(), group});
+      shards.parameters.push_back({param.sizes().vec(), param.scalar_type(), group,
+                                   tensor::memory_order(param.sizes(), param.strides())});
       shards.device = param.device();
     }
   }
@@ -65,6 +67,14 @@ void number_parameters(std::vector<ParamGroup>& groups, ParameterShards& shards)
 
 at::Tensor flat_view(const at::Tensor& tensor) {
   return tensor.as_strided({tensor.numel()}, {1}, tensor.storage_offset());
+}
+
+at::Tensor part_of(const at::Tensor& slot, const ParamPiece& piece) {
+  return flat_view(slot).narrow(0, piece.begin, piece.end - piece.begin);
+}
+
+void keep_or_take(const at::Tensor& place, const at::Tensor& next, const at::Tensor& skip) {
+  place.copy_(skip.defined() ? at::where(skip != 0, place, next) : next);
 }
 
 void bump_versions(const SlotList& list) {

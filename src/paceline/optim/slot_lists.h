@@ -30,6 +30,12 @@ void number_parameters(std::vector<ParamGroup>& groups, ParameterShards& shards)
 /// A tensor that lies without gaps as [n], in the order of memory.
 at::Tensor flat_view(const at::Tensor& tensor);
 
+/// A parameter's part of a slot's tensor as [n], a view.
+at::Tensor part_of(const at::Tensor& slot, const ParamPiece& piece);
+
+/// Copies `next` to `place`, but where `skip` is defined and 1.
+void keep_or_take(const at::Tensor& place, const at::Tensor& next, const at::Tensor& skip);
+
 /// Tells autograd that the parameters changed: the fused kernels do not.
 void bump_versions(const SlotList& list);
 

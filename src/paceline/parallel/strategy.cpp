@@ -57,8 +57,8 @@ void Strategy::train_only(std::span<const std::string> names) {
 
 std::vector<at::Tensor> Strategy::frozen_parts(const optim::Optimizer& optimizer) {
   if (frozen_.empty() || !frozen_parts_.empty()) return frozen_parts_;
-  const auto add = [&](std::span<const at::Tensor> slots) {
-    for (const StateShard& shard : cut_by_parameter("", slots)) {
+  const auto add_frozen = [&](const std::vector<StateShard>& shards) {
+    for (const StateShard& shard : shards) {
       if (frozen_.contains(shard.name)) frozen_parts_.push_back(shard.data);
     }
   };
@@ -66,8 +66,11 @@ std::vector<at::Tensor> Strategy::frozen_parts(const optim::Optimizer& optimizer
   for (const optim::ParamGroup& group : param_groups()) {
     for (const optim::ParamSlot& slot : group.slots) values.push_back(slot.param.detach());
   }
-  add(values);
-  for (const optim::SlotState& state : optimizer.state()) add(state.tensors);
+  add_frozen(cut_by_parameter("", values));
+  for (const optim::SlotState& state : optimizer.state())
+    add_frozen(cut_by_parameter("", state.tensors));
+  for (const optim::ParameterState& state : optimizer.parameter_state())
+    add_frozen(whole_parts("", state));
   return frozen_parts_;
 }
 
@@ -86,8 +89,27 @@ std::vector<StateShard> Strategy::optimizer_state(const optim::Optimizer& optimi
   };
   for (const optim::SlotState& state : optimizer.state())
     add(cut_by_parameter(fmt::format("optimizer.{}/", state.name), state.tensors));
+  for (const optim::ParameterState& state : optimizer.parameter_state())
+    add(whole_parts(fmt::format("optimizer.{}/", state.name), state));
   add(gradient_state());
   return shards;
+}
+
+std::vector<StateShard> Strategy::whole_parts(const std::string& prefix,
+                                              const optim::ParameterState& state) const {
+  const optim::ParameterShards ranks = parameter_shards();
+  std::vector<StateShard> parts;
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    const at::Tensor& tensor = state.tensors[i];
+    if (!tensor.defined()) continue;
+    parts.push_back({.name = prefix + ranks.parameters[i].name,
+                     .data = tensor,
+                     .shape = tensor.sizes().vec(),
+                     .begin = 0,
+                     .end = tensor.numel(),
+                     .is_writer = ranks.is_writer});
+  }
+  return parts;
 }
 
 }  // namespace paceline::parallel

@@ -175,6 +175,8 @@ class Strategy {
 
  private:
   std::vector<at::Tensor> frozen_parts(const optim::Optimizer& optimizer);
+  std::vector<StateShard> whole_parts(const std::string& prefix,
+                                      const optim::ParameterState& state) const;
 
   std::set<std::string> frozen_;
   std::vector<at::Tensor> frozen_parts_;  // views of parameters and optimizer state, once known

@@ -85,7 +85,7 @@ def run_optimizer(kind, options, dtype):
     state = {
         name: [optimizer.state[param][name].flatten().tolist() if name in optimizer.state[param] else None
                for param in params]
-        for name in ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg")
+        for name in ("momentum_buffer", "exp_avg", "exp_avg_sq", "square_avg", "grad_avg", "row_var", "col_var", "variance")
         if any(torch.is_tensor(optimizer.state[param].get(name)) for param in params)
     }
     torch.set_default_dtype(torch.float32)
@@ -133,6 +133,8 @@ def optimizers():
                                    "trust_clip": True}),
         ("lars", timm.optim.Lars, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.05, "trust_coeff": 0.02,
                                    "eps": 1e-3, "always_adapt": True, "cycled": True}),
+        ("adafactor", torch.optim.Adafactor, {"weight_decay": 0.05}),
+        ("adafactor", torch.optim.Adafactor, {"beta2_decay": -0.5, "eps": (1e-3, 0.1), "d": 2.0, "weight_decay": 0.0}),
         ("muon", MuonBesideAdamW, {"weight_decay": 0.05}),
         ("muon", MuonBesideAdamW, {"momentum": 0.8, "nesterov": False, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3,
                                    "weight_decay": 0.0}),

@@ -2,6 +2,7 @@
 
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
+#include "paceline/optim/adafactor.h"
 #include "paceline/optim/adam.h"
 #include "paceline/optim/lamb.h"
 #include "paceline/optim/lars.h"
@@ -47,6 +48,11 @@ std::unique_ptr<Optimizer> build_as(const Json& options, std::vector<ParamGroup>
     own["beta2"] = own["betas"][1];
     own.erase("betas");
   }
+  if (own.contains("eps") && own["eps"].is_array()) {
+    own["eps1"] = own["eps"][0];
+    own["eps2"] = own["eps"][1];
+    own.erase("eps");
+  }
   if (own.contains("decoupled_weight_decay")) {
     own["decoupled_decay"] = own["decoupled_weight_decay"];
     own.erase("decoupled_weight_decay");
@@ -65,12 +71,19 @@ std::unique_ptr<Optimizer> build_as(const Json& options, std::vector<ParamGroup>
 std::unique_ptr<Optimizer> build(const Json& golden, std::vector<ParamGroup> groups) {
   using Build = std::unique_ptr<Optimizer> (*)(const Json&, std::vector<ParamGroup>);
   const std::map<std::string, Build> builds{
-      {"sgd", build_as<SgdConfig>},         {"adam", build_as<AdamConfig>},
-      {"adamw", build_as<AdamWConfig>},     {"nadam", build_as<NAdamConfig>},
-      {"nadamw", build_as<NAdamWConfig>},   {"radam", build_as<RAdamConfig>},
-      {"rmsprop", build_as<RmspropConfig>}, {"rmsprop_tf", build_as<RmspropTfConfig>},
-      {"lion", build_as<LionConfig>},       {"lamb", build_as<LambConfig>},
-      {"lars", build_as<LarsConfig>},       {"muon", build_as<MuonConfig>},
+      {"sgd", build_as<SgdConfig>},
+      {"adam", build_as<AdamConfig>},
+      {"adamw", build_as<AdamWConfig>},
+      {"nadam", build_as<NAdamConfig>},
+      {"nadamw", build_as<NAdamWConfig>},
+      {"radam", build_as<RAdamConfig>},
+      {"rmsprop", build_as<RmspropConfig>},
+      {"rmsprop_tf", build_as<RmspropTfConfig>},
+      {"lion", build_as<LionConfig>},
+      {"lamb", build_as<LambConfig>},
+      {"lars", build_as<LarsConfig>},
+      {"muon", build_as<MuonConfig>},
+      {"adafactor", build_as<AdafactorConfig>},
   };
   return builds.at(golden.at("name"))(golden.at("options"), std::move(groups));
 }
@@ -87,7 +100,7 @@ void expect_equal(const at::Tensor& actual, const Json& expected, const std::str
 
 TEST(OptimizerGolden, FiftyStepsAsTheReference) {
   const Json cases = Json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/optimizers.json"));
-  ASSERT_EQ(cases.size(), 82U);
+  ASSERT_EQ(cases.size(), 86U);
   for (const Json& golden : cases) {
     const std::string what = golden.at("name").get<std::string>() + golden.at("options").dump() +
                              golden.at("dtype").get<std::string>();
@@ -117,14 +130,17 @@ TEST(OptimizerGolden, FiftyStepsAsTheReference) {
     }
     const std::vector<std::size_t> order{0, 2, 1};  // of slots over groups
     const std::vector<SlotState> states = optimizer->state();
-    EXPECT_EQ(states.size(), golden.at("state").size()) << what;
-    for (const SlotState& state : states) {
+    const std::vector<ParameterState> of_parameters = optimizer->parameter_state();
+    EXPECT_EQ(states.size() + of_parameters.size(), golden.at("state").size()) << what;
+    const auto expect_state = [&](const auto& state) {
       for (std::size_t i = 0; i < order.size(); ++i) {
         const Json& expected = golden.at("state").at(state.name).at(order[i]);
         EXPECT_EQ(state.tensors[i].defined(), !expected.is_null()) << what;
         if (state.tensors[i].defined()) expect_equal(state.tensors[i], expected, what);
       }
-    }
+    };
+    for (const ParameterState& state : of_parameters) expect_state(state);
+    for (const SlotState& state : states) expect_state(state);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/models/vit/vit.h"
+#include "paceline/optim/adafactor.h"
 #include "paceline/optim/lamb.h"
 #include "paceline/optim/lars.h"
 #include "paceline/optim/muon.h"
@@ -64,7 +65,8 @@ const std::map<std::string, Training> kTrainings{
     {"resnet", {small_resnet, 1}},
     {"vit_by_lamb", {small_vit, 3, plan(optim::LambConfig{})}},
     {"resnet_by_lars", {small_resnet, 1, plan(optim::LarsConfig{})}},
-    {"vit_by_muon", {small_vit, 3, plan(optim::MuonConfig{})}}};
+    {"vit_by_muon", {small_vit, 3, plan(optim::MuonConfig{})}},
+    {"resnet_by_adafactor", {small_resnet, 1, plan(optim::AdafactorConfig{})}}};
 
 std::vector<tensor::StateShard> train(const Training& training, const Net& net,
                                       parallel::Strategy& strategy, comm::Communicator& ranks) {
@@ -118,7 +120,7 @@ TEST_P(StrategyNumbers, AreThoseOfOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(All, StrategyNumbers,
                          testing::Values("vit", "resnet", "vit_by_lamb", "resnet_by_lars",
-                                         "vit_by_muon"),
+                                         "vit_by_muon", "resnet_by_adafactor"),
                          [](const auto& of) { return of.param; });
 
 }  // namespace

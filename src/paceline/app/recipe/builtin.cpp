@@ -42,6 +42,7 @@
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
 #include "paceline/nn/losses.h"
+#include "paceline/optim/adafactor.h"
 #include "paceline/optim/adam.h"
 #include "paceline/optim/lamb.h"
 #include "paceline/optim/lars.h"
@@ -107,6 +108,7 @@ void add_transforms(Registries& registries) {
 
 void add_optimization(Registries& registries) {
   registries.optimizers.add<optim::SgdConfig>();
+  registries.optimizers.add<optim::AdafactorConfig>();
   registries.optimizers.add<optim::AdamConfig>();
   registries.optimizers.add<optim::AdamWConfig>();
   registries.optimizers.add<optim::NAdamConfig>();

@@ -75,10 +75,13 @@ std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
 }
 
 optim::ParameterShards ReplicatedStrategy::parameter_shards() const {
-  optim::ParameterShards shards{.device = values_->flats().front().device()};
+  optim::ParameterShards shards{.device = values_->flats().front().device(),
+                                .is_writer = is_first_rank()};
   for (const tensor::FlatSlot& slot : layout().slots) {
     shards.parameters.push_back({slot.spec.sizes, tensor::dtype_from_name(slot.spec.dtype),
-                                 static_cast<std::size_t>(slot.spec.group)});
+                                 static_cast<std::size_t>(slot.spec.group),
+                                 tensor::memory_order(slot.spec.sizes, slot.spec.strides),
+                                 slot.spec.name});
   }
   return shards;
 }
@@ -159,6 +162,11 @@ void ReplicatedStrategy::step(optim::Optimizer& optimizer, double lr, const at::
         if (std::ranges::binary_search(maybe_unused, slot)) keep(slot, part);
       });
     }
+    for (const optim::ParameterState& state : optimizer.parameter_state()) {
+      for (const std::size_t slot : maybe_unused) {
+        if (state.tensors[slot].defined()) keep(slot, state.tensors[slot]);
+      }
+    }
   }
   optimizer.step(lr, skip);
   for (const auto& [slot, view, value] : kept)
@@ -189,7 +197,7 @@ StateShard ReplicatedStrategy::whole_shard(std::string name, const at::Tensor& d
           .shape = data.sizes().vec(),
           .begin = 0,
           .end = data.numel(),
-          .is_writer = communicator_ == nullptr || communicator_->rank() == 0};
+          .is_writer = is_first_rank()};
 }
 
 std::vector<StateShard> ReplicatedStrategy::model_state() const {

@@ -48,6 +48,7 @@ optim::ParameterShards ShardedStrategy::parameter_shards() const {
   optim::ParameterShards shards{.rank = ranks.rank(),
                                 .world_size = ranks.world_size(),
                                 .device = gradients().front().device(),
+                                .is_writer = groups_.world().rank() == 0,
                                 .sum = [this](const at::Tensor& values) {
                                   reduce_over_shards(values, comm::ReduceOp::kSum,
                                                      "parts of parameters");
@@ -56,8 +57,9 @@ optim::ParameterShards ShardedStrategy::parameter_shards() const {
     const ShardPlace& place = layout_->place_of_trained(number);
     const ShardedFlat& flat = layout_->flat_at(place);
     const tensor::TensorSpec& spec = flat.layout().slots[place.slot].spec;
-    shards.parameters.push_back(
-        {spec.sizes, flat.shard().scalar_type(), static_cast<std::size_t>(spec.group)});
+    shards.parameters.push_back({spec.sizes, flat.shard().scalar_type(),
+                                 static_cast<std::size_t>(spec.group),
+                                 tensor::memory_order(spec.sizes, spec.strides), spec.name});
   }
   return shards;
 }
