@@ -6,6 +6,7 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/weights.h"
 #include "paceline/comm/agreement.h"

@@ -6,6 +6,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/run_directory/phase_folders.h"
 #include "paceline/base/error.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"

@@ -1,4 +1,5 @@
 #include "paceline/app/eval_run.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"

@@ -6,6 +6,7 @@
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"

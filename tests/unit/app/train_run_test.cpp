@@ -4,6 +4,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/format/safetensors.h"
