@@ -11,7 +11,9 @@
 #include <paceline/data/transforms/named/random_horizontal_flip.h>
 #include <paceline/data/transforms/pipeline.h>
 #include <paceline/nn/conv.h>
+#include <paceline/nn/image_network.h>
 #include <paceline/nn/linear.h>
+#include <paceline/nn/losses.h>
 #include <paceline/optim/schedules.h>
 #include <paceline/optim/sgd.h>
 #include <paceline/parallel/replicated/replicated_strategy.h>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/config/schema.h"
+#include "paceline/nn/losses.h"
 #include "paceline/train/task.h"
 
 #include <array>

@@ -3,8 +3,10 @@
 
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/conv.h"
+#include "paceline/nn/image_network.h"
 #include "paceline/nn/layer_norm.h"
 #include "paceline/nn/linear.h"
+#include "paceline/nn/losses.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"

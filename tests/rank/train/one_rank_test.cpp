@@ -2,6 +2,7 @@
 // same collectives (which run_ranks compares).
 
 #include "paceline/base/error.h"
+#include "paceline/nn/image_network.h"
 #include "paceline/optim/sgd.h"
 #include "support/run_ranks.h"
 #include "support/strategies.h"

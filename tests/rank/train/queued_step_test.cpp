@@ -2,6 +2,8 @@
 // the last bit, one wait a step, and nothing that a GPU would refuse.
 
 #include "paceline/nn/batch_norm.h"
+#include "paceline/nn/image_network.h"
+#include "paceline/nn/losses.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/optim/adam.h"
 #include "paceline/optim/sgd.h"

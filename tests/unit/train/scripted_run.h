@@ -8,6 +8,7 @@
 #include "paceline/data/transforms/named/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
+#include "paceline/nn/image_network.h"
 #include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/trainer.h"
 

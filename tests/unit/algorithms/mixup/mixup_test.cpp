@@ -4,6 +4,7 @@
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"
+#include "paceline/nn/losses.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"

@@ -1,5 +1,6 @@
 #include "paceline/train/tasks/classification.h"
 
+#include "paceline/nn/image_network.h"
 #include "unit/train/scripted_run.h"
 
 #include <array>
