@@ -43,7 +43,7 @@ class Sgd final : public Optimizer {
   void set_num_steps(std::int64_t num_steps) override { num_steps_ = num_steps; }
   std::vector<ParamGroup>& groups() override { return groups_; }
   bool set_momentum(double momentum) override {
-    if (momentum_buffers_.empty()) return false;
+    if (config_.momentum == 0) return false;  // it has no buffers
     config_.momentum = momentum;
     return true;
   }

@@ -77,7 +77,8 @@ const std::map<NamedCase, Needs> kNeeds{
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have
-    // Keys' biases have gradients of 0 but for rounding, whose sign would be a whole step.
+    // Keys' biases have gradients of 0 but for rounding, which would be a whole step.
+    {{"optimizer", "adafactor"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},
     {{"optimizer", "lion"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},
     {{"optimizer", "rmsprop_tf"}, {.own = {{"momentum", "0.9"}, {"centered", "true"}}}},
     {{"sampler", "weighted"}, {.own = {{"file", "{folder}/weights.txt"}}}},
