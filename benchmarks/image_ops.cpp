@@ -4,11 +4,11 @@
 // of the repetitions. Prints one {"operation": ..., "us": ...} a line.
 
 #include "paceline/data/transforms/augment.h"
-#include "paceline/data/transforms/named/auto_augment.h"
-#include "paceline/data/transforms/named/center_crop.h"
-#include "paceline/data/transforms/named/color_jitter.h"
-#include "paceline/data/transforms/named/rand_augment.h"
-#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/named/color/color_jitter.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/policies/auto_augment.h"
+#include "paceline/data/transforms/named/policies/rand_augment.h"
+#include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 

@@ -7,8 +7,8 @@
 #include <paceline/comm/c10d/bootstrap.h>
 #include <paceline/data/loader/loader.h>
 #include <paceline/data/loader/sample_maker.h>
-#include <paceline/data/transforms/named/center_crop.h>
-#include <paceline/data/transforms/named/random_horizontal_flip.h>
+#include <paceline/data/transforms/named/geometry/center_crop.h>
+#include <paceline/data/transforms/named/geometry/random_horizontal_flip.h>
 #include <paceline/data/transforms/pipeline.h>
 #include <paceline/nn/conv.h>
 #include <paceline/nn/image_network.h>

@@ -2,8 +2,8 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/sources/image_folder.h"
-#include "paceline/data/transforms/named/center_crop.h"
-#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/dataset_tools/synth_digit.h"
 #include "support/power_loss_file_system.h"

@@ -5,7 +5,7 @@
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/nn/image_network.h"

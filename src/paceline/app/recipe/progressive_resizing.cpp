@@ -1,10 +1,10 @@
 #include "paceline/app/recipe/progressive_resizing.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/named/center_crop.h"
-#include "paceline/data/transforms/named/random_crop.h"
-#include "paceline/data/transforms/named/random_resized_crop.h"
-#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/random_crop.h"
+#include "paceline/data/transforms/named/geometry/random_resized_crop.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 
 #include <algorithm>
 

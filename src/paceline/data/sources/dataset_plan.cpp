@@ -1,9 +1,9 @@
 #include "paceline/data/sources/dataset_plan.h"
 
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/random_crop.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/named/presets.h"
-#include "paceline/data/transforms/named/random_crop.h"
-#include "paceline/data/transforms/named/resize.h"
 
 namespace paceline::data {
 namespace {

@@ -1,7 +1,7 @@
 #include "paceline/data/transforms/lazy_image.h"
 
-#include "paceline/data/transforms/named/center_crop.h"
-#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/normalize.h"
 #include "support/data/augment_names.h"
 #include "support/data/test_images.h"

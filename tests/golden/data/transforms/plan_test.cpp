@@ -1,6 +1,6 @@
 #include "paceline/data/transforms/plan.h"
 
-#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/geometry/random_resized_crop.h"
 
 #include <fstream>
 #include <string>

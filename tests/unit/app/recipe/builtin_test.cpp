@@ -3,7 +3,7 @@
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/sources/cifar.h"
-#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 #include "paceline/app/recipe/progressive_resizing.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/transforms/named/geometry/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/geometry/random_resized_crop.h"
 #include "paceline/data/transforms/named/presets.h"
-#include "paceline/data/transforms/named/random_horizontal_flip.h"
-#include "paceline/data/transforms/named/random_resized_crop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "paceline/data/loader/array_maker.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/named/random_flip.h"
+#include "paceline/data/transforms/named/geometry/random_flip.h"
 
 #include <array>
 #include <cstring>

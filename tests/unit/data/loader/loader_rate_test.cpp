@@ -1,8 +1,8 @@
 #include "paceline/data/loader/loader_rate.h"
 
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/data/transforms/named/center_crop.h"
-#include "paceline/data/transforms/named/random_resized_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/random_resized_crop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "paceline/data/loader/sample_maker.h"
 
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 
 #include <array>

@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 
 #include <array>

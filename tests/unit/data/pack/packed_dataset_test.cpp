@@ -9,7 +9,7 @@
 #include "paceline/data/remote/remote_config.h"
 #include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "support/data/cache_home.h"
 #include "support/data/fake_storage.h"

@@ -1,9 +1,9 @@
 #include "paceline/data/transforms/array_transform.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/named/random_crop.h"
-#include "paceline/data/transforms/named/random_flip.h"
-#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/geometry/random_crop.h"
+#include "paceline/data/transforms/named/geometry/random_flip.h"
+#include "paceline/data/transforms/named/geometry/random_horizontal_flip.h"
 
 #include <array>
 #include <numeric>

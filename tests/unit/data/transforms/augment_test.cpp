@@ -1,8 +1,8 @@
 #include "paceline/data/transforms/augment.h"
 
-#include "paceline/data/transforms/named/auto_augment.h"
-#include "paceline/data/transforms/named/rand_augment.h"
-#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/named/policies/auto_augment.h"
+#include "paceline/data/transforms/named/policies/rand_augment.h"
+#include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 
 #include <cmath>
 #include <map>

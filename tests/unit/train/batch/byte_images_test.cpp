@@ -3,7 +3,7 @@
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/sources/synthetic.h"
-#include "paceline/data/transforms/named/random_crop.h"
+#include "paceline/data/transforms/named/geometry/random_crop.h"
 #include "paceline/data/transforms/named/random_erasing.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_grayscale.h"
+#include "paceline/data/transforms/named/color/random_grayscale.h"
 
 namespace paceline::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/rand_augment.h"
+#include "paceline/data/transforms/named/policies/rand_augment.h"
 
 #include "paceline/data/transforms/augment.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/color_jitter.h"
+#include "paceline/data/transforms/named/color/color_jitter.h"
 
 #include "unit/data/transforms/named/drawn_plan.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_vertical_flip.h"
+#include "paceline/data/transforms/named/geometry/random_vertical_flip.h"
 
 #include "unit/data/transforms/named/drawn_plan.h"
 

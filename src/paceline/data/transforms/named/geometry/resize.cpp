@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/resize.h"
+#include "paceline/data/transforms/named/geometry/resize.h"
 
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/draw.h"

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/auto_augment.h"
+#include "paceline/data/transforms/named/policies/auto_augment.h"
 
 #include "paceline/data/transforms/augment.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 
 #include "paceline/base/error.h"
 #include "unit/data/transforms/named/drawn_plan.h"

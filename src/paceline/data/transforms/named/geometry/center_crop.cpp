@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/center_crop.h"
+#include "paceline/data/transforms/named/geometry/center_crop.h"
 
 #include "paceline/data/transforms/draw.h"
 

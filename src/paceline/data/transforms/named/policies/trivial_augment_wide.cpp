@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/trivial_augment_wide.h"
+#include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 
 #include "paceline/data/transforms/augment.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_affine.h"
+#include "paceline/data/transforms/named/geometry/random_affine.h"
 
 #include "unit/data/transforms/named/drawn_plan.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_flip.h"
+#include "paceline/data/transforms/named/geometry/random_flip.h"
 
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/array_transform.h"

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/geometry/random_horizontal_flip.h"
 
 namespace paceline::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "paceline/data/transforms/named/random_rotation.h"
+#include "paceline/data/transforms/named/geometry/random_rotation.h"
 
 #include "paceline/data/transforms/draw.h"
 #include "paceline/data/transforms/kernels/affine_matrix.h"
