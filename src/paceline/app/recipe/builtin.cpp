@@ -21,7 +21,13 @@
 #include "paceline/data/sources/synthetic.h"
 #include "paceline/data/sources/webdataset.h"
 #include "paceline/data/transforms/named/color/color_jitter.h"
+#include "paceline/data/transforms/named/color/random_adjust_sharpness.h"
+#include "paceline/data/transforms/named/color/random_autocontrast.h"
+#include "paceline/data/transforms/named/color/random_equalize.h"
 #include "paceline/data/transforms/named/color/random_grayscale.h"
+#include "paceline/data/transforms/named/color/random_invert.h"
+#include "paceline/data/transforms/named/color/random_posterize.h"
+#include "paceline/data/transforms/named/color/random_solarize.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/random_affine.h"
 #include "paceline/data/transforms/named/geometry/random_crop.h"
@@ -95,6 +101,12 @@ void add_transforms(Registries& registries) {
   registries.transforms.add<data::RandomFlipConfig>();
   registries.transforms.add<data::RandomGrayscaleConfig>();
   registries.transforms.add<data::ColorJitterConfig>();
+  registries.transforms.add<data::RandomSolarizeConfig>();
+  registries.transforms.add<data::RandomPosterizeConfig>();
+  registries.transforms.add<data::RandomEqualizeConfig>();
+  registries.transforms.add<data::RandomAutocontrastConfig>();
+  registries.transforms.add<data::RandomInvertConfig>();
+  registries.transforms.add<data::RandomAdjustSharpnessConfig>();
   registries.transforms.add<data::RandomRotationConfig>();
   registries.transforms.add<data::RandomAffineConfig>();
   registries.transforms.add<data::RandAugmentConfig>();

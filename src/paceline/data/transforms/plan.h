@@ -60,7 +60,7 @@ struct SharpnessStep {
   float factor = 1.0f;
 };
 struct PosterizeStep {
-  int bits = 8;  ///< in [1, 8]
+  int bits = 8;  ///< in [0, 8]; 0: black
 };
 struct SolarizeStep {
   double threshold = 256.0;
