@@ -85,4 +85,9 @@ class PixelBuffer {
   std::size_t capacity_ = 0;
 };
 
+/// Bytes from row to row in buffers that vector code writes: it stores whole vectors.
+constexpr std::ptrdiff_t padded_stride(int width) {
+  return (std::ptrdiff_t{3} * width + 16 + 63) / 64 * 64;
+}
+
 }  // namespace paceline::data

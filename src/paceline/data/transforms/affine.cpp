@@ -1,5 +1,7 @@
 #include "paceline/data/transforms/affine.h"
 
+#include "paceline/data/transforms/warp.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -31,9 +33,9 @@ void fill_pixels(const FillColor& fill, std::int64_t count, std::uint8_t* target
 }
 
 void transform_row(const PixelView& source, FixedWalk walk, const FillColor& fill,
-                   std::uint8_t* target) {
-  const std::int64_t width = source.size.width;
-  const Range columns = inside_range(walk.x, walk.step_x, width << 16, width);
+                   std::int64_t width, std::uint8_t* target) {
+  const Range columns =
+      inside_range(walk.x, walk.step_x, std::int64_t{source.size.width} << 16, width);
   const Range rows =
       inside_range(walk.y, walk.step_y, std::int64_t{source.size.height} << 16, width);
   const std::int64_t begin = std::max(columns.begin, rows.begin);
@@ -62,26 +64,26 @@ bool takes_fixed_point(const AffineMatrix& m, ImageSize size) {
 }
 
 void transform_in_fixed_point(const PixelView& source, const AffineMatrix& m, const FillColor& fill,
-                              std::uint8_t* target, std::ptrdiff_t stride) {
+                              ImageSize size, std::uint8_t* target, std::ptrdiff_t stride) {
   FixedWalk walk = {to_fixed(m[2] + m[0] * 0.5 + m[1] * 0.5),
                     to_fixed(m[5] + m[3] * 0.5 + m[4] * 0.5), to_fixed(m[0]), to_fixed(m[3])};
-  for (int y = 0; y < source.size.height; ++y) {
-    transform_row(source, walk, fill, target + y * stride);
+  for (int y = 0; y < size.height; ++y) {
+    transform_row(source, walk, fill, size.width, target + y * stride);
     walk.x += to_fixed(m[1]);
     walk.y += to_fixed(m[4]);
   }
 }
 
 void transform_in_floating_point(const PixelView& source, const AffineMatrix& m,
-                                 const FillColor& fill, std::uint8_t* target,
+                                 const FillColor& fill, ImageSize size, std::uint8_t* target,
                                  std::ptrdiff_t stride) {
   const auto whole = [](double value) { return value < 0.0 ? -1 : static_cast<int>(value); };
   double first_x = m[2] + m[1] * 0.5 + m[0] * 0.5;
   double first_y = m[5] + m[4] * 0.5 + m[3] * 0.5;
-  for (int y = 0; y < source.size.height; ++y, first_x += m[1], first_y += m[4]) {
+  for (int y = 0; y < size.height; ++y, first_x += m[1], first_y += m[4]) {
     double source_x = first_x;
     double source_y = first_y;
-    for (std::ptrdiff_t x = 0; x < source.size.width; ++x, source_x += m[0], source_y += m[3]) {
+    for (std::ptrdiff_t x = 0; x < size.width; ++x, source_x += m[0], source_y += m[3]) {
       const int column = whole(source_x);
       const int row = whole(source_y);
       const bool is_inside =
@@ -92,59 +94,17 @@ void transform_in_floating_point(const PixelView& source, const AffineMatrix& m,
   }
 }
 
-/// Pillow's mixture of the four pixels around (x, y), in double, cut off.
-void mix_pixels(const PixelView& source, double x, double y, std::uint8_t* target) {
-  const double left = std::floor(x - 0.5);
-  const double top = std::floor(y - 0.5);
-  const double right_share = x - 0.5 - left;
-  const double lower_share = y - 0.5 - top;
-  const auto offset = [&](int column) {
-    return std::ptrdiff_t{3} * std::clamp(column, 0, source.size.width - 1);
-  };
-  const std::ptrdiff_t first = offset(static_cast<int>(left));
-  const std::ptrdiff_t second = offset(static_cast<int>(left) + 1);
-  const int row = static_cast<int>(top);
-  const std::uint8_t* upper = source.row(std::max(row, 0));
-  const std::uint8_t* lower = source.row(std::min(row + 1, source.size.height - 1));
-  const auto mix = [](double a, double b, double share) { return a + (b - a) * share; };
-  for (int channel = 0; channel < 3; ++channel) {
-    const double above = mix(upper[first + channel], upper[second + channel], right_share);
-    const double below = mix(lower[first + channel], lower[second + channel], right_share);
-    target[channel] = static_cast<std::uint8_t>(mix(above, below, lower_share));
-  }
-}
-
 }  // namespace
 
-void transform_bilinear_scalar(const PixelView& source, const AffineMatrix& m,
-                               const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride) {
-  for (int y = 0; y < source.size.height; ++y) {
-    std::uint8_t* pixel = target + y * stride;
-    for (int x = 0; x < source.size.width; ++x, pixel += 3) {
-      const double source_x = m[0] * (x + 0.5) + m[1] * (y + 0.5) + m[2];
-      const double source_y = m[3] * (x + 0.5) + m[4] * (y + 0.5) + m[5];
-      const bool is_inside = source_x >= 0.0 && source_x < source.size.width && source_y >= 0.0 &&
-                             source_y < source.size.height;
-      if (is_inside) {
-        mix_pixels(source, source_x, source_y, pixel);
-      } else {
-        std::memcpy(pixel, fill.data(), 3);
-      }
-    }
-  }
-}
-
 void transform_affine(const PixelView& source, const AffineMatrix& matrix,
-                      AffineInterpolation interpolation, const FillColor& fill,
+                      AffineInterpolation interpolation, const FillColor& fill, ImageSize size,
                       std::uint8_t* target, std::ptrdiff_t stride) {
-  if (interpolation == AffineInterpolation::kNearest) {
-    if (takes_fixed_point(matrix, source.size)) {
-      transform_in_fixed_point(source, matrix, fill, target, stride);
-    } else {
-      transform_in_floating_point(source, matrix, fill, target, stride);
-    }
+  if (interpolation != AffineInterpolation::kNearest) {
+    warp(source, to_perspective(matrix), interpolation, fill, size, target, stride);
+  } else if (takes_fixed_point(matrix, size)) {
+    transform_in_fixed_point(source, matrix, fill, size, target, stride);
   } else {
-    transform_bilinear(source, matrix, fill, target, stride);
+    transform_in_floating_point(source, matrix, fill, size, target, stride);
   }
 }
 

@@ -21,18 +21,11 @@ struct FixedWalk {
 /// Copies the `count` pixels of a walk that does not leave `source`, and a byte beyond them.
 void copy_walk(const PixelView& source, const FixedWalk& walk, int count, std::uint8_t* target);
 
-/// Pillow's Image.transform to an image of the same size; what comes from outside is `fill`. Rows
-/// of `target` lie `stride` bytes apart; up to PixelBuffer::kPadding bytes beyond the last pixel of
+/// Pillow's Image.transform to an image of size `size`; what comes from outside is `fill`. Rows of
+/// `target` lie `stride` bytes apart; up to PixelBuffer::kPadding bytes beyond the last pixel of
 /// both are read and written.
 void transform_affine(const PixelView& source, const AffineMatrix& matrix,
-                      AffineInterpolation interpolation, const FillColor& fill,
+                      AffineInterpolation interpolation, const FillColor& fill, ImageSize size,
                       std::uint8_t* target, std::ptrdiff_t stride);
-
-/// transform_affine with AffineInterpolation::kBilinear, and the same in plain C++: what the vector
-/// code is tested against.
-void transform_bilinear(const PixelView& source, const AffineMatrix& matrix, const FillColor& fill,
-                        std::uint8_t* target, std::ptrdiff_t stride);
-void transform_bilinear_scalar(const PixelView& source, const AffineMatrix& matrix,
-                               const FillColor& fill, std::uint8_t* target, std::ptrdiff_t stride);
 
 }  // namespace paceline::data

@@ -48,6 +48,13 @@ AugmentSpace wide_space(int num_bins) {
           .posterize = 6};
 }
 
+AugmentSpace mix_space(ImageSize image) {
+  return {.num_bins = 10,
+          .translate_x = image.width / 3.0,
+          .translate_y = image.height / 3.0,
+          .kept = 4};
+}
+
 bool draw_sign(base::Philox& draws) { return draws.below(2) != 0; }
 
 bool has_sign(AugmentOp op) { return op >= AugmentOp::kShearX && op <= AugmentOp::kSharpness; }
@@ -74,7 +81,7 @@ double magnitude_of(AugmentOp op, int level, const AugmentSpace& space) {
     case AugmentOp::kSharpness:
       return up_to(space.enhance);
     case AugmentOp::kPosterize:
-      return 8 - std::nearbyint(level / ((space.num_bins - 1) / space.posterize));
+      return space.kept - std::nearbyint(level / ((space.num_bins - 1) / space.posterize));
     case AugmentOp::kSolarize:
       return number_of_range(255.0f, 0.0f, space.num_bins, level);
     default:

@@ -39,11 +39,13 @@ struct AugmentSpace {
   double rotate = 30.0;  ///< degrees
   double enhance = 0.9;  ///< of brightness, colour, contrast, sharpness: factor 1 + magnitude
   double posterize = 4;  ///< bits that the strongest takes away
+  double kept = 8;       ///< bits that the weakest leaves
 };
 
-/// RandAugment's and AutoAugment's for an image of size `image`, and TrivialAugmentWide's.
+/// RandAugment's and AutoAugment's for an image of size `image`, TrivialAugmentWide's, AugMix's.
 AugmentSpace standard_space(int num_bins, ImageSize image);
 AugmentSpace wide_space(int num_bins);
+AugmentSpace mix_space(ImageSize image);
 
 /// torchvision's magnitude number `level` of `op`; 0 if it has none.
 double magnitude_of(AugmentOp op, int level, const AugmentSpace& space);

@@ -7,8 +7,12 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <string_view>
+#include <utility>
 
 namespace paceline::data {
 
@@ -22,6 +26,33 @@ inline int draw_below(base::Philox& draws, int bound) {
 
 inline double draw_from(const std::array<double, 2>& range, base::Philox& draws) {
   return draws.uniform(range[0], range[1]);
+}
+
+/// The filter itself; kRandom draws one of two.
+template <class Filter>
+Filter draw_filter(Filter filter, base::Philox& draws) {
+  if (filter != Filter::kRandom) return filter;
+  return draws.below(2) == 0 ? Filter::kBilinear : Filter::kBicubic;
+}
+
+/// Any order of `items` with the same probability: Fisher-Yates from the back.
+template <class Items>
+void shuffle(Items& items, base::Philox& draws) {
+  for (std::size_t last = items.size() - 1; last > 0; --last)
+    std::swap(items[last], items[draws.below(last + 1)]);
+}
+
+/// Which of `shares`, whose sum is above 0; one uniform number.
+inline std::size_t draw_share(std::span<const double> shares, base::Philox& draws) {
+  double left = std::accumulate(shares.begin(), shares.end(), 0.0) * draws.uniform();
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i] == 0) continue;
+    if (left < shares[i]) return i;
+    left -= shares[i];
+    last = i;  // where rounding leaves something of the sum
+  }
+  return last;
 }
 
 /// For Schema::validate: a problem unless the lowest number of a range comes first.

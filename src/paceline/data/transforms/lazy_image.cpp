@@ -8,6 +8,7 @@
 #include "paceline/data/transforms/kernels/image_statistics.h"
 #include "paceline/data/transforms/kernels/mirror.h"
 #include "paceline/data/transforms/kernels/sharpness.h"
+#include "paceline/data/transforms/warp.h"
 
 #include <algorithm>
 #include <cstring>
@@ -45,8 +46,12 @@ void LazyImage::open(const StoredSample& sample) {
   resize_.reset();
   tables_.reset();
   erased_.reset();
-  for (PixelBuffer* buffer : {&decoded_, &work_[0], &work_[1]}) buffer->give_back();
+  for (PixelBuffer* buffer : {&decoded_, &work_[0], &work_[1], &mixed_from_}) buffer->give_back();
   resizer_.give_back();
+  blur_.give_back();
+  box_blur_.give_back();
+  displacement_.give_back();
+  mixture_.give_back();
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
     const double start = base::SystemClock().monotonic_s();
@@ -78,7 +83,7 @@ void LazyImage::finish() {
 void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
   finish();
   table.write(source_, box_, flipped_, sink);
-  if (erased_) fill_box(sink, size(), erased_->box, erased_->value);
+  if (erased_) fill_box(sink, size(), *erased_);
 }
 
 std::optional<EraseStep> LazyImage::write(ByteSink sink) {
@@ -175,11 +180,11 @@ PointTables& LazyImage::tables() {
   return *tables_;
 }
 
-/// Makes the image what operation(source, target, stride) writes.
+/// Makes the image what operation(source, target, stride) writes, which has this size.
 template <class Operation>
-void LazyImage::replace(const PixelView& source, Operation operation) {
+void LazyImage::replace(const PixelView& source, ImageSize size, Operation operation) {
   PixelBuffer& buffer = free_buffer();
-  const PixelView result = room_for(source.size, buffer);
+  const PixelView result = room_for(size, buffer);
   operation(source, buffer.data(), result.stride);
   hold(result, whole(result.size), &buffer);
 }
@@ -233,9 +238,26 @@ void LazyImage::take(const ResizeStep& step) {
 }
 
 void LazyImage::take(const AffineStep& step) {
+  const ImageSize size = step.size.value_or(this->size());
+  replace(pixels_in_place(), size,
+          [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+            transform_affine(source, step.matrix, step.interpolation, step.fill, size, target,
+                             stride);
+          });
+}
+
+void LazyImage::take(const PerspectiveStep& step) {
   replace(pixels_in_place(),
           [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
-            transform_affine(source, step.matrix, step.interpolation, step.fill, target, stride);
+            warp(source, step.matrix, step.interpolation, step.fill, source.size, target, stride);
+          });
+}
+
+void LazyImage::take(const ElasticStep& step) {
+  displacement_.draw(size(), step.alpha, step.sigma, step.seed);
+  replace(pixels_in_place(),
+          [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+            displace(source, displacement_.drawn(), step.is_linear, step.fill, target, stride);
           });
 }
 
@@ -281,9 +303,45 @@ void LazyImage::take(const SharpnessStep& step) {
   });
 }
 
+void LazyImage::take(const GaussianBlurStep& step) {
+  blur_.prepare(step.kernel_size, step.sigma);
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    blur_.blur(source, target, stride);
+  });
+}
+
+void LazyImage::take(const BoxBlurStep& step) {
+  replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+    box_blur_.blur(source, step.radius, target, stride);
+  });
+}
+
 void LazyImage::take(const PixelStep& step) {
   replace(pixels(), [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
     step.run(source, step.parameters, target, stride);
+  });
+}
+
+void LazyImage::take(const MixStep& step) {
+  const PixelView image = pixels_in_place();
+  mix_source_ = room_for(image.size, mixed_from_);
+  write_rows(mixed_from_.data(), mix_source_.stride);
+  mixture_.begin(image.size);
+  mixture_.add(image, step.share);
+}
+
+void LazyImage::take(const MixInStep& step) {
+  const PixelView image = pixels_in_place();
+  PACELINE_CHECK(image.size == mixture_.size(), "{} x {} pixels to mix with {} x {}",
+                 image.size.width, image.size.height, mixture_.size().width,
+                 mixture_.size().height);
+  mixture_.add(image, step.share);
+  hold(mix_source_, whole(mix_source_.size), &mixed_from_);
+}
+
+void LazyImage::take(const MixedStep&) {
+  replace(mix_source_, [&](const PixelView&, std::uint8_t* target, std::ptrdiff_t stride) {
+    mixture_.write(target, stride);
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 #include <hwy/cache_control.h>
 
@@ -40,12 +42,25 @@ class Normalize final : public TransformOf<NormalizeConfig> {
 
 }  // namespace
 
-void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value) {
+float ErasingValues::next_normal() {
+  if (second_) return *std::exchange(second_, std::nullopt);
+  constexpr float kUnit = 0x1.0p-24f;
+  const float share = static_cast<float>((draws_.next() >> 8) + 1) * kUnit;  // above 0
+  const float turn = static_cast<float>(draws_.next() >> 8) * kUnit;
+  const float radius = std::sqrt(-2.0f * std::log(share));
+  const float angle = 2.0f * std::numbers::pi_v<float> * turn;
+  second_ = radius * std::sin(angle);
+  return radius * std::cos(angle);
+}
+
+void fill_box(PixelSink sink, ImageSize image, const EraseStep& step) {
+  const Box& box = step.box;
+  ErasingValues values(step);
   for (int y = box.top; y < box.bottom(); ++y) {
     const RowSink row = row_sink(sink, image, y, false);
     for (std::ptrdiff_t x = box.left; x < box.right(); ++x) {
       for (std::size_t channel = 0; channel < 3; ++channel) {
-        row.channels[channel][x * row.step] = value[channel];
+        row.channels[channel][x * row.step] = values.next(channel);
       }
     }
   }

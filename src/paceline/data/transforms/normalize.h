@@ -1,12 +1,15 @@
 #pragma once
 
+#include "paceline/base/philox.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/image/pixels.h"
+#include "paceline/data/transforms/plan.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -37,8 +40,27 @@ struct ByteSink {
   std::uint8_t* pixels = nullptr;
 };
 
-/// Overwrites `box` of an image of size `image` with one value per channel.
-void fill_box(PixelSink sink, ImageSize image, const Box& box, const std::array<float, 3>& value);
+/// What a box is filled with, row by row of RGB triples: one value per channel, or standard normal
+/// numbers.
+class ErasingValues {
+ public:
+  explicit ErasingValues(const EraseStep& step)
+      : value_(step.value),
+        is_noise_(step.noise_seed.has_value()),
+        draws_(step.noise_seed.value_or(0), base::DrawPurpose::kAugmentation, 0, 0) {}
+  float next(std::size_t channel) { return is_noise_ ? next_normal() : value_[channel]; }
+
+ private:
+  float next_normal();
+
+  std::array<float, 3> value_;
+  bool is_noise_;
+  base::Philox draws_;
+  std::optional<float> second_;  ///< of a pair, which Box and Muller's method makes
+};
+
+/// Overwrites the box of an image of size `image`.
+void fill_box(PixelSink sink, ImageSize image, const EraseStep& step);
 
 /// How vector code normalises: products corrected by fused multiply-adds instead of divisions. The
 /// channels' numbers are repeated, for the 16 pixels of the widest vector.

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -42,6 +43,20 @@ struct AffineStep {
   AffineMatrix matrix = {1, 0, 0, 0, 1, 0};
   AffineInterpolation interpolation = AffineInterpolation::kNearest;
   FillColor fill = {0, 0, 0};
+  std::optional<ImageSize> size = std::nullopt;  ///< of the result; empty: of the image
+};
+struct PerspectiveStep {
+  PerspectiveMatrix matrix = {1, 0, 0, 0, 1, 0, 0, 0};
+  AffineInterpolation interpolation = AffineInterpolation::kBilinear;
+  FillColor fill = {0, 0, 0};
+};
+/// torchvision's ElasticTransform; see Displacement.
+struct ElasticStep {
+  std::array<double, 2> alpha = {50, 50};
+  std::array<double, 2> sigma = {5, 5};
+  bool is_linear = true;  ///< else of the nearest pixel
+  FillColor fill = {0, 0, 0};
+  std::uint64_t seed = 0;
 };
 struct BrightnessStep {
   float factor = 1.0f;
@@ -55,15 +70,28 @@ struct SaturationStep {
 struct HueStep {
   double turn = 0.0;  ///< in [-0.5, 0.5]
 };
-
 struct SharpnessStep {
   float factor = 1.0f;
+};
+/// torchvision's; the image must have more than half as many pixels along each axis.
+struct GaussianBlurStep {
+  ImageSize kernel_size = {3, 3};  ///< odd
+  double sigma = 1.0;
+};
+/// Pillow's ImageFilter.GaussianBlur.
+struct BoxBlurStep {
+  float radius = 1.0f;  ///< above 0
 };
 struct PosterizeStep {
   int bits = 8;  ///< in [0, 8]; 0: black
 };
 struct SolarizeStep {
   double threshold = 256.0;
+};
+/// Bytes below `threshold` become larger by `amount`.
+struct SolarizeAddStep {
+  int amount = 0;
+  int threshold = 128;
 };
 struct InvertStep {};
 struct AutocontrastStep {};
@@ -76,16 +104,30 @@ struct PixelStep {
               std::ptrdiff_t stride) = nullptr;
   Parameters parameters = {};
 };
+/// Begins a mixture of images that are made of the one at hand, with a share of it as it is.
+struct MixStep {
+  float share = 1.0f;
+};
+/// Adds the image at hand, made by the steps since, and goes back to the one that MixStep met,
+/// whose size it must have.
+struct MixInStep {
+  float share = 1.0f;
+};
+/// Ends the mixture, which is now the image.
+struct MixedStep {};
 /// On the normalised floats, so after all steps of other kinds.
 struct EraseStep {
   Box box;
   std::array<float, 3> value = {0, 0, 0};
+  std::optional<std::uint64_t> noise_seed = std::nullopt;  ///< instead: of normal numbers
 };
 
 using Step =
-    std::variant<CropStep, ResizeStep, FlipStep, VerticalFlipStep, AffineStep, BrightnessStep,
-                 ContrastStep, SaturationStep, HueStep, SharpnessStep, PosterizeStep, SolarizeStep,
-                 InvertStep, AutocontrastStep, EqualizeStep, PixelStep, EraseStep>;
+    std::variant<CropStep, ResizeStep, FlipStep, VerticalFlipStep, AffineStep, PerspectiveStep,
+                 ElasticStep, BrightnessStep, ContrastStep, SaturationStep, HueStep, SharpnessStep,
+                 GaussianBlurStep, BoxBlurStep, PosterizeStep, SolarizeStep, SolarizeAddStep,
+                 InvertStep, AutocontrastStep, EqualizeStep, PixelStep, MixStep, MixInStep,
+                 MixedStep, EraseStep>;
 using Plan = std::vector<Step>;
 
 }  // namespace paceline::data

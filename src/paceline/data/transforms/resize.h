@@ -62,9 +62,4 @@ void resize_rows_scalar(const PixelView& source, const ResampleAxis& axis, std::
 void resize_columns_scalar(const PixelView& source, const ResampleAxis& axis, std::uint8_t* target,
                            std::ptrdiff_t stride);
 
-/// Bytes from row to row in buffers that vector code writes: it stores whole vectors.
-constexpr std::ptrdiff_t padded_stride(int width) {
-  return (std::ptrdiff_t{3} * width + 16 + 63) / 64 * 64;
-}
-
 }  // namespace paceline::data

@@ -1,10 +1,12 @@
 #include "paceline/data/transforms/lazy_image.h"
 
+#include "paceline/data/transforms/kernels/perspective_matrix.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/normalize.h"
 #include "support/data/augment_names.h"
 #include "support/data/test_images.h"
+#include "support/data/timm_names.h"
 
 #include <cstdio>
 #include <cstring>
@@ -16,7 +18,7 @@
 namespace paceline::data {
 namespace {
 
-/// One line of cases.tsv.
+/// One line of cases.tsv or augmentations.tsv.
 struct GoldenCase {
   std::string file;
   std::string normalization;
@@ -25,9 +27,8 @@ struct GoldenCase {
   std::string hash;
 };
 
-std::vector<GoldenCase> read_cases() {
-  std::ifstream table(std::string(PACELINE_GOLDEN_DIR) + "/transforms/cases.tsv");
-  std::vector<GoldenCase> cases;
+void read_cases(const std::string& name, std::vector<GoldenCase>& cases) {
+  std::ifstream table(std::string(PACELINE_GOLDEN_DIR) + "/transforms/" + name);
   std::string height;
   std::string width;
   GoldenCase next;
@@ -37,7 +38,6 @@ std::vector<GoldenCase> read_cases() {
     next.size = {std::stoi(height), std::stoi(width)};
     cases.push_back(next);
   }
-  return cases;
 }
 
 NormalizeTable table_named(const std::string& name) {
@@ -73,7 +73,9 @@ class StepWords {
     return name() == "bicubic" ? Interpolation::kBicubic : Interpolation::kBilinear;
   }
   AffineInterpolation affine_interpolation() {
-    return name() == "nearest" ? AffineInterpolation::kNearest : AffineInterpolation::kBilinear;
+    const std::string filter = name();
+    if (filter == "bicubic") return AffineInterpolation::kBicubic;
+    return filter == "nearest" ? AffineInterpolation::kNearest : AffineInterpolation::kBilinear;
   }
   std::array<int, 3> fill() { return {integer(), integer(), integer()}; }
 
@@ -113,15 +115,51 @@ Plan parse_color(const std::string& kind, StepWords& words) {
   if (kind == "autocontrast") return {AutocontrastStep{}};
   if (kind == "equalize") return {EqualizeStep{}};
   if (kind == "grayscale") return {SaturationStep{0.0f}};
+  if (kind == "box_blur") return {BoxBlurStep{words.factor()}};
+  if (kind == "mix") return {MixStep{words.factor()}};
+  if (kind == "chain") return {MixInStep{words.factor()}};
+  if (kind == "mixed") return {MixedStep{}};
   return {};
+}
+
+Plan parse_perspective(StepWords& words, ImageSize image) {
+  Corners ends;
+  for (auto& [x, y] : ends) {
+    x = words.integer();
+    y = words.integer();
+  }
+  const auto matrix = perspective_matrix(image, ends);
+  EXPECT_TRUE(matrix.has_value());
+  const AffineInterpolation interpolation = words.affine_interpolation();
+  return {PerspectiveStep{matrix.value_or(PerspectiveMatrix{}), interpolation,
+                          fill_color(words.fill())}};
+}
+
+/// timm's operation, argument or none, filter, fill.
+Plan parse_timm(StepWords& words, ImageSize image) {
+  Plan plan;
+  const std::string op = words.name();
+  const std::string argument = words.name();
+  const AffineInterpolation interpolation = words.affine_interpolation();
+  append_timm(timm_named(op).value(), argument == "none" ? 0.0 : std::stod(argument), image,
+              interpolation, fill_color(words.fill()), plan);
+  return plan;
 }
 
 Plan parse_move(const std::string& kind, StepWords& words, ImageSize image) {
   if (kind == "flip") return {FlipStep{}};
   if (kind == "vertical_flip") return {VerticalFlipStep{}};
+  if (kind == "perspective") return parse_perspective(words, image);
   AffineStep step;
   if (kind == "rotate") {
     step.matrix = rotation_matrix(words.number(), image);
+  } else if (kind == "rotate_expand") {
+    const auto [matrix, size] = expanded_rotation(words.number(), image);
+    step.matrix = matrix;
+    step.size = size;
+  } else if (kind == "rotate_about") {
+    const double angle = words.number();
+    step.matrix = rotation_about(angle, {words.number(), words.number()});
   } else if (kind == "affine") {
     Movement movement;
     movement.center = {image.width * 0.5, image.height * 0.5};
@@ -149,6 +187,7 @@ Plan parse_step(const std::string& text, ImageSize image) {
     append_augment(op, magnitude, image, interpolation, words.fill(), plan);
     return plan;
   }
+  if (kind == "timm") return parse_timm(words, image);
   Plan plan = parse_cut(kind, words, image);
   if (plan.empty()) plan = parse_color(kind, words);
   if (plan.empty()) plan = parse_move(kind, words, image);
@@ -171,8 +210,10 @@ std::string polynomial_hash(const std::vector<float>& floats) {
 // Decoding, cropping, resizing, colours and normalisation equal Pillow's and torchvision's to the
 // last bit.
 TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
-  const std::vector<GoldenCase> cases = read_cases();
-  ASSERT_GT(cases.size(), 200u);
+  std::vector<GoldenCase> cases;
+  read_cases("cases.tsv", cases);
+  read_cases("augmentations.tsv", cases);
+  ASSERT_GT(cases.size(), 380u);
   LazyImage image;
   for (const GoldenCase& expected : cases) {
     SCOPED_TRACE(expected.file + ": " + expected.steps);

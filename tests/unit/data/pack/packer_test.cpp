@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/pack/shard_reader.h"
+#include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"

@@ -12,7 +12,7 @@ constexpr FillColor kFill = {1, 2, 3};
 std::vector<std::uint8_t> moved(const PixelView& image, const AffineMatrix& matrix,
                                 AffineInterpolation interpolation) {
   return result_of(image, [&](const PixelView& source, std::uint8_t* target, auto stride) {
-    transform_affine(source, matrix, interpolation, kFill, target, stride);
+    transform_affine(source, matrix, interpolation, kFill, source.size, target, stride);
   });
 }
 
@@ -59,7 +59,8 @@ TEST_P(Affine, KeepsToItsColumns) {
 
 INSTANTIATE_TEST_SUITE_P(Filters, Affine,
                          testing::Values(AffineInterpolation::kNearest,
-                                         AffineInterpolation::kBilinear));
+                                         AffineInterpolation::kBilinear,
+                                         AffineInterpolation::kBicubic));
 
 }  // namespace
 }  // namespace paceline::data

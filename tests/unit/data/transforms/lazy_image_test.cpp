@@ -130,7 +130,8 @@ void take_random_step(std::mt19937& random, LazyImage& image, EagerImage& eager)
       const AffineMatrix matrix = rotation_matrix(below(360), eager.size);
       image.apply(AffineStep{matrix, AffineInterpolation::kNearest, {5, 6, 7}});
       eager.replace([&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
-        transform_affine(source, matrix, AffineInterpolation::kNearest, {5, 6, 7}, target, stride);
+        transform_affine(source, matrix, AffineInterpolation::kNearest, {5, 6, 7}, source.size,
+                         target, stride);
       });
       break;
     }

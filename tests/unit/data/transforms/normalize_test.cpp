@@ -2,6 +2,8 @@
 
 #include "support/data/test_images.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace paceline::data {
@@ -84,6 +86,39 @@ TEST(NormalizeTable, FillsBlackOutsideTheImage) {
       }
     }
   }
+}
+
+TEST(ErasingValues, NoiseIsNormalAndTheSameForASeed) {
+  const EraseStep step{.box = {10, 20, 60, 70}, .noise_seed = 7};
+  std::vector<float> rows(3 * 100 * 120, 9.0f);
+  std::vector<float> planes = rows;
+  fill_box({rows.data(), PixelLayout::kChannelsLast}, {100, 120}, step);
+  fill_box({planes.data(), PixelLayout::kPlanar}, {100, 120}, step);
+  double sum = 0;
+  double squares = 0;
+  double fourth = 0;
+  double beside = 0;
+  float before = 0;
+  for (int y = 0; y < 100; ++y) {
+    for (int x = 0; x < 120; ++x) {
+      for (int channel = 0; channel < 3; ++channel) {
+        const float value = rows[static_cast<std::size_t>(3 * (120 * y + x) + channel)];
+        EXPECT_EQ(planes[static_cast<std::size_t>(100 * 120 * channel + 120 * y + x)], value);
+        const bool is_inside = y >= 10 && y < 70 && x >= 20 && x < 90;
+        EXPECT_EQ(value == 9.0f, !is_inside);
+        if (!is_inside) continue;
+        sum += value;
+        squares += value * value;
+        fourth += value * value * value * value;
+        beside += value * std::exchange(before, value);
+      }
+    }
+  }
+  constexpr double kCount = 3 * 60 * 70;
+  EXPECT_NEAR(sum / kCount, 0, 0.04);
+  EXPECT_NEAR(squares / kCount, 1, 0.06);
+  EXPECT_NEAR(fourth / kCount, 3, 0.4);
+  EXPECT_NEAR(beside / kCount, 0, 0.04);
 }
 
 }  // namespace

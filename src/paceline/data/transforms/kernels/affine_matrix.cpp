@@ -1,5 +1,6 @@
 #include "paceline/data/transforms/kernels/affine_matrix.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -17,6 +18,18 @@ double round_to_15_digits(double value) {
   double rounded = 0;
   std::from_chars(text, end, rounded);
   return rounded;
+}
+
+/// Python's angle % 360.
+double turn_of(double angle) {
+  const double turn = std::fmod(angle, 360.0);
+  return turn < 0 ? turn + 360.0 : turn;
+}
+
+/// How many pixels lie between the least and the greatest of some coordinates.
+int extent(const std::array<double, 4>& coordinates) {
+  const auto [least, greatest] = std::ranges::minmax(coordinates);
+  return static_cast<int>(std::ceil(greatest) - std::floor(least));
 }
 
 }  // namespace
@@ -44,17 +57,38 @@ AffineMatrix affine_matrix(const Movement& movement) {
 }
 
 AffineMatrix rotation_matrix(double angle, ImageSize size) {
-  double turn = std::fmod(angle, 360.0);
-  if (turn < 0) turn += 360.0;
-  const double radians = -(turn * kRadians);
+  return rotation_about(angle, {size.width / 2.0, size.height / 2.0});
+}
+
+AffineMatrix rotation_about(double angle, const std::array<double, 2>& center) {
+  const double radians = -(turn_of(angle) * kRadians);
   const double cosine = round_to_15_digits(std::cos(radians));
   const double sine = round_to_15_digits(std::sin(radians));
-  const double x = size.width / 2.0;
-  const double y = size.height / 2.0;
+  const auto [x, y] = center;
   AffineMatrix m = {cosine, sine, 0.0, -sine, cosine, 0.0};
   m[2] = m[0] * -x + m[1] * -y + m[2] + x;
   m[5] = m[3] * -x + m[4] * -y + m[5] + y;
   return m;
+}
+
+ExpandedRotation expanded_rotation(double angle, ImageSize size) {
+  AffineMatrix m = rotation_matrix(angle, size);
+  const double turn = turn_of(angle);
+  const double width = size.width;
+  const double height = size.height;
+  const auto column = [&](double x, double y) { return m[0] * x + m[1] * y + m[2]; };
+  const auto row = [&](double x, double y) { return m[3] * x + m[4] * y + m[5]; };
+  ImageSize expanded = {
+      extent({row(0, 0), row(width, 0), row(width, height), row(0, height)}),
+      extent({column(0, 0), column(width, 0), column(width, height), column(0, height)})};
+  if (turn == 0 || turn == 180) expanded = size;
+  if (turn == 90 || turn == 270) expanded = {size.width, size.height};
+  const double left = -(expanded.width - size.width) / 2.0;
+  const double top = -(expanded.height - size.height) / 2.0;
+  const double first_column = column(left, top);
+  m[5] = row(left, top);
+  m[2] = first_column;
+  return {m, expanded};
 }
 
 }  // namespace paceline::data

@@ -57,6 +57,10 @@ ByteTable solarize_table(double threshold) {
   return table_of([&](int byte) { return byte < threshold ? byte : 255 - byte; });
 }
 
+ByteTable solarize_add_table(int amount, int threshold) {
+  return table_of([&](int byte) { return byte < threshold ? std::min(byte + amount, 255) : byte; });
+}
+
 ByteTable invert_table() {
   return table_of([](int byte) { return 255 - byte; });
 }

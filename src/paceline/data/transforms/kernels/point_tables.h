@@ -23,6 +23,8 @@ ByteTable blend_table(int degenerate, float factor);
 ByteTable posterize_table(int bits);
 /// Inverts bytes that are not below `threshold`.
 ByteTable solarize_table(double threshold);
+/// Adds `amount` to bytes below `threshold`.
+ByteTable solarize_add_table(int amount, int threshold);
 ByteTable invert_table();
 /// Stretches each channel to 0 .. 255.
 PointTables autocontrast_tables(const ChannelRanges& ranges);
