@@ -16,6 +16,16 @@ class SchemaWriter {
  public:
   explicit SchemaWriter(const Catalogs& catalogs) : catalogs_(catalogs) {}
 
+  /// The kinds whose components take others of their kind, as random_choice does.
+  Json definitions() const {
+    Json definitions = Json::object();
+    for (const auto& [kind, catalog] : catalogs_) {
+      if (!holds_itself(kind)) continue;
+      definitions[kind] = choice_of_component(*TypeOf<Component>::make(kind), FieldInfo());
+    }
+    return definitions;
+  }
+
   Json write_struct(const StructInfo& info) const {
     const FieldInfo* choice = info.inline_field();
     if (choice != nullptr) return choice_of_component(*choice->type, *choice, &info);
@@ -47,6 +57,19 @@ class SchemaWriter {
 
   static bool is_section(const TypeInfo& type) {
     return type.kind == TypeKind::kStruct || type.kind == TypeKind::kComponent;
+  }
+
+  bool holds_itself(std::string_view kind) const {
+    const auto catalog = catalogs_.find(kind);
+    if (catalog == catalogs_.end()) return false;
+    for (const auto& [name, entry] : catalog->second->entries()) {
+      for (const FieldInfo& field : entry.info->fields) {
+        const TypeInfo* type = field.type.get();
+        while (type->element != nullptr) type = type->element.get();
+        if (type->kind == TypeKind::kComponent && type->component_kind == kind) return true;
+      }
+    }
+    return false;
   }
 
   // {name: adamw, ...} of one component, with the keys of the struct that it stands in, if it does.
@@ -132,6 +155,8 @@ class SchemaWriter {
       case TypeKind::kStruct:
         return write_struct(*type.structure);
       case TypeKind::kComponent:
+        if (holds_itself(type.component_kind))
+          return {{"$ref", "#/definitions/" + type.component_kind}};
         return choice_of_component(type, *field);
       case TypeKind::kSections:
         return {{"type", "object"}, {"additionalProperties", {{"type", {"object", "null"}}}}};
@@ -229,7 +254,10 @@ class SchemaWriter {
 
 std::string json_schema(const StructInfo& info, const Catalogs& catalogs) {
   Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", info.name}};
-  schema.update(SchemaWriter(catalogs).write_struct(info));
+  const SchemaWriter writer(catalogs);
+  schema.update(writer.write_struct(info));
+  Json definitions = writer.definitions();
+  if (!definitions.empty()) schema["definitions"] = std::move(definitions);
   schema["properties"]["extends"] = {
       {"description", "Recipes whose keys this one takes over, relative to this file."},
       {"anyOf", {{{"type", "string"}}, {{"type", "array"}, {"items", {{"type", "string"}}}}}}};

@@ -25,6 +25,9 @@ class Transform {
   /// Throws ConfigError that names each setting its schema does not allow.
   virtual void check() const = 0;
 
+  /// Its name and those of its settings that are not the default ones, as a recipe has them.
+  virtual config::Node written() const;
+
   /// Appends the steps that it takes for an image of size `image`, and returns the size after
   /// them. The transforms of a pipeline draw one after another from one Philox(seed, kAugmentation,
   /// epoch, position): which numbers a transform draws, and in which order, is part of
@@ -37,11 +40,17 @@ class Transform {
   }
   /// What it does to arrays; nullptr: it is for images alone.
   virtual const ArrayTransform* for_arrays() const { return nullptr; }
+  /// Whether it fills in numbers of the normalised image that no byte stands for, nor one value for
+  /// a whole box.
+  virtual bool draws_noise() const { return false; }
   virtual TransformPlace place() const { return TransformPlace::kAnywhere; }
 };
 
 /// Throws ConfigError for values that the schema's rules refuse.
 void check_fields(const config::StructInfo& info, const void* values);
+
+/// Transform::written() of these settings.
+config::Node written_settings(const config::StructInfo& info, const void* values);
 
 /// A transform of these settings, by its Config's Schema.
 template <class Config>
@@ -50,6 +59,9 @@ class TransformOf : public Transform {
   explicit TransformOf(const Config& config) : config_(config) {}
   std::string_view name() const final { return config::Schema<Config>::name; }
   void check() const final { check_fields(config::describe<Config>(), &config_); }
+  config::Node written() const final {
+    return written_settings(config::describe<Config>(), &config_);
+  }
   const Config& config() const { return config_; }
 
  private:

@@ -2,8 +2,28 @@
 
 #include "unit/config/test_recipe.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+namespace paceline::config::test {
+
+/// A component that takes others of its kind.
+struct AroundOthersOptions {
+  std::vector<Component> transforms;
+};
+
+}  // namespace paceline::config::test
+
+template <>
+struct paceline::config::Schema<paceline::config::test::AroundOthersOptions> {
+  using Options = test::AroundOthersOptions;
+  static constexpr std::string_view name = "around_others";
+  static constexpr std::string_view summary = "Takes others.";
+  static constexpr auto fields = std::tuple{
+      of_kind("transform", component(&Options::transforms, "transforms", "Which.", NotEmpty{}))};
+};
 
 namespace paceline::config::test {
 namespace {
@@ -55,6 +75,22 @@ TEST(JsonSchema, OffersEveryComponent) {
   EXPECT_TRUE(data[2]["then"]["properties"].contains("global_batch_size"));
   EXPECT_EQ(schema["properties"]["algorithms"]["properties"]["mixup"]["type"],
             Json::parse(R"(["object", "null"])"));
+}
+
+TEST(JsonSchema, WritesAKindThatHoldsItselfOnce) {
+  TestCatalogs own;
+  own.transforms.add<AroundOthersOptions>(nullptr);
+  const Json schema = Json::parse(json_schema(describe<Recipe>(), own.context().catalogs));
+  const Json reference = Json::parse(R"({"$ref": "#/definitions/transform"})");
+  const Json& rules = schema["definitions"]["transform"]["else"]["allOf"];
+  const auto around = std::find_if(rules.begin(), rules.end(), [](const Json& rule) {
+    return rule["if"]["properties"]["name"]["const"] == "around_others";
+  });
+  ASSERT_NE(around, rules.end());
+  const Json& transforms = (*around)["then"]["properties"]["transforms"];
+  EXPECT_EQ(transforms["items"], reference);
+  EXPECT_EQ(transforms["minItems"], 1);
+  EXPECT_FALSE(recipe_schema().contains("definitions"));
 }
 
 }  // namespace

@@ -100,5 +100,13 @@ TEST(Transform, FixesTheSizeOrKeepsIt) {
   EXPECT_EQ(size_after(RandomHorizontalFlipConfig{}, ImageSize{20, 10}), (ImageSize{20, 10}));
 }
 
+TEST(Transform, IsWrittenAsARecipeHasIt) {
+  EXPECT_EQ(config::to_flow_yaml(TransformConfig(RandomGrayscaleConfig{})->written()),
+            "{name: random_grayscale}");
+  EXPECT_EQ(config::to_flow_yaml(
+                TransformConfig(RandomCropConfig{.size = {3, 4}, .padding = 1})->written()),
+            "{name: random_crop, size: [3, 4], padding: 1}");
+}
+
 }  // namespace
 }  // namespace paceline::data

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <utility>
 
 namespace paceline::data {
 namespace {
@@ -16,10 +15,7 @@ class ColorJitter final : public TransformOf<ColorJitterConfig> {
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     std::array<std::size_t, 4> order;
     std::iota(order.begin(), order.end(), std::size_t{0});
-    for (int last = 3; last > 0; --last) {
-      std::swap(order[static_cast<std::size_t>(last)],
-                order[static_cast<std::size_t>(draw_below(draws, last + 1))]);
-    }
+    shuffle(order, draws);
     const auto draw_factor = [&](double strength) {
       return strength == 0 ? 1.0 : draws.uniform(std::max(0.0, 1.0 - strength), 1.0 + strength);
     };
