@@ -25,6 +25,6 @@ struct paceline::config::Schema<paceline::data::RandomPosterizeConfig> {
   static constexpr std::string_view name = "random_posterize";
   static constexpr std::string_view summary = "Leaves few shades of each colour.";
   static constexpr auto fields =
-      std::tuple{field(&Config::bits, "bits", "How many of 8 are kept.", InRange{0, 8}),
+      std::tuple{field(&Config::bits, "bits", "How many of 8 are kept.", InRange{1, 8}),
                  field(&Config::p, "p", "Probability of the changed image.", InRange{0, 1})};
 };

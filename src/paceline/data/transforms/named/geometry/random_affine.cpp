@@ -21,8 +21,9 @@ class RandomAffine final : public TransformOf<RandomAffineConfig> {
     movement.scale = draw_from(config().scale, draws);
     movement.shear[0] = draw_from(config().shear_x, draws);
     movement.shear[1] = draw_from(config().shear_y, draws);
-    plan.emplace_back(
-        AffineStep{affine_matrix(movement), config().interpolation, fill_color(config().fill)});
+    plan.emplace_back(AffineStep{affine_matrix(movement),
+                                 draw_filter(config().interpolation, draws),
+                                 fill_color(config().fill)});
     return image;
   }
 };

@@ -43,7 +43,8 @@ class RandomResizedCrop final : public TransformOf<RandomResizedCropConfig> {
   using TransformOf::TransformOf;
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     plan.emplace_back(CropStep{draw_resized_crop(config(), image, draws)});
-    plan.emplace_back(ResizeStep{image_size(config().size), config().interpolation});
+    plan.emplace_back(
+        ResizeStep{image_size(config().size), draw_filter(config().interpolation, draws)});
     return image_size(config().size);
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {

@@ -30,9 +30,9 @@ ImageSize resized(const ResizeConfig& config, ImageSize image) {
 class Resize final : public TransformOf<ResizeConfig> {
  public:
   using TransformOf::TransformOf;
-  ImageSize draw(ImageSize image, base::Philox&, Plan& plan) const override {
+  ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     const ImageSize size = resized(config(), image);
-    plan.emplace_back(ResizeStep{size, config().interpolation});
+    plan.emplace_back(ResizeStep{size, draw_filter(config().interpolation, draws)});
     return size;
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize> before) const override {

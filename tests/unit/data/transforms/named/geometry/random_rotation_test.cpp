@@ -1,5 +1,6 @@
 #include "paceline/data/transforms/named/geometry/random_rotation.h"
 
+#include "paceline/base/error.h"
 #include "unit/data/transforms/named/drawn_plan.h"
 
 #include <cmath>
@@ -24,6 +25,20 @@ TEST(RandomRotation, TakesAnyAngleOfItsRange) {
     EXPECT_NEAR(step.matrix[0] * 40 + step.matrix[1] * 30 + step.matrix[2], 40, 1e-9);
   }
   EXPECT_NEAR(sum / 2000, 20, 0.5);
+}
+
+TEST(RandomRotation, MayGrowTheImageOrTurnAboutAPoint) {
+  const Plan grown =
+      plan_of(RandomRotationConfig{.degrees = {90, 90}, .expand = true}, {60, 81}, 0);
+  EXPECT_EQ(std::get<AffineStep>(grown.at(0)).size, (ImageSize{81, 60}));
+  const Plan about = plan_of(
+      RandomRotationConfig{.degrees = {40, 40}, .center = std::array{7.0, 11.5}}, {60, 81}, 0);
+  const auto& step = std::get<AffineStep>(about.at(0));
+  EXPECT_NEAR(step.matrix[0] * 7 + step.matrix[1] * 11.5 + step.matrix[2], 7, 1e-9);
+  EXPECT_EQ(step.size, (ImageSize{60, 81}));
+  EXPECT_EQ(make(RandomRotationConfig{.expand = true})->fixed_size(ImageSize{8, 8}), std::nullopt);
+  EXPECT_THROW(make(RandomRotationConfig{.expand = true, .center = std::array{1.0, 2.0}})->check(),
+               base::ConfigError);
 }
 
 }  // namespace
