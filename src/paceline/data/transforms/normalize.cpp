@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/normalize.h"
 
 #include "paceline/data/transforms/normalize_row.h"
+#include "paceline/data/transforms/transform.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/named/policies/auto_augment.h"
 
 #include "paceline/data/transforms/augment.h"
+#include "paceline/data/transforms/draw.h"
 
 #include <array>
 #include <span>
@@ -23,7 +24,7 @@ class AutoAugment final : public TransformOf<AutoAugmentConfig> {
       if (chances[i] > step.probability) continue;
       const double magnitude = magnitude_of(step.op, step.level, space);
       append_augment(step.op, has_sign(step.op) && signs[i] ? -magnitude : magnitude, image,
-                     config().interpolation, config().fill, plan);
+                     draw_filter(config().interpolation, draws), config().fill, plan);
     }
     return image;
   }

@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/named/policies/rand_augment.h"
 
 #include "paceline/data/transforms/augment.h"
+#include "paceline/data/transforms/draw.h"
 
 namespace paceline::data {
 namespace {
@@ -14,7 +15,8 @@ class RandAugment final : public TransformOf<RandAugmentConfig> {
       const auto op = static_cast<AugmentOp>(draws.below(kNumRandAugmentOps));
       double magnitude = magnitude_of(op, config().magnitude, space);
       if (has_sign(op) && draw_sign(draws)) magnitude = -magnitude;
-      append_augment(op, magnitude, image, config().interpolation, config().fill, plan);
+      append_augment(op, magnitude, image, draw_filter(config().interpolation, draws),
+                     config().fill, plan);
     }
     return image;
   }

@@ -1,6 +1,7 @@
 #include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 
 #include "paceline/data/transforms/augment.h"
+#include "paceline/data/transforms/draw.h"
 
 namespace paceline::data {
 namespace {
@@ -17,7 +18,8 @@ class TrivialAugmentWide final : public TransformOf<TrivialAugmentWideConfig> {
       magnitude = magnitude_of(op, static_cast<int>(draws.below(bins)), space);
     }
     if (has_sign(op) && draw_sign(draws)) magnitude = -magnitude;
-    append_augment(op, magnitude, image, config().interpolation, config().fill, plan);
+    append_augment(op, magnitude, image, draw_filter(config().interpolation, draws), config().fill,
+                   plan);
     return image;
   }
 };
