@@ -69,10 +69,11 @@ class SampleViewer {
   /// The colours that were erased with, which are given as normalised ones.
   void paint(const data::EraseStep& erased, data::ImageSize size, std::uint8_t* bytes) const {
     const data::NormalizeConfig& scale = pipeline_->normalization();
+    data::ErasingValues values(erased);
     for (int y = erased.box.top; y < erased.box.bottom(); ++y) {
       for (int x = erased.box.left; x < erased.box.right(); ++x) {
         for (std::size_t c = 0; c < 3; ++c) {
-          const double value = 255 * (erased.value[c] * scale.std[c] + scale.mean[c]);
+          const double value = 255 * (values.next(c) * scale.std[c] + scale.mean[c]);
           bytes[3 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
                      static_cast<std::size_t>(x)) +
                 c] = static_cast<std::uint8_t>(std::clamp(std::lround(value), 0L, 255L));

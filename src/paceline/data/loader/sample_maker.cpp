@@ -8,11 +8,12 @@ namespace paceline::data {
 
 ImageMaker::ImageMaker(std::shared_ptr<const TransformPipeline> pipeline, ImageForm form)
     : pipeline_(std::move(pipeline)), form_(form) {
+  if (pipeline_->draws_noise()) form_.as_bytes = false;
   const ImageSize size = pipeline_->output_size();
   fields_ = {{.name = std::string(kImagesField),
-              .type = form.as_bytes ? FieldType::kUInt8 : FieldType::kFloat32,
+              .type = form_.as_bytes ? FieldType::kUInt8 : FieldType::kFloat32,
               .sizes = {3, size.height, size.width},
-              .channels_last = form.as_bytes || form.channels_last},
+              .channels_last = form_.as_bytes || form_.channels_last},
              {.name = std::string(kLabelsField), .type = FieldType::kInt64}};
 }
 

@@ -36,7 +36,9 @@ class SampleMaker {
 
 /// What the pixels of images are.
 struct ImageForm {
-  bool as_bytes = false;  ///< 8 bits, to be normalised on the device: a quarter of the memory
+  /// 8 bits, to be normalised on the device: a quarter of the memory. Not where a pipeline draws
+  /// noise.
+  bool as_bytes = false;
   bool channels_last = true;
 };
 

@@ -67,6 +67,7 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
       normalization_ = *config;
       normalize_ = NormalizeTable(*config);
     }
+    draws_noise_ |= transforms_[i]->draws_noise();
     erases_ |= transforms_[i]->place() == TransformPlace::kLast;
     size = transforms_[i]->fixed_size(size);
   }

@@ -70,6 +70,8 @@ class TransformPipeline {
   const NormalizeConfig& normalization() const { return normalization_; }
   /// Whether bytes need more than the normalisation to become this pipeline's floats.
   bool erases() const { return erases_; }
+  /// Whether that makes floats that cannot be made of bytes elsewhere.
+  bool draws_noise() const { return draws_noise_; }
 
   /// Writes one image to `sink`, which has room for 3 * height * width floats. Throws DataError,
   /// without the file's name, if the sample cannot be decoded or does not suit the transforms.
@@ -98,6 +100,7 @@ class TransformPipeline {
   NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
   NormalizeTable normalize_;
   bool erases_ = false;
+  bool draws_noise_ = false;
   std::optional<InputSize> input_;  ///< if the size hangs on it
   ImageSize output_size_;
 };

@@ -290,7 +290,7 @@ TEST(DataLoader, BytesBecomeTheSameFloats) {
       values.push_back(table.value(static_cast<int>(i % 3), byte));
     }
     if (const auto& erased = bytes->erased[static_cast<std::size_t>(image)]) {
-      fill_box({values.data()}, {kSide, kSide}, erased->box, erased->value);
+      fill_box({values.data()}, {kSide, kSide}, *erased);
       ++num_erased;
     }
     EXPECT_TRUE(std::equal(values.begin(), values.end(), floats_of(*floats) + image * kImage));

@@ -191,7 +191,7 @@ TEST(TransformPipeline, WritesTheBytesBeforeNormalisation) {
       floats.push_back(table.value(static_cast<int>(i % 3), bytes[i]));
     }
     if (erased) {
-      fill_box({floats.data()}, {32, 32}, erased->box, erased->value);
+      fill_box({floats.data()}, {32, 32}, *erased);
       ++erasings;
     }
     ASSERT_EQ(floats, run(pipeline, sample, {1, 1, position}, scratch)) << position;

@@ -24,15 +24,24 @@ class RandomErasing final : public TransformOf<RandomErasingConfig> {
       if (height >= image.height || width >= image.width) continue;
       const int top = draw_below(draws, image.height - height + 1);
       const int left = draw_below(draws, image.width - width + 1);
-      plan.emplace_back(
-          EraseStep{{top, left, height, width},
-                    {static_cast<float>(config().value[0]), static_cast<float>(config().value[1]),
-                     static_cast<float>(config().value[2])}});
+      plan.emplace_back(drawn_step({top, left, height, width}, draws));
       break;
     }
     return image;
   }
+  bool draws_noise() const override { return config().mode == ErasingMode::kPixel; }
   TransformPlace place() const override { return TransformPlace::kLast; }
+
+ private:
+  EraseStep drawn_step(const Box& box, base::Philox& draws) const {
+    EraseStep step{box};
+    if (config().mode == ErasingMode::kPixel) step.noise_seed = draws.next64();
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      step.value[channel] = static_cast<float>(
+          config().mode == ErasingMode::kRand ? draws.normal() : config().value[channel]);
+    }
+    return step;
+  }
 };
 
 }  // namespace

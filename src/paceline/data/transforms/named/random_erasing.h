@@ -10,20 +10,32 @@
 
 namespace paceline::data {
 
-/// A box of the normalised image becomes `value`; behind normalize, the last transform. The box's
-/// area is a share from `scale` of the image's, its height / width is from `ratio`. Draws one
-/// uniform number, below p to erase; then up to 10 times area and log of the ratio; once they fit:
-/// top, left.
+/// What a box is filled with: `value`; three normal numbers, one for each channel; a normal number
+/// for each byte of it.
+enum class ErasingMode { kConst, kRand, kPixel };
+
+/// A box of the normalised image becomes what `mode` says; behind normalize, the last transform.
+/// The box's area is a share from `scale` of the image's, its height / width is from `ratio`. Draws
+/// one uniform number, below p to erase; then up to 10 times area and log of the ratio; once they
+/// fit: top, left; and what the mode needs: three normal numbers, or the noise's seed.
 struct RandomErasingConfig {
   double p = 0.5;
   std::array<double, 2> scale = {0.02, 0.33};
   std::array<double, 2> ratio = {0.3, 3.3};
+  ErasingMode mode = ErasingMode::kConst;
   std::array<double, 3> value = {0.0, 0.0, 0.0};
 };
 
 std::unique_ptr<Transform> make(const RandomErasingConfig& config);
 
 }  // namespace paceline::data
+
+template <>
+struct paceline::config::EnumNames<paceline::data::ErasingMode> {
+  static constexpr std::array names{EnumName{data::ErasingMode::kConst, "const"},
+                                    EnumName{data::ErasingMode::kRand, "rand"},
+                                    EnumName{data::ErasingMode::kPixel, "pixel"}};
+};
 
 template <>
 struct paceline::config::Schema<paceline::data::RandomErasingConfig> {
@@ -39,7 +51,10 @@ struct paceline::config::Schema<paceline::data::RandomErasingConfig> {
                        InRange{0, 1}),
                  field(&Config::ratio, "ratio", "Lowest and highest height / width of the box.",
                        MoreThan{0}, AtMost{1000, "nothing is left of an image"}),
-                 field(&Config::value, "value", "What it is filled with, after normalize.",
+                 field(&Config::mode, "mode",
+                       "const: filled with value; rand: with a random colour; pixel: with noise; "
+                       "the last two are normal numbers, after normalize."),
+                 field(&Config::value, "value", "What const fills it with, after normalize.",
                        InRange{-1000, 1000})};
   static void validate(const Config& values, Problems& problems);
 };

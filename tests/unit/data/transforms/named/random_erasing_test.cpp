@@ -27,5 +27,30 @@ TEST(RandomErasing, FitsItsBoxes) {
   EXPECT_NEAR(area / boxes, 0.1698, 0.005);
 }
 
+TEST(RandomErasing, FillsWithARandomColourOrWithNoise) {
+  double sum = 0;
+  double squares = 0;
+  int count = 0;
+  for (std::uint64_t position = 0; position < 3000; ++position) {
+    const RandomErasingConfig config{.p = 1, .mode = ErasingMode::kRand};
+    const Plan plan = plan_of(config, {60, 90}, position);
+    if (plan.empty()) continue;
+    for (const float value : std::get<EraseStep>(plan[0]).value) {
+      sum += value;
+      squares += value * value;
+      ++count;
+    }
+  }
+  EXPECT_NEAR(sum / count, 0, 0.04);
+  EXPECT_NEAR(squares / count, 1, 0.06);
+  const RandomErasingConfig pixel{.p = 1, .mode = ErasingMode::kPixel};
+  const auto seed_of = [&](std::uint64_t position) {
+    return std::get<EraseStep>(plan_of(pixel, {60, 90}, position).at(0)).noise_seed.value();
+  };
+  EXPECT_NE(seed_of(0), seed_of(1));
+  EXPECT_TRUE(make(pixel)->draws_noise());
+  EXPECT_FALSE(make(RandomErasingConfig{})->draws_noise());
+}
+
 }  // namespace
 }  // namespace paceline::data
