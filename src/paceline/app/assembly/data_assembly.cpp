@@ -56,6 +56,7 @@ void refuse_image_settings(const DataSection& section, bool are_arrays) {
   if (section.image_size) keys.emplace_back("data.image_size");
   if (section.progressive_resizing.start_size)
     keys.emplace_back("data.progressive_resizing.start_size");
+  if (section.augmentation != data::Augmentation::kWeak) keys.emplace_back("data.augmentation");
   if (!are_arrays && !section.train_transforms.empty()) keys.emplace_back("data.train_transforms");
   if (!are_arrays && !section.eval_transforms.empty()) keys.emplace_back("data.eval_transforms");
   if (keys.empty()) return;
@@ -189,7 +190,8 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
   if (!written.empty()) return written;
   const auto plan = registries.datasets.build(section.source);
   const config::Sides size = section.image_size.value_or(plan->default_image_size);
-  return split == data::Split::kTrain ? plan->train_transforms(size) : plan->eval_transforms(size);
+  return split == data::Split::kTrain ? plan->train_transforms(size, section.augmentation)
+                                      : plan->eval_transforms(size);
 }
 
 void warn_of_content(const data::Dataset& dataset) {

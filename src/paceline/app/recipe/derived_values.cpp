@@ -41,6 +41,14 @@ config::DerivedValues derived_values(const Recipe& recipe, const config::Node& w
     derived["data.image_size"] =
         fmt::format("{}, as usual for {}", plan->default_image_size, data.source.name);
   }
+  if (plan->train_transforms && data.train_transforms.empty()) {
+    const config::Sides size = data.image_size.value_or(plan->default_image_size);
+    config::Node transforms = config::Node::list();
+    for (const auto& transform : plan->train_transforms(size, data.augmentation))
+      transforms.items.push_back(transform->written());
+    derived["data.train_transforms"] = fmt::format("{}: {}", config::enum_name(data.augmentation),
+                                                   config::to_flow_yaml(transforms));
+  }
   if (!recipe.checkpoint.monitor)
     derived["checkpoint.monitor"] = "the task's first metric, or val/loss where it has none";
   if (!recipe.checkpoint.mode) derived["checkpoint.mode"] = "min for a loss, max for all else";

@@ -14,6 +14,10 @@ void paceline::config::Schema<paceline::app::DataSection>::validate(const Sectio
   if (value.image_size && value.image_size->lengths.size() > 2)
     problems.add("image_size",
                  "an image has a side or [height, width], got " + value.image_size->to_string());
+  if (value.augmentation != data::Augmentation::kWeak && !value.train_transforms.empty()) {
+    problems.add("augmentation",
+                 "says nothing where data.train_transforms is written: take one of them out");
+  }
   if (value.val_path && value.val_share)
     problems.add("val_share", "give either data.val_path or data.val_share, not both");
   try {

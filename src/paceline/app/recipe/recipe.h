@@ -4,6 +4,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/remote/remote_config.h"
+#include "paceline/data/transforms/named/presets.h"
 #include "paceline/parallel/replicated/ddp_config.h"
 #include "paceline/parallel/sharded/sharded_config.h"
 #include "paceline/train/checkpoint_config.h"
@@ -46,6 +47,7 @@ struct DataSection {
   config::Component sampler{"shuffle"};
   std::optional<config::Sides> image_size;
   ProgressiveResizing progressive_resizing;
+  data::Augmentation augmentation = data::Augmentation::kWeak;
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
   std::optional<int> num_threads;
@@ -190,11 +192,15 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             AtLeast{1}, AtMost{65'536, "no network sees larger images"}, MayChangeOnResume{}),
       field(&Section::progressive_resizing, "progressive_resizing",
             "Small training images at first.", MayChangeOnResume{}),
+      field(&Section::augmentation, "augmentation",
+            "How strongly training images are changed where train_transforms is empty; none: not "
+            "at all; weak: the usual crops and flips of the data set; medium: a policy of random "
+            "operations too; strong: a stronger one and erased boxes.",
+            MayChangeOnResume{}),
       of_kind("transform",
-              component(
-                  &Section::train_transforms, "train_transforms",
-                  "Transforms of training samples in order; empty: the usual ones of the data set.",
-                  MayChangeOnResume{})),
+              component(&Section::train_transforms, "train_transforms",
+                        "Transforms of training samples in order; empty: those of augmentation.",
+                        MayChangeOnResume{})),
       of_kind(
           "transform",
           component(

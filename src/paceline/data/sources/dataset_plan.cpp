@@ -3,7 +3,6 @@
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/random_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
-#include "paceline/data/transforms/named/presets.h"
 
 namespace paceline::data {
 namespace {
@@ -27,23 +26,31 @@ std::vector<TransformConfig> scaled_cifar(std::vector<TransformConfig> usual,
 }  // namespace
 
 UsualTransforms photo_transforms() {
-  return {224, [](const config::Sides& size) { return imagenet_train(size); },
-          [](const config::Sides& size) {
-            config::Sides larger = size;
-            for (int& length : larger.lengths) length = length * 256 / 224;
-            return imagenet_eval(larger, size);
-          }};
+  const auto eval = [](const config::Sides& size) {
+    config::Sides larger = size;
+    for (int& length : larger.lengths) length = length * 256 / 224;
+    return imagenet_eval(larger, size);
+  };
+  const auto train = [eval](const config::Sides& size, Augmentation augmentation) {
+    return augmentation == Augmentation::kNone ? eval(size) : imagenet_train(size, augmentation);
+  };
+  return {224, train, eval};
 }
 
 UsualTransforms small_image_transforms(int default_image_size) {
-  return {default_image_size,
-          [](const config::Sides& size) { return scaled_cifar(cifar_train(), size); },
-          [](const config::Sides& size) { return scaled_cifar(cifar_eval(), size); }};
+  const auto eval = [](const config::Sides& size) { return scaled_cifar(cifar_eval(), size); };
+  const auto train = [eval](const config::Sides& size, Augmentation augmentation) {
+    return augmentation == Augmentation::kNone ? eval(size)
+                                               : scaled_cifar(cifar_train(augmentation), size);
+  };
+  return {default_image_size, train, eval};
 }
 
 UsualTransforms digit_transforms() {
-  const auto usual = [](const config::Sides& size) { return mnist(size); };
-  return {28, usual, usual};
+  const auto train = [](const config::Sides& size, Augmentation augmentation) {
+    return mnist(size, augmentation);
+  };
+  return {28, train, [](const config::Sides& size) { return mnist(size); }};
 }
 
 }  // namespace paceline::data

@@ -5,6 +5,7 @@
 #include "paceline/data/dataset/split.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/storage.h"
+#include "paceline/data/transforms/named/presets.h"
 #include "paceline/data/transforms/transform.h"
 
 #include <functional>
@@ -27,7 +28,9 @@ struct DatasetPlan {
                                          const std::optional<std::string>& val_path)>
       open;
   int default_image_size = 224;
-  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> train_transforms;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size,
+                                             Augmentation augmentation)>
+      train_transforms;
   std::function<std::vector<TransformConfig>(const config::Sides& image_size)> eval_transforms;
   /// Throws ConfigError if the recipe does not say where the data are; opens nothing.
   std::function<void()> check_place = [] {};
@@ -42,7 +45,9 @@ struct DatasetPlan {
 /// The transforms that a data set's images usually get, by the size that a recipe asks for.
 struct UsualTransforms {
   int default_image_size = 224;
-  std::function<std::vector<TransformConfig>(const config::Sides& image_size)> train;
+  std::function<std::vector<TransformConfig>(const config::Sides& image_size,
+                                             Augmentation augmentation)>
+      train;
   std::function<std::vector<TransformConfig>(const config::Sides& image_size)> eval;
 };
 

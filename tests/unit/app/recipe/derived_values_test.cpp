@@ -38,10 +38,14 @@ TEST(DerivedValues, AreToldWithTheirSource) {
   const Shown shown = show("data: {name: cifar10, path: /data}\ntrain: {precision: auto}\n");
   EXPECT_EQ(shown.derived.at("model.num_classes"), "from the data");
   EXPECT_EQ(shown.derived.at("data.image_size"), "32, as usual for cifar10");
+  EXPECT_EQ(shown.derived.at("data.train_transforms"),
+            "weak: [{name: random_crop, padding: 4}, {name: random_horizontal_flip}, {name: "
+            "normalize, mean: [0.4914, 0.4822, 0.4465], std: [0.247, 0.2435, 0.2616]}]");
   EXPECT_THAT(shown.derived.at("train.precision"), HasSubstr("auto: "));
   EXPECT_THAT(shown.yaml, AllOf(HasSubstr("name: resnet50  # num_classes comes from the data\n"),
                                 HasSubstr("global_batch_size: null  # 256, as no batch size"),
                                 HasSubstr("image_size: null  # 32"),
+                                HasSubstr("train_transforms: []  # weak: [{name: random_crop"),
                                 HasSubstr("monitor: null  # the task's first metric"),
                                 Not(HasSubstr("num_classes: 1000"))));
 }
@@ -49,7 +53,8 @@ TEST(DerivedValues, AreToldWithTheirSource) {
 TEST(DerivedValues, WhatIsWrittenIsNotDerived) {
   const Shown shown = show(
       "model: {num_classes: 7}\ntrain: {precision: bf16}\n"
-      "data: {path: /data, image_size: 64, batch_size_per_rank: 8, num_threads: 1}\n"
+      "data: {path: /data, image_size: 64, batch_size_per_rank: 8, num_threads: 1,\n"
+      "  train_transforms: [normalize]}\n"
       "checkpoint: {monitor: val/top5, mode: max}\n");
   EXPECT_THAT(shown.derived, IsEmpty());
   EXPECT_THAT(shown.yaml, HasSubstr("num_classes: 7\n"));

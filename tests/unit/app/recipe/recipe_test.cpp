@@ -63,6 +63,17 @@ TEST(Recipe, RefusesTwoBatchSizes) {
   }
 }
 
+TEST(Recipe, RefusesAnAugmentationThatTransformsWouldHide) {
+  EXPECT_EQ(bind_text("data: {augmentation: strong}").data.augmentation,
+            data::Augmentation::kStrong);
+  try {
+    bind_text("data: {augmentation: strong, train_transforms: [normalize]}");
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("data.augmentation: says nothing where"));
+  }
+}
+
 TEST(Recipe, NamesOfPrecisionsFromOtherTrainersBind) {
   for (const char* foreign : {"16", "16-mixed", "amp_fp16", "half", "bf16-mixed", "amp_bf16",
                               "bfloat16", "32", "no", "64-true", "double"}) {

@@ -62,7 +62,11 @@ TEST(DatasetPlan, UsualTransformsGiveTheSizeThatIsAskedFor) {
          {config::Sides(usual.default_image_size), config::Sides(48), config::Sides(32, 48)}) {
       const ImageSize wanted{size.height(), size.width()};
       const InputSize square{wanted, "an image", "data.train_transforms"};
-      EXPECT_EQ(TransformPipeline(usual.train(size), square).output_size(), wanted);
+      for (const Augmentation augmentation : {Augmentation::kNone, Augmentation::kWeak,
+                                              Augmentation::kMedium, Augmentation::kStrong}) {
+        const TransformPipeline pipeline(usual.train(size, augmentation), square);
+        EXPECT_EQ(pipeline.output_size(), wanted);
+      }
       EXPECT_EQ(TransformPipeline(usual.eval(size), square).output_size(), wanted);
     }
   }

@@ -46,6 +46,29 @@ TEST(Presets, MnistNormalisesAndScalesOnDemand) {
   EXPECT_EQ(TransformPipeline(mnist(32)).output_size(), (ImageSize{32, 32}));
 }
 
+std::vector<std::string> names_of(const std::vector<TransformConfig>& transforms) {
+  std::vector<std::string> names;
+  for (const TransformConfig& transform : transforms) names.emplace_back(transform->name());
+  return names;
+}
+
+TEST(Presets, StrongerOnesAddToTheUsual) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names_of(imagenet_train(224, Augmentation::kMedium)),
+            (Names{"random_resized_crop", "random_horizontal_flip", "trivial_augment_wide",
+                   "normalize"}));
+  EXPECT_EQ(names_of(cifar_train(Augmentation::kStrong)),
+            (Names{"random_crop", "random_horizontal_flip", "timm_rand_augment", "normalize",
+                   "random_erasing"}));
+  EXPECT_EQ(names_of(mnist(28, Augmentation::kStrong)),
+            (Names{"resize", "center_crop", "random_affine", "normalize", "random_erasing"}));
+  for (const auto augmentation : {Augmentation::kMedium, Augmentation::kStrong}) {
+    EXPECT_EQ(TransformPipeline(imagenet_train(96, augmentation)).output_size(),
+              (ImageSize{96, 96}));
+    EXPECT_EQ(TransformPipeline(mnist(28, augmentation)).output_size(), (ImageSize{28, 28}));
+  }
+}
+
 TEST(Presets, EvaluationDrawsNothing) {
   const TransformPipeline pipeline(imagenet_eval());
   Plan first;
