@@ -84,7 +84,11 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"sampler", "weighted"}, {.own = {{"file", "{folder}/weights.txt"}}}},
     {{"transform", "color_jitter"},
      {.own = {{"brightness", "0.4"}, {"saturation", "0.4"}, {"contrast", "0.4"}, {"hue", "0.1"}}}},
+    {{"transform", "elastic_transform"}, {.own = {{"sigma", "[1, 1]"}}}},
+    {{"transform", "random_apply"}, {.own = {{"transforms", "[random_invert]"}}}},
+    {{"transform", "random_choice"}, {.own = {{"transforms", "[random_invert, random_flip]"}}}},
     {{"transform", "random_crop"}, {.own = {{"padding", "2"}}}},
+    {{"transform", "random_order"}, {.own = {{"transforms", "[random_invert, random_flip]"}}}},
 };
 
 /// Of every model that has such a setting: the ViTs share one Config, in which these are its size.

@@ -20,7 +20,11 @@
 #include "paceline/data/sources/npy_dataset.h"
 #include "paceline/data/sources/synthetic.h"
 #include "paceline/data/sources/webdataset.h"
+#include "paceline/data/transforms/named/choice/random_apply.h"
+#include "paceline/data/transforms/named/choice/random_choice.h"
+#include "paceline/data/transforms/named/choice/random_order.h"
 #include "paceline/data/transforms/named/color/color_jitter.h"
+#include "paceline/data/transforms/named/color/gaussian_blur.h"
 #include "paceline/data/transforms/named/color/random_adjust_sharpness.h"
 #include "paceline/data/transforms/named/color/random_autocontrast.h"
 #include "paceline/data/transforms/named/color/random_equalize.h"
@@ -29,16 +33,21 @@
 #include "paceline/data/transforms/named/color/random_posterize.h"
 #include "paceline/data/transforms/named/color/random_solarize.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/elastic_transform.h"
 #include "paceline/data/transforms/named/geometry/random_affine.h"
 #include "paceline/data/transforms/named/geometry/random_crop.h"
 #include "paceline/data/transforms/named/geometry/random_flip.h"
 #include "paceline/data/transforms/named/geometry/random_horizontal_flip.h"
+#include "paceline/data/transforms/named/geometry/random_perspective.h"
 #include "paceline/data/transforms/named/geometry/random_resized_crop.h"
 #include "paceline/data/transforms/named/geometry/random_rotation.h"
 #include "paceline/data/transforms/named/geometry/random_vertical_flip.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
+#include "paceline/data/transforms/named/policies/augmix.h"
 #include "paceline/data/transforms/named/policies/auto_augment.h"
 #include "paceline/data/transforms/named/policies/rand_augment.h"
+#include "paceline/data/transforms/named/policies/three_augment.h"
+#include "paceline/data/transforms/named/policies/timm_rand_augment.h"
 #include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 #include "paceline/data/transforms/named/random_erasing.h"
 #include "paceline/data/transforms/normalize.h"
@@ -93,6 +102,17 @@ void add_data(Registries& registries) {
   registries.samplers.add<data::WeightedConfig>();
 }
 
+/// A transform whose Config names others.
+template <class Config>
+void add_around_others(config::Registry<data::Transform>& transforms) {
+  transforms.add<Config>([&transforms](const Config& config) {
+    std::vector<data::TransformConfig> others;
+    for (const config::Component& other : config.transforms)
+      others.emplace_back(transforms.build(other));
+    return make(config, std::move(others));
+  });
+}
+
 void add_transforms(Registries& registries) {
   registries.transforms.add<data::RandomResizedCropConfig>();
   registries.transforms.add<data::RandomCropConfig>();
@@ -107,11 +127,20 @@ void add_transforms(Registries& registries) {
   registries.transforms.add<data::RandomAutocontrastConfig>();
   registries.transforms.add<data::RandomInvertConfig>();
   registries.transforms.add<data::RandomAdjustSharpnessConfig>();
+  registries.transforms.add<data::GaussianBlurConfig>();
   registries.transforms.add<data::RandomRotationConfig>();
   registries.transforms.add<data::RandomAffineConfig>();
+  registries.transforms.add<data::RandomPerspectiveConfig>();
+  registries.transforms.add<data::ElasticTransformConfig>();
   registries.transforms.add<data::RandAugmentConfig>();
   registries.transforms.add<data::TrivialAugmentWideConfig>();
+  registries.transforms.add<data::TimmRandAugmentConfig>();
   registries.transforms.add<data::AutoAugmentConfig>();
+  registries.transforms.add<data::AugMixConfig>();
+  registries.transforms.add<data::ThreeAugmentConfig>();
+  add_around_others<data::RandomChoiceConfig>(registries.transforms);
+  add_around_others<data::RandomApplyConfig>(registries.transforms);
+  add_around_others<data::RandomOrderConfig>(registries.transforms);
   registries.transforms.add<data::ResizeConfig>();
   registries.transforms.add<data::CenterCropConfig>();
   registries.transforms.add<data::NormalizeConfig>();

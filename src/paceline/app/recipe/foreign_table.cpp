@@ -79,8 +79,12 @@ constexpr ForeignName kNames[] = {
      "data.eval_transforms lists resize and center_crop with their sizes"},
     {"crop_pct", "", "", "data.eval_transforms lists resize and center_crop with their sizes"},
     {"auto_augment", "", "", kTransforms},
-    {"aa", "", "", kTransforms},
+    {"aa", "", "",
+     "data.train_transforms takes {name: timm_rand_augment, policy: {}}, or "
+     "data.augmentation=strong"},
     {"reprob", "", "", kErasing},
+    {"remode", "", "",
+     "data.train_transforms takes {name: random_erasing, mode: {}} as its last one"},
     {"random_erase", "", "", kErasing},
     {"color_jitter", "", "", kTransforms},
     {"root", "data.path", "", ""},

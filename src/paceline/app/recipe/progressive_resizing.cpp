@@ -1,8 +1,6 @@
 #include "paceline/app/recipe/progressive_resizing.h"
 
 #include "paceline/base/error.h"
-#include "paceline/data/transforms/named/geometry/center_crop.h"
-#include "paceline/data/transforms/named/geometry/random_crop.h"
 #include "paceline/data/transforms/named/geometry/random_resized_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
 
@@ -13,9 +11,8 @@ namespace {
 
 /// That gives images a size, unless it is random_resized_crop.
 bool fixes_size(const data::TransformConfig& transform) {
-  return transform.get_if<data::ResizeConfig>() != nullptr ||
-         transform.get_if<data::RandomCropConfig>() != nullptr ||
-         transform.get_if<data::CenterCropConfig>() != nullptr;
+  if (transform.get_if<data::RandomResizedCropConfig>() != nullptr) return false;
+  return transform.get_if<data::ResizeConfig>() != nullptr || transform->fixed_size(std::nullopt);
 }
 
 }  // namespace

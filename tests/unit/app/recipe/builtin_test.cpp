@@ -1,6 +1,8 @@
 #include "paceline/app/recipe/builtin.h"
 
 #include "paceline/app/recipe/recipe.h"
+#include "paceline/base/error.h"
+#include "paceline/config/parse.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/sources/cifar.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
@@ -72,6 +74,21 @@ TEST(Builtin, BuildsTheTransformThatARecipeNames) {
   EXPECT_EQ(built->fixed_size(data::ImageSize{10, 10}), (data::ImageSize{99, 99}));
 }
 
+TEST(Builtin, BuildsTransformsInsideATransform) {
+  const auto registries = make_registries();
+  const auto bound = [&](const std::string& options) {
+    return config::bind_component(*registries->transforms.find("random_apply"),
+                                  config::parse_yaml(options, "recipe"), registries->context(1));
+  };
+  const auto built = registries->transforms.build(
+      bound("{p: 1, transforms: [random_invert, {name: center_crop, size: 7}]}"));
+  built->check();
+  EXPECT_EQ(built->fixed_size(std::nullopt), (data::ImageSize{7, 7}));
+  EXPECT_THAT([&] { bound("{transforms: [random_invert, {name: center_crop, sice: 7}]}"); },
+              testing::ThrowsMessage<base::ConfigError>(
+                  testing::HasSubstr("transforms[1].sice: there is no such key")));
+}
+
 TEST(Builtin, CifarIsScaledWhenAnotherSizeIsAskedFor) {
   const auto registries = make_registries();
   const auto plan =
@@ -79,7 +96,9 @@ TEST(Builtin, CifarIsScaledWhenAnotherSizeIsAskedFor) {
   EXPECT_EQ(plan->default_image_size, 32);
   for (const int size : {32, 224}) {
     const data::ImageSize wanted{size, size};
-    EXPECT_EQ(data::TransformPipeline(plan->train_transforms(size)).output_size(), wanted);
+    EXPECT_EQ(data::TransformPipeline(plan->train_transforms(size, data::Augmentation::kWeak))
+                  .output_size(),
+              wanted);
     EXPECT_EQ(data::TransformPipeline(plan->eval_transforms(size)).output_size(), wanted);
   }
 }
