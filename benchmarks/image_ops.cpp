@@ -5,9 +5,14 @@
 
 #include "paceline/data/transforms/augment.h"
 #include "paceline/data/transforms/named/color/color_jitter.h"
+#include "paceline/data/transforms/named/color/gaussian_blur.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/random_perspective.h"
+#include "paceline/data/transforms/named/policies/augmix.h"
 #include "paceline/data/transforms/named/policies/auto_augment.h"
 #include "paceline/data/transforms/named/policies/rand_augment.h"
+#include "paceline/data/transforms/named/policies/three_augment.h"
+#include "paceline/data/transforms/named/policies/timm_rand_augment.h"
 #include "paceline/data/transforms/named/policies/trivial_augment_wide.h"
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/data/transforms/pipeline.h"
@@ -135,12 +140,23 @@ void run_all(int repetitions) {
   bench.run_plan("rotate nearest", augment_plan(kRotate, 9));
   bench.run_plan("shear x bilinear", augment_plan(kShearX, 0.09, kBilinear));
   bench.run_plan("rotate bilinear", augment_plan(kRotate, 9, kBilinear));
+  bench.run_plan("rotate bicubic", augment_plan(kRotate, 9, pl::AffineInterpolation::kBicubic));
+  bench.run_plan("box blur of 2 pixels", {pl::BoxBlurStep{2.0f}});
   bench.run_plan("brightness, solarize, posterize, contrast",
                  {pl::BrightnessStep{1.2f}, pl::SolarizeStep{170}, pl::PosterizeStep{6},
                   pl::ContrastStep{0.8f}});
   bench.run_transform("color_jitter(0.4, 0.4, 0.4, 0.1)",
                       pl::ColorJitterConfig{0.4, 0.4, 0.4, 0.1});
   bench.run_transform("rand_augment(2, 9)", pl::RandAugmentConfig{});
+  bench.run_transform("timm_rand_augment(rand-m9-mstd0.5-inc1)", pl::TimmRandAugmentConfig{});
+  bench.run_transform("augmix", pl::AugMixConfig{});
+  bench.run_transform("three_augment", pl::ThreeAugmentConfig{});
+  bench.run_transform("gaussian_blur(9)", pl::GaussianBlurConfig{});
+  bench.run_transform("gaussian_blur(23)", pl::GaussianBlurConfig{.kernel_size = 23});
+  bench.run_transform("random_perspective", pl::RandomPerspectiveConfig{.p = 1});
+  bench.run_transform(
+      "random_perspective, nearest",
+      pl::RandomPerspectiveConfig{.p = 1, .interpolation = pl::AffineInterpolation::kNearest});
   bench.run_transform("trivial_augment_wide", pl::TrivialAugmentWideConfig{});
   bench.run_transform("auto_augment(imagenet)", pl::AutoAugmentConfig{});
   bench.run_floats("normalised floats", pl::PixelLayout::kChannelsLast, {});
