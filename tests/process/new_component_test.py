@@ -77,7 +77,8 @@ class NewComponent(unittest.TestCase):
         for name in ("Upper", "two__scores", "1st", "with-dash", "../up", "", "x" * 41):
             self.assertIn("is no name", self.refused("loss", name))
         self.assertIn("says nothing", self.refused("loss", "utils"))
-        self.assertIn("exists", self.refused("transform", "random_crop"))
+        self.assertIn("exists", self.refused("callback", "early_stop"))
+        self.assertIn("has a 'random_crop' already", self.refused("transform", "random_crop"))
         self.assertIn("already", self.refused("schedule", "cosine"))
         self.assertIn("already", self.refused("dataset", "npy"))
         self.assertIn("kinds are algorithm,", self.refused("planet", "mars"))

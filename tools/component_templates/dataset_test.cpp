@@ -19,7 +19,7 @@ TEST(NewPart, OpensBothSplits) {
 TEST(NewPart, HasTransformsOfItsSize) {
   const auto plan = make(NewPartConfig{});
   EXPECT_EQ(plan->default_image_size, 32);
-  EXPECT_FALSE(plan->train_transforms(32).empty());
+  EXPECT_FALSE(plan->train_transforms(32, Augmentation::kWeak).empty());
 }
 
 }  // namespace
