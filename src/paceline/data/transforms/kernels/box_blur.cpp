@@ -53,12 +53,12 @@ void BoxBlur::blur_row(const std::uint8_t* row, int width, std::uint8_t* target)
   const auto count = std::size_t{3} * static_cast<std::size_t>(width);
   std::uint8_t* const begin =
       row_.reserve(static_cast<std::size_t>(padded_stride(width + 2 * margin)));
-  std::uint8_t* const middle = begin + 3 * margin;
+  std::uint8_t* const middle = begin + std::ptrdiff_t{3} * margin;
   places_.clear();
-  for (int i = 0; i <= 2 * margin; ++i) places_.push_back(begin + 3 * i);
+  for (int i = 0; i <= 2 * margin; ++i) places_.push_back(begin + std::ptrdiff_t{3} * i);
   for (int pass = 0; pass < kPasses; ++pass) {
     std::memcpy(middle, pass == 0 ? row : target, count);
-    for (int i = 0; i < margin; ++i) {
+    for (std::ptrdiff_t i = 0; i < margin; ++i) {
       std::memcpy(begin + 3 * i, middle, 3);
       std::memcpy(middle + count + 3 * i, middle + count - 3, 3);
     }

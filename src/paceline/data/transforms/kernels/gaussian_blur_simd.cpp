@@ -80,9 +80,9 @@ struct FieldRows {
 template <class Rows>
 void write_mirrored(const Rows& image, int y, int margin, float* floats) {
   constexpr int kChannels = Rows::kChannels;
-  float* const first = floats + kChannels * margin;
+  float* const first = floats + std::ptrdiff_t{kChannels} * margin;
   image.load(y, first);
-  float* const last = first + kChannels * (image.size().width - 1);
+  float* const last = first + std::ptrdiff_t{kChannels} * (image.size().width - 1);
   for (int i = kChannels; i <= kChannels * margin; i += kChannels) {
     std::memcpy(first - i, first + i, kChannels * sizeof(float));
     std::memcpy(last + i, last - i, kChannels * sizeof(float));
@@ -94,7 +94,8 @@ void blur_all(const Rows& image, const BlurRows& rows) {
   const auto [height, width] = image.size();
   const int num_kept = static_cast<int>(rows.along_columns.size());
   const int above = num_kept / 2;
-  const auto num_floats = static_cast<std::size_t>(Rows::kChannels * width);
+  const auto num_floats =
+      static_cast<std::size_t>(Rows::kChannels) * static_cast<std::size_t>(width);
   const auto kept_row = [&](int y) {
     return rows.blurred + static_cast<std::size_t>(y % num_kept) * rows.row_floats;
   };

@@ -191,7 +191,7 @@ HWY_INLINE PixelVector sample(const PixelView& source, DoubleVector x, DoubleVec
 HWY_INLINE void store_sampled(PixelVector pixels, std::uint8_t* target) {
   alignas(32) std::int32_t words[kSampled];
   hn::Store(pixels, PixelWords(), words);
-  for (int i = 0; i < kSampled; ++i) std::memcpy(target + 3 * i, &words[i], 4);
+  for (std::ptrdiff_t i = 0; i < kSampled; ++i) std::memcpy(target + 3 * i, &words[i], 4);
 }
 
 }  // namespace HWY_NAMESPACE

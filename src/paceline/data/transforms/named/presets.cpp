@@ -35,7 +35,7 @@ std::vector<TransformConfig> strengthened(std::vector<TransformConfig> usual,
         TrivialAugmentWideConfig{.interpolation = AffineInterpolation::kBilinear, .fill = fill});
   } else if (augmentation == Augmentation::kStrong) {
     usual.insert(usual.end() - 1, TimmRandAugmentConfig{.fill = fill});
-    usual.push_back(kErasing);
+    usual.emplace_back(kErasing);
   }
   return usual;
 }
@@ -73,7 +73,7 @@ std::vector<TransformConfig> mnist(const config::Sides& size, Augmentation augme
     affine.scale = {0.8, 1.2};
     affine.shear_x = {-10, 10};
     transforms.insert(transforms.end() - 1, affine);
-    transforms.push_back(kErasing);
+    transforms.emplace_back(kErasing);
   }
   return transforms;
 }

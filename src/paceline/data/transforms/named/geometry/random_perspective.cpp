@@ -21,7 +21,8 @@ class RandomPerspective final : public TransformOf<RandomPerspectiveConfig> {
  private:
   Corners draw_ends(ImageSize image, base::Philox& draws) const {
     const auto way = [&](int side) {
-      return draw_below(draws, static_cast<int>(config().distortion_scale * (side / 2)) + 1);
+      const int half = side / 2;
+      return draw_below(draws, static_cast<int>(config().distortion_scale * half) + 1);
     };
     Corners ends = {};
     for (std::size_t corner = 0; corner < ends.size(); ++corner) {
