@@ -140,9 +140,7 @@ class Layerwise final : public Optimizer {
     }
   }
 
-  at::TensorOptions double_options() const {
-    return at::device(shards_.device).dtype(at::kDouble);
-  }
+  at::TensorOptions double_options() const { return at::device(shards_.device).dtype(at::kDouble); }
 
   LayerRule rule_;
   std::vector<ParamGroup> groups_;

@@ -30,10 +30,10 @@ class Muon final : public Optimizer {
       : config_(config), groups_(std::move(groups)), shards_(std::move(shards)) {
     number_parameters(groups_, shards_);
     lists_ = make_slot_lists(groups_);
-    adamw_ = make_optimizer(AdamWConfig{.beta1 = config.adamw_beta1,
-                                        .beta2 = config.adamw_beta2,
-                                        .eps = config.adamw_eps},
-                            groups_of(/*are_matrices=*/false));
+    adamw_ = make_optimizer(
+        AdamWConfig{
+            .beta1 = config.adamw_beta1, .beta2 = config.adamw_beta2, .eps = config.adamw_eps},
+        groups_of(/*are_matrices=*/false));
     find_matrices();
   }
 
@@ -124,8 +124,7 @@ class Muon final : public Optimizer {
   /// What the momentum makes of the gradient, whole on every rank.
   at::Tensor gather_direction(const Matrix& matrix, const at::Tensor& skip) {
     const std::int64_t numel = matrix.rows * matrix.columns;
-    const at::Tensor whole =
-        at::zeros({numel}, at::device(shards_.device).dtype(matrix.dtype));
+    const at::Tensor whole = at::zeros({numel}, at::device(shards_.device).dtype(matrix.dtype));
     for (const auto& [slot, piece] : matrix.parts) {
       const at::Tensor grad = part(grads_[slot], piece);
       const at::Tensor buffer = part(flat_view(buffers_[slot]), piece);

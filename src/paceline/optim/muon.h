@@ -38,7 +38,8 @@ struct MuonConfig {
 };
 
 /// The orthogonal matrix nearest to `matrix` [A, B] but for singular values between 0.5 and 1.5, in
-/// bfloat16: `num_iterations` of a quintic Newton-Schulz iteration, as torch.optim.Muon computes it.
+/// bfloat16: `num_iterations` of a quintic Newton-Schulz iteration, as torch.optim.Muon computes
+/// it.
 at::Tensor orthogonalise(const at::Tensor& matrix, int num_iterations, double eps);
 
 /// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024, as

@@ -47,11 +47,12 @@ std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
     divided.push_back({.name = fmt::format("{} of matrices", rule.name),
                        .weight_decay = rule.weight_decay,
                        .lr_scale = rule.lr_scale,
-                       .is_matrix = true,
-                       .matches = [rule, listed](const std::string& name, const at::Tensor& tensor) {
-                         return tensor.dim() >= 2 && !is_listed(listed, name) &&
-                                rule.matches(name, tensor);
-                       }});
+                       .matches =
+                           [rule, listed](const std::string& name, const at::Tensor& tensor) {
+                             return tensor.dim() >= 2 && !is_listed(listed, name) &&
+                                    rule.matches(name, tensor);
+                           },
+                       .is_matrix = true});
   }
   divided.insert(divided.end(), rules.begin(), rules.end());
   return divided;
@@ -81,14 +82,14 @@ std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
   std::vector<GroupRule> scaled;
   for (const LrScale& scale : scales) {
     for (const GroupRule& rule : rules) {
-      scaled.push_back(
-          {.name = fmt::format("{} of {}", rule.name, scale.name),
-           .weight_decay = rule.weight_decay,
-           .lr_scale = rule.lr_scale * scale.factor,
-           .is_matrix = rule.is_matrix,
-           .matches = [rule, scale](const std::string& name, const at::Tensor& tensor) {
-             return scale.matches(name) && rule.matches(name, tensor);
-           }});
+      scaled.push_back({.name = fmt::format("{} of {}", rule.name, scale.name),
+                        .weight_decay = rule.weight_decay,
+                        .lr_scale = rule.lr_scale * scale.factor,
+                        .matches =
+                            [rule, scale](const std::string& name, const at::Tensor& tensor) {
+                              return scale.matches(name) && rule.matches(name, tensor);
+                            },
+                        .is_matrix = rule.is_matrix});
     }
   }
   scaled.insert(scaled.end(), rules.begin(), rules.end());

@@ -14,9 +14,9 @@ namespace paceline::optim {
 struct GroupRule {
   std::string name;
   double weight_decay = 0.0;
-  double lr_scale = 1.0;   ///< multiplies the schedule's learning rate
-  bool is_matrix = false;  ///< whether it is updated as a matrix, by optimizers that tell them apart
+  double lr_scale = 1.0;  ///< multiplies the schedule's learning rate
   std::function<bool(const std::string& name, const at::Tensor& parameter)> matches;
+  bool is_matrix = false;  ///< whether optimizers that tell matrices apart update it as one
 };
 
 /// The rules of common practice: no weight decay for norms and biases (parameters of at most one

@@ -99,12 +99,10 @@ TEST(OptimizerGolden, FiftyStepsAsTheReference) {
       slots.push_back({param, at::zeros_like(param)});
     }
     const double decay = golden.at("options").at("weight_decay");
-    const auto optimizer =
-        build(golden, {{.name = "decay",
-                        .weight_decay = decay,
-                        .slots = {slots[0], slots[2]},
-                        .is_matrix = true},
-                       {.name = "no_decay", .slots = {slots[1]}}});
+    const auto optimizer = build(
+        golden,
+        {{.name = "decay", .weight_decay = decay, .slots = {slots[0], slots[2]}, .is_matrix = true},
+         {.name = "no_decay", .slots = {slots[1]}}});
     for (int step = 0; step < 50; ++step) {
       for (std::size_t p = 0; p < slots.size(); ++p) {
         slots[p].grad.copy_(wave(kShapes[p], 10.0 * static_cast<double>(p) + step + 1, dtype));

@@ -67,7 +67,8 @@ TEST(Layerwise, WhatSharesASlotHasARatioOfItsOwn) {
 TEST(Layerwise, NormsAreThoseOfAllRanks) {
   // This rank has elements [0, 3) of the parameter; the other's squares are added.
   const at::Tensor param = ramp(3, 0), grad = ramp(3, 3);
-  const ParameterShards shards{.parameters = {{{5}, at::kDouble, 0}}, .sum = [](const at::Tensor& values) {
+  const ParameterShards shards{.parameters = {{{5}, at::kDouble, 0}},
+                               .sum = [](const at::Tensor& values) {
                                  EXPECT_EQ(values.numel(), 2);
                                  values.add_(1e6);
                                }};
@@ -83,7 +84,8 @@ TEST(Layerwise, NormsAreThoseOfAllRanks) {
 
 TEST(Layerwise, ARankWithoutSlotsTakesPartInTheSums) {
   int sums = 0;
-  const ParameterShards shards{.parameters = two_parameters(), .sum = [&](const at::Tensor& values) {
+  const ParameterShards shards{.parameters = two_parameters(),
+                               .sum = [&](const at::Tensor& values) {
                                  EXPECT_EQ(values.size(1), 2);
                                  ++sums;
                                }};
