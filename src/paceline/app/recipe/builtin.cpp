@@ -45,6 +45,7 @@
 #include "paceline/nn/losses/binary_cross_entropy.h"
 #include "paceline/nn/losses/distances.h"
 #include "paceline/nn/losses/focal.h"
+#include "paceline/nn/losses/jensen_shannon.h"
 #include "paceline/nn/losses/poly.h"
 #include "paceline/optim/adam.h"
 #include "paceline/optim/lamb.h"
@@ -72,6 +73,7 @@ void add_learning(Registries& registries) {
   registries.losses.add<nn::BinaryCrossEntropyConfig>();
   registries.losses.add<nn::FocalConfig>();
   registries.losses.add<nn::PolyConfig>();
+  registries.losses.add<nn::JensenShannonConfig>();
   registries.losses.add<nn::MseConfig>();
   registries.losses.add<nn::L1Config>();
   registries.losses.add<nn::HuberConfig>();
