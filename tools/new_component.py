@@ -37,7 +37,7 @@ KINDS = {
     "callback": Kind("callbacks", "callbacks"),
     "dataset": Kind("data/sources", "datasets"),
     "logger": Kind("loggers", "loggers"),
-    "loss": Kind("nn", "losses"),
+    "loss": Kind("nn/losses", "losses"),
     "model": Kind("models", "models", has_own_folder=True),
     "optimizer": Kind("optim", "optimizers"),
     "sampler": Kind("data/loader", "samplers"),

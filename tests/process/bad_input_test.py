@@ -130,6 +130,9 @@ class BadInput(RunTest):
         self.assertEqual(result.code, 0, str(result))
         report = json.loads(result.out)
         self.assertEqual((report["samples"], report["skipped"]), (15, 5))
+        self.assertEqual(sum(each["samples"] for each in report["classes"]), 15)
+        self.assertEqual([sum(row) for row in report["confusion_matrix"]],
+                         [each["samples"] for each in report["classes"]])
         result = paceline("eval", run, "--nproc", 2, "data.max_skipped=4", cwd=self.root)
         self.assertEqual(result.code, DATA, str(result))
         self.assertIn("data.max_skipped", result.err)

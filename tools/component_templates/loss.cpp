@@ -1,11 +1,11 @@
-#include "paceline/nn/new_part.h"
+#include "paceline/nn/losses/new_part.h"
 
 #include <optional>
 
 namespace paceline::nn {
 
-at::Tensor NewPart::sum(const at::Tensor& outputs, const at::Tensor& targets) const {
-  return at::cross_entropy_loss(outputs, targets, /*weight=*/std::nullopt, at::Reduction::Sum) *
+at::Tensor NewPart::per_sample(const at::Tensor& outputs, const at::Tensor& targets) const {
+  return at::cross_entropy_loss(outputs, targets, /*weight=*/std::nullopt, at::Reduction::None) *
          config_.factor;
 }
 

@@ -17,7 +17,7 @@ struct NewPartConfig {
 class NewPart final : public Loss {
  public:
   explicit NewPart(const NewPartConfig& config) : config_(config) {}
-  at::Tensor sum(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
 
  private:
   NewPartConfig config_;

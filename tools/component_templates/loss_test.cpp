@@ -1,4 +1,4 @@
-#include "paceline/nn/new_part.h"
+#include "paceline/nn/losses/new_part.h"
 
 #include <cmath>
 

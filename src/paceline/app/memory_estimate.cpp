@@ -183,11 +183,14 @@ ActivationBytes measure(const Recipe& recipe, const Registries& registries,
   if (alone.parallel.strategy == ParallelStrategy::kHsdp) alone.parallel.fsdp.shard_group_size = 1;
   Prepared made = prepare(alone, registries, 1, 1);
   made.state.task->set_training(true);
-  const auto few = static_cast<double>(peak_of_pass(made.state, alone, fields, kFewImages));
-  const auto more = static_cast<double>(peak_of_pass(made.state, alone, fields, kMoreImages));
+  const std::int64_t num_views = made.state.task->num_views();
+  const std::int64_t few_images = kFewImages * num_views;
+  const std::int64_t more_images = kMoreImages * num_views;
+  const auto few = static_cast<double>(peak_of_pass(made.state, alone, fields, few_images));
+  const auto more = static_cast<double>(peak_of_pass(made.state, alone, fields, more_images));
   ActivationBytes bytes;
-  bytes.per_image = (more - few) / static_cast<double>(kMoreImages - kFewImages);
-  bytes.fixed = few - bytes.per_image * static_cast<double>(kFewImages);
+  bytes.per_image = (more - few) / static_cast<double>(more_images - few_images);
+  bytes.fixed = few - bytes.per_image * static_cast<double>(few_images);
   return bytes;
 }
 

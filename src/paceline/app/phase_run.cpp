@@ -1,5 +1,6 @@
 #include "paceline/app/phase_run.h"
 
+#include "paceline/app/assembly/class_balance.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/banner.h"
 #include "paceline/app/memory_estimate.h"
@@ -277,6 +278,13 @@ config::Node monitor_in(const Recipe& recipe, const Registries& registries) {
   return known;
 }
 
+config::Node list_of(const std::vector<double>& numbers) {
+  std::vector<config::Node> items;
+  for (const double number : numbers)
+    items.push_back(config::Node::scalar(fmt::format("{}", number)));
+  return config::Node::list(std::move(items));
+}
+
 }  // namespace
 
 LoadedRecipe load_recipe(config::Loaded<Recipe> loaded, const Registries& registries,
@@ -286,16 +294,21 @@ LoadedRecipe load_recipe(config::Loaded<Recipe> loaded, const Registries& regist
   std::unique_ptr<data::Dataset> train_set;
   std::vector<std::string> notes;
   config::Node learnt = config::Node::map();
+  const auto opened = [&]() -> const data::Dataset& {
+    if (!train_set)
+      train_set = open_dataset(loaded.value, registries, data::Split::kTrain, interruption);
+    return *train_set;
+  };
   std::optional<int> num_outputs = num_outputs_of_task(loaded.value, loaded.written, registries);
   if (leaves_outputs_open(loaded.value, loaded.written)) {
-    if (!num_outputs) {
-      train_set = open_dataset(loaded.value, registries, data::Split::kTrain, interruption);
-      num_outputs = train_set->num_classes();
-    }
+    if (!num_outputs) num_outputs = opened().num_classes();
     if (*num_outputs > 0)
       learnt.set("model", config::Node::map())
           .set("num_classes", config::Node::scalar(std::to_string(*num_outputs)));
   }
+  if (wants_class_balance(loaded.value.loss))
+    learnt.set("loss", config::Node::map())
+        .set("class_weights", list_of(balanced_class_weights(opened())));
   const auto choice = train::choose_precision(loaded.value.train.precision, device);
   if (choice.precision != loaded.value.train.precision) {
     const std::string name(config::enum_name(choice.precision));

@@ -96,6 +96,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   nn::Network& network = state_.task->network();
   nn::set_device(network, context.device.place());
   check_samples(*state_.task, train_part_);
+  check_views(
+      *state_.task, batches_,
+      recipe_.data.drop_last ? 0 : train_part_.dataset->size() % batches_.global_batch_size);
   if (val_part_) check_samples(*state_.task, *val_part_);
   const auto values = initial_values(recipe_, network, train_part_.dataset->class_names(), notes_);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
@@ -127,7 +130,7 @@ void Session::refuse_non_finite_weights() const {
 void Session::build_engine() {
   auto algorithms = make_algorithms(recipe_, context_.registries);
   auto callbacks = make_callbacks(recipe_, context_.registries);
-  check_metric_names(recipe_, val_part_.has_value(), state_.task->metrics(), algorithms, callbacks);
+  check_metric_names(recipe_, val_part_.has_value(), *state_.task, algorithms, callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
 }
 

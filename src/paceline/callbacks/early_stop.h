@@ -68,8 +68,8 @@ struct paceline::config::Schema<paceline::callbacks::EarlyStopConfig> {
           "none.",
           NotEmpty{}),
       field(&Config::mode, "mode",
-            "Whether a larger or a smaller value is better; null: a smaller one of a loss, else a "
-            "larger one."),
+            "Whether a larger or a smaller value is better; null: a smaller one of a loss or "
+            "calibration error, else a larger one."),
       field(&Config::patience, "patience", "Evaluations without improvement before the end.",
             AtLeast{1}, AtMost{1'000'000'000, "no run has more evaluations"}),
       field(&Config::min_delta, "min_delta", "A smaller change is no improvement.", AtLeast{0},

@@ -7,20 +7,44 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/launch/options.h"
 
+#include <algorithm>
 #include <csignal>
+#include <cstdint>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace paceline::cli {
 namespace {
 
+/// A list of the classes, and how many samples of each (row) were told as each (column): null of
+/// more classes than anyone reads.
+void add_table(const train::ClassTable& table, nlohmann::json& json) {
+  auto& classes = json["classes"] = nlohmann::json::array();
+  for (const metrics::ClassCount& each : table.classes) {
+    classes.push_back({{"samples", each.samples},
+                       {"told", each.told},
+                       {"correct", each.correct},
+                       {"precision", each.precision()},
+                       {"recall", each.recall()},
+                       {"f1", each.f1()}});
+  }
+  auto& rows = json["confusion_matrix"] = nullptr;
+  if (!table.confusions.defined()) return;
+  const std::int64_t count = table.confusions.size(0);
+  const auto* const cells = table.confusions.const_data_ptr<std::int64_t>();
+  for (std::int64_t row = 0; row < count; ++row)
+    rows.push_back(std::vector<std::int64_t>(cells + row * count, cells + (row + 1) * count));
+}
+
 void print_report(const app::EvalReport& report, bool as_json) {
   if (as_json) {
-    const nlohmann::json json = {
+    nlohmann::json json = {
         {"checkpoint", report.checkpoint.string()}, {"step", report.step},
         {"samples", report.result.samples},         {"skipped", report.result.skipped},
         {"seconds", report.result.seconds},         {"metrics", report.result.values},
         {"class_names", report.class_names}};
+    if (report.result.table) add_table(*report.result.table, json);
     // A path may have bytes that are not UTF-8.
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
@@ -28,8 +52,10 @@ void print_report(const app::EvalReport& report, bool as_json) {
   fmt::print("{} (step {}), {} samples{}\n", report.checkpoint.string(), report.step,
              report.result.samples,
              report.result.skipped > 0 ? fmt::format(", {} skipped", report.result.skipped) : "");
+  std::size_t width = 12;
+  for (const auto& [name, value] : report.result.values) width = std::max(width, name.size());
   for (const auto& [name, value] : report.result.values)
-    fmt::print("  {:<12} {:.4f}\n", name, value);
+    fmt::print("  {:<{}} {:.4f}\n", name, width, value);
 }
 
 /// The exit code. Every rank must call it.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace paceline::train {
 
@@ -23,10 +24,14 @@ struct CheckpointConfig {
   std::optional<std::string> dir;
 };
 
+/// Whether less of a metric is better, by its name: a loss ("val/loss"), a percentile of losses
+/// ("val/loss_p95"), or a calibration error ("val/ece").
+bool is_less_better(std::string_view metric);
+
 /// What is wrong with a mode for a metric, or nothing: nobody wants the largest loss.
 inline std::optional<std::string> wrong_mode(const std::optional<std::string>& monitor,
                                              const std::optional<MonitorMode>& mode) {
-  if (mode != MonitorMode::kMax || !monitor || !monitor->ends_with("/loss")) return std::nullopt;
+  if (mode != MonitorMode::kMax || !monitor || !is_less_better(*monitor)) return std::nullopt;
   return "max would call the largest " + *monitor + " the best: write min";
 }
 
@@ -60,8 +65,8 @@ struct paceline::config::Schema<paceline::train::CheckpointConfig> {
           "val/top1 for classification, or val/loss where it has none.",
           NotEmpty{}, MayChangeOnResume{}),
       field(&Config::mode, "mode",
-            "Whether a larger or a smaller value is better; null: a smaller one of a loss, else a "
-            "larger one.",
+            "Whether a larger or a smaller value is better; null: a smaller one of a loss or "
+            "calibration error, else a larger one.",
             MayChangeOnResume{}),
       field(&Config::async, "async",
             "Write in the background: a step waits only until its state is copied in host memory, "

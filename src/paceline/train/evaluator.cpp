@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace paceline::train {
@@ -76,11 +78,18 @@ void refuse_non_finite(const EvalResult& result) {
   }
 }
 
+void add_measured(EvalMeasure::Measured measured, EvalResult& result) {
+  for (const auto& [name, value] : measured.values) {
+    if (!std::isnan(value)) result.values[result.prefix + "/" + name] = value;
+  }
+  result.table = std::move(measured.table);
+}
+
 }  // namespace
 
 bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision precision,
                             std::int64_t step, const RunContext& run, StepReduction& sums,
-                            SkipLimit& skips) {
+                            EvalMeasure* measure, SkipLimit& skips) {
   BatchFeed feed(loader_, run.device);
   feed.seek(0);
   const std::int64_t num_batches =
@@ -112,6 +121,7 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
       const Batch batch = with_floats_as(*std::move(taken), storage_dtype(precision));
       const auto evaluated = task.evaluate(batch, {run.seed, step, batch.first_position});
       sums.add(evaluated.loss, evaluated.sums);
+      if (measure != nullptr) measure->add(evaluated.outputs, batch);
     }
     if (number + 1 < num_batches) feed.prefetch();
     if (number % kMostQueued == kMostQueued - 1 && run.device.is_asynchronous())
@@ -147,9 +157,11 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   const at::NoGradGuard no_grad;
   const EvaluationScope scope(task);
   StepReduction sums(run.communicator, {.metrics = task.num_sums()}, run.device);
+  const std::unique_ptr<EvalMeasure> measure = task.measure_evaluation(tells_classes_);
   SkipLimit skips(max_skipped_);
   strategy.begin_evaluation();
-  const bool is_complete = add_batches(task, strategy, precision, step, run, sums, skips);
+  const bool is_complete =
+      add_batches(task, strategy, precision, step, run, sums, measure.get(), skips);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
   sums.start({});
@@ -167,6 +179,7 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
     if (totals.has(metric)) result.values[result.prefix + "/" + metric.name] = totals.value(metric);
   }
   refuse_non_finite(result);
+  if (measure) add_measured(measure->finish(run.communicator), result);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -18,11 +18,13 @@
 namespace paceline::train {
 
 struct EvalResult {
-  std::string prefix;                    ///< of the names
-  std::map<std::string, double> values;  ///< "<prefix>/loss" and one per metric of the task
-  std::int64_t samples = 0;              ///< that were counted, over all ranks
-  std::int64_t skipped = 0;              ///< that could not be read and are missing in the values
+  std::string prefix;  ///< of the names
+  std::map<std::string, double>
+      values;                ///< "<prefix>/loss" and one per metric of the task, if defined
+  std::int64_t samples = 0;  ///< that were counted, over all ranks
+  std::int64_t skipped = 0;  ///< that could not be read and are missing in the values
   double seconds = 0;
+  std::optional<ClassTable> table = std::nullopt;  ///< if it was asked for and the task has one
 
   /// The same as of weights that are the trained ones still.
   EvalResult of_weights(std::string_view weights) const {
@@ -52,6 +54,9 @@ class Evaluator {
         max_batches_(max_batches),
         max_skipped_(max_skipped) {}
 
+  /// From now on results have tables of classes.
+  void tell_classes() { tells_classes_ = true; }
+
   /// `strategy` holds the task's parameters; `step` is how many steps they were trained, `weights`
   /// what they are called if they are not the trained ones: names begin with PREFIX_WEIGHTS then.
   /// Every rank must call it. Returns nothing if a signal on any rank interrupted it. Throws, on
@@ -62,9 +67,11 @@ class Evaluator {
                                 std::string_view weights = {});
 
  private:
-  /// Adds up the losses and sums of the batches; false if a signal interrupted it.
+  /// Adds up the losses and sums of the batches, and has `measure` (may be null) see them; false if
+  /// a signal interrupted it.
   bool add_batches(Task& task, parallel::Strategy& strategy, Precision precision, std::int64_t step,
-                   const RunContext& run, StepReduction& sums, SkipLimit& skips);
+                   const RunContext& run, StepReduction& sums, EvalMeasure* measure,
+                   SkipLimit& skips);
 
   /// Throws on every rank if the result is not one; rank 0 warns of what was left out.
   void judge(const EvalResult& result, const SkipLimit& skips, const RunContext& run) const;
@@ -73,6 +80,7 @@ class Evaluator {
   std::string prefix_;
   std::optional<std::int64_t> max_batches_;
   std::int64_t max_skipped_;
+  bool tells_classes_ = false;
 };
 
 }  // namespace paceline::train

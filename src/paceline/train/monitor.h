@@ -17,8 +17,8 @@ struct Monitor {
 };
 
 /// What `monitor` and `mode` of a recipe mean for a task that measures `metrics`. Without a name it
-/// is the first of them, or the loss where there is none; without a mode less of a loss is better,
-/// and more of all else.
+/// is the first of them, or the loss where there is none; without a mode it is as
+/// is_less_better() says.
 Monitor monitor_of(const std::optional<std::string>& name, const std::optional<MonitorMode>& mode,
                    std::span<const Metric> metrics);
 

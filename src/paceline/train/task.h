@@ -3,12 +3,14 @@
 #include "paceline/nn/network.h"
 #include "paceline/tensor/fields.h"
 #include "paceline/train/batch/batch.h"
+#include "paceline/train/eval_measure.h"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace paceline::nn {
 class Loss;  // nn/losses.h
@@ -56,6 +58,9 @@ class Task {
   /// A scalar: the loss summed (not averaged) over the batch's samples.
   virtual at::Tensor loss(const tensor::Fields& outputs, const Batch& batch) = 0;
 
+  /// How many consecutive samples of a training batch the loss needs together.
+  virtual int num_views() const { return 1; }
+
   virtual std::span<const Metric> metrics() const = 0;
   /// How many numbers sums() gives.
   virtual std::int64_t num_sums() const = 0;
@@ -64,15 +69,26 @@ class Task {
   /// of the loss that is to be logged is one of them.
   virtual at::Tensor sums(const tensor::Fields& outputs, const Batch& batch) = 0;
 
+  /// What evaluations measure besides metrics(): names, as theirs.
+  virtual std::vector<std::string> eval_metrics() const { return {}; }
+  /// What measures that in one evaluation, or null; with `classes`, what they were told as, too.
+  /// The task must outlive it.
+  virtual std::unique_ptr<EvalMeasure> measure_evaluation(bool /*classes*/) const {
+    return nullptr;
+  }
+
   struct Evaluated {
     at::Tensor loss;  ///< as loss()
     at::Tensor sums;
+    tensor::Fields outputs = {};  ///< for measure_evaluation()
   };
   /// What an evaluation does with a batch, without gradients and in evaluation mode: a forward
   /// pass, unless the task has more to do.
   virtual Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) {
-    const tensor::Fields outputs = forward(batch, context);
-    return {loss(outputs, batch), sums(outputs, batch)};
+    tensor::Fields outputs = forward(batch, context);
+    at::Tensor loss_sum = loss(outputs, batch);
+    at::Tensor metric_sums = sums(outputs, batch);
+    return {std::move(loss_sum), std::move(metric_sums), std::move(outputs)};
   }
 
   /// What is given out for a batch: fields whose first dimension are samples, beside the network,

@@ -77,6 +77,10 @@ const std::map<NamedCase, Needs> kNeeds{
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have
+    {{"loss", "jensen_shannon"},
+     {.own = {{"num_views", "2"}},
+      .around = {"data.sampler=repeated_augmentation", "++data.sampler.repeats=2",
+                 "data.num_samples=16", "data.global_batch_size=4"}}},
     // Keys' biases have gradients of 0 but for rounding, which would be a whole step.
     {{"optimizer", "adafactor"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},
     {{"optimizer", "lion"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},

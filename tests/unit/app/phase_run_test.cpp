@@ -31,6 +31,20 @@ TEST_F(PhaseRunTest, TheModelHasAsManyClassesAsTheData) {
   EXPECT_EQ(written.recipe.model.network.as<models::ResNetConfig>().num_classes, 9);
 }
 
+TEST_F(PhaseRunTest, ALossMayWeighClassesByTheTrainingSamples) {
+  const std::string data =
+      "data: {name: synthetic, num_samples: 9, num_classes: 3}\nmodel: {num_classes: 3}\n";
+  for (const char* loss : {"", "loss:\n", "loss: cross_entropy\n", "loss: {name: focal}\n"}) {
+    const LoadedRecipe balanced = load(data + loss, {"++loss.balance_classes=true"});
+    EXPECT_EQ(balanced.resolved.find_path("loss.class_weights")->items.size(), 3) << loss;
+    EXPECT_NE(balanced.train_set, nullptr) << "and need not be opened again";
+  }
+  const LoadedRecipe written =
+      load(data, {"loss.balance_classes=true", "loss.class_weights=[1, 2, 3]"});
+  EXPECT_EQ(written.resolved.find_path("loss.class_weights")->items.back().text, "3");
+  EXPECT_EQ(load(data).train_set, nullptr);
+}
+
 TEST_F(PhaseRunTest, ARunLiesWhereItsRecipeSays) {
   const Recipe recipe =
       load("run: {name: blue, dir: there}\ndata: {name: synthetic}\ncheckpoint: {every: null}\n")

@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 
+#include <array>
+#include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -33,6 +35,19 @@ TEST(CountTopK, AgreesWithSorting) {
   EXPECT_EQ(counts.top1, hits.slice(1, 0, 1).sum().item<double>());
   EXPECT_EQ(counts.top5, hits.slice(1, 0, 5).sum().item<double>());
   EXPECT_GT(counts.top5, counts.top1);
+}
+
+TEST(CountTopK, CountsForAnyK) {
+  at::manual_seed(8);
+  const at::Tensor logits = at::randn({64, 9});
+  const at::Tensor labels = at::randint(9, {64}, at::kLong);
+  constexpr std::array<std::int64_t, 3> kKs{3, 1, 40};
+  const at::Tensor counts = count_top_k(logits, labels, kKs);
+  EXPECT_TRUE(counts.equal(count_top_k(logits.to(at::kDouble), labels, kKs)));
+  const at::Tensor hits = logits.argsort(1, true).eq(labels.unsqueeze(1));
+  EXPECT_EQ(counts[0].item<double>(), hits.slice(1, 0, 3).sum().item<double>());
+  EXPECT_EQ(counts[1].item<double>(), count_top_k(logits, labels)[0].item<double>());
+  EXPECT_EQ(counts[2].item<double>(), 64) << "all of them, when there are fewer classes";
 }
 
 TEST(CountTopK, ConstantOutputScoresByChance) {

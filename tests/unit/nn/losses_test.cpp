@@ -1,6 +1,7 @@
 #include "paceline/nn/losses.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/loss_targets.h"
 #include "paceline/tensor/autocast.h"
 
 #include <cmath>
@@ -60,6 +61,34 @@ TEST(CrossEntropy, UnderAutocastItIsComputedInFloat32) {
     const at::Tensor one_hot = at::one_hot(indices, 3).to(at::kFloat);
     EXPECT_EQ(loss.sum(reduced, one_hot).scalar_type(), at::kFloat);
   }
+}
+
+TEST(CrossEntropy, SmoothsProbabilitiesToTorchsBits) {
+  const at::Tensor targets = at::softmax(logits().flip(1), 1).to(at::kFloat);
+  const at::Tensor outputs = logits().to(at::kFloat);
+  const at::Tensor expected =
+      at::cross_entropy_loss(outputs, targets, {}, at::Reduction::Sum, -100, 0.1);
+  EXPECT_TRUE(CrossEntropy({.label_smoothing = 0.1}).sum(outputs, targets).equal(expected));
+}
+
+TEST(CrossEntropy, WhatIsNoClassIsSmoothedByNothing) {
+  const CrossEntropy loss({.label_smoothing = 0.1});
+  const at::Tensor first = at::tensor({2, -100}, at::kLong);
+  const at::Tensor second = at::tensor({-100, 0}, at::kLong);
+  const at::Tensor mixed = 0.7 * as_probabilities(first, 3, at::kDouble) +
+                           0.3 * as_probabilities(second, 3, at::kDouble);
+  const at::Tensor expected = 0.7 * loss.sum(logits(), first) + 0.3 * loss.sum(logits(), second);
+  EXPECT_NEAR(loss.sum(logits(), mixed).item<double>(), expected.item<double>(), 1e-14);
+}
+
+TEST(CrossEntropy, WeighsClasses) {
+  const CrossEntropy loss({.class_weights = {1.0, 0.5, 2.0}});
+  loss.check_num_outputs(3);
+  EXPECT_THROW(loss.check_num_outputs(4), base::ConfigError);
+  const at::Tensor targets = at::tensor({2, 1}, at::kLong);
+  EXPECT_NEAR(loss.sum(logits(), targets).item<double>(),
+              2 * minus_log_softmax(0, 2) + 0.5 * minus_log_softmax(1, 1), 1e-14);
+  EXPECT_TRUE(loss.per_sample(logits(), targets).sum().allclose(loss.sum(logits(), targets)));
 }
 
 TEST(CrossEntropy, RefusesSmoothingOutsideItsRange) {

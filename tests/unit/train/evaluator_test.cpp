@@ -68,6 +68,46 @@ TEST(Evaluator, CountsEachSampleOnceOnAnyNumberOfRanks) {
   }
 }
 
+/// Measures how many samples it sees, and something that is undefined.
+class Counting final : public EvalMeasure {
+ public:
+  explicit Counting(bool classes) : classes_(classes) {}
+  void add(const tensor::Fields& outputs, const Batch& batch) override {
+    EXPECT_TRUE(outputs.contains("zeros")) << "what the forward pass gave out";
+    EXPECT_GT(batch.size, 0);
+    size_ += static_cast<double>(batch.size);
+  }
+  Measured finish(comm::Communicator& communicator) override {
+    const at::Tensor sum = at::full({1}, size_, at::kDouble);
+    communicator.all_reduce(sum, comm::ReduceOp::kSum)->wait();
+    Measured measured{{{"size", sum.item<double>()}, {"undefined", kNan}}, std::nullopt};
+    if (classes_) measured.table.emplace();
+    return measured;
+  }
+
+ private:
+  static constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  bool classes_;
+  double size_ = 0;
+};
+
+TEST(Evaluator, MeasuresWhatTheTaskHasBesides) {
+  run_ranks(5, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    evaluation.task.measure = [](bool classes) { return std::make_unique<Counting>(classes); };
+    const auto result = evaluation.evaluate();
+    EXPECT_EQ(result->values.at("val/size"), 7);
+    EXPECT_FALSE(result->values.contains("val/undefined"));
+    EXPECT_FALSE(result->table.has_value());
+    Evaluator evaluator(*evaluation.loader, "val");
+    evaluator.tell_classes();
+    const auto with_table = evaluator.run(evaluation.task, evaluation.strategy, Precision::kFloat32,
+                                          0, evaluation.run, "ema");
+    EXPECT_EQ(with_table->values.at("val_ema/size"), 7);
+    EXPECT_TRUE(with_table->table.has_value());
+  });
+}
+
 TEST(Evaluator, TellsHowManySamplesItLeftOutOnAllRanks) {
   std::mutex mutex;
   std::vector<std::string> warnings;

@@ -17,7 +17,11 @@ TEST(Monitor, WithoutANameItIsTheTasksFirstMetricOrTheLoss) {
 TEST(Monitor, LessOfALossIsBetterUnlessTheRecipeSaysOtherwise) {
   EXPECT_EQ(monitor_of("val/loss", {}, kDiceFirst).mode, MonitorMode::kMin);
   EXPECT_EQ(monitor_of("val_ema/loss", {}, kDiceFirst).mode, MonitorMode::kMin);
+  EXPECT_EQ(monitor_of("val/loss_p99.5", {}, kDiceFirst).mode, MonitorMode::kMin);
+  EXPECT_EQ(monitor_of("val_ema/ece", {}, kDiceFirst).mode, MonitorMode::kMin);
+  EXPECT_EQ(monitor_of("val/loss_part", {}, kDiceFirst).mode, MonitorMode::kMax);
   EXPECT_EQ(monitor_of("val/accuracy", {}, kDiceFirst).mode, MonitorMode::kMax);
+  EXPECT_TRUE(wrong_mode("val/ece", MonitorMode::kMax).has_value());
   EXPECT_EQ(monitor_of({}, MonitorMode::kMin, kDiceFirst),
             (Monitor{"val/dice", MonitorMode::kMin}));
 }

@@ -60,12 +60,16 @@ class ScriptedTask final : public train::Task {
     return at::full({1}, batch.size, batch.fields.at(train::kImages).options().dtype(at::kDouble));
   }
   void set_training(bool training) override { is_training = training; }
+  std::unique_ptr<train::EvalMeasure> measure_evaluation(bool classes) const override {
+    return measure ? measure(classes) : nullptr;
+  }
 
   /// Sums over the samples of a batch.
   std::function<double(const train::Batch&)> train_loss = [](const train::Batch& batch) {
     return 2.0 * static_cast<double>(batch.size);
   };
   std::function<double(const train::Batch&)> eval_loss = train_loss;
+  std::function<std::unique_ptr<train::EvalMeasure>(bool classes)> measure;
   bool is_training = true;
   std::vector<std::int64_t> first_positions;  ///< of every forward pass
 

@@ -1,6 +1,7 @@
 #include "paceline/algorithms/mixup/mixup.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/loss_targets.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/tensor/host_tensor.h"
 #include "paceline/train/run_context.h"
@@ -13,11 +14,20 @@
 namespace paceline::algorithms {
 namespace {
 
-void require_classification(const train::Task& task) {
-  if (dynamic_cast<const train::ClassificationTask*>(&task) != nullptr) return;
+const train::ClassificationTask& classification_of(const train::Task& task) {
+  if (const auto* const found = dynamic_cast<const train::ClassificationTask*>(&task))
+    return *found;
   throw base::ConfigError(
       "algorithms.mixup mixes the class labels of task classification, and this run has another "
       "task: leave algorithms.mixup out");
+}
+
+void require_probabilities(const train::ClassificationTask& task) {
+  if (task.loss_of_targets().takes_probabilities()) return;
+  throw base::ConfigError(
+      "algorithms.mixup gives each sample a probability for every class, and the recipe's loss "
+      "takes class indices only: choose another loss, or write "
+      "algorithms.mixup.interpolate_loss=true");
 }
 
 std::int64_t classes_of(const nn::Network& network) {
@@ -36,18 +46,6 @@ const at::Tensor& images_of(const train::Batch& batch) {
                   batch.fields.names()));
 }
 
-/// float32 [size, num_classes]. An index below 0 has no class: without label smoothing, which adds
-/// to every class, it counts nothing.
-at::Tensor probabilities_of(const at::Tensor& targets, std::int64_t num_classes) {
-  if (targets.is_floating_point()) return targets.to(at::kFloat);
-  // As the loss of indices does; on a device that queues its work nobody could be told.
-  if (targets.is_cpu() && targets.ge(num_classes).any().item<bool>())
-    throw base::DataError(fmt::format("a sample has label {}, and the model has {} classes, from 0",
-                                      targets.max().item<std::int64_t>(), num_classes));
-  const at::Tensor classes = at::arange(num_classes, targets.options());
-  return (targets.unsqueeze(1) == classes).to(at::kFloat);
-}
-
 }  // namespace
 
 void mix_images(train::Batch& batch, const MixedBy& by) {
@@ -55,7 +53,8 @@ void mix_images(train::Batch& batch, const MixedBy& by) {
 }
 
 void mix_targets(train::Batch& batch, std::int64_t num_classes, const MixedBy& by) {
-  const at::Tensor targets = probabilities_of(train::targets_of(batch), num_classes);
+  const at::Tensor targets =
+      nn::as_probabilities(train::targets_of(batch), num_classes, at::kFloat);
   batch.fields.set(train::kTargets, mix(targets, by.partners, by.mixtures));
 }
 
@@ -68,8 +67,10 @@ void mix_losses(train::TrainState& state, const MixedBy& by) {
 
 void Mixup::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
   if (event == train::Event::kPrepared) {
-    require_classification(*state.task);
-    if (!config_.interpolate_loss) num_classes_ = classes_of(state.task->network());
+    const train::ClassificationTask& task = classification_of(*state.task);
+    if (config_.interpolate_loss) return;
+    require_probabilities(task);
+    num_classes_ = classes_of(task.network());
   } else if (event == train::Event::kStepStart) {
     transfers_.clear();
     mixed_.clear();

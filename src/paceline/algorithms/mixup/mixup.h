@@ -60,8 +60,9 @@ class Mixup final : public train::Algorithm {
                              const train::FieldBytes& field_bytes) const override;
   /// What samples keep of themselves.
   std::vector<double> scalars() const override { return {kept_ / num_mixed_}; }
-  /// Throws ConfigError for a task that is no classification, and for a network that does not tell
-  /// how many classes it has.
+  /// Throws ConfigError for a task that is no classification, and unless losses are mixed for a
+  /// loss that takes no probabilities, and for a network that does not tell how many classes it
+  /// has.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   /// Throws ConfigError for a batch without images.
   void transform(train::Batch& batch, train::TrainState& state,

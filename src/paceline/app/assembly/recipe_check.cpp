@@ -3,7 +3,6 @@
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
-#include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
@@ -11,6 +10,7 @@
 #include "paceline/config/write.h"
 #include "paceline/data/storage/storage.h"
 #include "paceline/nn/batch_norm.h"
+#include "paceline/train/batch/batch.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/monitor.h"
 #include "paceline/train/watch/condition.h"
@@ -152,14 +152,32 @@ void check_momentum(const optim::Schedule& schedule, const optim::OptimizerPlan&
       optimizer->name()));
 }
 
-void check_metric_names(const Recipe& recipe, bool evaluates,
-                        std::span<const train::Metric> metrics,
+void check_views(const train::Task& task, const BatchArithmetic& batches, std::int64_t last_batch) {
+  const std::int64_t num_views = task.num_views();
+  const int num_ranks = batches.world_size;
+  if (num_views == 1) return;
+  for (const std::int64_t size : {batches.global_batch_size, last_batch}) {
+    const auto parts = train::split_sizes((size + num_ranks - 1) / num_ranks, size,
+                                          batches.grad_accum_steps, num_ranks);
+    const auto is_whole = [&](std::int64_t part) { return part % num_views == 0; };
+    if (size % num_ranks == 0 && std::ranges::all_of(parts, is_whole)) continue;
+    throw base::ConfigError(fmt::format(
+        "loss.num_views: {} consecutive samples are views of one, and a batch of {} on {} ranks in "
+        "{} microbatches would cut some apart: let data.global_batch_size be a multiple of {}, and "
+        "write data.drop_last=true",
+        num_views, size, num_ranks, batches.grad_accum_steps,
+        num_views * num_ranks * batches.grad_accum_steps));
+  }
+}
+
+void check_metric_names(const Recipe& recipe, bool evaluates, const train::Task& task,
                         std::span<const std::unique_ptr<train::Algorithm>> algorithms,
                         std::span<const std::unique_ptr<train::Callback>> callbacks) {
   std::vector<std::string> names;
   const auto add_names = [&](const std::string& prefix) {
     names.push_back(prefix + "/loss");
-    for (const train::Metric& metric : metrics) names.push_back(prefix + "/" + metric.name);
+    for (const train::Metric& metric : task.metrics()) names.push_back(prefix + "/" + metric.name);
+    for (const std::string& name : task.eval_metrics()) names.push_back(prefix + "/" + name);
   };
   add_names("val");
   for (const auto& algorithm : algorithms) {
@@ -167,7 +185,7 @@ void check_metric_names(const Recipe& recipe, bool evaluates,
   }
   std::vector<std::string> problems = wrong_scalars(algorithms, callbacks);
   for (const auto& [key, metric] :
-       metrics_in_use(recipe, evaluates, metrics, algorithms, callbacks)) {
+       metrics_in_use(recipe, evaluates, task.metrics(), algorithms, callbacks)) {
     if (!evaluates) {
       problems.push_back(fmt::format(
           "{}: '{}' is a metric of the evaluation, and this run has none: give it validation data "
@@ -232,8 +250,7 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
     const auto task = make_task(recipe, registries);
     if (plan) group_rules(*plan, task->network());
     for (const nn::SampleSizes& of_split : sizes) task->check_samples({.sizes = of_split});
-    check_metric_names(recipe, recipe.train.eval_every.has_value(), task->metrics(), algorithms,
-                       callbacks);
+    check_metric_names(recipe, recipe.train.eval_every.has_value(), *task, algorithms, callbacks);
     const int num_norms =
         nn::set_batch_norm_frozen(task->network(), recipe.model.freeze_batch_norm);
     if (recipe.parallel.sync_batch_norm && num_norms == 0)

@@ -57,6 +57,11 @@
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
 #include "paceline/nn/losses.h"
+#include "paceline/nn/losses/binary_cross_entropy.h"
+#include "paceline/nn/losses/distances.h"
+#include "paceline/nn/losses/focal.h"
+#include "paceline/nn/losses/jensen_shannon.h"
+#include "paceline/nn/losses/poly.h"
 #include "paceline/optim/adafactor.h"
 #include "paceline/optim/adam.h"
 #include "paceline/optim/lamb.h"
@@ -81,6 +86,13 @@ void add_learning(Registries& registries) {
   registries.tasks.add<train::ClassificationConfig>();
   models::add_builtin(registries.models);
   registries.losses.add<nn::CrossEntropyConfig>();
+  registries.losses.add<nn::BinaryCrossEntropyConfig>();
+  registries.losses.add<nn::FocalConfig>();
+  registries.losses.add<nn::PolyConfig>();
+  registries.losses.add<nn::JensenShannonConfig>();
+  registries.losses.add<nn::MseConfig>();
+  registries.losses.add<nn::L1Config>();
+  registries.losses.add<nn::HuberConfig>();
 }
 
 void add_data(Registries& registries) {

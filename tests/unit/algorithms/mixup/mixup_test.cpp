@@ -51,8 +51,10 @@ class MixupTest : public ::testing::Test {
   }
 
   void set_network(std::shared_ptr<nn::Network> network) {
-    state_.task = std::make_unique<train::ClassificationTask>(std::move(network),
-                                                              nn::make(nn::CrossEntropyConfig{}));
+    set_task(std::move(network), nn::make(nn::CrossEntropyConfig{}));
+  }
+  void set_task(std::shared_ptr<nn::Network> network, std::shared_ptr<nn::Loss> loss) {
+    state_.task = std::make_unique<train::ClassificationTask>(std::move(network), std::move(loss));
   }
   Mixup prepared(const MixupConfig& config = {}) {
     Mixup mixup(config);
@@ -170,6 +172,36 @@ TEST_F(MixupTest, ActsWithinThePassesOnlyWhereItMixesLosses) {
 
 TEST_F(MixupTest, RefusesANetworkThatDoesNotTellItsClasses) {
   set_network(std::make_shared<FiveClasses>(""));
+  EXPECT_THAT([&] { prepared(); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("mixup.interpolate_loss=true")));
+  prepared({.interpolate_loss = true});
+}
+
+TEST_F(MixupTest, WhatHasNoClassCountsNothingOfASmoothedLossEither) {
+  set_task(std::make_shared<FiveClasses>(),
+           nn::make(nn::CrossEntropyConfig{.label_smoothing = 0.2}));
+  Mixup by_targets = prepared();
+  Mixup by_losses = prepared({.interpolate_loss = true});
+  const tensor::Fields outputs{{"logits", at::arange(15, at::kFloat).sin().view({3, 5})}};
+  state_.outputs = outputs;
+  const double mixed_targets = state_.task->loss(outputs, mixed(by_targets)).item<double>();
+  state_.batch = mixed(by_losses);
+  state_.loss = state_.task->loss(outputs, state_.batch);
+  by_losses.apply(Event::kAfterLoss, state_, run_);
+  EXPECT_NEAR(mixed_targets, state_.loss.item<double>(), 1e-5);
+}
+
+/// Knows class indices alone.
+class IndexLoss final : public nn::Loss {
+ public:
+  at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override {
+    return -outputs.gather(1, targets.unsqueeze(1)).squeeze(1);
+  }
+  bool takes_probabilities() const override { return false; }
+};
+
+TEST_F(MixupTest, RefusesALossThatTakesNoProbabilities) {
+  set_task(std::make_shared<FiveClasses>(), std::make_shared<IndexLoss>());
   EXPECT_THAT([&] { prepared(); },
               ThrowsMessage<base::ConfigError>(HasSubstr("mixup.interpolate_loss=true")));
   prepared({.interpolate_loss = true});

@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/recipe_check.h"
 
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/config/bind.h"
@@ -15,6 +16,10 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+Recipe recipe_of(std::string_view yaml, const Registries& registries) {
+  return config::bind<Recipe>(config::parse_yaml(yaml, "r.yaml"), {registries.catalogs(), 0});
+}
 
 std::vector<std::string> problems_of(std::string_view yaml) {
   const auto registries = make_registries();
@@ -64,6 +69,38 @@ TEST(RecipeCheck, NamesOfMetrics) {
               IsEmpty());
 }
 
+TEST(RecipeCheck, NamesOfWhatEvaluationsMeasureBesides) {
+  const std::string recipe =
+      "data: {path: /data}\ncheckpoint: {monitor: val/f1_macro}\n"
+      "callbacks: {early_stop: {monitor: val/loss_p99.5}}\n";
+  EXPECT_THAT(problems_of(recipe), ElementsAre(AllOf(HasSubstr("'val/f1_macro' is no metric"),
+                                                     HasSubstr("'val/loss_p99.5' is no metric"))));
+  EXPECT_THAT(problems_of(recipe + "task: {metrics: [f1_macro, loss_p99.5]}\n"), IsEmpty());
+}
+
+TEST(RecipeCheck, ClassesAreCountedOnceThereAreData) {
+  const std::string recipe = "data: {path: /data}\nloss: {class_weights: [1, 2]}\n";
+  EXPECT_THAT(problems_of(recipe), IsEmpty()) << "the model will have as many as the data";
+}
+
+TEST(RecipeCheck, ViewsOfASampleStayTogether) {
+  const auto registries = make_registries();
+  const auto task =
+      make_task(recipe_of("loss: {name: jensen_shannon, num_views: 3}", *registries), *registries);
+  const auto check = [&](std::int64_t global, int ranks, int accum, std::int64_t last) {
+    check_views(*task, {global, ranks, accum, {}}, last);
+  };
+  check(24, 2, 4, 0);
+  check(24, 2, 1, 6);
+  for (const auto& [global, ranks, accum, last] :
+       {std::tuple(24, 3, 1, 0), std::tuple(24, 2, 3, 0), std::tuple(25, 1, 1, 0),
+        std::tuple(24, 2, 1, 9), std::tuple(12, 2, 1, 5)}) {
+    EXPECT_THAT([&] { check(global, ranks, accum, last); },
+                testing::ThrowsMessage<base::ConfigError>(HasSubstr("loss.num_views: 3")));
+  }
+  check_views(*make_task(recipe_of("", *registries), *registries), {25, 2, 3, {}}, 1);
+}
+
 /// Logs values of its own under a name.
 class Logging final : public train::Callback {
  public:
@@ -85,16 +122,12 @@ TEST(RecipeCheck, WhatACallbackLogsHasANameOfItsOwn) {
   const auto check = [](const std::string& name, std::vector<std::string_view> scalars) {
     const auto registries = make_registries();
     std::vector<std::unique_ptr<train::Algorithm>> algorithms;
-    algorithms.push_back(registries->algorithms.build(
-        config::bind<Recipe>(config::parse_yaml("algorithms: {mixup: }", "r.yaml"),
-                             {registries->catalogs(), 0})
-            .algorithms.begin()
-            ->second));
+    Recipe recipe = recipe_of("algorithms: {mixup: }", *registries);
+    recipe.checkpoint.keep_best = 0;
+    algorithms.push_back(registries->algorithms.build(recipe.algorithms.begin()->second));
     std::vector<std::unique_ptr<train::Callback>> callbacks;
     callbacks.push_back(std::make_unique<Logging>(name, std::move(scalars)));
-    Recipe recipe;
-    recipe.checkpoint.keep_best = 0;
-    check_metric_names(recipe, true, {}, algorithms, callbacks);
+    check_metric_names(recipe, true, *make_task(recipe, *registries), algorithms, callbacks);
   };
   check("watcher", {"loss", "norm"});
   check("train", {});

@@ -1,6 +1,8 @@
 #include "paceline/train/tasks/classification.h"
 
+#include "paceline/base/error.h"
 #include "paceline/nn/image_network.h"
+#include "paceline/nn/losses/jensen_shannon.h"
 #include "unit/train/scripted_run.h"
 
 #include <array>
@@ -58,6 +60,43 @@ TEST(ClassificationTask, SumsTheLossAndCountsByLabels) {
 
   task.set_training(false);
   EXPECT_FALSE(network->is_training());
+}
+
+TEST(ClassificationTask, EvaluatesByTheLossOfEvaluations) {
+  const auto loss = std::make_shared<nn::JensenShannon>(nn::JensenShannonConfig{.num_views = 3});
+  ClassificationTask task(std::make_shared<Pixels>(), loss, {"top2"});
+  EXPECT_EQ(task.num_views(), 3);
+  EXPECT_THAT(task.eval_metrics(), ::testing::ElementsAre("top2"));
+  Batch batch;
+  batch.fields = {{"images", at::arange(6, at::kFloat).view({2, 1, 1, 3})},
+                  {"labels", at::tensor({0, 2}, at::kLong)}};
+  const auto evaluated = task.evaluate(batch, {});  // no three views of a sample
+  const at::Tensor& logits = evaluated.outputs.at(kLogits);
+  EXPECT_TRUE(evaluated.loss.equal(
+      nn::CrossEntropy({.label_smoothing = 0.1}).sum(logits, batch.fields.at(kLabels))));
+  EXPECT_THROW(task.loss(evaluated.outputs, batch), base::ConfigError);
+}
+
+TEST(ClassificationTask, RefusesToCompareOtherSamplesThanViewsOfOne) {
+  const auto loss = std::make_shared<nn::JensenShannon>(nn::JensenShannonConfig{.num_views = 2});
+  ClassificationTask task(std::make_shared<Pixels>(), loss);
+  Batch batch;
+  batch.fields = {{"labels", at::zeros({4}, at::kLong)}};
+  const tensor::Fields outputs{{std::string(kLogits), at::zeros({4, 3})}};
+  batch.indices = {7, 7, 2, 2};
+  task.loss(outputs, batch);
+  batch.indices = {7, 7, 2, 3};
+  EXPECT_THAT([&] { task.loss(outputs, batch); },
+              ::testing::ThrowsMessage<base::ConfigError>(
+                  ::testing::HasSubstr("name: repeated_augmentation, repeats: 2")));
+}
+
+TEST(ClassificationTask, NamesTheMetricThatItDoesNotKnow) {
+  config::Problems problems;
+  config::Schema<ClassificationConfig>::validate({.metrics = {"top3", "accuracy"}}, problems);
+  EXPECT_THAT([&] { problems.throw_if_any(); },
+              ::testing::ThrowsMessage<base::ConfigError>(
+                  ::testing::HasSubstr("'accuracy' is no metric of classification")));
 }
 
 }  // namespace
