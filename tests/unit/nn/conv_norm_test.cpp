@@ -27,7 +27,7 @@ TEST(ConvNorm, HasTorchvisionsNamesAndTheNormsOptions) {
   EXPECT_EQ(state[0].name, "0.weight");
   EXPECT_EQ(state[0].tensor.size(1), 1);
   EXPECT_EQ(state[1].name, "1.weight");
-  const auto* norm = layer.named_modules()["1"]->as<BatchNorm2d>();
+  const auto* norm = layer.named_children()["1"]->as<BatchNorm2d>();
   EXPECT_EQ(norm->eps(), 1e-3);
   EXPECT_EQ(norm->momentum(), 0.01);
 }

@@ -33,7 +33,8 @@ TEST(InvertedResidualFeatures, NamesBlocksByStageOrInARow) {
 
 TEST(InvertedResidualFeatures, DropPathGrowsOverAllStages) {
   std::vector<double> rates;
-  for (const auto& module : InvertedResidualFeatures(two_stages(true)).modules())
+  for (const auto& module :
+       InvertedResidualFeatures(two_stages(true)).modules(/*include_self=*/false))
     if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rate());
   EXPECT_THAT(rates, testing::ElementsAre(0.0, testing::DoubleEq(0.1), testing::DoubleEq(0.2),
                                           testing::DoubleEq(0.3)));
@@ -45,7 +46,7 @@ TEST(InvertedResidualFeatures, AreOneVectorAnImageAlsoOfNone) {
     if (item.tensor.dim() == 4) nn::kaiming_normal_fan_out(item.tensor, {.seed = 1});
   EXPECT_EQ(features.forward(at::ones({3, 2, 10, 8}), {}).sizes(),
             (std::vector<std::int64_t>{3, 24}));
-  for (const auto& module : features.modules())
+  for (const auto& module : features.modules(/*include_self=*/false))
     if (auto* norm = module->as<nn::BatchNorm2d>()) norm->set_frozen(true);
   EXPECT_EQ(features.forward(at::ones({0, 2, 10, 8}), {}).size(0), 0);
 }
