@@ -1,7 +1,7 @@
 #include "paceline/models/efficientnet/efficientnet.h"
 
 #include "paceline/nn/module_tree.h"
-#include "unit/models/drop_expectations.h"
+#include "unit/models/network_expectations.h"
 
 #include <gtest/gtest.h>
 
@@ -32,6 +32,11 @@ TEST(EfficientNet, TakesImagesOfOtherChannels) {
   network.initialize(1);
   EXPECT_EQ(network.forward_images(at::ones({2, 1, 16, 16}), {}).size(1), 4);
   EXPECT_EQ(network.in_channels(), 1);
+}
+
+TEST(EfficientNet, ImagesThatLieChannelsLastGiveTheSame) {
+  EfficientNet network(three_stages(), {.num_classes = 4});
+  expect_any_layout(network, 16);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "paceline/models/mobilenet/mobilenet_v3.h"
 
-#include "unit/models/drop_expectations.h"
+#include "unit/models/network_expectations.h"
 
 #include <gtest/gtest.h>
 
@@ -27,6 +27,11 @@ TEST(MobileNetV3, TakesImagesOfOtherChannels) {
   network.initialize(1);
   EXPECT_EQ(network.forward_images(at::ones({2, 1, 16, 16}), {}).size(1), 4);
   EXPECT_EQ(network.in_channels(), 1);
+}
+
+TEST(MobileNetV3, ImagesThatLieChannelsLastGiveTheSame) {
+  MobileNetV3 network(three_blocks(), {.num_classes = 4});
+  expect_any_layout(network, 16);
 }
 
 }  // namespace
