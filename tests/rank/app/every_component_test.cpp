@@ -91,7 +91,7 @@ const std::map<NamedCase, Needs> kNeeds{
 /// their size.
 const Settings kModelSizes{
     {"img_size", "32"},       {"embed_dim", "48"},        {"depth", "2"},
-    {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"}, {"width_mult", "0.25"},
+    {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"}, {"width_mult", "0.1"},
     {"depth_mult", "0.2"}};
 
 /// Larger models are not stopped and resumed: their checkpoints take seconds.
