@@ -34,6 +34,9 @@ void add_builtin(Registry& registry) {
     add_vit(registry, "base", {.patch_size = patch_size, .embed_dim = 768, .num_heads = 12});
   }
   registry.add<VitConfig>();
+  add_convnexts(registry);
+  add_mobilenets(registry);
+  add_efficientnets(registry);
 }
 
 }  // namespace paceline::models

@@ -13,4 +13,8 @@ at::Tensor LayerNorm::forward(const at::Tensor& input) const {
   return std::get<0>(at::native_layer_norm(input, weight.sizes(), weight, bias, eps_));
 }
 
+at::Tensor LayerNorm::forward_channels(const at::Tensor& input) const {
+  return forward(input.permute({0, 2, 3, 1})).permute({0, 3, 1, 2});
+}
+
 }  // namespace paceline::nn

@@ -14,6 +14,9 @@ class LayerNorm : public torch::nn::Module {
 
   /// [..., dim] to the same shape.
   at::Tensor forward(const at::Tensor& input) const;
+  /// [N, dim, H, W] to the same shape, over the channels of each pixel. What it returns lies
+  /// channels-last; input that does, too, is not copied.
+  at::Tensor forward_channels(const at::Tensor& input) const;
 
   double eps() const { return eps_; }
 

@@ -61,6 +61,10 @@ class Network : public torch::nn::Module {
 
   /// The state_dict prefixes of what comes before the first block.
   virtual std::vector<std::string> stem_names() const { return {}; }
+
+  /// The state_dict prefixes of each layer, the stem first and the head last, by which learning
+  /// rates decay; empty if they are stem_names(), each unit and head_name().
+  virtual std::vector<std::vector<std::string>> layer_names() const { return {}; }
 };
 
 }  // namespace paceline::nn

@@ -58,22 +58,18 @@ std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
   return divided;
 }
 
-std::vector<LrScale> layer_scales(double decay, const std::vector<std::string>& stem,
-                                  std::span<const std::string> blocks, const std::string& head) {
-  const auto below = [](const std::string& prefix) {
-    return [prefix](const std::string& name) {
-      return name == prefix || name.starts_with(prefix + '.');
-    };
-  };
-  const auto num_blocks = static_cast<double>(blocks.size());
+std::vector<LrScale> layer_scales(double decay, std::span<const std::vector<std::string>> layers) {
   std::vector<LrScale> scales;
-  for (const std::string& part : stem)
-    scales.push_back({part, std::pow(decay, num_blocks + 1), below(part)});
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    scales.push_back(
-        {blocks[i], std::pow(decay, num_blocks - static_cast<double>(i)), below(blocks[i])});
-  scales.push_back({head, 1.0, below(head)});
-  scales.push_back({"what follows the blocks", decay, [](const std::string&) { return true; }});
+  auto distance = static_cast<double>(layers.size());
+  for (const std::vector<std::string>& layer : layers) {
+    distance -= 1;
+    for (const std::string& prefix : layer) {
+      scales.push_back({prefix, std::pow(decay, distance), [prefix](const std::string& name) {
+                          return name == prefix || name.starts_with(prefix + '.');
+                        }});
+    }
+  }
+  scales.push_back({"what lies in no layer", decay, [](const std::string&) { return true; }});
   return scales;
 }
 

@@ -39,11 +39,10 @@ struct LrScale {
 std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
                                     std::span<const std::string> no_matrices);
 
-/// Factors by depth: with n names of blocks 1 for the head, decay for what lies in no block and for
-/// the last one, decay^n for the first, decay^(n + 1) for the stem, as timm's layer_decay gives
-/// them. Names are prefixes of the parameters'. Paper: Bao et al., "BEiT", ICLR 2022.
-std::vector<LrScale> layer_scales(double decay, const std::vector<std::string>& stem,
-                                  std::span<const std::string> blocks, const std::string& head);
+/// Factors by depth, as timm's layer_decay gives them: 1 for the last layer, which is the head,
+/// decay for the one before and for what lies in none, decay^n for the one n before it. A layer is
+/// the prefixes of its parameters' names. Paper: Bao et al., "BEiT", ICLR 2022.
+std::vector<LrScale> layer_scales(double decay, std::span<const std::vector<std::string>> layers);
 
 /// The same rules, but with parameters of a part in groups of their own, whose learning rate is
 /// multiplied by the part's factor. Of several parts that hold a parameter the first wins.

@@ -37,6 +37,7 @@ void expect_factors(const std::string& model, const std::string& decay) {
 
 TEST(LayerDecayGolden, EachLayerHasTimmsFactor) {
   expect_factors("resnet18", "0.8");
+  expect_factors("convnextv2_atto", "0.8");
   expect_factors("vit_tiny_patch16_224", "0.75");
 }
 

@@ -16,5 +16,6 @@ def factors(model, decay):
 
 if __name__ == "__main__":
     content = {"resnet18": factors(timm.create_model("resnet18", num_classes=2), 0.8),
+               "convnextv2_atto": factors(timm.create_model("convnextv2_atto", num_classes=2), 0.8),
                "vit_tiny_patch16_224": factors(timm.create_model("vit_tiny_patch16_224", num_classes=2), 0.75)}
     (HERE / "layer_decay.json").write_text(json.dumps(content, indent=1) + "\n")

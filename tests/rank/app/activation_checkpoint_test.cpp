@@ -1,6 +1,8 @@
 #include "paceline/nn/activation_checkpoint.h"
 
 #include "paceline/base/error.h"
+#include "paceline/models/convnext/convnext.h"
+#include "paceline/models/efficientnet/efficientnet.h"
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/models/vit/vit.h"
 #include "paceline/nn/module_tree.h"
@@ -44,10 +46,27 @@ std::shared_ptr<nn::Network> resnet() {
                                           models::ResNetConfig{.num_classes = 5});
 }
 
+std::shared_ptr<nn::Network> convnext_with_drops() {
+  return std::make_shared<models::ConvNext>(models::ConvNextConfig{.num_classes = 5,
+                                                                   .depths = {1, 1, 1, 1},
+                                                                   .dims = {8, 8, 8, 8},
+                                                                   .ls_init_value = 0.5,
+                                                                   .use_grn = true,
+                                                                   .conv_mlp = true,
+                                                                   .drop_path_rate = 0.5});
+}
+
+std::shared_ptr<nn::Network> efficientnet_with_drops() {
+  return std::make_shared<models::EfficientNet>(
+      models::EfficientNetShape{8, {{true, 2, 3, 1, 8, 1}, {false, 2, 3, 1, 8, 2}}, 16, 1e-3},
+      models::EfficientNetConfig{.num_classes = 5, .drop_path_rate = 0.5});
+}
+
 /// All gradients of each step, then parameters and buffers, after steps that are large enough to be
 /// seen in what follows them.
 std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicator& ranks, int every,
-                                      nn::KeptResults kept = nn::KeptResults::kNone) {
+                                      nn::KeptResults kept = nn::KeptResults::kNone,
+                                      std::int64_t size = 16) {
   const std::shared_ptr<nn::Network> network = make();
   network->initialize(4);
   parallel::set_sync_batch_norm(*network, ranks);
@@ -58,7 +77,7 @@ std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicato
   for (int step = 0; step < kSteps; ++step) {
     for (const bool is_last : {false, true}) {  // two microbatches
       const at::Tensor images =
-          at::linspace(-2 - ranks.rank(), 2 + step, 3 * 3 * 16 * 16).view({3, 3, 16, 16});
+          at::linspace(-2 - ranks.rank(), 2 + step, 3 * 3 * size * size).view({3, 3, size, size});
       strategy->begin_microbatch(!is_last, is_last);
       const at::Tensor outputs = network->forward({{"images", images}}, {.seed = 9, .step = step});
       strategy->backward(outputs.square().sum(), 0.1);
@@ -77,15 +96,17 @@ std::vector<at::Tensor> train_network(const MakeNetwork& make, comm::Communicato
   return found;
 }
 
-void expect_no_bit_differs(const MakeNetwork& make, bool keeps_matmuls = true) {
+void expect_no_bit_differs(const MakeNetwork& make, bool keeps_matmuls = true,
+                           std::int64_t size = 16) {
   for (const int world_size : {1, 2}) {
     run_ranks(world_size, [&](comm::Communicator& ranks) {
-      const std::vector<at::Tensor> wanted = train_network(make, ranks, 0);
+      const std::vector<at::Tensor> wanted =
+          train_network(make, ranks, 0, nn::KeptResults::kNone, size);
       for (const auto& [every, kept] : {std::pair(1, nn::KeptResults::kNone),
                                         {2, nn::KeptResults::kNone},
                                         {1, nn::KeptResults::kMatmuls}}) {
         if (kept == nn::KeptResults::kMatmuls && !keeps_matmuls) continue;
-        const std::vector<at::Tensor> actual = train_network(make, ranks, every, kept);
+        const std::vector<at::Tensor> actual = train_network(make, ranks, every, kept, size);
         ASSERT_EQ(actual.size(), wanted.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
           EXPECT_TRUE(at::equal(actual[i], wanted[i]))
@@ -118,6 +139,14 @@ TEST(ActivationCheckpointOfModels, ATransformerThatKeepsMatmulsComputesAsThePlai
 
 TEST(ActivationCheckpointOfModels, TransformerOfPlainBlocks) {
   expect_no_bit_differs([] { return vit(models::FusedMode::kOff); });
+}
+
+TEST(ActivationCheckpointOfModels, ConvNextWithDrops) {
+  expect_no_bit_differs(convnext_with_drops, /*keeps_matmuls=*/true, /*size=*/32);
+}
+
+TEST(ActivationCheckpointOfModels, EfficientNetWithDropsAndSynchronisedBatchNorm) {
+  expect_no_bit_differs(efficientnet_with_drops);
 }
 
 TEST(ActivationCheckpointOfModels, ResidualNetworkWithSynchronisedBatchNorm) {

@@ -95,8 +95,12 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"transform", "random_order"}, {.own = {{"transforms", "[random_invert, random_flip]"}}}},
 };
 
-/// Of every model that has such a setting: the ViTs share one Config, in which these are its size.
-const Settings kModelSizes{{"img_size", "32"}, {"embed_dim", "48"}, {"depth", "2"}};
+/// Of every model that has such a setting: models of a family share a Config, in which these are
+/// their size.
+const Settings kModelSizes{
+    {"img_size", "32"},       {"embed_dim", "48"},        {"depth", "2"},
+    {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"}, {"width_mult", "0.1"},
+    {"depth_mult", "0.2"}};
 
 /// Larger models are not stopped and resumed: their checkpoints take seconds.
 constexpr std::int64_t kLargeModel = 15'000'000;

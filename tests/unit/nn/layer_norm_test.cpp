@@ -23,5 +23,16 @@ TEST(LayerNorm, EpsKeepsConstantRowsFinite) {
   EXPECT_EQ(norm.forward(at::ones({3, 4})).abs().sum().item<double>(), 0.0);
 }
 
+TEST(LayerNorm, OfChannelsLeavesThemLast) {
+  LayerNorm norm(3, 1e-6);
+  const at::NoGradGuard no_grad;
+  norm.weight.copy_(at::tensor({1.0, 2.0, 3.0}));
+  const at::Tensor x = at::linspace(-1, 2, 2 * 3 * 4 * 5).sin().view({2, 3, 4, 5});
+  const at::Tensor y = norm.forward_channels(x);
+  EXPECT_TRUE(y.is_contiguous(at::MemoryFormat::ChannelsLast));
+  const at::Tensor pixel = norm.forward(x.select(3, 4).select(2, 1));
+  EXPECT_TRUE(at::equal(y.select(3, 4).select(2, 1), pixel));
+}
+
 }  // namespace
 }  // namespace paceline::nn

@@ -39,8 +39,9 @@ TEST(ParamGroups, PatternsOfWholeNamesDoNotDecay) {
 }
 
 TEST(ParamGroups, LayersLearnTheFasterTheLaterTheyAre) {
-  const std::vector<std::string> blocks{"blocks.0", "blocks.1"};
-  const auto scales = layer_scales(0.5, {"patch_embed"}, blocks, "head");
+  const std::vector<std::vector<std::string>> layers{
+      {"patch_embed"}, {"blocks.0"}, {"downsample", "blocks.1"}, {"head"}};
+  const auto scales = layer_scales(0.5, layers);
   const auto factor_of = [&](const std::string& name) {
     return std::ranges::find_if(scales, [&](const LrScale& scale) { return scale.matches(name); })
         ->factor;
@@ -48,6 +49,7 @@ TEST(ParamGroups, LayersLearnTheFasterTheLaterTheyAre) {
   EXPECT_EQ(factor_of("patch_embed.proj.weight"), 0.125);
   EXPECT_EQ(factor_of("blocks.0.weight"), 0.25);
   EXPECT_EQ(factor_of("blocks.1.weight"), 0.5);
+  EXPECT_EQ(factor_of("downsample.weight"), 0.5);
   EXPECT_EQ(factor_of("blocks.10.weight"), 0.5);  // none of the blocks
   EXPECT_EQ(factor_of("norm.weight"), 0.5);
   EXPECT_EQ(factor_of("head.weight"), 1);

@@ -132,19 +132,26 @@ void refuse_unused_loss(const Recipe& recipe, const Registries& registries) {
                   recipe.task.name));
 }
 
-std::vector<optim::GroupRule> rules_by_layer(const optim::OptimizerPlan& plan,
-                                             const nn::Network& network) {
-  if (plan.layer_decay == 1) return plan.rules;
-  std::vector<std::string> blocks;
-  for (const nn::NamedUnit& block : nn::units(network)) blocks.push_back(block.name);
-  if (blocks.empty() || network.head_name().empty()) {
+/// What the network says itself, or the stem, each block and the head.
+std::vector<std::vector<std::string>> layers_of(const nn::Network& network) {
+  std::vector<std::vector<std::string>> layers = network.layer_names();
+  if (!layers.empty()) return layers;
+  layers.push_back(network.stem_names());
+  for (const nn::NamedUnit& block : nn::units(network)) layers.push_back({block.name});
+  if (layers.size() == 1 || network.head_name().empty()) {
     throw base::ConfigError(
         "optimizer.layer_decay: this network does not say which of its modules are blocks and "
         "which is its head: give its parts their factors by optimizer.lr_scale");
   }
-  return optim::scale_learning_rates(
-      plan.rules,
-      optim::layer_scales(plan.layer_decay, network.stem_names(), blocks, network.head_name()));
+  layers.push_back({network.head_name()});
+  return layers;
+}
+
+std::vector<optim::GroupRule> rules_by_layer(const optim::OptimizerPlan& plan,
+                                             const nn::Network& network) {
+  if (plan.layer_decay == 1) return plan.rules;
+  return optim::scale_learning_rates(plan.rules,
+                                     optim::layer_scales(plan.layer_decay, layers_of(network)));
 }
 
 }  // namespace

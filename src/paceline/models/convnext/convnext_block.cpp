@@ -1,0 +1,85 @@
+#include "paceline/models/convnext/convnext_block.h"
+
+#include "paceline/nn/linear.h"
+#include "paceline/nn/matmul.h"
+
+#include <string>
+
+namespace paceline::models {
+namespace {
+
+PixelLinear add_linear(torch::nn::Module& mlp, const std::string& name, std::int64_t in,
+                       std::int64_t out, bool as_convolution) {
+  if (as_convolution) {
+    const auto conv = mlp.register_module(
+        name, std::make_shared<nn::Conv2d>(in, out, 1, nn::Conv2d::Options{.bias = true}));
+    return {conv->weight, conv->bias};
+  }
+  const auto linear = mlp.register_module(name, std::make_shared<nn::Linear>(in, out));
+  return {linear->weight, linear->bias};
+}
+
+}  // namespace
+
+at::Tensor PixelLinear::forward(const at::Tensor& pixels) const {
+  return nn::linear(pixels, weight.dim() == 2 ? weight : weight.flatten(1), bias);
+}
+
+ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t draw_index) {
+  const std::int64_t dim = config.dim;
+  if (config.layer_scale) gamma_ = register_parameter("gamma", at::empty({dim}));
+  conv_dw_ = register_module(
+      "conv_dw", std::make_shared<nn::Conv2d>(
+                     dim, dim, 7, nn::Conv2d::Options{.padding = 3, .groups = dim, .bias = true}));
+  norm_ = register_module("norm", std::make_shared<nn::LayerNorm>(dim, kConvNextNormEps));
+  const auto mlp = register_module("mlp", std::make_shared<torch::nn::Module>());
+  fc1_ = add_linear(*mlp, "fc1", dim, 4 * dim, config.conv_mlp);
+  if (config.use_grn)
+    grn_ = mlp->register_module("grn", std::make_shared<nn::GlobalResponseNorm>(4 * dim));
+  fc2_ = add_linear(*mlp, "fc2", 4 * dim, dim, config.conv_mlp);
+  drop_path_ = register_module("drop_path",
+                               std::make_shared<nn::DropPath>(config.drop_path_rate, draw_index));
+}
+
+at::Tensor ConvNextBlock::forward(const at::Tensor& input,
+                                  const nn::ForwardContext& context) const {
+  return run(input, [=, this](const at::Tensor& x) { return compute(x, context); });
+}
+
+at::Tensor ConvNextBlock::compute(const at::Tensor& input,
+                                  const nn::ForwardContext& context) const {
+  const std::int64_t batch = input.size(0);
+  const at::Tensor normed = norm_->forward(conv_dw_->forward(input).permute({0, 2, 3, 1}));
+  at::Tensor pixels = at::gelu(fc1_.forward(normed.flatten(0, 2)));
+  if (grn_) pixels = grn_->forward(pixels.unflatten(0, {batch, -1})).flatten(0, 1);
+  pixels = fc2_.forward(pixels);
+  if (gamma_.defined()) pixels = pixels * gamma_;
+  pixels = drop_path_->forward(pixels, batch, context);
+  return pixels.view(normed.sizes()).permute({0, 3, 1, 2}) + input;
+}
+
+double ConvNextBlock::flops(const nn::ImageSize& size) const {
+  const auto pixels = static_cast<double>(size.height * size.width);
+  return conv_dw_->flops(size) +
+         2.0 * pixels * static_cast<double>(fc1_.weight.numel() + fc2_.weight.numel());
+}
+
+ConvNextDownsample::ConvNextDownsample(std::int64_t in_dim, std::int64_t out_dim) {
+  norm_ = register_module("0", std::make_shared<nn::LayerNorm>(in_dim, kConvNextNormEps));
+  conv_ =
+      register_module("1", std::make_shared<nn::Conv2d>(
+                               in_dim, out_dim, 2, nn::Conv2d::Options{.stride = 2, .bias = true}));
+}
+
+at::Tensor ConvNextDownsample::forward(const at::Tensor& input) const {
+  return run(input,
+             [this](const at::Tensor& x) { return conv_->forward(norm_->forward_channels(x)); });
+}
+
+double ConvNextDownsample::flops(nn::ImageSize& size) const {
+  const double total = conv_->flops(size);
+  size = conv_->output_size(size);
+  return total;
+}
+
+}  // namespace paceline::models

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "paceline/nn/conv.h"
+#include "paceline/nn/dropout.h"
+#include "paceline/nn/global_response_norm.h"
+#include "paceline/nn/layer_norm.h"
+#include "paceline/nn/unit.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace paceline::models {
+
+/// Of all LayerNorms of a ConvNeXt.
+inline constexpr double kConvNextNormEps = 1e-6;
+
+struct ConvNextBlockConfig {
+  std::int64_t dim = 0;
+  bool layer_scale = true;
+  bool use_grn = false;
+  bool conv_mlp = false;
+  double drop_path_rate = 0.0;
+};
+
+/// The MLP's layers see one pixel each, so they are linear layers or, by another shape of the
+/// weight alone, 1x1 convolutions.
+struct PixelLinear {
+  at::Tensor weight;  ///< [out, in] or [out, in, 1, 1]
+  at::Tensor bias;
+
+  /// [pixels, in] to [pixels, out].
+  at::Tensor forward(const at::Tensor& pixels) const;
+};
+
+/// A 7x7 depthwise convolution, LayerNorm of the channels, an MLP four times as wide, and layer
+/// scale, around an identity, with timm's names (gamma, conv_dw, norm, mlp.fc1, mlp.grn, mlp.fc2),
+/// LayerNorm eps 1e-6, exact GELU. It uses one draw index.
+class ConvNextBlock : public nn::Unit {
+ public:
+  ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t draw_index);
+
+  /// [N, dim, H, W] to the same shape, which lies channels-last.
+  at::Tensor forward(const at::Tensor& input, const nn::ForwardContext& context) const;
+
+  /// Of one image.
+  double flops(const nn::ImageSize& size) const;
+
+ private:
+  at::Tensor compute(const at::Tensor& input, const nn::ForwardContext& context) const;
+
+  at::Tensor gamma_;  ///< undefined without layer scale
+  std::shared_ptr<nn::Conv2d> conv_dw_;
+  std::shared_ptr<nn::LayerNorm> norm_;
+  PixelLinear fc1_;
+  std::shared_ptr<nn::GlobalResponseNorm> grn_;  ///< null in ConvNeXt's first version
+  PixelLinear fc2_;
+  std::shared_ptr<nn::DropPath> drop_path_;
+};
+
+/// LayerNorm of the channels and a 2x2 convolution of stride 2: from one stage to the next.
+class ConvNextDownsample : public nn::Unit {
+ public:
+  ConvNextDownsample(std::int64_t in_dim, std::int64_t out_dim);
+
+  at::Tensor forward(const at::Tensor& input) const;
+
+  /// Of one image; advances `size` to the output's.
+  double flops(nn::ImageSize& size) const;
+
+ private:
+  std::shared_ptr<nn::LayerNorm> norm_;
+  std::shared_ptr<nn::Conv2d> conv_;
+};
+
+}  // namespace paceline::models

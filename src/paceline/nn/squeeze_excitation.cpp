@@ -1,0 +1,22 @@
+#include "paceline/nn/squeeze_excitation.h"
+
+namespace paceline::nn {
+
+SqueezeExcitation::SqueezeExcitation(std::int64_t channels, std::int64_t squeeze_channels,
+                                     Activation activation, Activation gate)
+    : activation_(activation), gate_(gate) {
+  fc1_ = register_module("fc1", std::make_shared<Conv2d>(channels, squeeze_channels, 1,
+                                                         Conv2d::Options{.bias = true}));
+  fc2_ = register_module("fc2", std::make_shared<Conv2d>(squeeze_channels, channels, 1,
+                                                         Conv2d::Options{.bias = true}));
+}
+
+at::Tensor SqueezeExcitation::forward(const at::Tensor& input) const {
+  const at::Tensor means = input.mean({2, 3}, /*keepdim=*/true);
+  const at::Tensor squeezed = activate(fc1_->forward(means), activation_);
+  return input * activate(fc2_->forward(squeezed), gate_);
+}
+
+double SqueezeExcitation::flops() const { return fc1_->flops({1, 1}) + fc2_->flops({1, 1}); }
+
+}  // namespace paceline::nn
