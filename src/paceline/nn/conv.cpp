@@ -7,13 +7,13 @@ namespace paceline::nn {
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel_size,
                const Options& options)
     : in_channels_(in_channels), kernel_size_(kernel_size), options_(options) {
-  weight = register_parameter("weight",
-                              at::empty({out_channels, in_channels, kernel_size, kernel_size}));
+  weight = register_parameter(
+      "weight", at::empty({out_channels, in_channels / options.groups, kernel_size, kernel_size}));
   if (options.bias) bias = register_parameter("bias", at::empty({out_channels}));
 }
 
 at::Tensor Conv2d::convolve(const at::Tensor& input, std::int64_t stride) const {
-  return conv2d(input, weight, bias, stride, options_.padding);
+  return conv2d(input, weight, bias, stride, options_.padding, options_.groups);
 }
 
 ImageSize Conv2d::output_size(const ImageSize& input, std::int64_t stride) const {

@@ -22,12 +22,14 @@ class ConvMethod {
 };
 
 /// Two-dimensional convolution with a square kernel, torch.nn.Conv2d's names: `weight`
-/// [out, in, kernel, kernel] and, if asked for, `bias` [out]. The weights start uninitialised.
+/// [out, in / groups, kernel, kernel] and, if asked for, `bias` [out]. The weights start
+/// uninitialised.
 class Conv2d : public torch::nn::Module {
  public:
   struct Options {
     std::int64_t stride = 1;
     std::int64_t padding = 0;
+    std::int64_t groups = 1;  ///< divides both numbers of channels; all of them: depthwise
     bool bias = false;
   };
 

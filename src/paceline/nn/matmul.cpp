@@ -40,11 +40,13 @@ struct KnownLinear : torch::autograd::Function<KnownLinear> {
 struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
-                            const at::Tensor& result, std::int64_t stride, std::int64_t padding) {
+                            const at::Tensor& result, std::int64_t stride, std::int64_t padding,
+                            std::int64_t groups) {
     context->save_for_backward({input, weight});
     context->saved_data["has_bias"] = bias.has_value();
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
+    context->saved_data["groups"] = groups;
     return result.detach();
   }
 
@@ -54,12 +56,12 @@ struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
     const std::int64_t stride = context->saved_data["stride"].toInt();
     const std::int64_t padding = context->saved_data["padding"].toInt();
     const std::int64_t bias_size[] = {saved[1].size(0)};
-    variable_list grads(6);
+    variable_list grads(7);
     std::tie(grads[0], grads[1], grads[2]) = at::convolution_backward(
         grad_outputs[0], saved[0], saved[1],
         has_bias ? at::OptionalIntArrayRef(bias_size) : at::OptionalIntArrayRef(), {stride, stride},
         {padding, padding}, /*dilation=*/{1, 1}, /*transposed=*/false,
-        /*output_padding=*/{0, 0}, /*groups=*/1,
+        /*output_padding=*/{0, 0}, context->saved_data["groups"].toInt(),
         {context->needs_input_grad(0), context->needs_input_grad(1),
          has_bias && context->needs_input_grad(2)});
     return grads;
@@ -119,16 +121,19 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::T
 }
 
 at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                  std::int64_t stride, std::int64_t padding) {
+                  std::int64_t stride, std::int64_t padding, std::int64_t groups) {
   const std::array strides{stride, stride};
   const std::array paddings{padding, padding};
+  constexpr std::array<std::int64_t, 2> kNoDilation{1, 1};
   // Not at::convolution, which the CPU's autocast leaves in float32.
-  const auto compute = [&] { return at::conv2d(input, weight, bias, strides, paddings); };
+  const auto compute = [&] {
+    return at::conv2d(input, weight, bias, strides, paddings, kNoDilation, groups);
+  };
   if (!Rerun::keeps_matmuls()) return compute();
   const at::Tensor result = Rerun::once([&] { return Rerun::Tensors{compute()}; })[0];
   if (!Rerun::is_repeating()) return result;
   return KnownConv2d::apply(cast(input), cast(weight), cast_if_defined(bias), result, stride,
-                            padding);
+                            padding, groups);
 }
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {

@@ -13,9 +13,9 @@ namespace paceline::nn {
 /// at::linear: [..., in] to [..., out].
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias);
 
-/// at::conv2d without dilation and groups; an undefined bias is none.
+/// at::conv2d without dilation; an undefined bias is none.
 at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                  std::int64_t stride, std::int64_t padding);
+                  std::int64_t stride, std::int64_t padding, std::int64_t groups = 1);
 
 /// at::scaled_dot_product_attention without mask and dropout: [batch, heads, tokens, head_dim]
 /// each.

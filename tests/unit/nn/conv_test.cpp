@@ -33,6 +33,18 @@ TEST(Conv2d, ForetellsItsOutputSizeAndFlops) {
   EXPECT_DOUBLE_EQ(conv.flops({224, 225}), 2.0 * 64 * 3 * 49 * 112 * 113);
 }
 
+TEST(Conv2d, GroupsSeeTheirOwnChannelsOnly) {
+  const Conv2d conv(6, 4, 3, {.padding = 1, .groups = 2});
+  EXPECT_EQ(conv.weight.sizes(), (std::vector<std::int64_t>{4, 3, 3, 3}));
+  EXPECT_DOUBLE_EQ(conv.flops({8, 9}), 2.0 * 4 * 3 * 9 * 8 * 9);
+  const at::NoGradGuard no_grad;
+  conv.weight.fill_(1.0);
+  at::Tensor x = at::zeros({1, 6, 3, 3});
+  x.slice(1, 3, 6).fill_(1.0);
+  const at::Tensor middle = conv.forward(x).select(3, 1).select(2, 1);
+  EXPECT_TRUE(at::equal(middle.view({4}), at::tensor({0.0F, 0.0F, 27.0F, 27.0F})));
+}
+
 TEST(Conv2d, RegistersABiasOnlyWhenAskedTo) {
   EXPECT_EQ(Conv2d(1, 1, 1, {}).named_parameters().size(), 1u);
   EXPECT_EQ(Conv2d(1, 1, 1, {.bias = true}).named_parameters().size(), 2u);

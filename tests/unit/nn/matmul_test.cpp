@@ -70,6 +70,9 @@ TEST_P(Matmul, ConvolutionIsKeptAndHasTorchsGradients) {
       [](const Inputs& in) { return at::conv2d(in[0], in[1], in[2]); },
       {images.contiguous(channels_last), weight.contiguous(channels_last), at::linspace(0, 1, 4)},
       GetParam());
+  expect_kept([](const Inputs& in) { return conv2d(in[0], in[1], {}, 1, 1, 3); },
+              [](const Inputs& in) { return at::conv2d(in[0], in[1], {}, 1, 1, 1, 3); },
+              {images, at::linspace(-2, 1, 6 * 9).view({6, 1, 3, 3})}, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Matmul, testing::Values(std::nullopt, at::kBFloat16),
