@@ -4,6 +4,7 @@
 #include "paceline/tensor/draws.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace paceline::nn {
 namespace {
@@ -34,7 +35,7 @@ Dropout::Dropout(double rate, std::uint64_t index) : rate_(rate), index_(index) 
 
 at::Tensor Dropout::forward(const at::Tensor& input, std::int64_t num_samples,
                             const ForwardContext& context) const {
-  if (!is_active()) return input;
+  if (!is_active() || num_samples == 0) return input;
   const at::Tensor like = at::empty({num_samples, input.numel() / num_samples}, input.options());
   const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropout, index_, context);
   return input * mask.view(input.sizes());
@@ -46,10 +47,18 @@ DropPath::DropPath(double rate, std::uint64_t index) : rate_(rate), index_(index
 
 at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
                              const ForwardContext& context) const {
-  if (!is_active()) return input;
+  if (!is_active() || num_samples == 0) return input;
   const at::Tensor like = at::empty({num_samples, 1}, input.options());
   const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
-  return (input.reshape({num_samples, -1}) * mask).view(input.sizes());
+  // Views of the first dimension alone, which keep the strides that the others have.
+  const at::Tensor samples = input.unflatten(0, {num_samples, -1});
+  std::vector<std::int64_t> ones(static_cast<std::size_t>(samples.dim()), 1);
+  ones.front() = num_samples;
+  return (samples * mask.view(ones)).flatten(0, 1);
+}
+
+double drop_path_rate(double last, std::int64_t block, std::int64_t depth) {
+  return depth > 1 ? last * static_cast<double>(block) / static_cast<double>(depth - 1) : 0.0;
 }
 
 bool draws_in_training(const torch::nn::Module& module) {

@@ -35,7 +35,7 @@ class DropPath : public torch::nn::Module {
  public:
   DropPath(double rate, std::uint64_t index);
 
-  /// As Dropout::forward.
+  /// As Dropout::forward; keeps the layout in memory, too.
   at::Tensor forward(const at::Tensor& input, std::int64_t num_samples,
                      const ForwardContext& context) const;
 
@@ -46,6 +46,10 @@ class DropPath : public torch::nn::Module {
   double rate_;
   std::uint64_t index_;
 };
+
+/// The rate of a block where it grows linearly from 0 at the first of `depth` blocks to `last` at
+/// the last.
+double drop_path_rate(double last, std::int64_t block, std::int64_t depth);
 
 /// Whether a module below draws for each training step anew.
 bool draws_in_training(const torch::nn::Module& module);

@@ -58,6 +58,32 @@ TEST(DropPath, DropsWholeSamples) {
   EXPECT_EQ(y.max().item<double>(), 2.0);
 }
 
+TEST(DropPath, KeepsTheLayoutOfImages) {
+  const DropPath path(0.5, 3);
+  const at::Tensor x = at::linspace(-1, 1, 40 * 3 * 2 * 2).view({40, 3, 2, 2});
+  const at::Tensor y = path.forward(x, 40, {.seed = 1});
+  const auto channels_last = at::MemoryFormat::ChannelsLast;
+  const at::Tensor same = path.forward(x.contiguous(channels_last), 40, {.seed = 1});
+  EXPECT_TRUE(same.is_contiguous(channels_last));
+  EXPECT_TRUE(y.is_contiguous());
+  EXPECT_TRUE(at::equal(same, y));
+  EXPECT_TRUE(at::equal(path.forward(x.view({40, 12}), 40, {.seed = 1}), y.view({40, 12})));
+}
+
+TEST(DropPath, GrowsLinearlyOverBlocks) {
+  EXPECT_EQ(drop_path_rate(0.3, 0, 4), 0.0);
+  EXPECT_DOUBLE_EQ(drop_path_rate(0.3, 1, 4), 0.1);
+  EXPECT_DOUBLE_EQ(drop_path_rate(0.3, 3, 4), 0.3);
+  EXPECT_EQ(drop_path_rate(0.3, 0, 1), 0.0);
+}
+
+// A rank without samples runs on an empty batch where its peers wait for its statistics.
+TEST(Dropout, TakesNoSamples) {
+  const at::Tensor none = at::ones({0, 3, 2, 2});
+  EXPECT_EQ(Dropout(0.5, 0).forward(none, 0, {}).sizes(), none.sizes());
+  EXPECT_EQ(DropPath(0.5, 0).forward(none, 0, {}).sizes(), none.sizes());
+}
+
 TEST(DropPath, AtRateOneNothingIsLeft) {
   EXPECT_EQ(DropPath(1.0, 0).forward(at::ones({4, 6}), 2, {}).abs().sum().item<double>(), 0.0);
 }

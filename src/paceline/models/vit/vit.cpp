@@ -16,11 +16,6 @@ void check_divides(const char* what, std::int64_t value, const char* by, std::in
       "a ViT's {} must be a positive multiple of its {}; got {} and {}", what, by, value, divisor));
 }
 
-/// 0 for the first block, `last` for the last, linear between.
-double drop_path_rate(double last, std::int64_t block, std::int64_t depth) {
-  return depth > 1 ? last * static_cast<double>(block) / static_cast<double>(depth - 1) : 0.0;
-}
-
 VitBlockConfig block_config(const VitConfig& config, std::int64_t block) {
   return {.dim = config.embed_dim,
           .num_heads = config.num_heads,
@@ -28,7 +23,7 @@ VitBlockConfig block_config(const VitConfig& config, std::int64_t block) {
               static_cast<std::int64_t>(static_cast<double>(config.embed_dim) * config.mlp_ratio),
           .proj_drop_rate = config.proj_drop_rate,
           .attn_drop_rate = config.attn_drop_rate,
-          .drop_path_rate = drop_path_rate(config.drop_path_rate, block, config.depth),
+          .drop_path_rate = nn::drop_path_rate(config.drop_path_rate, block, config.depth),
           .fused = config.fused};
 }
 
