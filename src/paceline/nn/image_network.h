@@ -4,6 +4,7 @@
 #include "paceline/nn/network.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace paceline::nn {
@@ -21,10 +22,19 @@ class ImageNetwork : public Network {
     const auto image = sizes.find(kImages);
     if (image == sizes.end())
       throw base::ConfigError("the model reads images, which the data set's samples have not");
+    const std::int64_t channels = image->second.at(0);
+    if (channels != in_channels().value_or(channels)) {
+      throw base::ConfigError(
+          fmt::format("model.in_channels: the model takes images of {} channels, and the data "
+                      "set's have {}: set model.in_channels={}",
+                      *in_channels(), channels, channels));
+    }
     return flops_per_image(image->second.at(1), image->second.at(2));
   }
 
   virtual at::Tensor forward_images(const at::Tensor& images, const ForwardContext& context) = 0;
+  /// What a user has set them to (model.in_channels); nothing if there is no such setting.
+  virtual std::optional<std::int64_t> in_channels() const { return std::nullopt; }
   /// As flops_per_sample().
   virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
 };
