@@ -123,8 +123,15 @@ def run_case(name, size, dtype_name, stem):
     options = {} if name.startswith("resnet") else {"img_size": size}
     model = make(name, stem or "imagenet", num_classes=CLASSES, **options).to(dtype)
     norm_bias = 2.5 if dtype_name == "float32" else 0.0
+    case = {"model": name, "image_size": size, "dtype": dtype_name, "stem": stem or "imagenet",
+            "norm_bias": norm_bias}
+    return {**case, **numbers_of(model, size, dtype_name, norm_bias, is_small=name == "vit")}
+
+
+def numbers_of(model, size, dtype_name, norm_bias, is_small):
+    """What a pass over a batch gives: logits, loss, gradients and statistics."""
     set_weights(model, norm_bias)
-    x = images(BATCH, size, dtype)
+    x = images(BATCH, size, getattr(torch, dtype_name))
     with torch.no_grad():
         eval_logits = model.eval()(x[:2])
     logits = model.train()(x)
@@ -134,8 +141,6 @@ def run_case(name, size, dtype_name, stem):
     numbers = {n: number for number, n in enumerate(model.state_dict())}
     gradients = {n: p.grad.double() for n, p in model.named_parameters()}
     case = {
-        "model": name, "image_size": size, "dtype": dtype_name, "stem": stem or "imagenet",
-        "norm_bias": norm_bias,
         "eval_logits": eval_logits.double().flatten().tolist(),
         "logits": logits[:2].detach().double().flatten().tolist(),
         "loss": loss.item(),
@@ -143,7 +148,7 @@ def run_case(name, size, dtype_name, stem):
         "gradients": {n: summary(numbers[n], g) for n, g in gradients.items()},
         "buffers": {n: summary(numbers[n], b.double()) for n, b in model.named_buffers()},
     }
-    if name == "vit":
+    if is_small:
         case["whole_gradients"] = {n: g.flatten().tolist() for n, g in gradients.items()}
     return rounded(case, 13 if dtype_name == "float64" else 9)
 
@@ -155,42 +160,41 @@ def fnv1a(text):
     return value
 
 
-def state_summary(name):
+def state_summary(name, build=make):
     """Names and shapes of the state_dict in order, as a hash."""
     with torch.device("meta"):
-        model = make(name)
+        model = build(name)
     lines = [f"{n}:{','.join(map(str, t.shape))}\n" for n, t in model.state_dict().items()]
     return {"entries": len(lines), "parameters": sum(p.numel() for p in model.parameters()),
             "hash": f"{fnv1a(''.join(lines)):016x}"}
 
 
-def initial(name):
+def initial(name, build=make):
     """Mean, deviation and mean absolute value of each parameter as drawn."""
     torch.manual_seed(1)
     out = {}
-    for n, p in make(name).named_parameters():
+    for n, p in build(name).named_parameters():
         if not n.startswith("blocks.") or n.startswith("blocks.0."):
             p = p.detach().double()
             out[n] = [p.mean().item(), p.std(correction=0).item(), p.abs().mean().item()]
     return out
 
 
-def flops(name):
+def flops(name, build=make):
     timm.layers.set_fused_attn(False)  # the counter sees matrix products, not the fused kernel
     with torch.device("meta"):
-        model = make(name).eval()
+        model = build(name).eval()
         with FlopCounterMode(display=False) as counter:
             model(torch.empty(1, 3, 224, 224))
     timm.layers.set_fused_attn(True)
     return counter.get_total_flops()
 
 
-def base_logits():
-    """vit_base_patch32_224 at its own size."""
-    model = make("vit_base_patch32_224", num_classes=CLASSES).eval()
+def logits_of(model, size):
+    """In evaluation, of one image."""
     set_weights(model)
     with torch.no_grad():
-        return model(images(1, 224, torch.float32)).double().flatten().tolist()
+        return model.eval()(images(1, size, torch.float32)).double().flatten().tolist()
 
 
 def rounded(value, digits=13):
@@ -202,8 +206,8 @@ def rounded(value, digits=13):
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
-def write(numbers):
-    path = pathlib.Path(__file__).with_name("models.json")
+def write(numbers, file_name="models.json"):
+    path = pathlib.Path(__file__).with_name(file_name)
     text = json.dumps(rounded(numbers), separators=(",", ":"))
     path.write_text(text.replace("},", "},\n") + "\n")
 
@@ -216,7 +220,7 @@ def main():
         "state": {name: state_summary(name) for name in RESNETS + VITS},
         "flops": {name: flops(name) for name in ("resnet18", "resnet50", "vit_base_patch32_224")},
         "initial": {name: initial(name) for name in ("resnet18", "vit_tiny_patch16_224")},
-        "base_logits": base_logits(),
+        "base_logits": logits_of(make("vit_base_patch32_224", num_classes=CLASSES), 224),
         "cases": [run_case(*case) for case in CASES],
     })
 
