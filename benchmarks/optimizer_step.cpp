@@ -39,7 +39,7 @@ double median_ms(const char* name, int repeats) {
   for (const auto& group : groups) {
     for (const auto& slot : group.slots) slot.grad.uniform_(-1, 1);
   }
-  const auto optimizer = plan->make(groups);
+  const auto optimizer = plan->make(groups, strategy->parameter_shards());
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     const auto start = Clock::now();

@@ -32,12 +32,12 @@ PlateauConfig plateau_like(const nlohmann::json& options) {
 TEST(GoldenPlateau, LowersWhereTorchDoes) {
   const auto cases = nlohmann::json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/plateau.json"));
   ASSERT_EQ(cases.size(), 6U);
-  comm::FakeCommunicator communicator;
+  const auto communicator = comm::make_fake_communicator(0, 1);
   std::atomic<int> no_signal{0};
   for (const nlohmann::json& golden : cases) {
     Plateau plateau(plateau_like(golden.at("options")));
     train::TrainState state;
-    const train::RunContext run{communicator, {}, 0, {}, no_signal};
+    const train::RunContext run{*communicator, {}, 0, {}, no_signal};
     std::size_t number = 0;
     for (const nlohmann::json& value : golden.at("metrics")) {
       state.last_eval["val/loss"] =

@@ -55,7 +55,7 @@ TEST_P(StrategyMemoryTest, StateIsItsShareAndTheAllocatorAgrees) {
     strategy->prepare(task->network(), plan->rules, [](const nn::NamedTensor& parameter) {
       nn::constant(parameter.tensor, 0.0);
     });
-    const auto optimizer = plan->make(strategy->param_groups());
+    const auto optimizer = plan->make(strategy->param_groups(), strategy->parameter_shards());
 
     const parallel::StrategyMemory memory = strategy->memory(1);
     const std::uint64_t state = memory.parameters + memory.gradients + optimizer_bytes(*optimizer);

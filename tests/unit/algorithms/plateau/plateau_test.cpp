@@ -8,6 +8,7 @@
 #include "paceline/train/train_state.h"
 
 #include <atomic>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,9 +28,9 @@ class PlateauTest : public ::testing::Test {
     plateau.apply(Event::kEvaluated, state_, run_);
   }
 
-  comm::FakeCommunicator communicator_;
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
   std::atomic<int> no_signal_{0};
-  train::RunContext run_{communicator_, {}, 0, {}, no_signal_};
+  train::RunContext run_{*communicator_, {}, 0, {}, no_signal_};
   train::TrainState state_;
 };
 
