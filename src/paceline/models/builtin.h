@@ -2,6 +2,7 @@
 
 #include "paceline/config/registry.h"
 #include "paceline/models/resnet/resnet.h"
+#include "paceline/models/resnet/resnet9.h"
 #include "paceline/models/vit/vit.h"
 #include "paceline/nn/network.h"
 
@@ -9,7 +10,7 @@ namespace paceline::models {
 
 using Registry = config::Registry<nn::Network>;
 
-/// Registers resnet18 to resnet152, the ViTs by timm's names, and `vit` of any size.
+/// Registers the ResNets (add_resnets()), the ViTs by timm's names, and `vit` of any size.
 void add_builtin(Registry& registry);
 
 }  // namespace paceline::models

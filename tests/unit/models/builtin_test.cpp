@@ -14,10 +14,10 @@ Registry builtin() {
 
 TEST(BuiltinModels, AreNamedAsTorchvisionAndTimmNameThem) {
   EXPECT_THAT(builtin().names(),
-              testing::UnorderedElementsAre(
-                  "resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vit",
-                  "vit_tiny_patch16_224", "vit_small_patch16_224", "vit_base_patch16_224",
-                  "vit_tiny_patch32_224", "vit_small_patch32_224", "vit_base_patch32_224"));
+              testing::IsSupersetOf({"resnet18", "resnet34", "resnet50", "resnet101", "resnet152",
+                                     "vit", "vit_tiny_patch16_224", "vit_small_patch16_224",
+                                     "vit_base_patch16_224", "vit_tiny_patch32_224",
+                                     "vit_small_patch32_224", "vit_base_patch32_224"}));
 }
 
 TEST(BuiltinModels, PresetsHaveTheirOwnDefaults) {
