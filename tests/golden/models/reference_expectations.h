@@ -22,15 +22,16 @@ inline double reference_tolerance(at::ScalarType dtype) {
   return dtype == at::kDouble ? 1e-10 : 1e-5;
 }
 
-/// All elements, within a share of the largest.
-inline void expect_values(const at::Tensor& got, const nlohmann::json& wanted, double tolerance) {
+/// All elements, within a share of the largest, or within `floor` where that is larger than all.
+inline void expect_values(const at::Tensor& got, const nlohmann::json& wanted, double tolerance,
+                          double floor = 0.0) {
   const auto values = wanted.get<std::vector<double>>();
   const at::Tensor flat = got.detach().to(at::kDouble).flatten();
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_NEAR(flat[static_cast<std::int64_t>(i)].item<double>(), values[i], tolerance * largest);
-  }
+  const double error = largest < floor ? floor : tolerance * largest;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(flat[static_cast<std::int64_t>(i)].item<double>(), values[i], error);
 }
 
 /// The norm, the weighted sum and the elements of a gradient or buffer. An error of one part in so
@@ -61,7 +62,7 @@ inline void expect_state(const nn::Network& model, const nlohmann::json& wanted,
       const at::Tensor gradient = item.tensor.grad();
       expect_summary(gradient, number, wanted["gradients"].at(item.name), tolerance, floor);
       if (wanted.contains("whole_gradients"))
-        expect_values(gradient, wanted["whole_gradients"].at(item.name), tolerance);
+        expect_values(gradient, wanted["whole_gradients"].at(item.name), tolerance, floor);
       ++parameters;
     } else {
       expect_summary(item.tensor, number, wanted["buffers"].at(item.name), tolerance, 0.0);

@@ -36,4 +36,17 @@ inline void expect_drops_by_sample(nn::ImageNetwork& network, std::int64_t size)
   EXPECT_TRUE(at::equal(before, generator()));
 }
 
+/// Channels-last changes the layout and not the numbers.
+inline void expect_any_layout(nn::ImageNetwork& network, std::int64_t size) {
+  network.initialize(3);
+  nn::set_training(network, false);
+  const at::NoGradGuard no_grad;
+  const at::Tensor images = at::linspace(-1, 1, 2 * 3 * size * size).view({2, 3, size, size});
+  const at::Tensor wanted = network.forward_images(images, {});
+  nn::set_channels_last(network);
+  const at::Tensor got =
+      network.forward_images(images.contiguous(at::MemoryFormat::ChannelsLast), {});
+  EXPECT_TRUE(at::allclose(got, wanted, 1e-4, 1e-5));
+}
+
 }  // namespace paceline::models
