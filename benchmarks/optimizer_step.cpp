@@ -31,7 +31,7 @@ std::unique_ptr<pl::optim::OptimizerPlan> plan_of(const char* name) {
 
 double median_ms(const char* name, int repeats) {
   const auto plan = plan_of(name);
-  pl::models::ResNet model(pl::models::kResNet50, {});
+  pl::models::ResNet model({.layers = {3, 4, 6, 3}, .block = pl::models::ResNetBlock::kBottleneck});
   model.initialize(1);
   const auto strategy = pl::parallel::make_none({});
   strategy->prepare(model, plan->rules);

@@ -4,6 +4,7 @@
 #include "paceline/config/write.h"
 
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -106,7 +107,15 @@ class Comparison {
     const ComponentEntry* entry =
         catalog != catalogs_.end() ? catalog->second->find(name) : nullptr;
     PACELINE_CHECK(entry != nullptr, "no catalog knows the {} '{}'", type.component_kind, name);
-    compare_struct(before, after, *entry->info, path);
+    // A key that an older version did not know had the component's default, which need not be that
+    // of the struct that it shares with others.
+    Node known = before;
+    const std::shared_ptr<const void> object = entry->make();
+    for (const MapEntry& option : to_node(*entry->info, object.get()).entries) {
+      if (known.find(option.key) == nullptr && after.find(option.key) != nullptr)
+        known.set(option.key, option.value);
+    }
+    compare_struct(known, after, *entry->info, path);
   }
 
   void compare_map(const Node& before, const Node& after, const TypeInfo& type,

@@ -1,17 +1,11 @@
 #include "paceline/models/builtin.h"
 
-#include <memory>
+#include "paceline/models/resnet/named_resnets.h"
+
 #include <string>
 
 namespace paceline::models {
 namespace {
-
-void add_resnet(Registry& registry, int layers, const ResNetShape& shape) {
-  registry.add<ResNetConfig>(
-      fmt::format("resnet{}", layers), fmt::format("ResNet-{}, torchvision's names.", layers),
-      ResNetConfig{},
-      [shape](const ResNetConfig& config) { return std::make_unique<ResNet>(shape, config); });
-}
 
 void add_vit(Registry& registry, const std::string& size, const VitConfig& defaults) {
   registry.add<VitConfig>(
@@ -23,11 +17,7 @@ void add_vit(Registry& registry, const std::string& size, const VitConfig& defau
 }  // namespace
 
 void add_builtin(Registry& registry) {
-  add_resnet(registry, 18, kResNet18);
-  add_resnet(registry, 34, kResNet34);
-  add_resnet(registry, 50, kResNet50);
-  add_resnet(registry, 101, kResNet101);
-  add_resnet(registry, 152, kResNet152);
+  add_resnets(registry);
   for (const std::int64_t patch_size : {16, 32}) {
     add_vit(registry, "tiny", {.patch_size = patch_size, .embed_dim = 192, .num_heads = 3});
     add_vit(registry, "small", {.patch_size = patch_size, .embed_dim = 384, .num_heads = 6});

@@ -5,6 +5,7 @@
 #include "paceline/models/efficientnet/efficientnet.h"
 #include "paceline/models/mobilenet/mobilenet_v3.h"
 #include "paceline/models/resnet/resnet.h"
+#include "paceline/models/resnet/resnet9.h"
 #include "paceline/models/vit/vit.h"
 #include "paceline/nn/network.h"
 
@@ -12,8 +13,8 @@ namespace paceline::models {
 
 using Registry = config::Registry<nn::Network>;
 
-/// Registers resnet18 to resnet152, the ViTs by timm's names, and `vit` of any size; ConvNeXts,
-/// MobileNets and EfficientNets.
+/// Registers the ResNets (add_resnets()), the ViTs by timm's names, and `vit` of any size;
+/// ConvNeXts, MobileNets and EfficientNets.
 void add_builtin(Registry& registry);
 
 }  // namespace paceline::models

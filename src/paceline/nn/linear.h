@@ -7,11 +7,11 @@
 
 namespace paceline::nn {
 
-/// y = x weightᵀ + bias, torch.nn.Linear's names: `weight` [out, in], `bias` [out]. The weights
-/// start uninitialised.
+/// y = x weightᵀ + bias, torch.nn.Linear's names: `weight` [out, in] and, unless it is unwanted,
+/// `bias` [out]. The weights start uninitialised.
 class Linear : public torch::nn::Module {
  public:
-  Linear(std::int64_t in_features, std::int64_t out_features);
+  Linear(std::int64_t in_features, std::int64_t out_features, bool has_bias = true);
 
   /// [..., in] to [..., out]. Two-dimensional input costs the fewest autograd nodes.
   at::Tensor forward(const at::Tensor& input) const { return linear(input, weight, bias); }
@@ -20,7 +20,7 @@ class Linear : public torch::nn::Module {
   double flops() const { return 2.0 * static_cast<double>(weight.numel()); }
 
   at::Tensor weight;
-  at::Tensor bias;
+  at::Tensor bias;  ///< undefined if there is none
 };
 
 }  // namespace paceline::nn

@@ -60,7 +60,9 @@ TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
   for (const json& each : golden_cases("surgeries")) {
     SCOPED_TRACE(each["model"].dump() + each["options"].dump());
     const bool is_deep = each["model"] == "resnet50";
-    models::ResNet network(is_deep ? models::kResNet50 : models::kResNet18, {});
+    models::ResNet network(is_deep ? models::ResNetConfig{.layers = {3, 4, 6, 3},
+                                                          .block = models::ResNetBlock::kBottleneck}
+                                   : models::ResNetConfig{});
     blur_layers(network, blur_config(each["options"]));
     std::vector<std::string> convs;
     std::vector<std::string> pools;
@@ -117,13 +119,16 @@ TEST(GoldenBlurPool, ConvolutionsAreComposers) {
   int num_compared = 0;
   for (const json& each : golden_cases("convs")) {
     const json& options = each["options"];
-    if (options.contains("groups") || options.contains("dilation")) continue;  // ours have none
+    if (options.contains("dilation")) continue;  // ours have none
     SCOPED_TRACE(each.at("options").dump() + each["blur_first"].dump());
     torch::nn::Module owner;
     const auto conv = owner.register_module(
         "conv", std::make_shared<nn::Conv2d>(
                     options["in_channels"], options["out_channels"], options["kernel_size"],
-                    nn::Conv2d::Options{options["stride"], options["padding"], options["bias"]}));
+                    nn::Conv2d::Options{.stride = options["stride"],
+                                        .padding = options["padding"],
+                                        .groups = options.value("groups", std::int64_t{1}),
+                                        .bias = options["bias"]}));
     nn::set_dtype(owner, at::kDouble);
     {
       const at::NoGradGuard no_grad;
@@ -142,7 +147,7 @@ TEST(GoldenBlurPool, ConvolutionsAreComposers) {
     if (conv->bias.defined()) expect_values(conv->bias.grad(), each["grad_bias"], "of the bias");
     ++num_compared;
   }
-  EXPECT_EQ(num_compared, 8);
+  EXPECT_EQ(num_compared, 10);
 }
 
 /// What make_blurpool.py calls BlurNet.

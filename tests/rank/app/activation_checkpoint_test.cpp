@@ -42,8 +42,22 @@ std::shared_ptr<nn::Network> vit_with_drops() {
 }
 
 std::shared_ptr<nn::Network> resnet() {
-  return std::make_shared<models::ResNet>(models::ResNetShape{{1, 1, 0, 0}},
-                                          models::ResNetConfig{.num_classes = 5});
+  return std::make_shared<models::ResNet>(models::ResNetConfig{.num_classes = 5, .layers = {1, 1}});
+}
+
+/// Also with groups, means of pixels and padding in its shortcuts, and drops.
+std::shared_ptr<nn::Network> resnet_with_drops(models::ResNetShortcut shortcut) {
+  return std::make_shared<models::ResNet>(
+      models::ResNetConfig{.num_classes = 5,
+                           .layers = {1, 1},
+                           .block = models::ResNetBlock::kBottleneck,
+                           .width = 8,
+                           .groups = 2,
+                           .width_per_group = 32,
+                           .stem = models::ResNetStem::kDeep,
+                           .shortcut = shortcut,
+                           .drop_rate = 0.2,
+                           .drop_path_rate = 0.5});
 }
 
 std::shared_ptr<nn::Network> convnext_with_drops() {
@@ -151,6 +165,9 @@ TEST(ActivationCheckpointOfModels, EfficientNetWithDropsAndSynchronisedBatchNorm
 
 TEST(ActivationCheckpointOfModels, ResidualNetworkWithSynchronisedBatchNorm) {
   expect_no_bit_differs(resnet);
+  for (const auto shortcut :
+       {models::ResNetShortcut::kAveragePool, models::ResNetShortcut::kPadding})
+    expect_no_bit_differs([shortcut] { return resnet_with_drops(shortcut); });
 }
 
 }  // namespace

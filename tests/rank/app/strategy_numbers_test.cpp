@@ -44,8 +44,8 @@ std::shared_ptr<nn::Network> small_vit() {
 }
 
 std::shared_ptr<nn::Network> small_resnet() {
-  return std::make_shared<models::ResNet>(models::ResNetShape{.blocks = {1, 1, 1, 1}, .width = 4},
-                                          models::ResNetConfig{.num_classes = 5});
+  return std::make_shared<models::ResNet>(
+      models::ResNetConfig{.num_classes = 5, .layers = {1, 1, 1, 1}, .width = 4});
 }
 
 template <class Config>

@@ -60,6 +60,11 @@ TEST(Resume, AKeyThatAnOlderVersionDidNotKnowHadItsDefault) {
   EXPECT_EQ(differences(before, resolved("data: cifar")), "");
   EXPECT_EQ(differences(before, resolved("data: cifar\noptimizer: {nesterov: true}")),
             "optimizer.nesterov: false -> true; ");
+  before = resolved("data: cifar100");
+  before.find("data")->erase("num_classes");
+  EXPECT_EQ(differences(before, resolved("data: cifar100")), "");
+  EXPECT_EQ(differences(before, resolved("data: {name: cifar100, num_classes: 7}")),
+            "data.num_classes: 100 -> 7; ");
 }
 
 TEST(Resume, TheErrorNamesBothValues) {

@@ -17,5 +17,13 @@ TEST(Linear, MultipliesByTheTransposedWeightAndAddsTheBias) {
   EXPECT_DOUBLE_EQ(linear.flops(), 12.0);
 }
 
+TEST(Linear, HasABiasUnlessItIsUnwanted) {
+  const Linear plain(2, 3, /*has_bias=*/false);
+  EXPECT_EQ(plain.named_parameters().size(), 1u);
+  const at::NoGradGuard no_grad;
+  plain.weight.fill_(2.0);
+  EXPECT_TRUE(at::equal(plain.forward(at::ones({1, 2})), at::full({1, 3}, 4.0)));
+}
+
 }  // namespace
 }  // namespace paceline::nn

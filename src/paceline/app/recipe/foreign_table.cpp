@@ -10,7 +10,7 @@ constexpr std::string_view kNotBuilt =
 constexpr std::string_view kTransforms =
     "data.train_transforms lists what is done to images; `paceline list transforms` shows what "
     "there is";
-constexpr std::string_view kDrop = "write model.drop_rate={}, which ViTs have before the head";
+constexpr std::string_view kDrop = "write model.drop_rate={}, which is before the head";
 constexpr std::string_view kErasing =
     "data.train_transforms takes {name: random_erasing, p: {}} as its last one";
 constexpr std::string_view kRecipeFirst =
@@ -204,6 +204,7 @@ constexpr ForeignName kNames[] = {
     {"model_name", "model.name", "", ""},
     {"model_type", "model.name", "", ""},
     {"num_classes", "model.num_classes", "", ""},
+    {"in_chans", "model.in_channels", "", ""},
     {"freeze_layers", "model.freeze", "", ""},
     {"freeze_backbone", "model.freeze", "[stem, ...]", "parts by name; head is the rest"},
     {"layer_decay", "optimizer.layer_decay", "", ""},
@@ -211,7 +212,7 @@ constexpr ForeignName kNames[] = {
     {"pretrained", "model.pretrained", "FILE.safetensors", ""},
     {"weights", "model.pretrained", "FILE.safetensors", ""},
     {"initial_checkpoint", "model.pretrained", "", ""},
-    {"drop_path", "", "", "write model.drop_path_rate={}, which ViTs have"},
+    {"drop_path", "model.drop_path_rate", "", ""},
     {"drop", "", "", kDrop},
     {"dropout", "", "", kDrop},
     // Algorithms. One that is there is found before this table, except for rows of certain values.

@@ -3,106 +3,99 @@
 #include "paceline/nn/init.h"
 #include "paceline/nn/module_tree.h"
 
+#include <algorithm>
+#include <numeric>
 #include <string>
 
 namespace paceline::models {
+namespace {
 
-ResidualBlock::ResidualBlock(std::int64_t in_channels, std::int64_t width, std::int64_t stride,
-                             bool bottleneck)
-    : out_channels_(bottleneck ? 4 * width : width) {
-  if (bottleneck) {
-    add_to_branch(in_channels, width, 1, 1);
-    add_to_branch(width, width, 3, stride);
-    add_to_branch(width, out_channels_, 1, 1);
-  } else {
-    add_to_branch(in_channels, width, 3, stride);
-    add_to_branch(width, width, 3, 1);
-  }
-  if (stride != 1 || in_channels != out_channels_) {
-    const auto group = register_module("downsample", std::make_shared<torch::nn::Module>());
-    downsample_.conv = group->register_module(
-        "0", std::make_shared<nn::Conv2d>(in_channels, out_channels_, 1,
-                                          nn::Conv2d::Options{.stride = stride}));
-    downsample_.norm =
-        group->register_module("1", std::make_shared<nn::BatchNorm2d>(out_channels_));
-  }
+constexpr std::size_t kMostResNetLayers = 8;
+
+std::shared_ptr<nn::Conv2d> stem_conv(std::int64_t in_channels, std::int64_t out_channels,
+                                      std::int64_t kernel_size, std::int64_t stride) {
+  return std::make_shared<nn::Conv2d>(
+      in_channels, out_channels, kernel_size,
+      nn::Conv2d::Options{.stride = stride, .padding = kernel_size / 2});
 }
 
-void ResidualBlock::add_to_branch(std::int64_t in_channels, std::int64_t out_channels,
-                                  std::int64_t kernel_size, std::int64_t stride) {
-  const std::string number = std::to_string(branch_.size() + 1);
-  ConvNorm step;
-  step.conv = register_module(
-      "conv" + number, std::make_shared<nn::Conv2d>(
-                           in_channels, out_channels, kernel_size,
-                           nn::Conv2d::Options{.stride = stride, .padding = kernel_size / 2}));
-  step.norm = register_module("bn" + number, std::make_shared<nn::BatchNorm2d>(out_channels));
-  branch_.push_back(std::move(step));
+bool is_deep_stem(ResNetStem stem) {
+  return stem == ResNetStem::kDeep || stem == ResNetStem::kDeepTiered;
 }
 
-at::Tensor ResidualBlock::ConvNorm::forward(const at::Tensor& input) const {
-  return norm->forward(conv->forward(input));
-}
+}  // namespace
 
-at::Tensor ResidualBlock::forward(const at::Tensor& input) const {
-  return run(input, [this](const at::Tensor& x) { return compute(x); });
-}
-
-at::Tensor ResidualBlock::compute(const at::Tensor& input) const {
-  at::Tensor output = input;
-  for (const ConvNorm& step : branch_) {
-    output = step.forward(output);
-    if (&step != &branch_.back()) at::relu_(output);
-  }
-  output.add_(downsample_.conv ? downsample_.forward(input) : input);
-  return at::relu_(output);
-}
-
-double ResidualBlock::flops(nn::ImageSize& size) const {
-  double total = downsample_.conv ? downsample_.conv->flops(size) : 0.0;
-  for (const ConvNorm& step : branch_) {
-    total += step.conv->flops(size);
-    size = step.conv->output_size(size);
-  }
-  return total;
-}
-
-ResNet::ResNet(const ResNetShape& shape, const ResNetConfig& config)
-    : config_(config), is_bottleneck_(shape.bottleneck), channels_(shape.width) {
-  const bool small = config.stem == ResNetStem::kSmall;
-  conv1_ = register_module(
-      "conv1", std::make_shared<nn::Conv2d>(
-                   3, channels_, small ? 3 : 7,
-                   nn::Conv2d::Options{.stride = small ? 1 : 2, .padding = small ? 1 : 3}));
-  bn1_ = register_module("bn1", std::make_shared<nn::BatchNorm2d>(channels_));
-  if (!small) {
+ResNet::ResNet(const ResNetConfig& config) : config_(config), channels_(config.width) {
+  config::Problems problems;
+  config::Schema<ResNetConfig>::validate(config, problems);
+  problems.throw_if_any();
+  add_stem();
+  if (config.stem != ResNetStem::kSmall) {
     maxpool_ = register_module("maxpool", std::make_shared<nn::MaxPool2d>(nn::MaxPool2d::Options{
                                               .kernel_size = 3, .stride = 2, .padding = 1}));
   }
-  for (int number = 1; number <= 4; ++number) {
-    add_layer(number, shape.width << (number - 1),
-              shape.blocks.at(static_cast<std::size_t>(number - 1)), shape.bottleneck);
-  }
+  for (std::size_t i = 0; i < config.layers.size(); ++i) add_layer(i);
+  drop_ = register_module("drop", std::make_shared<nn::Dropout>(config.drop_rate, 0));
   fc_ = register_module("fc", std::make_shared<nn::Linear>(channels_, config.num_classes));
 }
 
-void ResNet::add_layer(int number, std::int64_t width, std::int64_t blocks, bool bottleneck) {
+void ResNet::add_stem() {
+  if (is_deep_stem(config_.stem)) {
+    add_deep_stem();
+  } else {
+    const bool small = config_.stem == ResNetStem::kSmall;
+    stem_.push_back({register_module(
+        "conv1", stem_conv(config_.in_channels, channels_, small ? 3 : 7, small ? 1 : 2))});
+  }
+  stem_.back().norm = register_module("bn1", std::make_shared<nn::BatchNorm2d>(channels_));
+}
+
+void ResNet::add_deep_stem() {
+  const auto group = register_module("conv1", std::make_shared<torch::nn::Module>());
+  const std::int64_t half = channels_ / 2;
+  const std::int64_t first = config_.stem == ResNetStem::kDeepTiered ? 3 * (half / 4) : half;
+  stem_ = {{group->register_module("0", stem_conv(config_.in_channels, first, 3, 2)),
+            group->register_module("1", std::make_shared<nn::BatchNorm2d>(first))},
+           {group->register_module("3", stem_conv(first, half, 3, 1)),
+            group->register_module("4", std::make_shared<nn::BatchNorm2d>(half))},
+           {group->register_module("6", stem_conv(half, channels_, 3, 1))}};
+}
+
+ResidualBlockConfig ResNet::block_config(std::size_t layer, bool is_first) const {
+  const std::int64_t width = config_.width << layer;
+  const bool is_bottleneck = config_.block == ResNetBlock::kBottleneck;
+  const std::int64_t num_blocks = std::reduce(config_.layers.begin(), config_.layers.end());
+  return {.block = config_.block,
+          .shortcut = config_.shortcut,
+          .in_channels = channels_,
+          .width = is_bottleneck ? width * config_.width_per_group / 64 * config_.groups : width,
+          .out_channels = is_bottleneck ? 4 * width : width,
+          .stride = is_first && layer > 0 ? 2 : 1,
+          .groups = config_.groups,
+          .drop_path_rate =
+              nn::drop_path_rate(config_.drop_path_rate, std::ssize(blocks_), num_blocks)};
+}
+
+void ResNet::add_layer(std::size_t index) {
   const auto layer =
-      register_module("layer" + std::to_string(number), std::make_shared<torch::nn::Module>());
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    const std::int64_t stride = i == 0 && number > 1 ? 2 : 1;
+      register_module("layer" + std::to_string(index + 1), std::make_shared<torch::nn::Module>());
+  for (std::int64_t i = 0; i < config_.layers[index]; ++i) {
+    const ResidualBlockConfig block = block_config(index, i == 0);
     blocks_.push_back(layer->register_module(
-        std::to_string(i), std::make_shared<ResidualBlock>(channels_, width, stride, bottleneck)));
-    channels_ = blocks_.back()->out_channels();
+        std::to_string(i), std::make_shared<ResidualBlock>(block, 1 + blocks_.size())));
+    channels_ = block.out_channels;
   }
 }
 
-at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& /*context*/) {
-  at::Tensor x = bn1_->forward(conv1_->forward(images));
-  at::relu_(x);
+at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& context) {
+  at::Tensor x = images;
+  for (const ConvStep& step : stem_) {
+    x = step.forward(x);
+    at::relu_(x);
+  }
   if (maxpool_) x = maxpool_->forward(x);
-  for (const auto& block : blocks_) x = block->forward(x);
-  return fc_->forward(x.mean({2, 3}));
+  for (const auto& block : blocks_) x = block->forward(x, context);
+  return fc_->forward(drop_->forward(x.mean({2, 3}), x.size(0), context));
 }
 
 void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
@@ -115,8 +108,8 @@ void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
   } else if (parameter.name == "fc.bias") {
     nn::default_bias(tensor, fc_->weight, key);
   } else {
-    const bool ends_branch =
-        parameter.name.ends_with(is_bottleneck_ ? ".bn3.weight" : ".bn2.weight");
+    const bool ends_branch = parameter.name.ends_with(
+        config_.block == ResNetBlock::kBottleneck ? ".bn3.weight" : ".bn2.weight");
     const bool is_zero =
         parameter.name.ends_with(".bias") || (config_.zero_init_residual && ends_branch);
     nn::constant(tensor, is_zero ? 0.0 : 1.0);
@@ -125,14 +118,44 @@ void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
 
 double ResNet::flops_per_image(std::int64_t height, std::int64_t width) const {
   nn::ImageSize size{height, width};
-  double total = conv1_->flops(size);
-  size = conv1_->output_size(size);
+  double total = 0.0;
+  for (const ConvStep& step : stem_) total += step.flops(size);
   if (maxpool_) {
-    total += maxpool_->flops(conv1_->weight.size(0), size);
+    total += maxpool_->flops(config_.width, size);
     size = maxpool_->output_size(size);
   }
   for (const auto& block : blocks_) total += block->flops(size);
   return total + fc_->flops();
 }
 
+std::unique_ptr<nn::Network> make(const ResNetConfig& config) {
+  return std::make_unique<ResNet>(config);
+}
+
 }  // namespace paceline::models
+
+void paceline::config::Schema<paceline::models::ResNetConfig>::validate(const T& config,
+                                                                        Problems& problems) {
+  using namespace models;
+  if (config.layers.size() > kMostResNetLayers) {
+    problems.add("layers", fmt::format("at most {} layers, each half as large as the last, got {}",
+                                       kMostResNetLayers, config.layers.size()));
+  }
+  if (config.block == ResNetBlock::kBasic && (config.groups != 1 || config.width_per_group != 64)) {
+    problems.add("block",
+                 "basic blocks have one group of 64: set block to bottleneck, or leave "
+                 "groups and width_per_group out");
+  }
+  if (config.width * config.width_per_group < 64) {
+    const std::int64_t width = std::max<std::int64_t>(config.width, 1);
+    problems.add("width_per_group",
+                 fmt::format("must be at least {} with width {}, of which a group of layer1 has as "
+                             "many 64ths, got {}",
+                             (63 + width) / width, config.width, config.width_per_group));
+  }
+  const std::int64_t divisor = config.stem == ResNetStem::kDeepTiered ? 8 : 2;
+  if (is_deep_stem(config.stem) && config.width % divisor != 0) {
+    problems.add("width", fmt::format("must be a multiple of {} with this stem, got {}", divisor,
+                                      config.width));
+  }
+}

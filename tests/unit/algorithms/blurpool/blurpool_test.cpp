@@ -33,8 +33,7 @@ train::LayerNames apply_to(std::shared_ptr<nn::Network> network) {
 }
 
 TEST(BlurPool, KeepsNamesAndValuesAndChangesOutputs) {
-  const auto network =
-      std::make_shared<models::ResNet>(models::kResNet18, models::ResNetConfig{.num_classes = 5});
+  const auto network = std::make_shared<models::ResNet>(models::ResNetConfig{.num_classes = 5});
   network->initialize(1);
   nn::set_training(*network, false);
   const auto names = [&] {

@@ -139,7 +139,8 @@ TEST(ForeignNames, KeepTheirValue) {
   EXPECT_EQ(option("--model-ema-decay", "0.9999"), "write ++algorithms.ema.smoothing=0.9999");
   EXPECT_EQ(option("--reprob", "0.25"),
             "data.train_transforms takes {name: random_erasing, p: 0.25} as its last one");
-  EXPECT_EQ(option("--drop-path", "0.1"), "write model.drop_path_rate=0.1, which ViTs have");
+  EXPECT_EQ(option("--drop-path", "0.1"), "write model.drop_path_rate=0.1");
+  EXPECT_EQ(option("--in-chans", "1"), "write model.in_channels=1");
   EXPECT_EQ(option("--lr-step-size", "30"), "write schedule=step schedule.every=30ep");
   EXPECT_EQ(option("--opt-eps"),
             "write optimizer.eps=VALUE, which Adam, RMSprop and their kin have");

@@ -1,5 +1,6 @@
 #include "paceline/models/resnet/resnet.h"
 
+#include "paceline/base/error.h"
 #include "paceline/nn/module_tree.h"
 #include "unit/models/network_expectations.h"
 
@@ -8,23 +9,18 @@
 namespace paceline::models {
 namespace {
 
-constexpr ResNetShape kOneBlockEach{{1, 1, 1, 1}, false};
+ResNetConfig one_block_each() { return {.num_classes = 10, .layers = {1, 1, 1, 1}}; }
 
 at::Tensor default_generator_state() {
   return at::globalContext().defaultGenerator(at::kCPU).get_state();
 }
 
-TEST(ResNet, ZeroInitResidualMakesBlocksPassTheirShortcutOn) {
-  ResidualBlock block(64, 64, 1, /*bottleneck=*/false);
-  const at::NoGradGuard no_grad;
-  for (const nn::NamedTensor& item : nn::named_parameters(block)) {
-    if (item.tensor.dim() == 4) item.tensor.fill_(0.01);
-    if (item.name == "bn2.weight") item.tensor.zero_();
-  }
-  const at::Tensor input = at::linspace(0, 1, 64 * 16).view({1, 64, 4, 4});
-  EXPECT_TRUE(at::equal(block.forward(input), input));
-
-  ResNet network({{1, 1, 1, 1}, true}, {.num_classes = 4, .zero_init_residual = true});
+TEST(ResNet, ZeroInitResidualIsOfTheLastNormOfABlock) {
+  ResNet network({.num_classes = 4,
+                  .layers = {1, 1},
+                  .block = ResNetBlock::kBottleneck,
+                  .width = 8,
+                  .zero_init_residual = true});
   network.initialize(1);
   for (const nn::NamedTensor& item : nn::named_parameters(network)) {
     if (item.name.ends_with("bn3.weight")) {
@@ -37,9 +33,9 @@ TEST(ResNet, ZeroInitResidualMakesBlocksPassTheirShortcutOn) {
 
 TEST(ResNet, InitializeIsAFunctionOfTheSeedAndLeavesTheDefaultGenerator) {
   const at::Tensor before = default_generator_state();
-  ResNet first(kOneBlockEach, {.num_classes = 10});
-  ResNet second(kOneBlockEach, {.num_classes = 10});
-  ResNet other(kOneBlockEach, {.num_classes = 10});
+  ResNet first(one_block_each());
+  ResNet second(one_block_each());
+  ResNet other(one_block_each());
   first.initialize(5);
   second.initialize(5);
   other.initialize(6);
@@ -55,14 +51,72 @@ TEST(ResNet, InitializeIsAFunctionOfTheSeedAndLeavesTheDefaultGenerator) {
 }
 
 TEST(ResNet, SmallStemKeepsTheResolution) {
-  const ResNet small(kResNet18, {.stem = ResNetStem::kSmall});
-  const ResNet large(kResNet18, {});
+  const ResNet small({.stem = ResNetStem::kSmall});
+  const ResNet large({});
   EXPECT_GT(small.flops_per_image(32, 32), 10.0 * large.flops_per_image(32, 32));
 }
 
 TEST(ResNet, ChannelsLastChangesTheLayoutAndNotTheNumbers) {
-  ResNet network(kOneBlockEach, {.num_classes = 10});
+  ResNet network(one_block_each());
   expect_any_layout(network, 64);
+  for (const ResNetShortcut shortcut : {ResNetShortcut::kAveragePool, ResNetShortcut::kPadding}) {
+    ResNet other({.num_classes = 10,
+                  .layers = {1, 1},
+                  .block = ResNetBlock::kBottleneck,
+                  .width = 8,
+                  .groups = 2,
+                  .stem = ResNetStem::kDeep,
+                  .shortcut = shortcut});
+    expect_any_layout(other, 32);
+  }
+}
+
+TEST(ResNet, TakesImagesOfOtherChannels) {
+  for (const ResNetStem stem :
+       {ResNetStem::kImagenet, ResNetStem::kSmall, ResNetStem::kDeep, ResNetStem::kDeepTiered}) {
+    ResNet gray({.num_classes = 3, .in_channels = 1, .layers = {1, 1}, .width = 8, .stem = stem});
+    gray.initialize(1);
+    EXPECT_EQ(gray.forward_images(at::ones({2, 1, 16, 16}), {}).sizes(),
+              (std::vector<std::int64_t>{2, 3}));
+    EXPECT_GT(gray.flops_per_sample({{"images", {1, 16, 16}}}), 0.0);
+    EXPECT_THROW(gray.flops_per_sample({{"images", {3, 16, 16}}}), base::ConfigError);
+  }
+}
+
+TEST(ResNet, DropsDependOnTheSampleAndNotOnItsBatch) {
+  ResNetConfig config{.num_classes = 5, .layers = {1, 2}, .width = 8, .stem = ResNetStem::kSmall};
+  config.drop_rate = 0.3;
+  ResNet dropout(config);
+  expect_drops_by_sample(dropout, 8);
+  config.drop_rate = 0.0;
+  config.drop_path_rate = 0.5;
+  ResNet drop_path(config);
+  expect_drops_by_sample(drop_path, 8);
+}
+
+TEST(ResNet, DropPathGrowsFromTheFirstBlockToTheLast) {
+  const ResNet network({.layers = {2, 1}, .width = 8, .drop_path_rate = 0.4});
+  std::vector<double> rates;
+  for (const auto& module : network.modules(/*include_self=*/false)) {
+    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rate());
+  }
+  EXPECT_EQ(rates, (std::vector<double>{0.0, 0.2, 0.4}));
+}
+
+TEST(ResNet, WhatDoesNotGoTogetherIsAProblemOfTheRecipe) {
+  const auto problems_of = [](const ResNetConfig& config) {
+    config::Problems problems;
+    config::Schema<ResNetConfig>::validate(config, problems);
+    return problems.size();
+  };
+  EXPECT_EQ(problems_of({}), 0u);
+  EXPECT_EQ(problems_of({.groups = 2}), 1u);
+  EXPECT_EQ(problems_of({.width_per_group = 128}), 1u);
+  EXPECT_EQ(problems_of({.layers = std::vector<std::int64_t>(9, 1)}), 1u);
+  EXPECT_EQ(problems_of({.width = 9, .stem = ResNetStem::kDeep}), 1u);
+  EXPECT_EQ(problems_of({.width = 12, .stem = ResNetStem::kDeepTiered}), 1u);
+  EXPECT_EQ(problems_of({.block = ResNetBlock::kBottleneck, .width = 8, .width_per_group = 4}), 1u);
+  EXPECT_THROW(ResNet({.groups = 2}), base::ConfigError);
 }
 
 }  // namespace
