@@ -3,6 +3,9 @@
 #include "paceline/base/text.h"
 #include "paceline/config/write.h"
 
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace paceline::config {
@@ -10,8 +13,8 @@ namespace {
 
 class TemplateWriter {
  public:
-  TemplateWriter(const Catalogs& catalogs, const DerivedValues& derived)
-      : catalogs_(catalogs), derived_(derived) {}
+  TemplateWriter(const Catalogs& catalogs, DerivedValues derived)
+      : catalogs_(catalogs), derived_(std::move(derived)) {}
 
   void write_struct(const StructInfo& info, const void* object, std::size_t indent,
                     const std::string& path = "") {
@@ -59,8 +62,31 @@ class TemplateWriter {
     const std::string name =
         component.name.empty() ? "null" : to_yaml_scalar(Node::scalar(component.name, true));
     text += fmt::format("{:{}}name: {}\n", "", indent, name);
-    if (component.options != nullptr)
-      write_struct(*component.info, component.options.get(), indent, path);
+    if (component.options == nullptr) return;
+    leave_out_own_values(*field.type, component, path);
+    write_struct(*component.info, component.options.get(), indent, path);
+  }
+
+  /// What the names of components that share their options stand for: written out, it would stay
+  /// where another name is chosen.
+  void leave_out_own_values(const TypeInfo& type, const Component& component,
+                            const std::string& path) {
+    const auto catalog = catalogs_.find(type.component_kind);
+    if (catalog == catalogs_.end()) return;
+    const ComponentEntry* const own = catalog->second->find(component.name);
+    if (own == nullptr) return;
+    const std::shared_ptr<void> values = own->make();
+    for (const FieldInfo& field : component.info->fields) {
+      const auto is_other = [&](const void* options) {
+        return !same_value(to_node(*field.type, field.member_of(options)),
+                           to_node(*field.type, field.member_of(values.get())));
+      };
+      if (is_other(component.options.get())) continue;  // it was chosen
+      for (const auto& [name, entry] : catalog->second->entries()) {
+        if (entry.info == own->info && is_other(entry.make().get()))
+          derived_.try_emplace(join_path(path, field.name), component.name + "'s own");
+      }
+    }
   }
 
   void begin_section(const std::string& help, const std::string& name, std::size_t indent) {
@@ -83,7 +109,7 @@ class TemplateWriter {
   }
 
   const Catalogs& catalogs_;
-  const DerivedValues& derived_;
+  DerivedValues derived_;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/nn/conv_norm.h"
+#include "paceline/nn/blocks/conv_norm.h"
+#include "paceline/nn/blocks/squeeze_excitation.h"
 #include "paceline/nn/dropout.h"
-#include "paceline/nn/squeeze_excitation.h"
 #include "paceline/nn/unit.h"
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include "unit/config/test_recipe.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::config::test {
@@ -68,6 +69,17 @@ loggers: {}
   const Recipe again = bind_yaml(text);
   EXPECT_TRUE(
       same_value(to_node(describe<Recipe>(), &again), to_node(describe<Recipe>(), &recipe)));
+}
+
+TEST(RecipeTemplate, LeavesOutWhatTheNameStandsFor) {
+  const auto context = catalogs().context();
+  const auto text_of = [&](const std::string& data) {
+    const Recipe recipe = bind_yaml("data: " + data);
+    return recipe_template(describe<Recipe>(), &recipe, context.catalogs);
+  };
+  EXPECT_THAT(text_of("{name: cifar100}"),
+              testing::HasSubstr("# num_classes: left out, it is cifar100's own\n"));
+  EXPECT_THAT(text_of("{name: cifar100, num_classes: 7}"), testing::HasSubstr("num_classes: 7\n"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "paceline/nn/conv_norm.h"
+#include "paceline/nn/blocks/conv_norm.h"
 
 namespace paceline::nn {
 

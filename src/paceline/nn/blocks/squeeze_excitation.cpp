@@ -1,4 +1,4 @@
-#include "paceline/nn/squeeze_excitation.h"
+#include "paceline/nn/blocks/squeeze_excitation.h"
 
 namespace paceline::nn {
 
