@@ -62,7 +62,7 @@ class Net final : public pl::nn::ImageNetwork {
   double flops_per_image(std::int64_t height, std::int64_t width) const override {
     return 2.0 * 27 * 4 * static_cast<double>(height * width);
   }
-  std::string head_name() const override { return "fc"; }
+  std::vector<std::string> head_names() const override { return {"fc"}; }
 
  private:
   std::shared_ptr<pl::nn::Conv2d> conv_;

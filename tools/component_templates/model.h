@@ -25,7 +25,7 @@ class NewPart : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "head"; }
+  std::vector<std::string> head_names() const override { return {"head"}; }
 
  private:
   std::shared_ptr<nn::Linear> head_;

@@ -24,9 +24,10 @@ bool is_batch_counter(std::string_view name) {
   return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
 }
 
-bool is_of_head(std::string_view name, std::string_view head_name) {
-  return !head_name.empty() && name.starts_with(head_name) &&
-         name.substr(head_name.size()).starts_with(".");
+bool is_of_head(std::string_view name, std::span<const std::string> head_names) {
+  return std::ranges::any_of(head_names, [&](const std::string& head) {
+    return name.starts_with(head) && name.substr(head.size()).starts_with(".");
+  });
 }
 
 /// Whether two shapes differ in the number of classes only, which comes first.
@@ -74,12 +75,12 @@ Found open_weights(const fs::path& path) {
 class Comparison {
  public:
   Comparison(std::vector<TensorSource> sources, std::span<const NamedTensor> tensors,
-             std::string_view head_name)
-      : head_name_(head_name) {
+             std::span<const std::string> head_names, const tensor::FindAdaptation& adaptation_of)
+      : head_names_(head_names), adaptation_of_(adaptation_of) {
     for (TensorSource& source : sources) sources_.emplace(source.name, std::move(source));
     for (const NamedTensor& wanted : tensors) {
       const auto found = sources_.find(wanted.name);
-      if (found != sources_.end() && is_of_head(wanted.name, head_name) &&
+      if (found != sources_.end() && is_of_head(wanted.name, head_names) &&
           differs_in_classes(found->second.shape, wanted.tensor.sizes())) {
         other_classes_ = {found->second.shape[0], wanted.tensor.size(0)};
       }
@@ -113,10 +114,12 @@ class Comparison {
     std::vector<std::string> notes;
     if (other_classes_) {
       notes.push_back(fmt::format("{} has {} classes in the file and {} here: kept as initialised",
-                                  head_name_, other_classes_->first, other_classes_->second));
+                                  base::join(head_names_, " and "), other_classes_->first, other_classes_->second));
     } else if (lacks_head_) {
-      notes.push_back(fmt::format("{} is not in the file: kept as initialised", head_name_));
+      notes.push_back(fmt::format("{} is not in the file: kept as initialised",
+                                  base::join(head_names_, " and ")));
     }
+    notes.insert(notes.end(), adapted_.begin(), adapted_.end());
     if (!converted_.empty())
       notes.push_back(fmt::format("converted from {}", fmt::join(converted_, ", ")));
     return notes;
@@ -127,13 +130,14 @@ class Comparison {
   void compare(const NamedTensor& wanted) {
     const auto node = sources_.extract(wanted.name);
     const bool is_absent = node.empty();
-    if (is_of_head(wanted.name, head_name_) && (is_absent || other_classes_)) {
+    if (is_of_head(wanted.name, head_names_) && (is_absent || other_classes_)) {
       lacks_head_ = lacks_head_ || is_absent;
     } else if (is_absent) {
       if (is_batch_counter(wanted.name)) return;
       problems_.push_back(
           fmt::format("{}: missing, wanted {}", wanted.name, shape_text(wanted.tensor.sizes())));
-    } else if (wanted.tensor.sizes() != at::IntArrayRef(node.mapped().shape)) {
+    } else if (wanted.tensor.sizes() != at::IntArrayRef(node.mapped().shape) &&
+               !adapt(node.mapped())) {
       problems_.push_back(fmt::format("{}: the file has {}, wanted {}", wanted.name,
                                       shape_text(node.mapped().shape),
                                       shape_text(wanted.tensor.sizes())));
@@ -144,12 +148,26 @@ class Comparison {
     }
   }
 
-  std::string_view head_name_;
+  /// Makes a source's values fit, if anyone knows how.
+  bool adapt(TensorSource& source) {
+    if (!adaptation_of_) return false;
+    auto adaptation = adaptation_of_(source.name, source.shape);
+    if (!adaptation) return false;
+    adapted_.push_back(fmt::format("{}: {}", source.name, adaptation->note));
+    source.load = [load = std::move(source.load), apply = std::move(adaptation->apply)] {
+      return apply(load());
+    };
+    return true;
+  }
+
+  std::span<const std::string> head_names_;
+  const tensor::FindAdaptation& adaptation_of_;
   std::map<std::string, TensorSource> sources_;  // that nobody wanted yet
   std::optional<std::pair<std::int64_t, std::int64_t>> other_classes_;
   bool lacks_head_ = false;
   std::map<std::string, TensorSource> copied_;
   std::set<std::string_view> converted_;
+  std::vector<std::string> adapted_;
   std::vector<std::string> problems_;
 };
 
@@ -238,7 +256,8 @@ void export_weights(base::FileSystem& files, const fs::path& path,
 }
 
 WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> tensors,
-                           std::string_view head_name) {
+                           std::span<const std::string> head_names,
+                           const tensor::FindAdaptation& adaptation_of) {
   Found found = open_weights(path);
   owner_ = std::move(found.owner);
   std::vector<std::string> names;
@@ -247,7 +266,7 @@ WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> te
   for (std::size_t i = 0; i < names.size(); ++i)
     found.tensors[i].name = std::move(translated.names[i]);
   notes_ = std::move(translated.notes);
-  Comparison comparison(std::move(found.tensors), tensors, head_name);
+  Comparison comparison(std::move(found.tensors), tensors, head_names, adaptation_of);
   comparison.throw_if_different(path);
   sources_ = comparison.take_copied();
   lacks_head_ = comparison.lacks_head();
@@ -264,8 +283,8 @@ bool WeightImport::copy(const std::string& name, const at::Tensor& tensor) const
 }
 
 ImportReport import_weights(const fs::path& path, std::span<const NamedTensor> tensors,
-                            std::string_view head_name) {
-  const WeightImport import(path, tensors, head_name);
+                            std::span<const std::string> head_names) {
+  const WeightImport import(path, tensors, head_names);
   std::size_t num_loaded = 0;
   for (const NamedTensor& wanted : tensors)
     num_loaded += import.copy(wanted.name, wanted.tensor) ? 1 : 0;

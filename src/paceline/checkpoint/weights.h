@@ -3,6 +3,7 @@
 #include "paceline/base/file.h"
 #include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
+#include "paceline/tensor/adaptation.h"
 #include "paceline/tensor/fwd.h"
 
 #include <filesystem>
@@ -59,9 +60,11 @@ class WeightImport {
  public:
   /// `path` is a safetensors file or the directory of a checkpoint, which whoever names it has
   /// verified. Compares the names (as translate_weight_names() gives them) and shapes with those of
-  /// `tensors`, whose values are not read; throws as import_weights() does.
+  /// `tensors`, whose values are not read; throws as import_weights() does. What is stored in
+  /// another shape is made to fit where `adaptation_of`, asked now only, tells how.
   WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-               std::string_view head_name);
+               std::span<const std::string> head_names,
+               const tensor::FindAdaptation& adaptation_of = {});
 
   /// Copies one tensor's values; returns false if there are none that fit ("kept as initialised").
   bool copy(const std::string& name, const at::Tensor& tensor) const;
@@ -76,7 +79,7 @@ class WeightImport {
 
  private:
   std::shared_ptr<const void> owner_;            ///< of what the sources read
-  std::map<std::string, TensorSource> sources_;  ///< that are copied
+  std::map<std::string, TensorSource> sources_;  ///< that are copied, as they fit
   bool lacks_head_ = false;
   std::vector<std::string> class_names_;
   std::vector<std::string> notes_;
@@ -89,11 +92,11 @@ struct ImportReport {
 };
 
 /// Copies the weights of a file or checkpoint into `tensors`, converting dtypes. If the classifier
-/// `head_name` ("fc", "head") has another number of classes, the one in `tensors` stays as it was
+/// `head_names` ("fc"; "head") has another number of classes, the one in `tensors` stays as it was
 /// initialised, and a note says so. num_batches_tracked may be absent on either side. Throws
 /// CheckpointError that names up to ten tensors that are missing, extra or of another shape, and
 /// how many more there are; then nothing was copied.
 ImportReport import_weights(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-                            std::string_view head_name);
+                            std::span<const std::string> head_names);
 
 }  // namespace paceline::checkpoint

@@ -1,13 +1,15 @@
 #pragma once
 
 #include "paceline/nn/module_tree.h"
+#include "paceline/tensor/adaptation.h"
 #include "paceline/tensor/draws.h"
 #include "paceline/tensor/fields.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -55,15 +57,24 @@ class Network : public torch::nn::Module {
   /// times two. Throws ConfigError for a size that the network does not take.
   virtual double flops_per_sample(const SampleSizes& sizes) const = 0;
 
-  /// The state_dict prefix of the classifier ("fc" or "head"), replaced when classes differ; empty
-  /// if there is none.
-  virtual std::string head_name() const { return {}; }
+  /// The state_dict prefixes of the classifier ("fc"; "head" and "head_dist"), which is drawn anew
+  /// when classes differ; empty if there is none.
+  virtual std::vector<std::string> head_names() const { return {}; }
+
+  /// How values that a file holds for the tensor `name` in another shape are made to fit, such as
+  /// position embeddings of another image size; nothing if they cannot be.
+  virtual std::optional<tensor::Adaptation> adapt_stored(
+      const std::string& name, std::span<const std::int64_t> stored) const {
+    static_cast<void>(name);
+    static_cast<void>(stored);
+    return std::nullopt;
+  }
 
   /// The state_dict prefixes of what comes before the first block.
   virtual std::vector<std::string> stem_names() const { return {}; }
 
   /// The state_dict prefixes of each layer, the stem first and the head last, by which learning
-  /// rates decay; empty if they are stem_names(), each unit and head_name().
+  /// rates decay; empty if they are stem_names(), each unit and head_names().
   virtual std::vector<std::vector<std::string>> layer_names() const { return {}; }
 };
 

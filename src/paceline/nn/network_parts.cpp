@@ -17,7 +17,7 @@ bool is_like(const std::string& pattern, const std::string& name) {
 }
 
 std::vector<std::string> meant_by(const Network& network, const std::string& pattern) {
-  if (pattern == "head") return {network.head_name()};
+  if (pattern == "head") return network.head_names();
   if (pattern == "stem") return network.stem_names();
   return {pattern};
 }
@@ -57,7 +57,9 @@ bool NetworkPart::holds(const std::string& parameter) const {
 }
 
 at::Tensor head_weight(const Network& network) {
-  const std::string name = network.head_name() + ".weight";
+  const std::vector<std::string> heads = network.head_names();
+  if (heads.empty()) return {};
+  const std::string name = heads.front() + ".weight";
   for (const NamedTensor& named : named_parameters(network)) {
     if (named.name == name) return named.tensor;
   }

@@ -27,8 +27,8 @@ class NetworkPart {
   std::vector<std::string> patterns_;  ///< what it stands for
 };
 
-/// The weight [outputs, ...] of the layer that Network::head_name() names; undefined if there is
-/// none.
+/// The weight [outputs, ...] of the first layer that Network::head_names() names; undefined if there
+/// is none.
 at::Tensor head_weight(const Network& network);
 
 /// The outputs for each sample of that layer, which for a classifier are its classes; nothing if

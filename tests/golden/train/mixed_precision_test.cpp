@@ -68,7 +68,7 @@ class Net final : public nn::ImageNetwork {
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
-  std::string head_name() const override { return "fc2"; }
+  std::vector<std::string> head_names() const override { return {"fc2"}; }
 
  private:
   std::shared_ptr<nn::Conv2d> conv_;

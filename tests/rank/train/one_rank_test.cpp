@@ -35,7 +35,7 @@ class TwoWeights final : public nn::ImageNetwork {
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
-  std::string head_name() const override { return "fc"; }
+  std::vector<std::string> head_names() const override { return {"fc"}; }
 
   at::Tensor first, second;
 };

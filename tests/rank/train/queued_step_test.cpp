@@ -57,7 +57,7 @@ class MixedNet : public nn::ImageNetwork {
   }
   void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
-  std::string head_name() const override { return "head"; }
+  std::vector<std::string> head_names() const override { return {"head"}; }
 
   at::Tensor stem, head;
   std::shared_ptr<nn::BatchNorm2d> norm;

@@ -20,6 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+const std::vector<std::string> kHead{"fc"};
+
 /// Names as a small ResNet has them.
 std::vector<NamedTensor> model(std::int64_t num_classes, double value) {
   return {
@@ -41,7 +43,7 @@ TEST_F(WeightsTest, ExportThenImport) {
   export_weights(files_, path_, model(10, 3));
   EXPECT_EQ(SafetensorsFile(path_).metadata().at("format"), "pt");
   const auto target = model(10, 0);
-  const ImportReport report = import_weights(path_, target, "fc");
+  const ImportReport report = import_weights(path_, target, kHead);
   EXPECT_EQ(report.num_loaded, 5u);
   EXPECT_THAT(report.notes, IsEmpty());
   const auto expected = model(10, 3);
@@ -75,7 +77,7 @@ TEST_F(WeightsTest, TellOfTheirHead) {
   const auto written = model(2, 3);
   const auto head_of = [&](const std::string& class_names, int num_classes) {
     export_weights(files_, path_, sources_of(written), {{"class_names", class_names}});
-    const WeightImport import(path_, model(num_classes, 0), "fc");
+    const WeightImport import(path_, model(num_classes, 0), kHead);
     return std::pair(import.lacks_head(), import.class_names());
   };
   const std::vector<std::string> names{"cat", "dog"};
@@ -88,7 +90,7 @@ TEST_F(WeightsTest, TellOfTheirHead) {
 TEST_F(WeightsTest, AHeadOfOtherClassesIsKeptAsInitialised) {
   export_weights(files_, path_, model(1000, 3));
   const auto target = model(10, 0);
-  const ImportReport report = import_weights(path_, target, "fc");
+  const ImportReport report = import_weights(path_, target, kHead);
   EXPECT_EQ(report.num_loaded, 3u);
   EXPECT_THAT(report.notes,
               ElementsAre("fc has 1000 classes in the file and 10 here: kept as initialised"));
@@ -100,7 +102,7 @@ TEST_F(WeightsTest, AHeadThatDiffersOtherwiseIsAnError) {
   auto wide = model(10, 3);
   wide[3].tensor = at::zeros({10, 8});
   export_weights(files_, path_, wide);
-  EXPECT_THAT(message_of([&] { import_weights(path_, model(10, 0), "fc"); }),
+  EXPECT_THAT(message_of([&] { import_weights(path_, model(10, 0), kHead); }),
               HasSubstr("fc.weight: the file has [10, 8], wanted [10, 4]"));
 }
 
@@ -112,7 +114,7 @@ TEST_F(WeightsTest, EveryDifferenceIsNamedAndNothingIsCopied) {
   export_weights(files_, path_, other);
   const auto target = model(10, 0);
   EXPECT_THAT(
-      message_of([&] { import_weights(path_, target, "fc"); }),
+      message_of([&] { import_weights(path_, target, kHead); }),
       AllOf(HasSubstr("model.safetensors"),
             HasSubstr("conv1.weight: the file has [8, 3, 3, 3], wanted [4, 3, 3, 3]"),
             HasSubstr("bn1.running_mean: missing, wanted [4]"),
@@ -124,7 +126,7 @@ TEST_F(WeightsTest, OfManyDifferencesTenAreNamed) {
   auto other = model(10, 3);
   for (int i = 0; i < 200; ++i) other.push_back({fmt::format("layer{}.weight", i), at::zeros({2})});
   export_weights(files_, path_, other);
-  const std::string message = message_of([&] { import_weights(path_, model(10, 0), "fc"); });
+  const std::string message = message_of([&] { import_weights(path_, model(10, 0), kHead); });
   EXPECT_THAT(message, AllOf(HasSubstr("layer0.weight"), HasSubstr("and 190 more tensors")));
   EXPECT_LT(message.size(), 2000u);
 }
@@ -134,7 +136,7 @@ TEST_F(WeightsTest, WhatWrappersPutBeforeNamesIsLeftOut) {
   for (NamedTensor& named : wrapped) named.name = "module._orig_mod." + named.name;
   export_weights(files_, path_, wrapped);
   const auto target = model(10, 0);
-  const ImportReport report = import_weights(path_, target, "fc");
+  const ImportReport report = import_weights(path_, target, kHead);
   EXPECT_EQ(report.num_loaded, 5u);
   EXPECT_THAT(report.notes, ElementsAre("'module._orig_mod.' before all names was left out"));
   EXPECT_TRUE(target[3].tensor.equal(model(10, 3)[3].tensor));
@@ -143,7 +145,7 @@ TEST_F(WeightsTest, WhatWrappersPutBeforeNamesIsLeftOut) {
 TEST_F(WeightsTest, TheModelOfACheckpointIsTakenWithoutItsOptimizer) {
   const auto path = save_model(dir_.path(), 10, model(10, 3), 0, Layout::kReplicated, 1, files_);
   const auto target = model(10, 0);
-  EXPECT_EQ(import_weights(path, target, "fc").num_loaded, 5u);
+  EXPECT_EQ(import_weights(path, target, kHead).num_loaded, 5u);
   EXPECT_TRUE(target[3].tensor.equal(model(10, 3)[3].tensor));
 }
 
@@ -151,16 +153,16 @@ TEST_F(WeightsTest, BatchCountersMayBeAbsentOnEitherSide) {
   auto without = model(10, 3);
   without.erase(without.begin() + 2);
   export_weights(files_, path_, without);
-  EXPECT_EQ(import_weights(path_, model(10, 0), "fc").num_loaded, 4u);
+  EXPECT_EQ(import_weights(path_, model(10, 0), kHead).num_loaded, 4u);
   export_weights(files_, path_, model(10, 3));
-  EXPECT_EQ(import_weights(path_, without, "fc").num_loaded, 4u);
+  EXPECT_EQ(import_weights(path_, without, kHead).num_loaded, 4u);
 }
 
 TEST_F(WeightsTest, DtypesAreConverted) {
   const std::vector<NamedTensor> half{{"w", at::full({2}, 0.5, at::kHalf)}};
   const std::vector<NamedTensor> target{{"w", at::zeros({2})}};
   export_weights(files_, path_, half);
-  EXPECT_THAT(import_weights(path_, target, "").notes, ElementsAre("converted from F16"));
+  EXPECT_THAT(import_weights(path_, target, {}).notes, ElementsAre("converted from F16"));
   EXPECT_EQ(target[0].tensor.sum().item<double>(), 1.0);
 }
 
@@ -182,7 +184,7 @@ TEST_F(WeightsTest, ModulesGiveParametersAndBuffers) {
   export_weights(files_, path_,
                  std::vector<NamedTensor>{{"inner.weight", at::full({2}, 7.0)},
                                           {"inner.mean", at::full({2}, 8.0)}});
-  import_weights(path_, tensors, "");  // into leaves that require gradients
+  import_weights(path_, tensors, {});  // into leaves that require gradients
   EXPECT_EQ(outer.parameters()[0].sum().item<double>(), 14);
 }
 

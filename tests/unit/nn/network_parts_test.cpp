@@ -32,7 +32,7 @@ class ThreeParts : public ImageNetwork {
   }
   void initialize_parameter(const NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
-  std::string head_name() const override { return "fc"; }
+  std::vector<std::string> head_names() const override { return {"fc"}; }
   std::vector<std::string> stem_names() const override { return {"token", "bn1"}; }
 
   std::vector<std::string> trained() const {
@@ -96,7 +96,7 @@ TEST(NetworkParts, SomethingMustBeLeft) {
 TEST(NumOutputs, AreThoseOfTheLayerThatTheNetworkNames) {
   EXPECT_EQ(num_outputs(ThreeParts()), 3);
   class Nameless final : public ThreeParts {
-    std::string head_name() const override { return {}; }
+    std::vector<std::string> head_names() const override { return {}; }
   };
   EXPECT_EQ(num_outputs(Nameless()), std::nullopt);
 }

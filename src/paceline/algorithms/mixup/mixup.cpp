@@ -34,7 +34,7 @@ std::int64_t classes_of(const nn::Network& network) {
   if (const auto count = nn::num_outputs(network)) return *count;
   throw base::ConfigError(
       "algorithms.mixup gives each sample a probability for every class, and this network does not "
-      "say which of its layers gives the logits: override Network::head_name(), or write "
+      "say which of its layers gives the logits: override Network::head_names(), or write "
       "algorithms.mixup.interpolate_loss=true");
 }
 

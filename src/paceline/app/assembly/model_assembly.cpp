@@ -138,12 +138,12 @@ std::vector<std::vector<std::string>> layers_of(const nn::Network& network) {
   if (!layers.empty()) return layers;
   layers.push_back(network.stem_names());
   for (const nn::NamedUnit& block : nn::units(network)) layers.push_back({block.name});
-  if (layers.size() == 1 || network.head_name().empty()) {
+  if (layers.size() == 1 || network.head_names().empty()) {
     throw base::ConfigError(
         "optimizer.layer_decay: this network does not say which of its modules are blocks and "
         "which is its head: give its parts their factors by optimizer.lr_scale");
   }
-  layers.push_back({network.head_name()});
+  layers.push_back(network.head_names());
   return layers;
 }
 
@@ -217,8 +217,11 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
   std::shared_ptr<checkpoint::WeightImport> import;
   if (recipe.model.pretrained) {
     const auto tensors = checkpoint::named_tensors(network);
-    import = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
-                                                        network.head_name());
+    import = std::make_shared<checkpoint::WeightImport>(
+        *recipe.model.pretrained, tensors, network.head_names(),
+        [&network](const std::string& name, std::span<const std::int64_t> stored) {
+          return network.adapt_stored(name, stored);
+        });
     for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
     notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
                                 *recipe.model.pretrained, import->num_tensors(), tensors.size()));

@@ -42,7 +42,7 @@ class ConvNext : public nn::ImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "head.fc"; }
+  std::vector<std::string> head_names() const override { return {"head.fc"}; }
   std::vector<std::string> stem_names() const override { return {"stem"}; }
   /// As timm's: a downsampling is of the layer of the block behind it.
   std::vector<std::vector<std::string>> layer_names() const override;

@@ -51,7 +51,7 @@ class MobileNetV3 : public nn::ImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "classifier.3"; }
+  std::vector<std::string> head_names() const override { return {"classifier.3"}; }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:

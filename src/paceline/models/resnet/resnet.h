@@ -55,7 +55,7 @@ class ResNet : public nn::ImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "fc"; }
+  std::vector<std::string> head_names() const override { return {"fc"}; }
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 
  private:

@@ -63,7 +63,7 @@ class ResNet9 : public nn::ImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   /// Throws as forward_images().
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "linear"; }
+  std::vector<std::string> head_names() const override { return {"linear"}; }
   std::vector<std::string> stem_names() const override { return {"prep"}; }
 
  private:

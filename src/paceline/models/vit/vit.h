@@ -44,7 +44,7 @@ class Vit : public nn::ImageNetwork {
                             const tensor::DrawKey& key) const override;
   /// The position embedding fixes the size: throws ConfigError for another than img_size.
   double flops_per_image(std::int64_t height, std::int64_t width) const override;
-  std::string head_name() const override { return "head"; }
+  std::vector<std::string> head_names() const override { return {"head"}; }
   std::vector<std::string> stem_names() const override {
     return {"patch_embed", "cls_token", "pos_embed"};
   }
