@@ -175,6 +175,7 @@ class Segmentation final : public pl::train::Task {
     return voxels.flatten(1).mean(1).sum();
   }
   std::span<const pl::train::Metric> metrics() const override { return metrics_; }
+  bool can_be_recorded() const override { return true; }
   std::int64_t num_sums() const override { return 4; }
   at::Tensor sums(const pl::tensor::Fields& outputs, const pl::train::Batch& batch) override {
     const at::Tensor& organs = batch.fields.at("organs");

@@ -21,6 +21,7 @@ enum class DrawPurpose : std::uint32_t {
   kGradientCompression = 9,
   kNestedOrder = 10,
   kSubset = 11,
+  kFirstOwn = 1000,  ///< this and higher numbers are for programs that add components of their own
 };
 
 /// Philox4x32-10, a counter-based generator: the same key gives the same draws on any machine,

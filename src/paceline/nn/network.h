@@ -21,7 +21,7 @@ namespace paceline::nn {
 /// and in whatever grouping the sample is computed.
 struct ForwardContext {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;            ///< optimizer step
+  std::int64_t step = 0;            ///< optimizer step; of an evaluation the step it comes after
   std::int64_t first_position = 0;  ///< of the batch's first sample in the epoch's global order
 };
 
@@ -31,7 +31,8 @@ using SampleSizes = std::map<std::string, std::vector<std::int64_t>, std::less<>
 /// A network from some of a batch's fields to one tensor, the first dimension of which are samples.
 ///
 /// Names of parameters and buffers are those of torchvision or timm. The constructor leaves the
-/// parameters undefined and draws nothing from LibTorch's default generator.
+/// parameters undefined and draws nothing from LibTorch's default generator. What a forward pass
+/// draws it draws by modules of nn/dropout.h, by which is seen that no step repeats another.
 class Network : public torch::nn::Module {
  public:
   virtual at::Tensor forward(const tensor::Fields& inputs, const ForwardContext& context) = 0;

@@ -84,6 +84,8 @@ std::optional<std::string> obstacle_to_recording(const TrainState& state, const 
   }
   if (const auto name = engine.takes_extra_passes())
     return fmt::format("{} takes gradients twice", *name);
+  if (!state.task->can_be_recorded())
+    return "the task does not say that each step does the same (Task::can_be_recorded)";
   if (state.scaler) return "the loss scale of fp16 changes between steps";
   if (nn::draws_in_training(state.task->network())) {
     return "dropout and drop path draw anew in each step";

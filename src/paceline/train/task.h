@@ -97,6 +97,11 @@ class Task {
     return forward(batch, context);
   }
 
+  /// Whether forward() and loss() put the same work in the device's queue for all training batches
+  /// of one size, besides what dropout in the network draws. `train.compile: graph` records it once
+  /// and repeats it, and with it whatever a task drew or decided on the host.
+  virtual bool can_be_recorded() const { return false; }
+
   /// Before training and evaluation.
   virtual void set_training(bool is_training) { network().train(is_training); }
 

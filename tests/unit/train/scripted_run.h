@@ -60,6 +60,7 @@ class ScriptedTask final : public train::Task {
     return at::full({1}, batch.size, batch.fields.at(train::kImages).options().dtype(at::kDouble));
   }
   void set_training(bool training) override { is_training = training; }
+  bool can_be_recorded() const override { return is_recordable; }
   std::unique_ptr<train::EvalMeasure> measure_evaluation(bool classes) const override {
     return measure ? measure(classes) : nullptr;
   }
@@ -71,6 +72,7 @@ class ScriptedTask final : public train::Task {
   std::function<double(const train::Batch&)> eval_loss = train_loss;
   std::function<std::unique_ptr<train::EvalMeasure>(bool classes)> measure;
   bool is_training = true;
+  bool is_recordable = true;
   std::vector<std::int64_t> first_positions;  ///< of every forward pass
 
  private:

@@ -219,6 +219,8 @@ TEST_F(ObstacleTest, NamesWhatChangesBetweenSteps) {
   EXPECT_THAT(obstacle(), Optional(HasSubstr("dropout")));
   state_.scaler.emplace(optim::GradScalerConfig{});
   EXPECT_THAT(obstacle(), Optional(HasSubstr("fp16")));
+  static_cast<paceline::test::ScriptedTask&>(*state_.task).is_recordable = false;
+  EXPECT_THAT(obstacle(), Optional(HasSubstr("the task does not say")));
   static_cast<paceline::test::RecordingStrategy&>(*state_.strategy).is_recordable = false;
   EXPECT_THAT(obstacle(), Optional(HasSubstr("strategy recording")));
 }

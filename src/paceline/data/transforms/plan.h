@@ -97,7 +97,8 @@ struct InvertStep {};
 struct AutocontrastStep {};
 struct EqualizeStep {};
 /// What a transform brings along: an operation that changes colours and moves nothing. Writes each
-/// row of `target`, an image of the source's size whose rows begin `stride` bytes apart.
+/// row of `target`, an image of the source's size whose rows begin `stride` bytes apart and which
+/// does not overlap it.
 struct PixelStep {
   using Parameters = std::array<double, 4>;
   void (*run)(const PixelView& source, const Parameters& parameters, std::uint8_t* target,

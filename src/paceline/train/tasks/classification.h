@@ -48,6 +48,7 @@ class ClassificationTask final : public Task {
   at::Tensor sums(const tensor::Fields& outputs, const Batch& batch) override;
   std::vector<std::string> eval_metrics() const override { return eval_metrics_; }
   std::unique_ptr<EvalMeasure> measure_evaluation(bool classes) const override;
+  bool can_be_recorded() const override { return true; }
   /// By Loss::of_evaluation().
   Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) override;
 
