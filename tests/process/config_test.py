@@ -122,6 +122,14 @@ class Config(RunTest):
         self.assertNotIn("resnet50", self.ok("list", "optimizers"))
         self.assertIn("LibTorch 2.11", self.ok("info"))
 
+    def test_info_and_list_tell_what_models_cost(self):
+        told = json.loads(self.ok("info", "model", "resnet18", "num_classes=10", "--size", 64, 32, "--json"))
+        self.assertEqual(told["layers"][0]["output"], [64, 32, 16])
+        self.assertEqual(sum(layer["parameters"] for layer in told["layers"]), told["parameters"])
+        self.assertIn("layer4.1.conv2", self.ok("info", "model", "resnet18"))
+        models = {model["name"]: model for model in json.loads(self.ok("list", "models", "--json"))}
+        self.assertAlmostEqual(models["resnet50"]["gflops"], 8.178, places=3)
+
     def test_info_predicts_memory(self):
         told = json.loads(self.ok("info", "memory", self.write_recipe(), "--nproc", 2, "--json"))["strategies"]
         self.assertEqual([row["strategy"] for row in told], ["none", "ddp", "zero1", "zero2", "fsdp", "hsdp"])

@@ -1,4 +1,5 @@
 #include "paceline/app/memory_report.h"
+#include "paceline/app/model_report.h"
 #include "paceline/app/phase_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
@@ -12,6 +13,7 @@
 #include "paceline/tensor/cuda_plugin.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -40,14 +42,54 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
       ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
   memory->add_flag("--json", arguments.as_json, "Print one JSON object, in bytes");
+  return memory;
+}
+
+struct ModelArguments {
+  std::string name;
+  std::vector<std::string> options;
+  std::vector<std::int64_t> size;
+  bool as_json = false;
+};
+
+CLI::App* add_model(CLI::App& app, ModelArguments& arguments) {
+  CLI::App* model = app.add_subcommand(
+      "model", "Show a model's layers: their shapes, parameters and operations for one image");
+  model->add_option("name", arguments.name, "The model, one of `paceline list models`")->required();
+  model->add_option("options", arguments.options,
+                    "key=value options of the model: num_classes=10 img_size=64");
+  model
+      ->add_option("--size", arguments.size,
+                   "Of the image, in pixels: a side, or height and width; the model's usual one if "
+                   "left out")
+      ->expected(1, 2)
+      ->check(CLI::Range(1, 16384));
+  model->add_flag("--json", arguments.as_json, "Print one JSON object");
+  return model;
+}
+
+void print_model(const ModelArguments& arguments, const app::Registries& registries) {
+  std::optional<nn::ImageSize> size;
+  if (!arguments.size.empty()) size = nn::ImageSize{arguments.size.front(), arguments.size.back()};
+  const app::ModelReport report =
+      app::describe_model(arguments.name, arguments.options, size, registries);
+  if (arguments.as_json) {
+    fmt::print("{}\n", app::model_json(report));
+    return;
+  }
+  for (const std::string& line : app::model_table(report)) fmt::print("{}\n", line);
+}
+
+void set_footer(CLI::App& app) {
   app.footer(
+      "info model: FLOPs are the multiply-accumulates of convolutions, linear layers and\n"
+      "attention, times two; activations are the numbers that these give out.\n\n"
       "info memory: state (parameters, gradients, optimizer) is exact, as each strategy lays the\n"
       "model out among so many ranks. transient is the most that is gathered and on its way to\n"
       "other ranks at once, by that layout, and the copy that a checkpoint is written from.\n"
       "activations are measured: forward and backward of 2 and of 4 samples in the recipe's\n"
       "precision, with its activation checkpointing, extended to the microbatch. input are the\n"
       "batches that the loaders hold. Libraries' scratch memory and code are none of it.");
-  return memory;
 }
 
 void print_memory(const MemoryArguments& arguments, const app::Registries& registries) {
@@ -87,9 +129,14 @@ int run_info(const std::vector<std::string>& arguments, const app::Registries& r
   MemoryArguments memory;
   CLI::App app("Show versions and what this machine offers.", "info");
   const CLI::App* asks_memory = add_memory(app, memory);
+  ModelArguments model;
+  const CLI::App* asks_model = add_model(app, model);
+  set_footer(app);
   if (!parse_arguments(app, arguments, registries)) return 0;
   if (*asks_memory) {
     print_memory(memory, registries);
+  } else if (*asks_model) {
+    print_model(model, registries);
   } else {
     print_versions();
   }

@@ -1,4 +1,6 @@
+#include "paceline/app/model_report.h"
 #include "paceline/app/recipe/builtin.h"
+#include "paceline/base/error.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 
@@ -41,7 +43,17 @@ int run_list(const std::vector<std::string>& arguments, const app::Registries& r
   app.add_option("kind", kind, "Which kind; all if left out")
       ->transform([&names](const std::string& word) { return plural_of(word, names); })
       ->check(CLI::IsMember(names));
+  bool as_json = false;
+  app.add_flag("--json", as_json,
+               "Of models: one JSON list with their parameters, GFLOPs and activations for one "
+               "image");
   if (!parse_arguments(app, arguments, registries)) return 0;
+  if (as_json) {
+    if (kind != "models")
+      throw base::ConfigError("--json is for models: paceline list models --json");
+    fmt::print("{}\n", app::models_json(registries));
+    return 0;
+  }
   for (const auto& [name, catalog] : kinds) {
     if (!kind.empty() && kind != name) continue;
     fmt::print("{}:\n", name);

@@ -23,6 +23,12 @@ ImageSize Conv2d::output_size(const ImageSize& input, std::int64_t stride) const
   return {length(input.height), length(input.width)};
 }
 
+void Conv2d::count(ImageSize& size, LayerCosts& costs) const {
+  const double total = flops(size);
+  size = output_size(size);
+  costs.add(*this, total, {weight.size(0), size.height, size.width});
+}
+
 double Conv2d::convolve_flops(const ImageSize& input, std::int64_t stride) const {
   const ImageSize output = output_size(input, stride);
   return 2.0 * static_cast<double>(weight.numel() * output.height * output.width);

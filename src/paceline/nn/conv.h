@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/nn/image_size.h"
+#include "paceline/nn/layer_costs.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -57,6 +58,8 @@ class Conv2d : public torch::nn::Module {
   double flops(const ImageSize& input) const {
     return method_ ? method_->flops(*this, input) : convolve_flops(input, options_.stride);
   }
+  /// Counts that, and makes `size` the output's.
+  void count(ImageSize& size, LayerCosts& costs) const;
   /// Those of convolve().
   double convolve_flops(const ImageSize& input, std::int64_t stride) const;
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "paceline/base/error.h"
+#include "paceline/nn/image_size.h"
+#include "paceline/nn/layer_costs.h"
 #include "paceline/nn/network.h"
 
 #include <cstdint>
@@ -37,6 +39,22 @@ class ImageNetwork : public Network {
   virtual std::optional<std::int64_t> in_channels() const { return std::nullopt; }
   /// As flops_per_sample().
   virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
+};
+
+/// An image network that tells what each of its layers costs.
+class CountedImageNetwork : public ImageNetwork {
+ public:
+  /// Counts the layers for an image of this size. Throws ConfigError for one that the network does
+  /// not take.
+  virtual void count_image(ImageSize size, LayerCosts& costs) const = 0;
+  /// Of the images that it is usually trained with.
+  virtual ImageSize usual_size() const { return {224, 224}; }
+
+  double flops_per_image(std::int64_t height, std::int64_t width) const final {
+    LayerCosts costs;
+    count_image({height, width}, costs);
+    return costs.flops();
+  }
 };
 
 }  // namespace paceline::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/nn/layer_costs.h"
 #include "paceline/nn/matmul.h"
 #include "paceline/tensor/torch.h"
 
@@ -18,6 +19,13 @@ class Linear : public torch::nn::Module {
 
   /// Multiply-accumulate operations for one row, times two.
   double flops() const { return 2.0 * static_cast<double>(weight.numel()); }
+
+  /// Counts one row.
+  void count(LayerCosts& costs) const { costs.add(*this, flops(), {weight.size(0)}); }
+  /// Counts so many rows of a sample.
+  void count(std::int64_t rows, LayerCosts& costs) const {
+    costs.add(*this, static_cast<double>(rows) * flops(), {rows, weight.size(0)});
+  }
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined if there is none

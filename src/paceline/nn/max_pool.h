@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/nn/image_size.h"
+#include "paceline/nn/layer_costs.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -55,6 +56,12 @@ class MaxPool2d : public torch::nn::Module {
   /// Multiply-accumulate operations of forward() for one image, times two: comparing is none.
   double flops(std::int64_t channels, const ImageSize& input) const {
     return method_ ? method_->flops(*this, channels, input) : 0;
+  }
+  /// Counts that if it is any, and makes `size` the output's.
+  void count(std::int64_t channels, ImageSize& size, LayerCosts& costs) const {
+    const double total = flops(channels, size);
+    size = output_size(size);
+    if (total > 0) costs.add(*this, total, {channels, size.height, size.width});
   }
   /// How forward() computes from now on; another one takes its place.
   void set_method(std::shared_ptr<const MaxPoolMethod> method) { method_ = std::move(method); }

@@ -91,16 +91,14 @@ void ConvNext::initialize_parameter(const nn::NamedTensor& parameter,
   }
 }
 
-double ConvNext::flops_per_image(std::int64_t height, std::int64_t width) const {
-  check_size(height, width);
-  nn::ImageSize size{height, width};
-  double total = stem_conv_->flops(size) + head_fc_->flops();
-  size = stem_conv_->output_size(size);
+void ConvNext::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  check_size(size.height, size.width);
+  stem_conv_->count(size, costs);
   for (const Stage& stage : stages_) {
-    if (stage.downsample) total += stage.downsample->flops(size);
-    for (const auto& block : stage.blocks) total += block->flops(size);
+    if (stage.downsample) stage.downsample->count(size, costs);
+    for (const auto& block : stage.blocks) block->count(size, costs);
   }
-  return total;
+  head_fc_->count(costs);
 }
 
 std::vector<std::vector<std::string>> ConvNext::layer_names() const {

@@ -32,7 +32,7 @@ struct ConvNextConfig {
 /// Convolutional network after the fashion of transformers, with timm's names, initialisation and
 /// numbers. What it computes lies channels-last, however the images lie.
 /// Papers: Liu et al., "A ConvNet for the 2020s", 2022; Woo et al., "ConvNeXt V2", 2023.
-class ConvNext : public nn::ImageNetwork {
+class ConvNext : public nn::CountedImageNetwork {
  public:
   explicit ConvNext(const ConvNextConfig& config);
 
@@ -41,7 +41,7 @@ class ConvNext : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   std::vector<std::string> head_names() const override { return {"head.fc"}; }
   std::vector<std::string> stem_names() const override { return {"stem"}; }
   /// As timm's: a downsampling is of the layer of the block behind it.

@@ -13,10 +13,10 @@ PixelLinear add_linear(torch::nn::Module& mlp, const std::string& name, std::int
   if (as_convolution) {
     const auto conv = mlp.register_module(
         name, std::make_shared<nn::Conv2d>(in, out, 1, nn::Conv2d::Options{.bias = true}));
-    return {conv->weight, conv->bias};
+    return {conv, conv->weight, conv->bias};
   }
   const auto linear = mlp.register_module(name, std::make_shared<nn::Linear>(in, out));
-  return {linear->weight, linear->bias};
+  return {linear, linear->weight, linear->bias};
 }
 
 }  // namespace
@@ -58,10 +58,13 @@ at::Tensor ConvNextBlock::compute(const at::Tensor& input,
   return pixels.view(normed.sizes()).permute({0, 3, 1, 2}) + input;
 }
 
-double ConvNextBlock::flops(const nn::ImageSize& size) const {
-  const auto pixels = static_cast<double>(size.height * size.width);
-  return conv_dw_->flops(size) +
-         2.0 * pixels * static_cast<double>(fc1_.weight.numel() + fc2_.weight.numel());
+void ConvNextBlock::count(nn::ImageSize size, nn::LayerCosts& costs) const {
+  conv_dw_->count(size, costs);
+  for (const PixelLinear* const linear : {&fc1_, &fc2_}) {
+    const auto& weight = linear->weight;
+    costs.add(*linear->layer, 2.0 * static_cast<double>(size.height * size.width * weight.numel()),
+              {size.height, size.width, weight.size(0)});
+  }
 }
 
 ConvNextDownsample::ConvNextDownsample(std::int64_t in_dim, std::int64_t out_dim) {
@@ -74,12 +77,6 @@ ConvNextDownsample::ConvNextDownsample(std::int64_t in_dim, std::int64_t out_dim
 at::Tensor ConvNextDownsample::forward(const at::Tensor& input) const {
   return run(input,
              [this](const at::Tensor& x) { return conv_->forward(norm_->forward_channels(x)); });
-}
-
-double ConvNextDownsample::flops(nn::ImageSize& size) const {
-  const double total = conv_->flops(size);
-  size = conv_->output_size(size);
-  return total;
 }
 
 }  // namespace paceline::models

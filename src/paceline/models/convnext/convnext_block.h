@@ -25,6 +25,7 @@ struct ConvNextBlockConfig {
 /// The MLP's layers see one pixel each, so they are linear layers or, by another shape of the
 /// weight alone, 1x1 convolutions.
 struct PixelLinear {
+  std::shared_ptr<const torch::nn::Module> layer;
   at::Tensor weight;  ///< [out, in] or [out, in, 1, 1]
   at::Tensor bias;
 
@@ -42,8 +43,8 @@ class ConvNextBlock : public nn::Unit {
   /// [N, dim, H, W] to the same shape, which lies channels-last.
   at::Tensor forward(const at::Tensor& input, const nn::ForwardContext& context) const;
 
-  /// Of one image.
-  double flops(const nn::ImageSize& size) const;
+  /// One image.
+  void count(nn::ImageSize size, nn::LayerCosts& costs) const;
 
  private:
   at::Tensor compute(const at::Tensor& input, const nn::ForwardContext& context) const;
@@ -64,8 +65,8 @@ class ConvNextDownsample : public nn::Unit {
 
   at::Tensor forward(const at::Tensor& input) const;
 
-  /// Of one image; advances `size` to the output's.
-  double flops(nn::ImageSize& size) const;
+  /// One image; makes `size` the output's.
+  void count(nn::ImageSize& size, nn::LayerCosts& costs) const { conv_->count(size, costs); }
 
  private:
   std::shared_ptr<nn::LayerNorm> norm_;

@@ -77,7 +77,7 @@ InvertedResidualFeaturesConfig features_config(const EfficientNetShape& shape,
 }  // namespace
 
 EfficientNet::EfficientNet(const EfficientNetShape& shape, const EfficientNetConfig& config)
-    : config_(config) {
+    : config_(config), image_size_(shape.image_size) {
   const InvertedResidualFeaturesConfig features = features_config(shape, config);
   features_ = register_module("features", std::make_shared<InvertedResidualFeatures>(features));
   const auto classifier = register_module("classifier", std::make_shared<torch::nn::Module>());
@@ -105,13 +105,15 @@ void EfficientNet::initialize_parameter(const nn::NamedTensor& parameter,
   }
 }
 
-double EfficientNet::flops_per_image(std::int64_t height, std::int64_t width) const {
-  return features_->flops({height, width}) + output_->flops();
+void EfficientNet::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  features_->count(size, costs);
+  output_->count(costs);
 }
 
 void add_efficientnets(config::Registry<nn::Network>& registry) {
   const auto add = [&](const std::string& name, const std::string& title, int image_size,
-                       const EfficientNetShape& shape, const EfficientNetConfig& defaults) {
+                       EfficientNetShape shape, const EfficientNetConfig& defaults) {
+    shape.image_size = image_size;
     registry.add<EfficientNetConfig>(
         "efficientnet_" + name,
         fmt::format("EfficientNet{}, torchvision's names; made for {} pixels.", title, image_size),

@@ -42,11 +42,12 @@ struct EfficientNetShape {
   std::vector<EfficientNetStage> stages;
   std::int64_t last_channels;  ///< 0: four times the last stage's
   double norm_eps;
+  std::int64_t image_size = 224;  ///< height and width that it was made for
 };
 
 /// EfficientNet with torchvision's names, initialisation and numbers.
 /// Papers: Tan and Le, "EfficientNet", 2019, and "EfficientNetV2", 2021.
-class EfficientNet : public nn::ImageNetwork {
+class EfficientNet : public nn::CountedImageNetwork {
  public:
   EfficientNet(const EfficientNetShape& shape, const EfficientNetConfig& config);
 
@@ -54,12 +55,14 @@ class EfficientNet : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
+  nn::ImageSize usual_size() const override { return {image_size_, image_size_}; }
   std::vector<std::string> head_names() const override { return {"classifier.1"}; }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:
   EfficientNetConfig config_;
+  std::int64_t image_size_;
   std::shared_ptr<InvertedResidualFeatures> features_;
   std::shared_ptr<nn::Dropout> dropout_;
   std::shared_ptr<nn::Linear> output_;

@@ -47,10 +47,10 @@ at::Tensor InvertedResidualFeatures::forward(const at::Tensor& images,
   return last_->forward(x).mean({2, 3});
 }
 
-double InvertedResidualFeatures::flops(nn::ImageSize size) const {
-  double total = first_->flops(size);
-  for (const auto& block : blocks_) total += block->flops(size);
-  return total + last_->flops(size);
+void InvertedResidualFeatures::count(nn::ImageSize size, nn::LayerCosts& costs) const {
+  first_->count(size, costs);
+  for (const auto& block : blocks_) block->count(size, costs);
+  last_->count(size, costs);
 }
 
 }  // namespace paceline::models

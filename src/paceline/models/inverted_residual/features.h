@@ -30,8 +30,8 @@ class InvertedResidualFeatures : public torch::nn::Module {
   /// [N, last_channels].
   at::Tensor forward(const at::Tensor& images, const nn::ForwardContext& context) const;
 
-  /// Of one image.
-  double flops(nn::ImageSize size) const;
+  /// One image.
+  void count(nn::ImageSize size, nn::LayerCosts& costs) const;
 
  private:
   void add_blocks(const InvertedResidualFeaturesConfig& config);

@@ -59,10 +59,11 @@ at::Tensor InvertedResidual::compute(const at::Tensor& input,
   return drop_path_ ? drop_path_->forward(x, input.size(0), context) + input : x;
 }
 
-double InvertedResidual::flops(nn::ImageSize& size) const {
-  double total = squeeze_ ? squeeze_->flops() : 0.0;
-  for (const auto& conv : convs_) total += conv->flops(size);
-  return total;
+void InvertedResidual::count(nn::ImageSize& size, nn::LayerCosts& costs) const {
+  for (const auto& conv : convs_) {
+    if (squeeze_ && conv == convs_.back()) squeeze_->count(costs);
+    conv->count(size, costs);
+  }
 }
 
 }  // namespace paceline::models

@@ -107,8 +107,10 @@ void MobileNetV3::initialize_parameter(const nn::NamedTensor& parameter,
   }
 }
 
-double MobileNetV3::flops_per_image(std::int64_t height, std::int64_t width) const {
-  return features_->flops({height, width}) + hidden_->flops() + output_->flops();
+void MobileNetV3::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  features_->count(size, costs);
+  hidden_->count(costs);
+  output_->count(costs);
 }
 
 void add_mobilenets(config::Registry<nn::Network>& registry) {

@@ -42,7 +42,7 @@ struct MobileNetV3Shape {
 
 /// MobileNetV3 with torchvision's names, initialisation and numbers.
 /// Paper: Howard et al., "Searching for MobileNetV3", 2019.
-class MobileNetV3 : public nn::ImageNetwork {
+class MobileNetV3 : public nn::CountedImageNetwork {
  public:
   MobileNetV3(const MobileNetV3Shape& shape, const MobileNetV3Config& config);
 
@@ -50,7 +50,7 @@ class MobileNetV3 : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   std::vector<std::string> head_names() const override { return {"classifier.3"}; }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 

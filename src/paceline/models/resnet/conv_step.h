@@ -13,13 +13,6 @@ struct ConvStep {
   std::shared_ptr<nn::BatchNorm2d> norm = nullptr;
 
   at::Tensor forward(const at::Tensor& input) const { return norm->forward(conv->forward(input)); }
-
-  /// Of one image; advances `size` to the output's.
-  double flops(nn::ImageSize& size) const {
-    const double total = conv->flops(size);
-    size = conv->output_size(size);
-    return total;
-  }
 };
 
 }  // namespace paceline::models

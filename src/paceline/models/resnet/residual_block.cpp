@@ -83,12 +83,11 @@ at::Tensor ResidualBlock::shortcut(const at::Tensor& input) const {
   return changes_size() ? pad_channels(input, config_.out_channels, config_.stride) : input;
 }
 
-double ResidualBlock::flops(nn::ImageSize& size) const {
-  const nn::ImageSize input = size;
-  double total = 0.0;
-  for (const ConvStep& step : branch_) total += step.flops(size);
-  if (downsample_.conv) total += downsample_.conv->flops(pools() ? size : input);
-  return total;
+void ResidualBlock::count(nn::ImageSize& size, nn::LayerCosts& costs) const {
+  nn::ImageSize input = size;
+  for (const ConvStep& step : branch_) step.conv->count(size, costs);
+  if (pools()) input = size;
+  if (downsample_.conv) downsample_.conv->count(input, costs);
 }
 
 }  // namespace paceline::models

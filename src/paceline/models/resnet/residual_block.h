@@ -47,8 +47,8 @@ class ResidualBlock : public nn::Unit {
   /// [N, in, H, W] to [N, out, H', W'].
   at::Tensor forward(const at::Tensor& input, const nn::ForwardContext& context) const;
 
-  /// Of one image; advances `size` to the output's.
-  double flops(nn::ImageSize& size) const;
+  /// One image; makes `size` the output's.
+  void count(nn::ImageSize& size, nn::LayerCosts& costs) const;
 
  private:
   at::Tensor compute(const at::Tensor& input, const nn::ForwardContext& context) const;

@@ -116,16 +116,16 @@ void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
   }
 }
 
-double ResNet::flops_per_image(std::int64_t height, std::int64_t width) const {
-  nn::ImageSize size{height, width};
-  double total = 0.0;
-  for (const ConvStep& step : stem_) total += step.flops(size);
-  if (maxpool_) {
-    total += maxpool_->flops(config_.width, size);
-    size = maxpool_->output_size(size);
-  }
-  for (const auto& block : blocks_) total += block->flops(size);
-  return total + fc_->flops();
+nn::ImageSize ResNet::usual_size() const {
+  return config_.stem == ResNetStem::kSmall ? nn::ImageSize{32, 32}
+                                            : CountedImageNetwork::usual_size();
+}
+
+void ResNet::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  for (const ConvStep& step : stem_) step.conv->count(size, costs);
+  if (maxpool_) maxpool_->count(config_.width, size, costs);
+  for (const auto& block : blocks_) block->count(size, costs);
+  fc_->count(costs);
 }
 
 std::unique_ptr<nn::Network> make(const ResNetConfig& config) {

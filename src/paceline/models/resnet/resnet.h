@@ -45,7 +45,7 @@ struct ResNetConfig {
 /// Residual network with torchvision's names, initialisation and numbers; timm's where torchvision
 /// has no such stem or shortcut.
 /// Paper: He et al., "Deep residual learning for image recognition", 2016.
-class ResNet : public nn::ImageNetwork {
+class ResNet : public nn::CountedImageNetwork {
  public:
   /// Throws ConfigError for what the Schema refuses.
   explicit ResNet(const ResNetConfig& config);
@@ -54,7 +54,8 @@ class ResNet : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
+  nn::ImageSize usual_size() const override;
   std::vector<std::string> head_names() const override { return {"fc"}; }
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 

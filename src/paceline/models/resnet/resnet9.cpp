@@ -56,11 +56,10 @@ at::Tensor ResNet9Layer::compute(const at::Tensor& input) const {
   return pooled + branch;
 }
 
-double ResNet9Layer::flops(nn::ImageSize& size) const {
-  double total = step_.flops(size) + pool_->flops(step_.conv->weight.size(0), size);
-  size = pool_->output_size(size);
-  for (const ConvStep& step : residual_) total += step.flops(size);
-  return total;
+void ResNet9Layer::count(nn::ImageSize& size, nn::LayerCosts& costs) const {
+  step_.conv->count(size, costs);
+  pool_->count(step_.conv->weight.size(0), size, costs);
+  for (const ConvStep& step : residual_) step.conv->count(size, costs);
 }
 
 ResNet9::ResNet9(const ResNet9Config& config) : config_(config) {
@@ -97,12 +96,11 @@ void ResNet9::initialize_parameter(const nn::NamedTensor& parameter,
   }
 }
 
-double ResNet9::flops_per_image(std::int64_t height, std::int64_t width) const {
-  check_resnet9_size(height, width);
-  nn::ImageSize size{height, width};
-  double total = prep_.flops(size);
-  for (const auto& layer : layers_) total += layer->flops(size);
-  return total + linear_->flops();
+void ResNet9::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  check_resnet9_size(size.height, size.width);
+  prep_.conv->count(size, costs);
+  for (const auto& layer : layers_) layer->count(size, costs);
+  linear_->count(costs);
 }
 
 std::unique_ptr<nn::Network> make(const ResNet9Config& config) {

@@ -36,8 +36,8 @@ class ResNet9Layer : public nn::Unit {
   /// [N, in, H, W] to [N, out, H / 2, W / 2].
   at::Tensor forward(const at::Tensor& input) const;
 
-  /// Of one image; advances `size` to the output's.
-  double flops(nn::ImageSize& size) const;
+  /// One image; makes `size` the output's.
+  void count(nn::ImageSize& size, nn::LayerCosts& costs) const;
 
  private:
   at::Tensor compute(const at::Tensor& input) const;
@@ -52,7 +52,7 @@ class ResNet9Layer : public nn::Unit {
 /// channel, and a linear layer without bias whose outputs are scaled. torch's own initialisation.
 /// 6,573,120 parameters for ten classes. Page's names, with dots for its underscores.
 /// Source: Page, "How to train your ResNet", 2018 (DAWNBench).
-class ResNet9 : public nn::ImageNetwork {
+class ResNet9 : public nn::CountedImageNetwork {
  public:
   explicit ResNet9(const ResNet9Config& config);
 
@@ -62,7 +62,8 @@ class ResNet9 : public nn::ImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   /// Throws as forward_images().
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
+  nn::ImageSize usual_size() const override { return {32, 32}; }
   std::vector<std::string> head_names() const override { return {"linear"}; }
   std::vector<std::string> stem_names() const override { return {"prep"}; }
 

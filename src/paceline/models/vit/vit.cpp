@@ -102,11 +102,11 @@ void Vit::initialize_parameter(const nn::NamedTensor& parameter, const tensor::D
   }
 }
 
-double Vit::flops_per_image(std::int64_t height, std::int64_t width) const {
-  check_size(height, width);
-  double total = patch_proj_->flops({height, width}) + head_->flops();
-  for (const auto& block : blocks_) total += block->flops(tokens_);
-  return total;
+void Vit::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
+  check_size(size.height, size.width);
+  patch_proj_->count(size, costs);
+  for (const auto& block : blocks_) block->count(tokens_, costs);
+  head_->count(costs);
 }
 
 std::unique_ptr<nn::Network> make(const VitConfig& config) { return std::make_unique<Vit>(config); }

@@ -34,7 +34,7 @@ struct VitConfig {
 /// Vision transformer with a class token, timm's names, initialisation and numbers. Images are
 /// [N, 3, img_size, img_size].
 /// Paper: Dosovitskiy et al., "An image is worth 16x16 words", 2021.
-class Vit : public nn::ImageNetwork {
+class Vit : public nn::CountedImageNetwork {
  public:
   /// Throws ConfigError when sizes do not divide.
   explicit Vit(const VitConfig& config);
@@ -43,7 +43,8 @@ class Vit : public nn::ImageNetwork {
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
   /// The position embedding fixes the size: throws ConfigError for another than img_size.
-  double flops_per_image(std::int64_t height, std::int64_t width) const override;
+  void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
+  nn::ImageSize usual_size() const override { return {config_.img_size, config_.img_size}; }
   std::vector<std::string> head_names() const override { return {"head"}; }
   std::vector<std::string> stem_names() const override {
     return {"patch_embed", "cls_token", "pos_embed"};

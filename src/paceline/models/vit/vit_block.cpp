@@ -17,9 +17,9 @@ constexpr double kEps = 1e-6;
 VitBlock::VitBlock(const VitBlockConfig& config, std::uint64_t first_draw_index) : config_(config) {
   const std::int64_t dim = config.dim;
   norm1_ = register_module("norm1", std::make_shared<nn::LayerNorm>(dim, kEps));
-  const auto attn = register_module("attn", std::make_shared<torch::nn::Module>());
-  qkv_ = attn->register_module("qkv", std::make_shared<nn::Linear>(dim, 3 * dim));
-  proj_ = attn->register_module("proj", std::make_shared<nn::Linear>(dim, dim));
+  attn_ = register_module("attn", std::make_shared<torch::nn::Module>());
+  qkv_ = attn_->register_module("qkv", std::make_shared<nn::Linear>(dim, 3 * dim));
+  proj_ = attn_->register_module("proj", std::make_shared<nn::Linear>(dim, dim));
   norm2_ = register_module("norm2", std::make_shared<nn::LayerNorm>(dim, kEps));
   const auto mlp = register_module("mlp", std::make_shared<torch::nn::Module>());
   fc1_ = mlp->register_module("fc1", std::make_shared<nn::Linear>(dim, config.mlp_dim));
@@ -102,10 +102,12 @@ at::Tensor VitBlock::mlp(const at::Tensor& x, const TokenShape& shape,
   return mlp_drop2_->forward(fc2_->forward(hidden), shape.batch, context);
 }
 
-double VitBlock::flops(std::int64_t tokens) const {
-  const double linear = qkv_->flops() + proj_->flops() + fc1_->flops() + fc2_->flops();
+void VitBlock::count(std::int64_t tokens, nn::LayerCosts& costs) const {
+  qkv_->count(tokens, costs);
   const auto n = static_cast<double>(tokens);
-  return n * linear + 4.0 * n * n * static_cast<double>(config_.dim);  // QKᵀ and its product with V
+  costs.add(*attn_, 4.0 * n * n * static_cast<double>(config_.dim),  // QKᵀ and its product with V
+            {tokens, config_.dim});
+  for (const auto& linear : {proj_, fc1_, fc2_}) linear->count(tokens, costs);
 }
 
 }  // namespace paceline::models

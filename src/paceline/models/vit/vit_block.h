@@ -51,8 +51,8 @@ class VitBlock : public nn::Unit {
   at::Tensor forward(const at::Tensor& x, const TokenShape& shape,
                      const nn::ForwardContext& context) const;
 
-  /// Of one image with that many tokens.
-  double flops(std::int64_t tokens) const;
+  /// One image with that many tokens.
+  void count(std::int64_t tokens, nn::LayerCosts& costs) const;
 
  private:
   bool drops() const;
@@ -72,6 +72,7 @@ class VitBlock : public nn::Unit {
   std::shared_ptr<nn::Linear> fc1_;
   std::shared_ptr<nn::Linear> fc2_;
   std::shared_ptr<nn::Dropout> attn_drop_;
+  std::shared_ptr<torch::nn::Module> attn_;
   std::shared_ptr<nn::Dropout> proj_drop_;
   std::shared_ptr<nn::Dropout> mlp_drop1_;
   std::shared_ptr<nn::Dropout> mlp_drop2_;

@@ -17,10 +17,4 @@ at::Tensor ConvNorm::forward(const at::Tensor& input) const {
   return activate(norm_->forward(conv_->forward(input)), activation_);
 }
 
-double ConvNorm::flops(ImageSize& size) const {
-  const double total = conv_->flops(size);
-  size = conv_->output_size(size);
-  return total;
-}
-
 }  // namespace paceline::nn

@@ -28,8 +28,8 @@ class ConvNorm : public torch::nn::Module {
   /// [N, in, H, W] to [N, out, H', W'].
   at::Tensor forward(const at::Tensor& input) const;
 
-  /// Of one image; advances `size` to the output's.
-  double flops(ImageSize& size) const;
+  /// One image; makes `size` the output's.
+  void count(ImageSize& size, LayerCosts& costs) const { conv_->count(size, costs); }
 
  private:
   std::shared_ptr<Conv2d> conv_;

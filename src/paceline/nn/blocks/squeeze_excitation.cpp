@@ -17,6 +17,10 @@ at::Tensor SqueezeExcitation::forward(const at::Tensor& input) const {
   return input * activate(fc2_->forward(squeezed), gate_);
 }
 
-double SqueezeExcitation::flops() const { return fc1_->flops({1, 1}) + fc2_->flops({1, 1}); }
+void SqueezeExcitation::count(LayerCosts& costs) const {
+  ImageSize means{1, 1};
+  fc1_->count(means, costs);
+  fc2_->count(means, costs);
+}
 
 }  // namespace paceline::nn

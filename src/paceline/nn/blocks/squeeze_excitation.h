@@ -20,8 +20,8 @@ class SqueezeExcitation : public torch::nn::Module {
   /// [N, channels, H, W] to the same shape.
   at::Tensor forward(const at::Tensor& input) const;
 
-  /// Of one image, whatever its size.
-  double flops() const;
+  /// One image, whatever its size.
+  void count(LayerCosts& costs) const;
 
  private:
   std::shared_ptr<Conv2d> fc1_;

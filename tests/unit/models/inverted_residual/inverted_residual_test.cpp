@@ -53,7 +53,9 @@ TEST(InvertedResidual, DroppedPathLeavesTheIdentityWhereThereIsOne) {
   config.stride = 2;
   const InvertedResidual strided = make_block(config, 1.0);
   nn::ImageSize size{4, 4};
-  EXPECT_DOUBLE_EQ(strided.flops(size), 2.0 * (16 * 8 * 16 + 16 * 9 * 4 + 8 * 16 * 4));
+  nn::LayerCosts costs;
+  strided.count(size, costs);
+  EXPECT_DOUBLE_EQ(costs.flops(), 2.0 * (16 * 8 * 16 + 16 * 9 * 4 + 8 * 16 * 4));
   EXPECT_EQ(size.width, 2);
   EXPECT_EQ(strided.forward(x, {}).sizes(), (std::vector<std::int64_t>{2, 8, 2, 2}));
 }

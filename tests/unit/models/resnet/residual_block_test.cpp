@@ -54,7 +54,9 @@ TEST(ResidualBlock, FlopsAreThoseOfWhatItComputes) {
     config.shortcut = shortcut;
     const ResidualBlock block(config, 0);
     nn::ImageSize size{5, 6};
-    EXPECT_DOUBLE_EQ(block.flops(size), wanted);
+    nn::LayerCosts costs;
+    block.count(size, costs);
+    EXPECT_DOUBLE_EQ(costs.flops(), wanted);
     EXPECT_EQ(size.height, 3);
     EXPECT_EQ(size.width, 3);
     const at::NoGradGuard no_grad;

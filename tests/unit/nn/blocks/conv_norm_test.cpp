@@ -16,7 +16,9 @@ TEST(ConvNorm, ConvolvesNormalisesAndActivates) {
   EXPECT_EQ(y.sizes(), (std::vector<std::int64_t>{3, 4, 5, 4}));
   EXPECT_GE(y.min().item<double>(), 0.0);
   ImageSize size{9, 8};
-  EXPECT_DOUBLE_EQ(layer.flops(size), 2.0 * 4 * 2 * 25 * 5 * 4);
+  LayerCosts costs;
+  layer.count(size, costs);
+  EXPECT_DOUBLE_EQ(costs.flops(), 2.0 * 4 * 2 * 25 * 5 * 4);
   EXPECT_EQ(size.height, 5);
   EXPECT_EQ(size.width, 4);
 }

@@ -20,7 +20,9 @@ TEST(SqueezeExcitation, ScalesChannelsByWhatTheirMeansGive) {
   const at::Tensor y = layer.forward(x);
   EXPECT_TRUE(at::allclose(y[0][0], x[0][0] * (2.0 / 3)));
   EXPECT_TRUE(at::allclose(y[0][1], x[0][1] / 6.0));
-  EXPECT_DOUBLE_EQ(layer.flops(), 2.0 * (2 + 2));
+  LayerCosts costs;
+  layer.count(costs);
+  EXPECT_DOUBLE_EQ(costs.flops(), 2.0 * (2 + 2));
 }
 
 }  // namespace
