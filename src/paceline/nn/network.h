@@ -62,6 +62,9 @@ class Network : public torch::nn::Module {
   /// when classes differ; empty if there is none.
   virtual std::vector<std::string> head_names() const { return {}; }
 
+  /// Whether it gives out features, of which no classifier makes logits.
+  virtual bool gives_features() const { return false; }
+
   /// How values that a file holds for the tensor `name` in another shape are made to fit, such as
   /// position embeddings of another image size; nothing if they cannot be.
   virtual std::optional<tensor::Adaptation> adapt_stored(

@@ -5,6 +5,7 @@
 #include "paceline/nn/batch_norm.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fnmatch.h>
@@ -16,7 +17,23 @@ bool is_like(const std::string& pattern, const std::string& name) {
   return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
+constexpr std::string_view kUpTo = "..";
+
+/// The parameters from the first to the last that is meant.
+std::vector<std::string> names_up_to(const Network& network, const std::string& pattern) {
+  const NetworkPart last(network, pattern);
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  for (const NamedTensor& named : named_parameters(network)) {
+    names.push_back(named.name);
+    if (last.holds(named.name)) count = names.size();
+  }
+  names.resize(count);
+  return names;
+}
+
 std::vector<std::string> meant_by(const Network& network, const std::string& pattern) {
+  if (pattern.starts_with(kUpTo)) return names_up_to(network, pattern.substr(kUpTo.size()));
   if (pattern == "head") return network.head_names();
   if (pattern == "stem") return network.stem_names();
   return {pattern};
@@ -59,11 +76,12 @@ bool NetworkPart::holds(const std::string& parameter) const {
 at::Tensor head_weight(const Network& network) {
   const std::vector<std::string> heads = network.head_names();
   if (heads.empty()) return {};
-  const std::string name = heads.front() + ".weight";
+  at::Tensor last;
   for (const NamedTensor& named : named_parameters(network)) {
-    if (named.name == name) return named.tensor;
+    if (named.name.starts_with(heads.front() + ".") && named.name.ends_with(".weight"))
+      last = named.tensor;
   }
-  return {};
+  return last;
 }
 
 std::optional<std::int64_t> num_outputs(const Network& network) {

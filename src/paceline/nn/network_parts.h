@@ -13,7 +13,8 @@ namespace paceline::nn {
 
 /// The parameters of a network that a user means by one word: those whose name, or the name of a
 /// module above them, it is, with *, ? and [...] as in a shell ("layer[12]", "blocks.0.*",
-/// "*.bias"); "head" and "stem" are those of every network.
+/// "*.bias"); "head" and "stem" are those of every network. "..layer2" is that and all before it,
+/// in the order of the parameters.
 class NetworkPart {
  public:
   /// Throws ConfigError, which names what there is, if no parameter is meant.
@@ -27,8 +28,8 @@ class NetworkPart {
   std::vector<std::string> patterns_;  ///< what it stands for
 };
 
-/// The weight [outputs, ...] of the first layer that Network::head_names() names; undefined if there
-/// is none.
+/// The weight [outputs, ...] of the last layer of the first that Network::head_names() names;
+/// undefined if there is none.
 at::Tensor head_weight(const Network& network);
 
 /// The outputs for each sample of that layer, which for a classifier are its classes; nothing if

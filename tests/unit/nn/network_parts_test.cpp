@@ -71,6 +71,14 @@ TEST(NetworkParts, AreNamedByModulesParametersAndPatterns) {
   EXPECT_TRUE(holds("stem", "bn1.bias"));
 }
 
+TEST(NetworkParts, MayReachUpToAPart) {
+  ThreeParts network;
+  network.freeze_all({"..layer1"});
+  EXPECT_THAT(network.trained(), ElementsAre("fc.weight", "fc.bias"));
+  EXPECT_THAT([&] { NetworkPart(network, "..layer2"); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("did you mean layer1?")));
+}
+
 TEST(NetworkParts, AnUnknownOneNamesWhatThereIs) {
   const ThreeParts network;
   EXPECT_THAT([&] { NetworkPart(network, "layer2"); },

@@ -38,7 +38,8 @@ ConvNext::ConvNext(const ConvNextConfig& config) : config_(config) {
   head_norm_ =
       head->register_module("norm", std::make_shared<nn::LayerNorm>(dim, kConvNextNormEps));
   head_drop_ = head->register_module("drop", std::make_shared<nn::Dropout>(config.drop_rate, 0));
-  head_fc_ = head->register_module("fc", std::make_shared<nn::Linear>(dim, config.num_classes));
+  head_fc_ =
+      head->register_module("fc", std::make_shared<nn::Head>(dim, config.num_classes, config.head));
 }
 
 void ConvNext::add_stage(torch::nn::Module& stages, std::size_t number, std::int64_t first_block) {
@@ -80,6 +81,7 @@ at::Tensor ConvNext::forward_images(const at::Tensor& images, const nn::ForwardC
 
 void ConvNext::initialize_parameter(const nn::NamedTensor& parameter,
                                     const tensor::DrawKey& key) const {
+  if (head_fc_->initialize_mlp("head.fc", parameter, key)) return;
   const std::string& name = parameter.name;
   if (parameter.tensor.dim() > 1) {
     nn::truncated_normal(parameter.tensor, 0.02, key);

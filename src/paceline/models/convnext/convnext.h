@@ -3,8 +3,8 @@
 #include "paceline/config/registry.h"
 #include "paceline/models/convnext/convnext_block.h"
 #include "paceline/models/fields/classifier_fields.h"
+#include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
-#include "paceline/nn/linear.h"
 
 #include <array>
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace paceline::models {
 /// timm's names and defaults. A named ConvNeXt is one with defaults of its own.
 struct ConvNextConfig {
   std::int64_t num_classes = 1000;
+  nn::HeadKind head = nn::HeadKind::kLinear;
   std::int64_t in_channels = 3;
   std::array<std::int64_t, 4> depths{3, 3, 9, 3};       ///< blocks of each stage
   std::array<std::int64_t, 4> dims{96, 192, 384, 768};  ///< channels of each stage
@@ -42,7 +43,8 @@ class ConvNext : public nn::CountedImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
-  std::vector<std::string> head_names() const override { return {"head.fc"}; }
+  bool gives_features() const override { return head_fc_->kind() == nn::HeadKind::kNone; }
+  std::vector<std::string> head_names() const override { return head_fc_->names("head.fc"); }
   std::vector<std::string> stem_names() const override { return {"stem"}; }
   /// As timm's: a downsampling is of the layer of the block behind it.
   std::vector<std::vector<std::string>> layer_names() const override;
@@ -61,7 +63,7 @@ class ConvNext : public nn::CountedImageNetwork {
   std::vector<Stage> stages_;
   std::shared_ptr<nn::LayerNorm> head_norm_;
   std::shared_ptr<nn::Dropout> head_drop_;
-  std::shared_ptr<nn::Linear> head_fc_;
+  std::shared_ptr<nn::Head> head_fc_;
 };
 
 std::unique_ptr<nn::Network> make(const ConvNextConfig& config);

@@ -83,7 +83,7 @@ EfficientNet::EfficientNet(const EfficientNetShape& shape, const EfficientNetCon
   const auto classifier = register_module("classifier", std::make_shared<torch::nn::Module>());
   dropout_ = classifier->register_module("0", std::make_shared<nn::Dropout>(config.drop_rate, 0));
   output_ = classifier->register_module(
-      "1", std::make_shared<nn::Linear>(features.last_channels, config.num_classes));
+      "1", std::make_shared<nn::Head>(features.last_channels, config.num_classes, config.head));
 }
 
 at::Tensor EfficientNet::forward_images(const at::Tensor& images,
@@ -94,6 +94,7 @@ at::Tensor EfficientNet::forward_images(const at::Tensor& images,
 
 void EfficientNet::initialize_parameter(const nn::NamedTensor& parameter,
                                         const tensor::DrawKey& key) const {
+  if (output_->initialize_mlp("classifier.1", parameter, key)) return;
   const at::Tensor& tensor = parameter.tensor;
   if (tensor.dim() == 4) {
     nn::kaiming_normal_fan_out(tensor, key);

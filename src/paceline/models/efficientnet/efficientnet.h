@@ -3,8 +3,8 @@
 #include "paceline/config/registry.h"
 #include "paceline/models/fields/classifier_fields.h"
 #include "paceline/models/inverted_residual/features.h"
+#include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
-#include "paceline/nn/linear.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,7 @@ namespace paceline::models {
 /// What the user chooses of an EfficientNet. B1 to B4 are B0 with multipliers of their own.
 struct EfficientNetConfig {
   std::int64_t num_classes = 1000;
+  nn::HeadKind head = nn::HeadKind::kLinear;
   std::int64_t in_channels = 3;
   double width_mult = 1.0;
   double depth_mult = 1.0;
@@ -57,7 +58,8 @@ class EfficientNet : public nn::CountedImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override { return {image_size_, image_size_}; }
-  std::vector<std::string> head_names() const override { return {"classifier.1"}; }
+  bool gives_features() const override { return output_->kind() == nn::HeadKind::kNone; }
+  std::vector<std::string> head_names() const override { return output_->names("classifier.1"); }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:
@@ -65,7 +67,7 @@ class EfficientNet : public nn::CountedImageNetwork {
   std::int64_t image_size_;
   std::shared_ptr<InvertedResidualFeatures> features_;
   std::shared_ptr<nn::Dropout> dropout_;
-  std::shared_ptr<nn::Linear> output_;
+  std::shared_ptr<nn::Head> output_;
 };
 
 /// Registers efficientnet_b0 to efficientnet_b4 and efficientnet_v2_s.

@@ -11,10 +11,15 @@ namespace paceline::models {
 template <class Config>
 constexpr auto classifier_fields() {
   using namespace config;
-  return std::tuple{field(&Config::num_classes, "num_classes", "Outputs of the classifier.",
-                          AtLeast{1}, AtMost{10'000'000, "no classifier has more outputs"}),
-                    field(&Config::in_channels, "in_channels", "Channels of the images.",
-                          AtLeast{1}, AtMost{65536, "no image has more"})};
+  return std::tuple{
+      field(&Config::num_classes, "num_classes", "Outputs of the classifier.", AtLeast{1},
+            AtMost{10'000'000, "no classifier has more outputs"}),
+      field(&Config::head, "head",
+            "What the classifier makes of its features: linear (a linear layer), mlp "
+            "(one as wide as the features, GELU, and one to the classes) or none (the "
+            "features are given out, for a task that takes them)."),
+      field(&Config::in_channels, "in_channels", "Channels of the images.", AtLeast{1},
+            AtMost{65536, "no image has more"})};
 }
 
 /// A factor on the channels of layers, which are multiples of 8.

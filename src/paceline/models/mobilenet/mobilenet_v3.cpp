@@ -84,8 +84,8 @@ MobileNetV3::MobileNetV3(const MobileNetV3Shape& shape, const MobileNetV3Config&
   hidden_ = classifier->register_module(
       "0", std::make_shared<nn::Linear>(features.last_channels, hidden));
   dropout_ = classifier->register_module("2", std::make_shared<nn::Dropout>(config.drop_rate, 0));
-  output_ =
-      classifier->register_module("3", std::make_shared<nn::Linear>(hidden, config.num_classes));
+  output_ = classifier->register_module(
+      "3", std::make_shared<nn::Head>(hidden, config.num_classes, config.head));
 }
 
 at::Tensor MobileNetV3::forward_images(const at::Tensor& images,
@@ -97,6 +97,7 @@ at::Tensor MobileNetV3::forward_images(const at::Tensor& images,
 
 void MobileNetV3::initialize_parameter(const nn::NamedTensor& parameter,
                                        const tensor::DrawKey& key) const {
+  if (output_->initialize_mlp("classifier.3", parameter, key)) return;
   const at::Tensor& tensor = parameter.tensor;
   if (tensor.dim() == 4) {
     nn::kaiming_normal_fan_out(tensor, key);

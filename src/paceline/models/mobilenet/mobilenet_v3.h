@@ -3,8 +3,8 @@
 #include "paceline/config/registry.h"
 #include "paceline/models/fields/classifier_fields.h"
 #include "paceline/models/inverted_residual/features.h"
+#include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
-#include "paceline/nn/linear.h"
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,7 @@ namespace paceline::models {
 /// What the user chooses of a MobileNetV3.
 struct MobileNetV3Config {
   std::int64_t num_classes = 1000;
+  nn::HeadKind head = nn::HeadKind::kLinear;
   std::int64_t in_channels = 3;
   double width_mult = 1.0;
   double drop_rate = 0.2;
@@ -51,7 +52,8 @@ class MobileNetV3 : public nn::CountedImageNetwork {
                             const tensor::DrawKey& key) const override;
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
-  std::vector<std::string> head_names() const override { return {"classifier.3"}; }
+  bool gives_features() const override { return output_->kind() == nn::HeadKind::kNone; }
+  std::vector<std::string> head_names() const override { return output_->names("classifier.3"); }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:
@@ -59,7 +61,7 @@ class MobileNetV3 : public nn::CountedImageNetwork {
   std::shared_ptr<InvertedResidualFeatures> features_;
   std::shared_ptr<nn::Linear> hidden_;
   std::shared_ptr<nn::Dropout> dropout_;
-  std::shared_ptr<nn::Linear> output_;
+  std::shared_ptr<nn::Head> output_;
 };
 
 /// Registers mobilenet_v3_small and mobilenet_v3_large.

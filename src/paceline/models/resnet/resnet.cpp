@@ -36,7 +36,8 @@ ResNet::ResNet(const ResNetConfig& config) : config_(config), channels_(config.w
   }
   for (std::size_t i = 0; i < config.layers.size(); ++i) add_layer(i);
   drop_ = register_module("drop", std::make_shared<nn::Dropout>(config.drop_rate, 0));
-  fc_ = register_module("fc", std::make_shared<nn::Linear>(channels_, config.num_classes));
+  fc_ =
+      register_module("fc", std::make_shared<nn::Head>(channels_, config.num_classes, config.head));
 }
 
 void ResNet::add_stem() {
@@ -100,13 +101,14 @@ at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardCon
 
 void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
                                   const tensor::DrawKey& key) const {
+  if (fc_->initialize_mlp("fc", parameter, key)) return;
   const at::Tensor& tensor = parameter.tensor;
   if (tensor.dim() == 4) {
     nn::kaiming_normal_fan_out(tensor, key);
   } else if (parameter.name == "fc.weight") {
     nn::default_weight(tensor, key);
   } else if (parameter.name == "fc.bias") {
-    nn::default_bias(tensor, fc_->weight, key);
+    nn::default_bias(tensor, fc_->weight(), key);
   } else {
     const bool ends_branch = parameter.name.ends_with(
         config_.block == ResNetBlock::kBottleneck ? ".bn3.weight" : ".bn2.weight");

@@ -3,8 +3,8 @@
 #include "paceline/config/registry.h"
 #include "paceline/models/fields/classifier_fields.h"
 #include "paceline/models/resnet/residual_block.h"
+#include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
-#include "paceline/nn/linear.h"
 #include "paceline/nn/max_pool.h"
 
 #include <array>
@@ -29,6 +29,7 @@ enum class ResNetStem {
 /// torchvision's names and defaults. A named ResNet is one with defaults of its own.
 struct ResNetConfig {
   std::int64_t num_classes = 1000;
+  nn::HeadKind head = nn::HeadKind::kLinear;
   std::int64_t in_channels = 3;
   std::vector<std::int64_t> layers = {2, 2, 2, 2};
   ResNetBlock block = ResNetBlock::kBasic;
@@ -56,7 +57,8 @@ class ResNet : public nn::CountedImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override;
-  std::vector<std::string> head_names() const override { return {"fc"}; }
+  bool gives_features() const override { return fc_->kind() == nn::HeadKind::kNone; }
+  std::vector<std::string> head_names() const override { return fc_->names("fc"); }
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 
  private:
@@ -71,7 +73,7 @@ class ResNet : public nn::CountedImageNetwork {
   std::shared_ptr<nn::MaxPool2d> maxpool_;              ///< null behind a small stem
   std::vector<std::shared_ptr<ResidualBlock>> blocks_;  ///< of layer1, layer2 and so on, in order
   std::shared_ptr<nn::Dropout> drop_;
-  std::shared_ptr<nn::Linear> fc_;
+  std::shared_ptr<nn::Head> fc_;
 };
 
 std::unique_ptr<nn::Network> make(const ResNetConfig& config);

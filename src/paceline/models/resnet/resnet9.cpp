@@ -73,8 +73,8 @@ ResNet9::ResNet9(const ResNet9Config& config) : config_(config) {
   add_layer("layer1", width, true);
   add_layer("layer2", 2 * width, false);
   add_layer("layer3", 4 * width, true);
-  linear_ = register_module("linear", std::make_shared<nn::Linear>(8 * width, config.num_classes,
-                                                                   /*has_bias=*/false));
+  linear_ = register_module("linear", std::make_shared<nn::Head>(8 * width, config.num_classes,
+                                                                 config.head, /*has_bias=*/false));
 }
 
 at::Tensor ResNet9::forward_images(const at::Tensor& images,
@@ -88,6 +88,7 @@ at::Tensor ResNet9::forward_images(const at::Tensor& images,
 
 void ResNet9::initialize_parameter(const nn::NamedTensor& parameter,
                                    const tensor::DrawKey& key) const {
+  if (linear_->initialize_mlp("linear", parameter, key)) return;
   const at::Tensor& tensor = parameter.tensor;
   if (tensor.dim() > 1) {
     nn::default_weight(tensor, key);

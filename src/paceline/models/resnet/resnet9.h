@@ -2,8 +2,8 @@
 
 #include "paceline/models/fields/classifier_fields.h"
 #include "paceline/models/resnet/conv_step.h"
+#include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
-#include "paceline/nn/linear.h"
 #include "paceline/nn/max_pool.h"
 #include "paceline/nn/unit.h"
 
@@ -21,6 +21,7 @@ namespace paceline::models {
 /// What the user chooses of a ResNet-9.
 struct ResNet9Config {
   std::int64_t num_classes = 10;
+  nn::HeadKind head = nn::HeadKind::kLinear;
   std::int64_t in_channels = 3;
   std::int64_t width = 64;
   double logit_scale = 0.125;
@@ -64,14 +65,15 @@ class ResNet9 : public nn::CountedImageNetwork {
   /// Throws as forward_images().
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override { return {32, 32}; }
-  std::vector<std::string> head_names() const override { return {"linear"}; }
+  bool gives_features() const override { return linear_->kind() == nn::HeadKind::kNone; }
+  std::vector<std::string> head_names() const override { return linear_->names("linear"); }
   std::vector<std::string> stem_names() const override { return {"prep"}; }
 
  private:
   ResNet9Config config_;
   ConvStep prep_;
   std::vector<std::shared_ptr<ResNet9Layer>> layers_;
-  std::shared_ptr<nn::Linear> linear_;
+  std::shared_ptr<nn::Head> linear_;
 };
 
 std::unique_ptr<nn::Network> make(const ResNet9Config& config);

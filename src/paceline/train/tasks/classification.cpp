@@ -43,6 +43,11 @@ void ClassificationTask::check_samples(const SampleFacts& samples) const {
   if (!samples.sizes.contains(kLabels))
     throw base::ConfigError("task classification needs a data set with labels, one for a sample");
   static_cast<void>(network().flops_per_sample(samples.sizes));  // throws for what it does not take
+  if (network().gives_features()) {
+    throw base::ConfigError(
+        "model.head: none gives out features, and task classification needs logits: choose linear "
+        "or mlp, or a task that takes features");
+  }
   const auto num_outputs = nn::num_outputs(network());
   if (num_outputs && samples.num_classes)  // else they may follow data that nobody has asked yet
     loss_->check_num_outputs(*num_outputs);
