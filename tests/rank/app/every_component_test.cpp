@@ -6,6 +6,7 @@
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/weights.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/train/run_state.h"
 #include "paceline/train/trainer.h"
@@ -68,6 +69,9 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "blurpool"},
      {.around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",
                  "data.image_size=32"}}},
+    {{"algorithms", "distillation"},
+     {.own = {{"teacher", "{name: resnet20, num_classes: 5}"},
+              {"weights", "{folder}/teacher.safetensors"}}}},
     {{"algorithms", "mixup"},
      {.own = {{"group", "2"}},  // else each rank mixes by itself
       .around = {"data.num_samples=16", "data.global_batch_size=4"}}},
@@ -189,11 +193,24 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
  protected:
   void SetUp() override {
     folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
+    if (GetParam().name == "distillation") write_teacher();
     if (GetParam().kind != "dataset" || !entry().info->find("path")) return;
     const auto writer = paceline::test::kDatasetFiles.find(GetParam().name);
     if (writer == paceline::test::kDatasetFiles.end())
       FAIL() << "write files for " << GetParam() << " in tests/rank/app/dataset_files.h";
     writer->second(folder_);
+  }
+
+  void write_teacher() const {
+    const auto& entry = *registries_->models.find("resnet20");
+    config::Node node = config::Node::map();
+    node.set("num_classes", config::Node::scalar("5"));
+    const auto teacher = registries_->models.build(
+        config::bind_component(entry, node, registries_->context(/*world_size=*/1)));
+    teacher->initialize(7);
+    base::RealFileSystem files;
+    checkpoint::export_weights(files, folder_.path() / "teacher.safetensors",
+                               checkpoint::named_tensors(*teacher));
   }
 
   const config::ComponentEntry& entry() const {

@@ -1,6 +1,7 @@
 #include "paceline/app/recipe/builtin.h"
 
 #include "paceline/algorithms/blurpool/blurpool.h"
+#include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
@@ -183,6 +184,10 @@ void add_optimization(Registries& registries) {
   registries.schedules.add<optim::MultiStepConfig>();
   registries.schedules.add<optim::OneCycleConfig>();
   registries.algorithms.add<algorithms::BlurPoolConfig>();
+  registries.algorithms.add<algorithms::DistillationConfig>(
+      [&models = registries.models](const algorithms::DistillationConfig& config) {
+        return make(config, [&models](const config::Component& it) { return models.build(it); });
+      });
   registries.algorithms.add<algorithms::EmaConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
