@@ -5,6 +5,7 @@
 #include "paceline/nn/linear.h"
 #include "paceline/nn/max_pool.h"
 #include "paceline/nn/module_tree.h"
+#include "support/parity.h"
 #include "support/small_net.h"
 
 #include <fstream>
@@ -34,9 +35,9 @@ void expect_values(const at::Tensor& got, const json& wanted, const char* what) 
   const at::Tensor flat = got.detach().reshape({-1});
   ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    ASSERT_NEAR(flat[i].item<double>(), wanted[static_cast<std::size_t>(i)].get<double>(),
-                kBlurTolerance)
-        << what << " " << i;
+    paceline::test::expect_reference("blurpool", what, flat[i].item<double>(),
+                                     wanted[static_cast<std::size_t>(i)].get<double>(),
+                                     kBlurTolerance);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
+#include "support/parity.h"
 #include "support/small_net.h"
 
 #include <array>
@@ -75,9 +76,10 @@ void expect_average(const Ema& ema, const train::TrainState& state, const json& 
     const at::Tensor flat = shard.data.reshape({-1});
     ASSERT_EQ(flat.numel(), std::ssize(wanted.at(name))) << name;
     for (std::int64_t i = 0; i < flat.numel(); ++i) {
-      EXPECT_NEAR(flat[i].item<double>(), wanted[name][static_cast<std::size_t>(i)].get<double>(),
-                  kTolerance)
-          << name << " " << i;
+      SCOPED_TRACE(name);
+      paceline::test::expect_reference("ema", "averaged weights", flat[i].item<double>(),
+                                       wanted[name][static_cast<std::size_t>(i)].get<double>(),
+                                       kTolerance);
     }
     ++num_compared;
   }

@@ -5,6 +5,7 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
+#include "support/parity.h"
 #include "support/small_net.h"
 
 #include <atomic>
@@ -31,9 +32,8 @@ void expect_mixed(const at::Tensor& got, const json& wanted, double tolerance, c
   const at::Tensor flat = got.detach().reshape({-1}).to(at::kDouble);
   ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    ASSERT_NEAR(flat[i].item<double>(), wanted[static_cast<std::size_t>(i)].get<double>(),
-                tolerance)
-        << what << " " << i;
+    paceline::test::expect_reference("mixup", what, flat[i].item<double>(),
+                                     wanted[static_cast<std::size_t>(i)].get<double>(), tolerance);
   }
 }
 
@@ -98,7 +98,8 @@ TEST(GoldenMixup, GivesComposersImagesTargetsLossesAndGradients) {
     expect_mixed(mixed ? *mixed : state.batch.fields.at("labels"), each.at("target"), 1e-8,
                  "target");
     expect_mixed(targets.index_select(0, by.partners), each.at("permuted_target"), 1e-8, "partner");
-    EXPECT_NEAR(mean.item<double>(), each.at("loss").get<double>(), 1e-6);
+    paceline::test::expect_reference("mixup", "loss", mean.item<double>(),
+                                     each.at("loss").get<double>(), 1e-6);
     expect_mixed(network->logits.grad(), each.at("grad_logits"), 1e-7, "gradient");
   }
 }

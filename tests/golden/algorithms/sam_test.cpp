@@ -7,6 +7,7 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
+#include "support/parity.h"
 #include "support/run_ranks.h"
 #include "support/small_net.h"
 
@@ -96,9 +97,10 @@ class SamRank {
     for (const tensor::StateShard& shard : state_.strategy->model_state()) {
       const at::Tensor flat = shard.data.reshape({-1});
       for (std::int64_t i = 0; i < flat.numel(); ++i) {
-        EXPECT_NEAR(flat[i].item<double>(),
-                    wanted.at(shard.name)[static_cast<std::size_t>(i)].get<double>(), kSamTolerance)
-            << shard.name << " " << i << " after step " << state_.clock.step;
+        SCOPED_TRACE(fmt::format("{} after step {}", shard.name, state_.clock.step));
+        paceline::test::expect_reference(
+            "sam", "weights after each step", flat[i].item<double>(),
+            wanted.at(shard.name)[static_cast<std::size_t>(i)].get<double>(), kSamTolerance);
       }
     }
   }

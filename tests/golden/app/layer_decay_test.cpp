@@ -5,6 +5,7 @@
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/nn/module_tree.h"
+#include "support/parity.h"
 
 #include <fstream>
 
@@ -27,9 +28,11 @@ void expect_factors(const std::string& model, const std::string& decay) {
   const auto rules = group_rules(*plan, task->network());
   std::size_t count = 0;
   for (const nn::NamedTensor& named : nn::named_parameters(task->network())) {
-    EXPECT_NEAR(rules[optim::match_rule(rules, named.name, named.tensor)].lr_scale,
-                golden.at(model).at(named.name).get<double>(), 1e-12)
-        << named.name;
+    SCOPED_TRACE(named.name);
+    paceline::test::expect_reference(
+        "layer_decay of " + model, "factor on the learning rate",
+        rules[optim::match_rule(rules, named.name, named.tensor)].lr_scale,
+        golden.at(model).at(named.name).get<double>(), 1e-12);
     ++count;
   }
   EXPECT_EQ(count, golden.at(model).size());

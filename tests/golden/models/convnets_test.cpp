@@ -85,7 +85,7 @@ TEST(ConvnetsGolden, LargerOnesGiveTheReferencesLogits) {
   const OneThread one_thread;
   for (const auto& [name, wanted] : convnet_numbers()["logits"].items()) {
     SCOPED_TRACE(name);
-    expect_logits(*make_builtin(name, 10), wanted["values"],
+    expect_logits(name, *make_builtin(name, 10), wanted["values"],
                   wanted["image_size"].get<std::int64_t>());
   }
 }

@@ -85,7 +85,8 @@ TEST(ModelsGolden, LogitsLossGradientsAndStatisticsEqualTheReferences) {
 
 TEST(ModelsGolden, VitBaseGivesTheReferencesLogitsAtItsOwnSize) {
   const OneThread one_thread;
-  expect_logits(*make("vit_base_patch32_224", 10), golden()["base_logits"], 224);
+  expect_logits("vit_base_patch32_224", *make("vit_base_patch32_224", 10), golden()["base_logits"],
+                224);
 }
 
 TEST(ModelsGolden, StateDictsHaveTheReferencesNamesAndShapesInOrder) {

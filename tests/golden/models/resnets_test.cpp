@@ -122,7 +122,7 @@ TEST(ResNetsGolden, TheLargestGiveTheReferencesLogits) {
   const OneThread one_thread;
   for (const auto& [name, wanted] : resnets_golden()["logits"].items()) {
     SCOPED_TRACE(name);
-    expect_logits(*make_resnet(name, 10), wanted["values"], wanted["image_size"]);
+    expect_logits(name, *make_resnet(name, 10), wanted["values"], wanted["image_size"]);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "paceline/nn/losses/focal.h"
 #include "paceline/nn/losses/jensen_shannon.h"
 #include "paceline/nn/losses/poly.h"
+#include "support/parity.h"
 #include "support/small_net.h"
 
 #include <fstream>
@@ -55,14 +56,14 @@ at::Tensor targets_of(const std::string& kind, at::ScalarType dtype) {
   return indices;
 }
 
-void expect_loss_values(const at::Tensor& got, const json& wanted, double tolerance,
-                        const char* what) {
+void expect_loss_values(const std::string& component, const char* what, const at::Tensor& got,
+                        const json& wanted, double tolerance) {
   const at::Tensor flat = got.detach().reshape({-1}).to(at::kDouble);
   ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    const double value = wanted[static_cast<std::size_t>(i)];
-    ASSERT_NEAR(flat[i].item<double>(), value, tolerance * std::max(1.0, std::abs(value)))
-        << what << " " << i;
+    SCOPED_TRACE(i);
+    paceline::test::expect_reference(component, what, flat[i].item<double>(),
+                                     wanted[static_cast<std::size_t>(i)].get<double>(), tolerance);
   }
 }
 
@@ -74,16 +75,18 @@ TEST(GoldenLosses, GiveEachSamplesLossAndGradient) {
     const auto loss = loss_of(each);
     for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
       const double tolerance = dtype == at::kFloat ? 1e-6 : 1e-10;
-      const json& wanted = each.at(dtype == at::kFloat ? "float32" : "float64");
+      const char* const type = dtype == at::kFloat ? "float32" : "float64";
+      const json& wanted = each.at(type);
+      const std::string component = each.at("loss").get<std::string>() + ", " + type;
       const at::Tensor outputs = (4 * wave({kRows, kClasses}, 20)).to(dtype).requires_grad_();
       const at::Tensor targets = targets_of(each.at("targets"), dtype);
       const at::Tensor per_sample = loss->per_sample(outputs, targets);
       EXPECT_EQ(per_sample.scalar_type(), dtype);
-      expect_loss_values(per_sample, wanted.at("losses"), tolerance, "loss");
+      expect_loss_values(component, "loss", per_sample, wanted.at("losses"), tolerance);
       const at::Tensor sum = loss->sum(outputs, targets);
       EXPECT_NEAR(sum.item<double>(), per_sample.sum().item<double>(), 20 * tolerance);
       sum.backward();
-      expect_loss_values(outputs.grad(), wanted.at("grad"), tolerance, "gradient");
+      expect_loss_values(component, "gradient", outputs.grad(), wanted.at("grad"), tolerance);
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include "paceline/optim/sgd.h"
 #include "paceline/tensor/aten.h"
+#include "support/parity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -48,8 +49,9 @@ void expect_case(const Json& golden) {
     ASSERT_EQ(scaler.state_dict().at("growth_tracker"), golden.at("growth_trackers").at(number));
   }
   for (std::size_t i = 0; i < 7; ++i) {
-    EXPECT_NEAR(slot.param[static_cast<std::int64_t>(i)].item<double>(),
-                golden.at("params").at(i).get<double>(), 2e-6);
+    paceline::test::expect_reference("fp16 loss scaling, sgd", "parameters",
+                                     slot.param[static_cast<std::int64_t>(i)].item<double>(),
+                                     golden.at("params").at(i).get<double>(), 2e-6);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "paceline/optim/rmsprop.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/tensor/aten.h"
+#include "support/parity.h"
 
 #include <cmath>
 #include <fstream>
@@ -88,13 +89,16 @@ std::unique_ptr<Optimizer> build(const Json& golden, std::vector<ParamGroup> gro
   return builds.at(golden.at("name"))(golden.at("options"), std::move(groups));
 }
 
-void expect_equal(const at::Tensor& actual, const Json& expected, const std::string& what) {
+void expect_equal(const std::string& component, const at::Tensor& actual, const Json& expected,
+                  const std::string& what) {
+  SCOPED_TRACE(what);
   const double tolerance = actual.scalar_type() == at::kDouble ? 1e-12 : 2e-6;
   const at::Tensor flat = actual.to(at::kDouble).contiguous().view(-1);
   ASSERT_EQ(flat.numel(), static_cast<std::int64_t>(expected.size()));
   for (std::int64_t i = 0; i < flat.numel(); ++i) {
     const double value = expected.at(static_cast<std::size_t>(i));
-    EXPECT_NEAR(flat[i].item<double>(), value, tolerance * std::max(1.0, std::abs(value))) << what;
+    paceline::test::expect_reference(component, "parameters and state after 50 steps",
+                                     flat[i].item<double>(), value, tolerance);
   }
 }
 
@@ -105,6 +109,8 @@ TEST(OptimizerGolden, FiftyStepsAsTheReference) {
     const std::string what = golden.at("name").get<std::string>() + golden.at("options").dump() +
                              golden.at("dtype").get<std::string>();
     const auto dtype = golden.at("dtype") == "float64" ? at::kDouble : at::kFloat;
+    const std::string component =
+        golden.at("name").get<std::string>() + ", " + golden.at("dtype").get<std::string>();
     std::vector<ParamSlot> slots;
     for (std::size_t p = 0; p < kShapes.size(); ++p) {
       at::Tensor param = wave(kShapes[p], 10.0 * static_cast<double>(p), dtype);
@@ -126,7 +132,7 @@ TEST(OptimizerGolden, FiftyStepsAsTheReference) {
       optimizer->step(kLr / (step + 1));
     }
     for (std::size_t p = 0; p < slots.size(); ++p) {
-      expect_equal(slots[p].param, golden.at("params").at(p), what);
+      expect_equal(component, slots[p].param, golden.at("params").at(p), what);
     }
     const std::vector<std::size_t> order{0, 2, 1};  // of slots over groups
     const std::vector<SlotState> states = optimizer->state();
@@ -136,7 +142,7 @@ TEST(OptimizerGolden, FiftyStepsAsTheReference) {
       for (std::size_t i = 0; i < order.size(); ++i) {
         const Json& expected = golden.at("state").at(state.name).at(order[i]);
         EXPECT_EQ(state.tensors[i].defined(), !expected.is_null()) << what;
-        if (state.tensors[i].defined()) expect_equal(state.tensors[i], expected, what);
+        if (state.tensors[i].defined()) expect_equal(component, state.tensors[i], expected, what);
       }
     };
     for (const ParameterState& state : of_parameters) expect_state(state);

@@ -2,6 +2,8 @@
 
 #include "paceline/optim/schedules.h"
 
+#include "support/parity.h"
+
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -20,8 +22,10 @@ void expect_golden(const std::string& name, const Schedule& schedule) {
   const std::vector<double> golden = cases.at(name);
   ASSERT_GE(golden.size(), 39U);
   for (std::size_t step = 0; step < golden.size(); ++step) {
-    EXPECT_NEAR(schedule.factor(static_cast<std::int64_t>(step)), golden[step], 1e-12)
-        << name << " at step " << step;
+    SCOPED_TRACE(step);
+    paceline::test::expect_reference("schedule " + name, "factor on the learning rate",
+                                     schedule.factor(static_cast<std::int64_t>(step)), golden[step],
+                                     1e-12);
   }
 }
 
@@ -33,8 +37,10 @@ TEST(ScheduleGolden, MomentumAsTorchOneCycle) {
       make(OneCycleConfig{.warmup = batches(13), .max_momentum = 0.95, .base_momentum = 0.8},
            {.total_steps = 40, .steps_per_epoch = 10, .samples_per_step = 1});
   for (std::size_t step = 0; step < golden.size(); ++step) {
-    EXPECT_NEAR(schedule->momentum(static_cast<std::int64_t>(step)).value(), golden[step], 1e-12)
-        << step;
+    SCOPED_TRACE(step);
+    paceline::test::expect_reference("schedule one_cycle", "momentum",
+                                     schedule->momentum(static_cast<std::int64_t>(step)).value(),
+                                     golden[step], 1e-12);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "paceline/train/tasks/classification.h"
 #include "support/image_batch.h"
 #include "support/one_thread.h"
+#include "support/parity.h"
 #include "unit/train/scripted_run.h"
 
 #include <array>
@@ -143,7 +144,8 @@ void train(const json& golden, ScriptedRun& run) {
 }
 
 void expect_case(const json& golden) {
-  SCOPED_TRACE(golden["precision"].get<std::string>());
+  const auto precision = golden["precision"].get<std::string>();
+  SCOPED_TRACE(precision);
   const OneThread one_thread;
   const auto communicator = comm::make_fake_communicator(0, 1);
   ScriptedRun run(*communicator);
@@ -151,8 +153,10 @@ void expect_case(const json& golden) {
 
   for (std::size_t step = 0; step < run.sink.steps.size(); ++step) {
     const auto& values = run.sink.steps[step].second;
-    EXPECT_NEAR(values.at("train/loss"), golden["losses"][step].get<double>(), kLossTolerance)
-        << step;
+    SCOPED_TRACE(step);
+    paceline::test::expect_reference("precision " + precision, "loss of each step",
+                                     values.at("train/loss"), golden["losses"][step].get<double>(),
+                                     kLossTolerance);
     if (run.state.scaler) {
       EXPECT_EQ(values.at("train/loss_scale"), golden["scales"][step].get<double>()) << step;
     }
@@ -163,9 +167,10 @@ void expect_case(const json& golden) {
     const at::Tensor flat = item.tensor.detach().to(at::kDouble).flatten();
     ASSERT_EQ(flat.numel(), static_cast<std::int64_t>(wanted.size()));
     for (std::int64_t i = 0; i < flat.numel(); ++i) {
-      EXPECT_NEAR(flat[i].item<double>(), wanted[static_cast<std::size_t>(i)].get<double>(),
-                  kStateTolerance)
-          << item.name << " " << i;
+      SCOPED_TRACE(item.name);
+      paceline::test::expect_reference(
+          "precision " + precision, "parameters after the steps", flat[i].item<double>(),
+          wanted[static_cast<std::size_t>(i)].get<double>(), kStateTolerance);
     }
   }
 }
