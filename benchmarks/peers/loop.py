@@ -23,8 +23,10 @@ torch.manual_seed(1)
 if options.model == "vit64":
     model = timm.models.vision_transformer.VisionTransformer(
         img_size=options.size, patch_size=8, embed_dim=64, depth=12, num_heads=4, num_classes=10)
-else:
+elif hasattr(torchvision.models, options.model):
     model = getattr(torchvision.models, options.model)(num_classes=10)
+else:
+    model = timm.create_model(options.model, num_classes=10)
 images = torch.randn(options.batch, 3, options.size, options.size)
 if options.channels_last:
     model, images = model.to(memory_format=torch.channels_last), images.to(memory_format=torch.channels_last)
