@@ -41,8 +41,9 @@ TEST(LayerCostsGolden, AreFvcoresCounts) {
     auto flops = wanted["layers"].get<std::map<std::string, double>>();
     for (auto& [layer, count] : flops) count *= 2;  // of multiply-accumulates
     EXPECT_EQ(flops_by_layer(*network, costs), flops);
-    if (wanted.contains("activations"))
+    if (wanted.contains("activations")) {
       EXPECT_EQ(costs.activations(), wanted["activations"].get<double>());
+    }
   }
 }
 
