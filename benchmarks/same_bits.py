@@ -1,4 +1,4 @@
-"""Trains ten recipes with two builds and compares what they leave: a change that should not affect numbers
+"""Trains eleven recipes with two builds and compares what they leave: a change that should not affect numbers
 gives the same checkpoints, to the last bit, and the same metrics.
 
     python3 benchmarks/same_bits.py OLD_BUILD NEW_BUILD
@@ -26,6 +26,8 @@ ADAMW = "optimizer: {name: adamw, lr: 1e-3}"
 RECIPES = {  # text, ranks, overrides
     "resnet": (f"model: {{name: resnet18}}\n{SGD}", 1, []),
     "vit": (f"model: {VIT}\n{ADAMW}", 1, []),
+    "vit_drops": (f"model: {VIT}\n{ADAMW}", 2,
+                  ["model.proj_drop_rate=0.1", "model.attn_drop_rate=0.1", "model.drop_path_rate=0.5"]),
     "ddp": (f"model: {VIT}\n{SGD}", 2, ["parallel.strategy=ddp"]),
     "fsdp": (f"model: {VIT}\n{ADAMW}", 2, ["parallel.strategy=fsdp"]),
     "zero2": (f"model: {VIT}\n{ADAMW}", 2, ["parallel.strategy=zero2"]),

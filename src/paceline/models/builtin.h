@@ -13,8 +13,8 @@ namespace paceline::models {
 
 using Registry = config::Registry<nn::Network>;
 
-/// Registers the ResNets (add_resnets()), the ViTs by timm's names, and `vit` of any size;
-/// ConvNeXts, MobileNets and EfficientNets.
+/// Registers the ResNets (add_resnets()), the ViTs (add_vits()), ConvNeXts, MobileNets and
+/// EfficientNets.
 void add_builtin(Registry& registry);
 
 }  // namespace paceline::models

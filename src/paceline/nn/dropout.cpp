@@ -35,10 +35,16 @@ Dropout::Dropout(double rate, std::uint64_t index) : rate_(rate), index_(index) 
 
 at::Tensor Dropout::forward(const at::Tensor& input, std::int64_t num_samples,
                             const ForwardContext& context) const {
-  if (!is_active() || num_samples == 0) return input;
-  const at::Tensor like = at::empty({num_samples, input.numel() / num_samples}, input.options());
-  const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropout, index_, context);
-  return input * mask.view(input.sizes());
+  const at::Tensor mask = factors(input.sizes(), input.options(), num_samples, context);
+  return mask.defined() ? input * mask : input;
+}
+
+at::Tensor Dropout::factors(at::IntArrayRef sizes, const at::TensorOptions& options,
+                            std::int64_t num_samples, const ForwardContext& context) const {
+  if (!is_active() || num_samples == 0) return {};
+  const at::Tensor like =
+      at::empty({num_samples, c10::multiply_integers(sizes) / num_samples}, options);
+  return scaled_mask(like, rate_, base::DrawPurpose::kDropout, index_, context).view(sizes);
 }
 
 DropPath::DropPath(double rate, std::uint64_t index) : rate_(rate), index_(index) {
@@ -47,14 +53,20 @@ DropPath::DropPath(double rate, std::uint64_t index) : rate_(rate), index_(index
 
 at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
                              const ForwardContext& context) const {
-  if (!is_active() || num_samples == 0) return input;
-  const at::Tensor like = at::empty({num_samples, 1}, input.options());
-  const at::Tensor mask = scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
+  const at::Tensor mask = factors(input.options(), num_samples, context);
+  if (!mask.defined()) return input;
   // Views of the first dimension alone, which keep the strides that the others have.
   const at::Tensor samples = input.unflatten(0, {num_samples, -1});
   std::vector<std::int64_t> ones(static_cast<std::size_t>(samples.dim()), 1);
   ones.front() = num_samples;
   return (samples * mask.view(ones)).flatten(0, 1);
+}
+
+at::Tensor DropPath::factors(const at::TensorOptions& options, std::int64_t num_samples,
+                             const ForwardContext& context) const {
+  if (!is_active() || num_samples == 0) return {};
+  const at::Tensor like = at::empty({num_samples, 1}, options);
+  return scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
 }
 
 double drop_path_rate(double last, std::int64_t block, std::int64_t depth) {

@@ -20,6 +20,10 @@ class Dropout : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& input, std::int64_t num_samples,
                      const ForwardContext& context) const;
 
+  /// What forward() multiplies an input of these sizes and type by; undefined if by nothing.
+  at::Tensor factors(at::IntArrayRef sizes, const at::TensorOptions& options,
+                     std::int64_t num_samples, const ForwardContext& context) const;
+
   bool is_active() const { return is_training() && rate_ > 0; }
   double rate() const { return rate_; }
 
@@ -37,6 +41,10 @@ class DropPath : public torch::nn::Module {
 
   /// As Dropout::forward; keeps the layout in memory, too.
   at::Tensor forward(const at::Tensor& input, std::int64_t num_samples,
+                     const ForwardContext& context) const;
+
+  /// What forward() multiplies the samples by, [num_samples, 1]; undefined if by nothing.
+  at::Tensor factors(const at::TensorOptions& options, std::int64_t num_samples,
                      const ForwardContext& context) const;
 
   bool is_active() const { return is_training() && rate_ > 0; }

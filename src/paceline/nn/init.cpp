@@ -33,6 +33,17 @@ void truncated_normal(const at::Tensor& tensor, double stddev, const tensor::Dra
   tensor::fill_truncated_normal(tensor, 0.0, stddev, -2.0, 2.0, key);
 }
 
+void xavier_uniform(const at::Tensor& weight, const tensor::DrawKey& key) {
+  const double bound = std::sqrt(6.0 / (fan_in(weight) + fan_out(weight)));
+  tensor::fill_uniform(weight, -bound, bound, key);
+}
+
+void lecun_normal(const at::Tensor& weight, const tensor::DrawKey& key) {
+  constexpr double kCutDeviation = 0.87962566103423978;  // of a standard normal cut at two
+  const double stddev = std::sqrt(1.0 / fan_in(weight)) / kCutDeviation;
+  tensor::fill_truncated_normal(weight, 0.0, stddev, -2.0 * stddev, 2.0 * stddev, key);
+}
+
 void constant(const at::Tensor& tensor, double value) {
   const at::NoGradGuard no_grad;
   tensor.fill_(value);

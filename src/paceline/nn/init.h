@@ -23,6 +23,14 @@ void default_bias(const at::Tensor& bias, const at::Tensor& weight, const tensor
 /// Normal with mean 0, redrawn outside [-2, 2] (absolute, as torch's and timm's trunc_normal_).
 void truncated_normal(const at::Tensor& tensor, double stddev, const tensor::DrawKey& key);
 
+/// Uniform in ±sqrt(6 / (fan-in + fan-out)): torch's xavier_uniform_. Paper: Glorot and Bengio,
+/// "Understanding the difficulty of training deep feedforward neural networks", 2010.
+void xavier_uniform(const at::Tensor& weight, const tensor::DrawKey& key);
+
+/// Normal with variance 1 / fan-in after it was cut at two deviations: timm's lecun_normal_, JAX's
+/// lecun_normal.
+void lecun_normal(const at::Tensor& weight, const tensor::DrawKey& key);
+
 /// The same value everywhere.
 void constant(const at::Tensor& tensor, double value);
 

@@ -21,7 +21,7 @@ struct AdafactorConfig {
   double d = 1.0;
   double weight_decay = 0.0;
   bool decay_norm_and_bias = false;
-  std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
   double layer_decay = 1.0;
 };

@@ -19,7 +19,7 @@ struct AdamConfig {
   double eps = 1e-8;
   double weight_decay = 0.0;
   bool decay_norm_and_bias = false;
-  std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
   double layer_decay = 1.0;
 };
@@ -38,7 +38,7 @@ struct AdamWConfig {
   double eps = 1e-8;
   double weight_decay = 0.01;
   bool decay_norm_and_bias = false;
-  std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
   double layer_decay = 1.0;
 };

@@ -22,6 +22,10 @@ bool is_listed(std::span<const std::string> entries, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> embedding_names() {
+  return {"pos_embed", "cls_token", "dist_token", "reg_token"};
+}
+
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names) {
   std::vector<GroupRule> rules;

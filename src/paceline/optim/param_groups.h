@@ -19,11 +19,15 @@ struct GroupRule {
   bool is_matrix = false;  ///< whether optimizers that tell matrices apart update it as one
 };
 
+/// The last names of position embeddings and of tokens, which by timm's no_weight_decay() do not
+/// decay: optimizers' usual `no_decay_names`.
+std::vector<std::string> embedding_names();
+
 /// The rules of common practice: no weight decay for norms and biases (parameters of at most one
-/// dimension) and for parameters whose last name is listed, such as timm's "pos_embed" and
-/// "cls_token", or whose whole name is like a pattern there ("blocks.*.gamma"); `weight_decay` for
-/// all others. With `decay_norm_and_bias` one group of all, as torch.optim does. Source: He et al.,
-/// "Bag of tricks for image classification", CVPR 2019, section 3.1.
+/// dimension) and for parameters whose last name is listed, such as embedding_names(), or whose
+/// whole name is like a pattern there ("blocks.*.gamma"); `weight_decay` for all others. With
+/// `decay_norm_and_bias` one group of all, as torch.optim does. Source: He et al., "Bag of tricks
+/// for image classification", CVPR 2019, section 3.1.
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names);
 

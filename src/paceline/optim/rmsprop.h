@@ -20,7 +20,7 @@ struct RmspropConfig {
   bool centered = false;
   double weight_decay = 0.0;
   bool decay_norm_and_bias = false;
-  std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
   double layer_decay = 1.0;
 };
@@ -40,7 +40,7 @@ struct RmspropTfConfig {
   bool decoupled_decay = false;
   double weight_decay = 0.0;
   bool decay_norm_and_bias = false;
-  std::vector<std::string> no_decay = {"pos_embed", "cls_token"};
+  std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
   double layer_decay = 1.0;
 };

@@ -9,6 +9,7 @@ two elements; of a small one's, all elements.
 """
 
 import json
+import math
 import pathlib
 
 import numpy as np
@@ -102,8 +103,10 @@ def set_weights(model, norm_bias=0.0):
 
 
 def images(batch, size, dtype):
-    u = words(IMAGES, batch * 3 * size * size) / 2.0**32 - 0.5
-    return torch.from_numpy((4 * u).reshape(batch, 3, size, size)).to(dtype)
+    """Of `size` pixels a side, or of (channels, height, width)."""
+    shape = (batch, *size) if isinstance(size, tuple) else (batch, 3, size, size)
+    u = words(IMAGES, math.prod(shape)) / 2.0**32 - 0.5
+    return torch.from_numpy((4 * u).reshape(shape)).to(dtype)
 
 
 def labels(batch):

@@ -40,7 +40,7 @@ std::shared_ptr<nn::Network> make(const std::string& name, std::int64_t num_clas
   } else {
     auto options = component.as<VitConfig>();
     options.num_classes = num_classes;
-    options.img_size = img_size;
+    options.img_size = static_cast<int>(img_size);
     if (name == "vit") {  // TINY_VIT
       options.patch_size = 4;
       options.embed_dim = 8;

@@ -95,14 +95,14 @@ inline void expect_state(const std::string& compared, const nn::Network& model,
   EXPECT_EQ(parameters, wanted["gradients"].size());
 }
 
-/// Logits and loss of a pass over a batch of images of that size, which leaves gradients.
-inline void expect_pass(nn::Network& model, const nlohmann::json& wanted, std::int64_t size,
-                        at::ScalarType dtype, double norm_bias) {
+/// Logits and loss of a pass over a batch of eight images, which leaves gradients.
+inline void expect_pass(nn::Network& model, const nlohmann::json& wanted, const at::Tensor& images,
+                        double norm_bias) {
+  const at::ScalarType dtype = images.scalar_type();
   const double tolerance = reference_tolerance(dtype);
   const std::string compared = compared_model(wanted["model"].get<std::string>(), dtype);
   nn::set_dtype(model, dtype);
   fill_reference_weights(model, norm_bias);
-  const at::Tensor images = reference_images(8, size, dtype);
 
   nn::set_training(model, false);
   {
@@ -121,14 +121,26 @@ inline void expect_pass(nn::Network& model, const nlohmann::json& wanted, std::i
   loss.backward();
 }
 
+/// Of square images with three channels.
+inline void expect_pass(nn::Network& model, const nlohmann::json& wanted, std::int64_t size,
+                        at::ScalarType dtype, double norm_bias) {
+  expect_pass(model, wanted, reference_images(8, size, dtype), norm_bias);
+}
+
 /// The same, with the gradients and statistics.
-inline void expect_numbers(nn::Network& model, const nlohmann::json& wanted, std::int64_t size,
-                           at::ScalarType dtype, double norm_bias) {
-  expect_pass(model, wanted, size, dtype, norm_bias);
+inline void expect_numbers(nn::Network& model, const nlohmann::json& wanted,
+                           const at::Tensor& images, double norm_bias) {
+  const at::ScalarType dtype = images.scalar_type();
+  expect_pass(model, wanted, images, norm_bias);
   // Where a gradient is zero but for rounding only its size counts.
   expect_state(compared_model(wanted["model"].get<std::string>(), dtype), model, wanted,
                reference_tolerance(dtype),
                (dtype == at::kDouble ? 1e-12 : 1e-7) * wanted["grad_norm"].get<double>());
+}
+
+inline void expect_numbers(nn::Network& model, const nlohmann::json& wanted, std::int64_t size,
+                           at::ScalarType dtype, double norm_bias) {
+  expect_numbers(model, wanted, reference_images(8, size, dtype), norm_bias);
 }
 
 /// In evaluation, of one image of that size, in float32.
@@ -163,14 +175,15 @@ inline void expect_names(const nn::Network& model, const nlohmann::json& wanted)
 }
 
 /// Initial weights. Both sides are draws: means differ by a few deviations / sqrt(n), as do the
-/// second moments.
+/// second moments; constants by float32's rounding.
 inline void expect_distributions(const nn::Network& model, const nlohmann::json& wanted) {
   model.initialize(7);
   for (const nn::NamedTensor& item : nn::named_parameters(model)) {
     if (!wanted.contains(item.name)) continue;
     const auto moments = wanted[item.name].get<std::vector<double>>();
     const at::Tensor values = item.tensor.detach().to(at::kDouble);
-    const double error = 7.0 * moments[1] / std::sqrt(static_cast<double>(values.numel()));
+    const double error = 7.0 * moments[1] / std::sqrt(static_cast<double>(values.numel())) +
+                         1e-7 * std::abs(moments[0]);
     EXPECT_NEAR(values.mean().item<double>(), moments[0], error) << item.name;
     EXPECT_NEAR(values.std(/*unbiased=*/false).item<double>(), moments[1], error) << item.name;
     EXPECT_NEAR(values.abs().mean().item<double>(), moments[2], error) << item.name;

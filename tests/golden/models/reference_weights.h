@@ -75,10 +75,15 @@ inline std::array<double, 4> reference_summary(const at::Tensor& tensor, std::ui
   return {flat.norm().item<double>(), flat.dot(weights).item<double>(), element(0), element(1)};
 }
 
-inline at::Tensor reference_images(std::int64_t batch, std::int64_t size, at::ScalarType dtype) {
-  const at::Tensor images = at::empty({batch, 3, size, size}, dtype);
+/// Of these sizes, [N, channels, height, width].
+inline at::Tensor reference_images(at::IntArrayRef sizes, at::ScalarType dtype) {
+  const at::Tensor images = at::empty(sizes, dtype);
   fill_reference(images, kImagesNumber, 4.0, 0.0);
   return images;
+}
+
+inline at::Tensor reference_images(std::int64_t batch, std::int64_t size, at::ScalarType dtype) {
+  return reference_images({batch, 3, size, size}, dtype);
 }
 
 inline at::Tensor reference_labels(std::int64_t batch, std::int64_t num_classes) {

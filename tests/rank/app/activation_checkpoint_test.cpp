@@ -24,7 +24,7 @@ using paceline::test::run_ranks;
 using MakeNetwork = std::function<std::shared_ptr<nn::Network>()>;
 
 constexpr int kSteps = 2;
-constexpr models::VitConfig kVit{
+const models::VitConfig kVit{
     .num_classes = 5, .img_size = 16, .patch_size = 4, .embed_dim = 32, .depth = 3, .num_heads = 2};
 
 std::shared_ptr<nn::Network> vit(models::FusedMode fused) {
@@ -33,8 +33,10 @@ std::shared_ptr<nn::Network> vit(models::FusedMode fused) {
   return std::make_shared<models::Vit>(config);
 }
 
-std::shared_ptr<nn::Network> vit_with_drops() {
+std::shared_ptr<nn::Network> vit_with_drops(models::FusedMode fused) {
   models::VitConfig config = kVit;
+  config.fused = fused;
+  config.init_values = 0.5;
   config.proj_drop_rate = 0.1;
   config.attn_drop_rate = 0.1;
   config.drop_path_rate = 0.5;
@@ -132,7 +134,11 @@ void expect_no_bit_differs(const MakeNetwork& make, bool keeps_matmuls = true,
   }
 }
 
-TEST(ActivationCheckpointOfModels, TransformerWithDrops) { expect_no_bit_differs(vit_with_drops); }
+TEST(ActivationCheckpointOfModels, TransformerWithDrops) {
+  expect_no_bit_differs([] { return vit_with_drops(models::FusedMode::kOff); });
+  expect_no_bit_differs([] { return vit_with_drops(models::FusedMode::kOn); },
+                        /*keeps_matmuls=*/false);
+}
 
 TEST(ActivationCheckpointOfModels, TransformerOfFusedBlocks) {
   const MakeNetwork make = [] { return vit(models::FusedMode::kOn); };

@@ -15,6 +15,23 @@ TEST(Dropout, KeepsTheExpectedShareAndScalesIt) {
   EXPECT_FLOAT_EQ(y.max().item<float>(), 1.0f / 0.75f);
 }
 
+TEST(Dropout, TellsWhatItMultipliesBy) {
+  const at::Tensor x = at::linspace(1, 2, 24).view({8, 3});
+  Dropout dropout(0.5, 3);
+  const at::Tensor factors = dropout.factors(x.sizes(), x.options(), 4, {1, 2, 10});
+  EXPECT_TRUE(at::equal(x * factors, dropout.forward(x, 4, {1, 2, 10})));
+  EXPECT_FALSE(at::equal(factors, at::ones_like(x)));
+  DropPath path(0.5, 3);
+  const at::Tensor of_samples = path.factors(x.options(), 4, {1, 2, 10});
+  EXPECT_EQ(of_samples.sizes(), (std::vector<std::int64_t>{4, 1}));
+  EXPECT_TRUE(
+      at::equal((x.view({4, 6}) * of_samples).view({8, 3}), path.forward(x, 4, {1, 2, 10})));
+  dropout.eval();
+  path.eval();
+  EXPECT_FALSE(dropout.factors(x.sizes(), x.options(), 4, {}).defined());
+  EXPECT_FALSE(path.factors(x.options(), 4, {}).defined());
+}
+
 TEST(Dropout, DrawsForASampleWhateverItsBatch) {
   Dropout dropout(0.5, 2);
   const at::Tensor x = at::ones({12, 7});  // 4 samples of 3 rows

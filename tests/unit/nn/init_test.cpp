@@ -34,6 +34,23 @@ TEST(Init, TruncatedNormalCutsAtTwo) {
   EXPECT_NEAR(tensor.std().item<double>(), 0.02, 0.001);
 }
 
+TEST(Init, XavierIsUniformByBothFans) {
+  const at::Tensor weight = at::empty({300, 84});
+  xavier_uniform(weight, {.seed = 1});
+  EXPECT_LE(weight.abs().max().item<double>(), 0.125);
+  EXPECT_GT(weight.max().item<double>(), 0.124);
+  EXPECT_LT(weight.min().item<double>(), -0.124);
+}
+
+TEST(Init, LecunNormalHasTheVarianceOfItsFanInAndIsCut) {
+  const at::Tensor weight = at::empty({500, 16, 2, 2});
+  lecun_normal(weight, {.seed = 1});
+  EXPECT_NEAR(weight.std().item<double>(), 0.125, 0.002);
+  const double cut = 2 * 0.125 / 0.87962566103423978;
+  EXPECT_LE(weight.abs().max().item<double>(), cut);
+  EXPECT_GT(weight.abs().max().item<double>(), 0.97 * cut);
+}
+
 TEST(Init, FillsParametersWithoutRecordingIt) {
   const at::Tensor weight = at::empty({4, 4}).requires_grad_();
   default_weight(weight, {.seed = 1});

@@ -12,8 +12,7 @@ namespace paceline::optim {
 namespace {
 
 TEST(ParamGroups, NormsBiasesAndListedNamesDoNotDecay) {
-  const std::vector<std::string> listed{"pos_embed", "cls_token"};
-  const auto rules = weight_decay_rules(0.05, false, listed);
+  const auto rules = weight_decay_rules(0.05, false, embedding_names());
   const auto decay_of = [&](const std::string& name, const at::Tensor& parameter) {
     return rules[match_rule(rules, name, parameter)].weight_decay;
   };
@@ -23,6 +22,8 @@ TEST(ParamGroups, NormsBiasesAndListedNamesDoNotDecay) {
   EXPECT_EQ(decay_of("logit_scale", at::zeros({})), 0.0);
   EXPECT_EQ(decay_of("pos_embed", at::zeros({1, 5, 2})), 0.0);
   EXPECT_EQ(decay_of("encoder.cls_token", at::zeros({1, 1, 2})), 0.0);
+  EXPECT_EQ(decay_of("dist_token", at::zeros({1, 1, 2})), 0.0);
+  EXPECT_EQ(decay_of("reg_token", at::zeros({1, 4, 2})), 0.0);
   EXPECT_EQ(decay_of("pos_embedding.weight", at::zeros({5, 2})), 0.05);
 }
 

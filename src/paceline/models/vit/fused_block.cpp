@@ -1,11 +1,11 @@
 #include "paceline/models/vit/fused_block.h"
 
 #include "paceline/base/error.h"
+#include "paceline/tensor/autocast.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
-
-#include <ATen/autocast_mode.h>
 
 namespace paceline::models {
 namespace {
@@ -14,145 +14,286 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // Places in VitBlockWeights; each bias follows its weight.
-enum Weight : std::size_t { kNorm1 = 0, kQkv = 2, kProj = 4, kNorm2 = 6, kFc1 = 8, kFc2 = 10 };
+enum Weight : std::size_t {
+  kNorm1 = 0,
+  kQkv = 2,
+  kQueryNorm = 4,
+  kKeyNorm = 6,
+  kProj = 8,
+  kScale1 = 10,
+  kNorm2 = 11,
+  kFc1 = 13,
+  kFc2 = 15,
+  kScale2 = 17,
+};
 
 constexpr std::size_t kNumWeights = std::tuple_size_v<VitBlockWeights>;
 
-// Places of what forward keeps for backward, after the weights.
+// Places of what forward keeps for backward, after the weights; undefined where a block has not got
+// it. A norm's mean and rstd follow what it normalises.
 enum Saved : std::size_t {
   kX = kNumWeights,
   kMean1,
   kRstd1,
   kNormed1,
+  kQueries,  // before their norm, if they have one
+  kQueryMean,
+  kQueryRstd,
+  kKeys,
+  kKeyMean,
+  kKeyRstd,
   kQuery,
   kKey,
   kValue,
   kMixed,
-  kLogSumExp,
+  kLogSumExp,         // of the flash kernel
+  kAttentionWeights,  // of plain attention, before they drop
+  kBranch1,           // before layer scale
   kY,
   kMean2,
   kRstd2,
   kNormed2,
   kHidden,
-  kActivated,
+  kActivated,  // after they drop
+  kBranch2,    // before layer scale
+  kDropAttention,
+  kDropProjected,
+  kDropPath1,
+  kDropHidden,
+  kDropOutput,
+  kDropPath2,
   kSavedCount
 };
 
-at::Tensor linear(const at::Tensor& x, at::TensorList weights, std::size_t place) {
-  return at::addmm(weights[place + 1], x, weights[place].t());
-}
+/// Places of what follows the last linear layer of a branch.
+struct BranchEnd {
+  std::size_t dropout;
+  std::size_t scaled;
+  std::size_t scale;
+  std::size_t path;
+};
+
+constexpr BranchEnd kEnd1{kDropProjected, kBranch1, kScale1, kDropPath1};
+constexpr BranchEnd kEnd2{kDropOutput, kBranch2, kScale2, kDropPath2};
+
+bool is_there(const at::Tensor& weight) { return weight.numel() > 0; }
 
 /// [batch, heads, tokens, head_dim] to [batch * tokens, dim]; a view where heads are innermost.
 at::Tensor merge_heads(const at::Tensor& x) {
   return x.transpose(1, 2).reshape({x.size(0) * x.size(2), x.size(1) * x.size(3)});
 }
 
-/// The gradients of one linear layer, put in their places; returns that of its input.
-at::Tensor linear_backward(const at::Tensor& grad, const at::Tensor& input, std::size_t place,
-                           const variable_list& saved, at::Tensor* weight_grads) {
-  weight_grads[place] = at::mm(grad.t(), input);
-  weight_grads[place + 1] = grad.sum(0);
-  return at::mm(grad, saved[place]);
+/// The rows of each sample times its factor.
+at::Tensor by_sample(const at::Tensor& rows, const at::Tensor& factors) {
+  const std::int64_t samples = factors.size(0);
+  return (rows.unflatten(0, {samples, -1}) * factors.view({samples, 1, 1})).flatten(0, 1);
 }
 
-at::Tensor norm_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& mean,
-                         const at::Tensor& rstd, std::size_t place, const variable_list& saved,
-                         at::Tensor* weight_grads) {
+double attention_scale(const at::Tensor& query) {
+  return 1.0 / std::sqrt(static_cast<double>(query.size(3)));
+}
+
+// Forward: each step finds what it needs in `kept` and leaves there what backward needs.
+
+at::Tensor linear(const at::Tensor& x, std::size_t place, const variable_list& kept) {
+  const at::Tensor weight = kept[place].to(x.scalar_type()).t();
+  const at::Tensor& bias = kept[place + 1];
+  return is_there(bias) ? at::addmm(bias.to(x.scalar_type()), x, weight) : at::mm(x, weight);
+}
+
+at::Tensor normalize(std::size_t input, std::size_t place, double eps, variable_list& kept) {
+  at::Tensor normed;
+  std::tie(normed, kept[input + 1], kept[input + 2]) =
+      at::native_layer_norm(kept[input], kept[place].sizes(), kept[place], kept[place + 1], eps);
+  return normed;
+}
+
+void split_heads(const at::Tensor& projected, const FusedVitBlockOptions& options,
+                 variable_list& kept) {
+  const auto& [batch, tokens] = options.shape;
+  const std::int64_t head_dim = projected.size(1) / 3 / options.num_heads;
+  const at::Tensor qkv =
+      projected.view({batch, tokens, 3, options.num_heads, head_dim}).permute({2, 0, 3, 1, 4});
+  kept[kQuery] = qkv.select(0, 0);
+  kept[kKey] = qkv.select(0, 1);
+  kept[kValue] = qkv.select(0, 2);
+  if (!is_there(kept[kQueryNorm])) return;
+  kept[kQueries] = kept[kQuery];
+  kept[kKeys] = kept[kKey];
+  kept[kQuery] = normalize(kQueries, kQueryNorm, options.eps, kept);
+  kept[kKey] = normalize(kKeys, kKeyNorm, options.eps, kept);
+}
+
+void attend(variable_list& kept) {
+  const at::Tensor& query = kept[kQuery];
+  if (!kept[kDropAttention].defined()) {
+    std::tie(kept[kMixed], kept[kLogSumExp]) =
+        at::_scaled_dot_product_flash_attention_for_cpu(query, kept[kKey], kept[kValue]);
+    return;
+  }
+  const at::Tensor scores = at::matmul(query * attention_scale(query), kept[kKey].transpose(2, 3));
+  kept[kAttentionWeights] = at::softmax(scores, -1);
+  kept[kMixed] = at::matmul(kept[kAttentionWeights] * kept[kDropAttention], kept[kValue]);
+}
+
+/// The residual stream with a branch added, which is used up.
+at::Tensor add_branch(const at::Tensor& x, at::Tensor branch, const BranchEnd& end,
+                      variable_list& kept) {
+  if (kept[end.dropout].defined()) branch.mul_(kept[end.dropout]);
+  if (is_there(kept[end.scale])) {
+    kept[end.scaled] = branch;
+    branch = branch * kept[end.scale];
+  }
+  if (kept[end.path].defined()) branch = by_sample(branch, kept[end.path]);
+  return branch.scalar_type() == x.scalar_type() ? branch.add_(x) : x + branch;
+}
+
+// Backward: each step leaves the gradients of its weights in `grads`, whose places are those of the
+// weights, and returns the gradient of its input.
+
+at::Tensor linear_backward(const at::Tensor& grad, const at::Tensor& input, std::size_t place,
+                           const variable_list& kept, at::Tensor* grads) {
+  const at::Tensor& weight = kept[place];
+  grads[place] = at::mm(grad.t(), input).to(weight.scalar_type());
+  if (is_there(kept[place + 1])) grads[place + 1] = grad.sum(0).to(weight.scalar_type());
+  return at::mm(grad, weight.to(grad.scalar_type()));
+}
+
+at::Tensor norm_backward(const at::Tensor& grad, std::size_t input, std::size_t place,
+                         const variable_list& kept, at::Tensor* grads) {
+  const at::Tensor& x = kept[input];
   at::Tensor grad_input;
-  std::tie(grad_input, weight_grads[place], weight_grads[place + 1]) =
-      at::native_layer_norm_backward(grad, input, saved[place].sizes(), mean, rstd, saved[place],
-                                     saved[place + 1], {true, true, true});
+  std::tie(grad_input, grads[place], grads[place + 1]) = at::native_layer_norm_backward(
+      grad.to(x.scalar_type()), x, kept[place].sizes(), kept[input + 1], kept[input + 2],
+      kept[place], kept[place + 1], {true, true, true});
   return grad_input;
 }
 
-/// Backward of attention from the gradient of its merged output to that of qkv [rows, 3 * dim].
-at::Tensor attention_backward(const at::Tensor& grad, const variable_list& saved) {
-  const at::Tensor& query = saved[kQuery];
-  const std::int64_t batch = query.size(0);
-  const std::int64_t heads = query.size(1);
-  const std::int64_t tokens = query.size(2);
-  const std::int64_t head_dim = query.size(3);
-  const auto [grad_query, grad_key, grad_value] =
-      at::_scaled_dot_product_flash_attention_for_cpu_backward(
-          grad.view({batch, tokens, heads, head_dim}).transpose(1, 2), query, saved[kKey],
-          saved[kValue], saved[kMixed], saved[kLogSumExp], /*dropout_p=*/0.0, /*is_causal=*/false);
+/// From the residual stream's gradient to that of the branch's last linear layer.
+at::Tensor branch_backward(at::Tensor grad, const BranchEnd& end, at::ScalarType dtype,
+                           const variable_list& kept, at::Tensor* grads) {
+  const bool is_scaled = is_there(kept[end.scale]);
+  if (!is_scaled) grad = grad.to(dtype);
+  if (kept[end.path].defined()) grad = by_sample(grad, kept[end.path]);
+  if (is_scaled) {
+    grads[end.scale] = (grad * kept[end.scaled]).sum(0);
+    grad = (grad * kept[end.scale]).to(dtype);
+  }
+  return kept[end.dropout].defined() ? grad * kept[end.dropout] : grad;
+}
+
+/// From the gradient of what attention mixes to those of query, key and value.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> mixing_backward(const at::Tensor& grad,
+                                                               const variable_list& kept) {
+  const at::Tensor& query = kept[kQuery];
+  const at::Tensor& key = kept[kKey];
+  const at::Tensor& value = kept[kValue];
+  if (kept[kLogSumExp].defined()) {
+    return at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        grad, query, key, value, kept[kMixed], kept[kLogSumExp], /*dropout_p=*/0.0,
+        /*is_causal=*/false);
+  }
+  const at::Tensor& weights = kept[kAttentionWeights];
+  const at::Tensor& drop = kept[kDropAttention];
+  const double scale = attention_scale(query);
+  const at::Tensor grad_value = at::matmul((weights * drop).transpose(2, 3), grad);
+  const at::Tensor grad_weights = at::matmul(grad, value.transpose(2, 3)).mul_(drop);
+  const at::Tensor grad_scores =
+      at::_softmax_backward_data(grad_weights, weights, -1, weights.scalar_type());
+  return {at::matmul(grad_scores, key).mul_(scale),
+          at::matmul(grad_scores.transpose(2, 3), query * scale), grad_value};
+}
+
+/// From the gradient of the merged heads to that of qkv, [rows, 3 * dim].
+at::Tensor attention_backward(const at::Tensor& grad, const variable_list& kept,
+                              at::Tensor* grads) {
+  const at::IntArrayRef sizes = kept[kQuery].sizes();
+  auto [grad_query, grad_key, grad_value] =
+      mixing_backward(grad.view({sizes[0], sizes[2], sizes[1], sizes[3]}).transpose(1, 2), kept);
+  if (is_there(kept[kQueryNorm])) {
+    grad_query = norm_backward(grad_query, kQueries, kQueryNorm, kept, grads);
+    grad_key = norm_backward(grad_key, kKeys, kKeyNorm, kept, grads);
+  }
   return at::stack(
              {grad_query.transpose(1, 2), grad_key.transpose(1, 2), grad_value.transpose(1, 2)}, 2)
-      .view({batch * tokens, 3 * heads * head_dim});
+      .view({sizes[0] * sizes[2], 3 * sizes[1] * sizes[3]});
 }
+
+/// Adds up in place: `sum` is nobody else's, and `other` may have another type.
+at::Tensor added(at::Tensor sum, const at::Tensor& other) { return sum.add_(other); }
 
 struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList weights,
-                            const TokenShape& shape, std::int64_t num_heads, double eps) {
-    const std::int64_t dim = x.size(1);
-    const auto [normed1, mean1, rstd1] =
-        at::native_layer_norm(x, {dim}, weights[kNorm1], weights[kNorm1 + 1], eps);
-    const at::Tensor qkv = linear(normed1, weights, kQkv)
-                               .view({shape.batch, shape.tokens, 3, num_heads, dim / num_heads})
-                               .permute({2, 0, 3, 1, 4});
-    const at::Tensor query = qkv.select(0, 0);
-    const at::Tensor key = qkv.select(0, 1);
-    const at::Tensor value = qkv.select(0, 2);
-    const auto [mixed, log_sum_exp] =
-        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
-    const at::Tensor y = linear(merge_heads(mixed), weights, kProj).add_(x);
+                            const VitBlockDrops& drops, const FusedVitBlockOptions& options) {
+    // Types are written out here.
+    const tensor::AutocastGuard no_autocast({at::kCPU, false, options.dtype});
+    variable_list kept(weights.begin(), weights.end());
+    kept.resize(kSavedCount);
+    kept[kX] = x;
+    kept[kDropAttention] = drops.attention;
+    kept[kDropProjected] = drops.projected;
+    kept[kDropPath1] = drops.path1;
+    kept[kDropHidden] = drops.hidden;
+    kept[kDropOutput] = drops.output;
+    kept[kDropPath2] = drops.path2;
 
-    const auto [normed2, mean2, rstd2] =
-        at::native_layer_norm(y, {dim}, weights[kNorm2], weights[kNorm2 + 1], eps);
-    const at::Tensor hidden = linear(normed2, weights, kFc1);
-    const at::Tensor activated = at::gelu(hidden);
-    const at::Tensor output = linear(activated, weights, kFc2).add_(y);
+    kept[kNormed1] = normalize(kX, kNorm1, options.eps, kept).to(options.dtype);
+    split_heads(linear(kept[kNormed1], kQkv, kept), options, kept);
+    attend(kept);
+    kept[kY] = add_branch(x, linear(merge_heads(kept[kMixed]), kProj, kept), kEnd1, kept);
 
-    variable_list saved(weights.begin(), weights.end());
-    saved.insert(saved.end(), {x, mean1, rstd1, normed1, query, key, value, mixed, log_sum_exp, y,
-                               mean2, rstd2, normed2, hidden, activated});
-    context->save_for_backward(std::move(saved));
+    kept[kNormed2] = normalize(kY, kNorm2, options.eps, kept).to(options.dtype);
+    kept[kHidden] = linear(kept[kNormed2], kFc1, kept);
+    kept[kActivated] = at::gelu(kept[kHidden]);
+    if (drops.hidden.defined()) kept[kActivated].mul_(drops.hidden);
+    const at::Tensor output =
+        add_branch(kept[kY], linear(kept[kActivated], kFc2, kept), kEnd2, kept);
+    context->save_for_backward(std::move(kept));
     return output;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
-    const variable_list saved = context->get_saved_variables();
-    PACELINE_CHECK(saved.size() == kSavedCount, "a fused block saved {} tensors", saved.size());
+    const variable_list kept = context->get_saved_variables();
+    PACELINE_CHECK(kept.size() == kSavedCount, "a fused block saved {} tensors", kept.size());
+    const at::ScalarType dtype = kept[kNormed1].scalar_type();
     const at::Tensor grad = grad_outputs[0].contiguous();
-    // One gradient for x, the weights and, undefined, for each of the three other arguments.
-    variable_list grads(1 + kNumWeights + 3);
-    at::Tensor* weight_grads = &grads[1];
+    // One gradient for x, the weights and, undefined, for each of the two other arguments.
+    variable_list all_grads(1 + kNumWeights + 2);
+    at::Tensor* grads = &all_grads[1];
 
-    const at::Tensor grad_activated =
-        linear_backward(grad, saved[kActivated], kFc2, saved, weight_grads);
-    const at::Tensor grad_hidden = at::gelu_backward(grad_activated, saved[kHidden]);
-    const at::Tensor grad_normed2 =
-        linear_backward(grad_hidden, saved[kNormed2], kFc1, saved, weight_grads);
-    const at::Tensor grad_y = norm_backward(grad_normed2, saved[kY], saved[kMean2], saved[kRstd2],
-                                            kNorm2, saved, weight_grads)
-                                  .add_(grad);
+    at::Tensor inner = branch_backward(grad, kEnd2, dtype, kept, grads);
+    inner = linear_backward(inner, kept[kActivated], kFc2, kept, grads);
+    if (kept[kDropHidden].defined()) inner = inner * kept[kDropHidden];
+    inner = at::gelu_backward(inner, kept[kHidden]);
+    inner = linear_backward(inner, kept[kNormed2], kFc1, kept, grads);
+    const at::Tensor grad_y = added(norm_backward(inner, kY, kNorm2, kept, grads), grad);
 
-    const at::Tensor grad_mixed =
-        linear_backward(grad_y, merge_heads(saved[kMixed]), kProj, saved, weight_grads);
-    const at::Tensor grad_qkv = attention_backward(grad_mixed, saved);
-    const at::Tensor grad_normed1 =
-        linear_backward(grad_qkv, saved[kNormed1], kQkv, saved, weight_grads);
-    grads[0] = norm_backward(grad_normed1, saved[kX], saved[kMean1], saved[kRstd1], kNorm1, saved,
-                             weight_grads)
-                   .add_(grad_y);
-    return grads;
+    inner = branch_backward(grad_y, kEnd1, dtype, kept, grads);
+    inner = linear_backward(inner, merge_heads(kept[kMixed]), kProj, kept, grads);
+    inner = attention_backward(inner, kept, grads);
+    inner = linear_backward(inner, kept[kNormed1], kQkv, kept, grads);
+    all_grads[0] = added(norm_backward(inner, kX, kNorm1, kept, grads), grad_y);
+    return all_grads;
   }
 };
 
 }  // namespace
 
-bool can_fuse_vit_block(const at::Tensor& x, const VitBlockWeights& weights) {
+std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
+                                                    const VitBlockWeights& weights) {
   const at::ScalarType dtype = x.scalar_type();
-  if (!x.is_cpu() || (dtype != at::kFloat && dtype != at::kDouble)) return false;
-  if (!x.is_contiguous() || at::autocast::is_autocast_enabled(at::kCPU)) return false;
-  return std::ranges::all_of(weights, [dtype](const at::Tensor& weight) {
-    return weight.is_cpu() && weight.scalar_type() == dtype;
+  if (!x.is_cpu() || !x.is_floating_point() || !x.is_contiguous()) return std::nullopt;
+  const bool are_alike = std::ranges::all_of(weights, [dtype](const at::Tensor& weight) {
+    return !is_there(weight) || (weight.is_cpu() && weight.scalar_type() == dtype);
   });
+  if (!are_alike) return std::nullopt;
+  const auto autocast = tensor::AutocastSettings::current(at::kCPU);
+  return autocast.is_enabled && dtype != at::kDouble ? autocast.dtype : dtype;
 }
 
 at::Tensor fused_vit_block(const at::Tensor& x, const VitBlockWeights& weights,
-                           const TokenShape& shape, std::int64_t num_heads, double eps) {
-  return FusedVitBlock::apply(x, at::TensorList(weights), shape, num_heads, eps);
+                           const VitBlockDrops& drops, const FusedVitBlockOptions& options) {
+  return FusedVitBlock::apply(x, at::TensorList(weights), drops, options);
 }
 
 }  // namespace paceline::models

@@ -3,17 +3,29 @@
 #include "paceline/models/vit/vit_block.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace paceline::models {
 
-/// Whether fused_vit_block computes what the block's separate operations would: CPU, float32 or
-/// float64 throughout, contiguous rows, no autocast.
-bool can_fuse_vit_block(const at::Tensor& x, const VitBlockWeights& weights);
+/// The type in which fused_vit_block's matrix products compute what the block's separate operations
+/// would: autocast's, or that of the tokens. Nothing unless tokens and weights lie on the CPU with
+/// one floating type, the tokens' rows contiguous.
+std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
+                                                    const VitBlockWeights& weights);
 
-/// A whole ViT block without dropout as one autograd node: the same operations as VitBlock's,
-/// called without recording each, and their derivatives by hand. The gradients reach the weights as
-/// usual. x and the result: [batch * tokens, dim].
+/// How a block is computed, besides its weights and what it drops.
+struct FusedVitBlockOptions {
+  TokenShape shape;
+  std::int64_t num_heads = 0;
+  double eps = 0.0;                   ///< of the norms
+  at::ScalarType dtype = at::kFloat;  ///< fused_vit_block_dtype()
+};
+
+/// A whole ViT block as one autograd node: the same operations as VitBlock's, called without
+/// recording each, and their derivatives by hand. The gradients reach the weights as usual. x and
+/// the result: [batch * tokens, dim]. What autocast would cast is cast again in backward instead of
+/// being kept.
 at::Tensor fused_vit_block(const at::Tensor& x, const VitBlockWeights& weights,
-                           const TokenShape& shape, std::int64_t num_heads, double eps);
+                           const VitBlockDrops& drops, const FusedVitBlockOptions& options);
 
 }  // namespace paceline::models

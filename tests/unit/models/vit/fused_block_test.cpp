@@ -6,12 +6,16 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/tensor/autocast.h"
 
+#include <map>
+#include <optional>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace paceline::models {
 namespace {
 
-VitConfig config(FusedMode fused) {
+VitConfig fused_config(FusedMode fused) {
   return {.num_classes = 7,
           .img_size = 32,
           .patch_size = 8,
@@ -21,6 +25,40 @@ VitConfig config(FusedMode fused) {
           .fused = fused};
 }
 
+VitConfig with_all_drops() {
+  VitConfig config = fused_config(FusedMode::kAuto);
+  config.pos_drop_rate = config.proj_drop_rate = config.attn_drop_rate = 0.2;
+  config.drop_path_rate = 0.6;
+  return config;
+}
+
+/// Blocks of all kinds; `fused` is set by the test.
+std::map<std::string, VitConfig> kinds_of_blocks() {
+  std::map<std::string, VitConfig> kinds;
+  kinds["plain"] = fused_config(FusedMode::kAuto);
+  kinds["attention drops"] = kinds["plain"];
+  kinds["attention drops"].attn_drop_rate = 0.3;
+  kinds["path drops"] = kinds["plain"];
+  kinds["path drops"].drop_path_rate = 0.6;
+  kinds["all drop"] = with_all_drops();
+  kinds["scaled"] = kinds["plain"];
+  kinds["scaled"].init_values = 0.3;
+  kinds["scaled, all drop"] = with_all_drops();
+  kinds["scaled, all drop"].init_values = 0.3;
+  kinds["normed heads"] = kinds["plain"];
+  kinds["normed heads"].qk_norm = true;
+  kinds["all there is, no biases"] = kinds["scaled, all drop"];
+  kinds["all there is, no biases"].qk_norm = true;
+  kinds["all there is, no biases"].qkv_bias = false;
+  return kinds;
+}
+
+/// How numbers are stored, and what autocast computes with.
+struct Types {
+  at::ScalarType stored = at::kFloat;
+  std::optional<at::ScalarType> autocast = std::nullopt;
+};
+
 struct Result {
   at::Tensor logits;
   at::Tensor image_grad;
@@ -28,10 +66,11 @@ struct Result {
 };
 
 /// Logits and gradients of one step; weights are large enough for every gradient to matter.
-Result run(FusedMode fused, at::ScalarType dtype) {
-  Vit vit(config(fused));
+Result run(VitConfig config, FusedMode fused, const Types& types) {
+  config.fused = fused;
+  Vit vit(config);
   vit.initialize(11);
-  nn::set_dtype(vit, dtype);
+  nn::set_dtype(vit, types.stored);
   {
     const at::NoGradGuard no_grad;
     for (const nn::NamedTensor& item : nn::named_parameters(vit)) {
@@ -41,63 +80,111 @@ Result run(FusedMode fused, at::ScalarType dtype) {
   const at::Tensor images = at::linspace(-2, 2, 3 * 3 * 32 * 32, at::kDouble)
                                 .sin()
                                 .view({3, 3, 32, 32})
-                                .to(dtype)
+                                .to(types.stored)
                                 .requires_grad_();
-  const at::Tensor logits = vit.forward_images(images, {});
-  nn::CrossEntropy({}).sum(logits, at::tensor({1, 4, 6}, at::kLong)).backward();
+  at::Tensor logits;
+  {
+    const tensor::AutocastGuard autocast(at::kCPU, types.autocast);
+    logits = vit.forward_images(images, {.seed = 5, .step = 7, .first_position = 40});
+  }
+  nn::CrossEntropy({}).sum(logits.to(at::kDouble), at::tensor({1, 4, 6}, at::kLong)).backward();
   return {logits.detach(), images.grad(), nn::named_parameters(vit)};
 }
 
 double relative_difference(const at::Tensor& got, const at::Tensor& wanted) {
-  return ((got - wanted).abs().max() / wanted.abs().max()).item<double>();
+  EXPECT_EQ(got.scalar_type(), wanted.scalar_type());
+  const at::Tensor apart = (got.to(at::kDouble) - wanted.to(at::kDouble)).abs().max();
+  return (apart / wanted.to(at::kDouble).abs().max()).item<double>();
 }
 
-void expect_equal_results(at::ScalarType dtype, double tolerance) {
-  const Result fused = run(FusedMode::kOn, dtype);
-  const Result plain = run(FusedMode::kOff, dtype);
-  EXPECT_LE(relative_difference(fused.logits, plain.logits), tolerance);
-  EXPECT_LE(relative_difference(fused.image_grad, plain.image_grad), tolerance);
-  for (std::size_t i = 0; i < plain.parameters.size(); ++i) {
-    const at::Tensor& wanted = plain.parameters[i].tensor.grad();
-    EXPECT_LE(relative_difference(fused.parameters[i].tensor.grad(), wanted), tolerance)
-        << plain.parameters[i].name;
-    EXPECT_GT(wanted.abs().max().item<double>(), 0.0) << plain.parameters[i].name;
+void expect_equal_results(const Types& types, double tolerance) {
+  for (const auto& [name, config] : kinds_of_blocks()) {
+    SCOPED_TRACE(name);
+    const Result fused = run(config, FusedMode::kOn, types);
+    const Result plain = run(config, FusedMode::kOff, types);
+    EXPECT_LE(relative_difference(fused.logits, plain.logits), tolerance);
+    EXPECT_LE(relative_difference(fused.image_grad, plain.image_grad), tolerance);
+    for (std::size_t i = 0; i < plain.parameters.size(); ++i) {
+      const at::Tensor& wanted = plain.parameters[i].tensor.grad();
+      EXPECT_LE(relative_difference(fused.parameters[i].tensor.grad(), wanted), tolerance)
+          << plain.parameters[i].name;
+      EXPECT_GT(wanted.abs().max().item<double>(), 0.0) << plain.parameters[i].name;
+    }
   }
 }
 
-TEST(FusedVitBlock, EqualsItsTwinInFloat64) { expect_equal_results(at::kDouble, 1e-12); }
+TEST(FusedVitBlock, EqualsItsTwinInFloat64) { expect_equal_results({at::kDouble}, 1e-12); }
 
-TEST(FusedVitBlock, EqualsItsTwinInFloat32) { expect_equal_results(at::kFloat, 5e-7); }
+TEST(FusedVitBlock, EqualsItsTwinInFloat32) { expect_equal_results({at::kFloat}, 1e-6); }
 
-TEST(FusedVitBlock, IsUsedUnlessSomethingDrops) {
-  const auto node_of = [](double drop_rate, FusedMode fused) {
-    const VitBlock block(
-        {.dim = 48, .num_heads = 3, .mlp_dim = 192, .proj_drop_rate = drop_rate, .fused = fused},
-        0);
-    return block.forward(at::ones({4, 48}).requires_grad_(), {2, 2}, {}).grad_fn()->name();
-  };
-  const std::string fused_name = node_of(0.0, FusedMode::kOn);
-  EXPECT_EQ(node_of(0.0, FusedMode::kAuto), fused_name);
-  EXPECT_NE(node_of(0.0, FusedMode::kOff), fused_name);
-  EXPECT_NE(node_of(0.5, FusedMode::kAuto), fused_name);
-  EXPECT_THROW(node_of(0.5, FusedMode::kOn), base::ConfigError);
+TEST(FusedVitBlock, EqualsItsTwinUnderAutocastToBfloat16) {
+  expect_equal_results({at::kFloat, at::kBFloat16}, 1e-2);
 }
 
-TEST(FusedVitBlock, AutocastRunsItsTwin) {
-  const auto logits = [](FusedMode fused) {
-    Vit vit(config(fused));
-    vit.initialize(3);
-    const tensor::AutocastGuard autocast(at::kCPU, at::kBFloat16);
-    return vit.forward_images(at::linspace(-1, 1, 3 * 32 * 32).view({1, 3, 32, 32}), {}).detach();
+TEST(FusedVitBlock, EqualsItsTwinUnderAutocastToFloat16) {
+  expect_equal_results({at::kFloat, at::kHalf}, 2e-3);
+}
+
+TEST(FusedVitBlock, EqualsItsTwinInBfloat16) { expect_equal_results({at::kBFloat16}, 2e-2); }
+
+TEST(FusedVitBlock, AutocastLeavesFloat64AsItIs) {
+  const VitConfig config = with_all_drops();
+  const Result under = run(config, FusedMode::kOn, {at::kDouble, at::kBFloat16});
+  const Result without = run(config, FusedMode::kOn, {at::kDouble});
+  EXPECT_TRUE(at::equal(under.logits, without.logits));
+}
+
+// The twins would agree as well if no mask came through.
+TEST(FusedVitBlock, DropsWhatItsKeySays) {
+  const auto logits = [](const VitConfig& config) {
+    return run(config, FusedMode::kOn, {at::kDouble}).logits;
   };
-  const at::Tensor plain = logits(FusedMode::kOff);
-  EXPECT_EQ(plain.scalar_type(), at::kBFloat16);
-  EXPECT_TRUE(at::equal(logits(FusedMode::kAuto), plain));
-  EXPECT_THROW(logits(FusedMode::kOn), base::ConfigError);
+  std::vector<at::Tensor> all{logits(fused_config(FusedMode::kAuto))};
+  for (double VitConfig::*rate :
+       {&VitConfig::proj_drop_rate, &VitConfig::attn_drop_rate, &VitConfig::drop_path_rate}) {
+    VitConfig config = fused_config(FusedMode::kAuto);
+    config.*rate = 0.5;
+    const at::Tensor dropped = logits(config);
+    for (const at::Tensor& other : all) EXPECT_FALSE(at::allclose(dropped, other, 1e-3, 1e-3));
+    all.push_back(dropped);
+  }
+}
+
+/// The node that a block of 48 channels leaves behind.
+std::string node_of(VitBlockConfig config, std::optional<at::ScalarType> autocast = {}) {
+  config.dim = 48;
+  config.num_heads = 3;
+  config.mlp_dim = 192;
+  const VitBlock block(config, 0);
+  const tensor::AutocastGuard guard(at::kCPU, autocast);
+  return block.forward(at::ones({4, 48}).requires_grad_(), {2, 2}, {}).grad_fn()->name();
+}
+
+TEST(FusedVitBlock, IsUsedUnderWhatPeopleTrainWith) {
+  const std::string fused_name = node_of({.fused = FusedMode::kOn});
+  EXPECT_NE(node_of({.fused = FusedMode::kOff}), fused_name);
+  EXPECT_EQ(node_of({}), fused_name);
+  EXPECT_EQ(node_of({.layer_scale = true}), fused_name);
+  EXPECT_EQ(node_of({.qk_norm = true}), fused_name);
+  EXPECT_EQ(node_of({.proj_drop_rate = 0.5, .attn_drop_rate = 0.5, .drop_path_rate = 0.5}),
+            fused_name);
+  EXPECT_EQ(node_of({}, at::kBFloat16), fused_name);
+  EXPECT_EQ(node_of({.attn_drop_rate = 0.5}, at::kHalf), fused_name);
+}
+
+TEST(FusedVitBlock, GivesWayWhereTypesDiffer) {
+  const auto run_block = [](FusedMode fused) {
+    VitBlock block({.dim = 48, .num_heads = 3, .mlp_dim = 192, .fused = fused}, 0);
+    block.to(at::kBFloat16);
+    const tensor::AutocastGuard autocast(at::kCPU, at::kBFloat16);
+    return block.forward(at::ones({4, 48}), {2, 2}, {}).scalar_type();
+  };
+  EXPECT_EQ(run_block(FusedMode::kAuto), run_block(FusedMode::kOff));
+  EXPECT_THROW(run_block(FusedMode::kOn), base::ConfigError);
 }
 
 TEST(FusedVitBlock, NoticesWeightsChangedBeforeBackward) {
-  Vit vit(config(FusedMode::kOn));
+  Vit vit(fused_config(FusedMode::kOn));
   vit.initialize(1);
   const at::Tensor loss = vit.forward_images(at::ones({1, 3, 32, 32}), {}).sum();
   {
