@@ -9,6 +9,7 @@
 #include "paceline/train/train_state.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct EvalRequest {
   std::filesystem::path run_or_checkpoint;
   std::vector<std::string> overrides;
   std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
+  /// Opens images that are no validation data, and have the recipe's transforms; empty: the
+  /// recipe's own. What of them cannot be read is skipped.
+  std::function<std::unique_ptr<data::Dataset>()> open_images = {};
 };
 
 /// A checkpoint's weights in its network, and the data that it is to see.
@@ -27,7 +31,7 @@ struct LoadedCheckpoint {
   std::filesystem::path path;
   std::unique_ptr<checkpoint::CheckpointReader> reader;
   Recipe recipe;  ///< its own, with overrides
-  DataPart part;  ///< of validation, whose loader has started
+  DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
 

@@ -1,4 +1,4 @@
-#include "paceline/app/eval_run.h"
+#include "paceline/app/evaluation/eval_run.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/command_line.h"
