@@ -100,16 +100,22 @@ void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
         "and name data by data.path",
         loaded.path.string(), recipe.data.source.name));
   }
-  loaded.part =
-      open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
-                data::align_classes(std::move(dataset), loaded.reader->manifest().class_names));
+  const std::vector<std::string>& names = loaded.reader->manifest().class_names;
+  dataset = request.align ? request.align(std::move(dataset), names)
+                          : data::align_classes(std::move(dataset), names);
+  loaded.part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
+                          std::move(dataset));
+  if (!request.make_samples) return;
+  loaded.part.maker = request.make_samples(recipe);
+  loaded.part.pipeline = nullptr;  // which would make others
 }
 
 /// How many samples go through the network at once. Of images that someone waits for few enough to
 /// tell the first ones soon, and for the machine at hand, which need not be the one that trained.
 std::int64_t batch_size_of(const Recipe& recipe, const EvalRequest& request, int world_size) {
   constexpr std::int64_t kMostPerRank = 64;
-  const std::int64_t size = global_batch_size_of(recipe.data, world_size);
+  const std::int64_t size =
+      std::max<std::int64_t>(1, global_batch_size_of(recipe.data, world_size) / request.num_views);
   if (!request.open_images || changes(request.overrides, "data.global_batch_size") ||
       changes(request.overrides, "data.batch_size_per_rank")) {
     return size;
@@ -156,6 +162,7 @@ LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
   loaded.reader = checkpoint::open_checkpoint(loaded.path, communicator);
   loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
   if (request.open_images) loaded.recipe.data.on_error = data::OnError::kSkip;
+  if (request.adapt) request.adapt(loaded.recipe);
   const Recipe& recipe = loaded.recipe;
   communicator.set_timeout(collective_timeout(recipe.parallel));
 

@@ -8,6 +8,7 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -24,6 +25,16 @@ struct EvalRequest {
   /// Opens images that are no validation data, and have the recipe's transforms; empty: the
   /// recipe's own. What of them cannot be read is skipped.
   std::function<std::unique_ptr<data::Dataset>()> open_images = {};
+  /// Changes the recipe, overrides included, before anything is made of it; or empty.
+  std::function<void(Recipe& recipe)> adapt = {};
+  /// Gives the data's classes their labels, by the names of the checkpoint's; empty:
+  /// data::align_classes().
+  std::function<std::unique_ptr<data::Dataset>(std::unique_ptr<data::Dataset> dataset,
+                                               const std::vector<std::string>& class_names)>
+      align = {};
+  /// Makes samples otherwise than the recipe says; or empty.
+  std::function<std::shared_ptr<const data::SampleMaker>(const Recipe& recipe)> make_samples = {};
+  std::int64_t num_views = 1;  ///< of a sample that go through the network at once
 };
 
 /// A checkpoint's weights in its network, and the data that it is to see.
