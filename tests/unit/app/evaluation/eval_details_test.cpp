@@ -12,8 +12,7 @@ using ::testing::ElementsAre;
 
 /// Labels 0 0 0 1 2 and one without, told as 1 1 0 2 2 1.
 train::SampleRecords details_records() {
-  return {at::tensor({3, 4, 5, 6, 7, 8}, at::kLong),
-          at::tensor({0, 0, 0, 1, 2, -1}, at::kLong),
+  return {at::tensor({3, 4, 5, 6, 7, 8}, at::kLong), at::tensor({0, 0, 0, 1, 2, -1}, at::kLong),
           at::tensor({2.0, 3.0, 0.1, 2.0, 0.2, 9.0}, at::kDouble),
           at::tensor({1, 1, 0, 2, 2, 1}, at::kLong).view({6, 1}),
           at::tensor({0.5, 0.99, 0.9, 1.0, 0.5, 0.7}, at::kDouble).view({6, 1})};

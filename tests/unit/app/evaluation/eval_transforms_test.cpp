@@ -35,8 +35,7 @@ TEST(EvalTransforms, SizesAndPercentagesAreTimms) {
   const auto usual = data::imagenet_eval();
   EXPECT_EQ(names(with_views(usual, {})), "resize 256, center_crop 224, normalize");
   EXPECT_EQ(names(with_views(usual, {.size = 288})), "resize 329, center_crop 288, normalize");
-  EXPECT_EQ(names(with_views(usual, {.crop_pct = 0.95})),
-            "resize 235, center_crop 224, normalize");
+  EXPECT_EQ(names(with_views(usual, {.crop_pct = 0.95})), "resize 235, center_crop 224, normalize");
   EXPECT_EQ(names(with_views(usual, {.size = 320, .crop_pct = 1.0})),
             "resize 320, center_crop 320, normalize");
 }
@@ -84,8 +83,11 @@ TEST(EvalTransforms, FiveCropsAreTheMiddleAndTheCorners) {
                                    std::pair(0, 6), std::pair(10, 6)));
   EXPECT_THAT([&] { maker->make(ramp(3, 14), {}, scratch, targets); },
               ThrowsMessage<base::DataError>(HasSubstr("smaller --crop-pct")));
-  EXPECT_THAT([&] { make_five_crops({data::ResizeConfig{.size = {4, 4}}}, true); },
-              ThrowsMessage<base::ConfigError>(HasSubstr("--ten-crop")));
+  EXPECT_THAT(
+      [&] {
+        make_five_crops({data::ResizeConfig{.size = {4, 4}}}, true);
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("--ten-crop")));
 }
 
 }  // namespace

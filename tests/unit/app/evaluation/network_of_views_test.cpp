@@ -18,9 +18,7 @@ class Columns final : public nn::ImageNetwork {
  public:
   at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
     ++num_passes;
-    const auto mean_of = [&](std::int64_t column) {
-      return images.select(3, column).mean({1, 2});
-    };
+    const auto mean_of = [&](std::int64_t column) { return images.select(3, column).mean({1, 2}); };
     return at::stack({mean_of(0), mean_of(-1), at::ones({images.size(0)})}, 1);
   }
   double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
