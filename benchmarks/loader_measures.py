@@ -19,9 +19,14 @@ SMALL_BATCHES = 400  # of CIFAR's images
 def photos(workspace):
     if "PACELINE_PHOTOS" in os.environ:
         return pathlib.Path(os.environ["PACELINE_PHOTOS"])
-    folder = workspace.folder / "photos"
+    return synth_photos(workspace, "photos", per_class=160)
+
+
+def synth_photos(workspace, name, per_class):
+    """Four classes of photos that decode as ImageNet's do."""
+    folder = workspace.folder / name
     if not folder.exists():
-        workspace.paceline("data", "synth", folder, "--like", "imagenet", "--classes", "4", "--train-per-class", "160",
+        workspace.paceline("data", "synth", folder, "--like", "imagenet", "--classes", "4", "--train-per-class", per_class,
                            "--val-per-class", "1")
     return folder
 

@@ -12,6 +12,7 @@ import traceback
 
 import hidden_communication
 import loader_measures
+import predict_measures
 from workspace import Measure, MeasureError, steps_of
 
 
@@ -317,6 +318,7 @@ MEASURES = [
               lambda w, strategy=strategy: own_wrapped(w, strategy), own_launch_bound, beside="strategy none", is_contest=False)
       for strategy in ("ddp", "fsdp")],
     *loader_measures.MEASURES,
+    *predict_measures.MEASURES,
     *[Measure(name, "what a step waits for a checkpoint of 1.06 GB", "ms", must, goal, lambda w: own_checkpoint_ms(w, "stall"),
               lambda w, mode=mode: peer_checkpoint_ms(w, mode), beside=beside)
       for name, mode, must, goal, beside in (

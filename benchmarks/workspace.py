@@ -59,6 +59,7 @@ class Workspace:
         if "PACELINE_PEERS" in os.environ:
             self.peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python"
         self.figures = {}
+        self.settings = {}  # of peers, by what was found to be fastest here
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="paceline-bench-"))

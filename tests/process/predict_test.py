@@ -10,6 +10,7 @@ import unittest
 from paceline_process import RunTest, paceline, settings
 
 CONFIG = 2
+DATA = 3
 SMALL = settings("train.duration=2ba", "checkpoint.every=2ba", "schedule=constant")
 
 
@@ -58,7 +59,61 @@ class Predict(RunTest):
         again = paceline("predict", self.run_dir, "-o", out, cwd=self.root)
         self.assertNotEqual(again.code, 0)
         self.assertIn("it is there already", again.err)
-        self.assertEqual(paceline("predict", self.run_dir, cwd=self.root).code, CONFIG, "it needs -o")
+        self.assertEqual(paceline("predict", self.run_dir, cwd=self.root).code, CONFIG, "it needs images or -o")
+
+    def test_images_are_told_in_order(self):
+        self.train(self.write_recipe(), "--run-dir", self.run_dir, *SMALL)
+        self.assertEqual(paceline("predict", self.run_dir, "-o", self.root / "all", cwd=self.root).code, 0)
+        shape, values = read_npy(self.root / "all" / "probabilities.npy")
+        classes = json.loads((self.root / "all" / "predictions.json").read_text())["class_names"]
+        wanted = {}
+        with open(self.root / "all" / "samples.csv", newline="") as file:
+            for row, sample in enumerate(csv.DictReader(file)):
+                wanted[sample["sample"]] = values[4 * row:4 * row + 4]
+        files = sorted(map(str, (self.data / "val").rglob("*.*")))
+        self.assertEqual(sorted(wanted), files)
+        for arguments in ([self.data / "val"], [f"{self.data}/val/*/*", "data.num_threads=2"],
+                          [*files, "--nproc", 3], [self.data / "val", "data.global_batch_size=3"]):
+            told = paceline("predict", self.run_dir, *arguments, "--topk", 3, "--json", cwd=self.root)
+            self.assertEqual(told.code, 0, str(told))
+            lines = [json.loads(line) for line in told.out.splitlines()]
+            self.assertEqual([line["path"] for line in lines], files)
+            for line in lines:
+                best = sorted(range(4), key=lambda label: -wanted[line["path"]][label])[:3]
+                self.assertEqual([each["label"] for each in line["classes"]], best)
+                for each in line["classes"]:
+                    self.assertEqual(each["class"], classes[each["label"]])
+                    self.assertAlmostEqual(each["probability"], wanted[line["path"]][each["label"]], delta=1e-5)
+        told = paceline("predict", self.run_dir, files[0], "--topk", 1, cwd=self.root)
+        label = max(range(4), key=lambda label: wanted[files[0]][label])
+        self.assertEqual(told.out, f"{files[0]}  {classes[label]}  {wanted[files[0]][label]:.4f}\n")
+
+    def test_a_bad_image_is_told_and_the_others_are_classified(self):
+        self.train(self.write_recipe(), "--run-dir", self.run_dir, *SMALL)
+        folder = self.root / "mixed"
+        folder.mkdir()
+        good = sorted((self.data / "val").rglob("*.*"))[:3]
+        for number, path in enumerate(good):
+            (folder / f"{number}{path.suffix}").write_bytes(path.read_bytes())
+        (folder / "1-bad.jpg").write_text("no image")
+        for ranks in (1, 2):
+            told = paceline("predict", self.run_dir, folder, "gone.jpg", "--json", "-o", self.root / f"mixed-{ranks}",
+                            "--nproc", ranks, cwd=self.root)
+            self.assertEqual(told.code, DATA, str(told))
+            lines = [json.loads(line) for line in told.out.splitlines()]
+            names = sorted(path.name for path in folder.iterdir())
+            self.assertEqual([line["path"].rpartition("/")[2] for line in lines], [*names, "gone.jpg"])
+            self.assertEqual([("error" in line) for line in lines],
+                             ["bad" in line["path"] or line["path"] == "gone.jpg" for line in lines])
+            self.assertRegex(told.err, "error: .*1-bad.jpg: ")
+            self.assertRegex(told.err, "error: gone.jpg: cannot open")
+            self.assertIn("2 of 5 images could not be read", told.err)
+            self.assertEqual(read_npy(self.root / f"mixed-{ranks}" / "probabilities.npy")[0], (3, 4))
+        only_bad = paceline("predict", self.run_dir, folder / "1-bad.jpg", cwd=self.root)
+        self.assertEqual((only_bad.code, only_bad.out), (DATA, ""))
+        empty = self.root / "no-images"
+        empty.mkdir()
+        self.assertIn("no image is in this folder", paceline("predict", self.run_dir, empty, cwd=self.root).err)
 
     def test_a_changed_network_is_told_and_rebuilt(self):
         recipe = self.write_recipe(model="resnet18", name="resnet.yaml")

@@ -6,6 +6,7 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/weights.h"
@@ -86,6 +87,42 @@ Recipe recipe_of(const checkpoint::CheckpointReader& reader, std::vector<std::st
   return recipe;
 }
 
+/// Opens what the weights are to see.
+void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
+               const SessionContext& context) {
+  const Recipe& recipe = loaded.recipe;
+  auto dataset = request.open_images ? request.open_images()
+                                     : open_dataset(recipe, context.registries, data::Split::kVal,
+                                                    &context.interruption);
+  if (request.open_images && context.registries.datasets.build(recipe.data.source)->make_samples) {
+    throw base::ConfigError(fmt::format(
+        "the network of {} was trained on {}, whose samples are no images: leave the images out, "
+        "and name data by data.path",
+        loaded.path.string(), recipe.data.source.name));
+  }
+  const std::vector<std::string>& names = loaded.reader->manifest().class_names;
+  dataset = request.align ? request.align(std::move(dataset), names)
+                          : data::align_classes(std::move(dataset), names);
+  loaded.part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
+                          std::move(dataset));
+  if (!request.make_samples) return;
+  loaded.part.maker = request.make_samples(recipe);
+  loaded.part.pipeline = nullptr;  // which would make others
+}
+
+/// How many samples go through the network at once. Of images that someone waits for few enough to
+/// tell the first ones soon, and for the machine at hand, which need not be the one that trained.
+std::int64_t batch_size_of(const Recipe& recipe, const EvalRequest& request, int world_size) {
+  constexpr std::int64_t kMostPerRank = 64;
+  const std::int64_t size =
+      std::max<std::int64_t>(1, global_batch_size_of(recipe.data, world_size) / request.num_views);
+  if (!request.open_images || changes(request.overrides, "data.global_batch_size") ||
+      changes(request.overrides, "data.batch_size_per_rank")) {
+    return size;
+  }
+  return std::min(size, kMostPerRank * world_size);
+}
+
 /// Builds the network and fills it.
 void load_network(LoadedCheckpoint& loaded, const std::string& weights,
                   const SessionContext& context) {
@@ -123,19 +160,17 @@ LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
   loaded.path = comm::first_rank_decides(
       communicator, [&] { return find_checkpoint(request.run_or_checkpoint).string(); });
   loaded.reader = checkpoint::open_checkpoint(loaded.path, communicator);
-  const checkpoint::Manifest& manifest = loaded.reader->manifest();
   loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
+  if (request.open_images) loaded.recipe.data.on_error = data::OnError::kSkip;
+  if (request.adapt) request.adapt(loaded.recipe);
   const Recipe& recipe = loaded.recipe;
   communicator.set_timeout(collective_timeout(recipe.parallel));
 
   choose_kernels(recipe, context.device);
   DataPart& part = loaded.part;
-  part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
-                   data::align_classes(open_dataset(recipe, context.registries, data::Split::kVal,
-                                                    &context.interruption),
-                                       manifest.class_names));
+  open_part(loaded, request, context);
   make_loader(part, recipe, context.registries,
-              global_batch_size_of(recipe.data, communicator.world_size()), data::Split::kVal,
+              batch_size_of(recipe, request, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();

@@ -8,7 +8,9 @@
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +22,19 @@ struct EvalRequest {
   std::filesystem::path run_or_checkpoint;
   std::vector<std::string> overrides;
   std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
+  /// Opens images that are no validation data, and have the recipe's transforms; empty: the
+  /// recipe's own. What of them cannot be read is skipped.
+  std::function<std::unique_ptr<data::Dataset>()> open_images = {};
+  /// Changes the recipe, overrides included, before anything is made of it; or empty.
+  std::function<void(Recipe& recipe)> adapt = {};
+  /// Gives the data's classes their labels, by the names of the checkpoint's; empty:
+  /// data::align_classes().
+  std::function<std::unique_ptr<data::Dataset>(std::unique_ptr<data::Dataset> dataset,
+                                               const std::vector<std::string>& class_names)>
+      align = {};
+  /// Makes samples otherwise than the recipe says; or empty.
+  std::function<std::shared_ptr<const data::SampleMaker>(const Recipe& recipe)> make_samples = {};
+  std::int64_t num_views = 1;  ///< of a sample that go through the network at once
 };
 
 /// A checkpoint's weights in its network, and the data that it is to see.
@@ -27,7 +42,7 @@ struct LoadedCheckpoint {
   std::filesystem::path path;
   std::unique_ptr<checkpoint::CheckpointReader> reader;
   Recipe recipe;  ///< its own, with overrides
-  DataPart part;  ///< of validation, whose loader has started
+  DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
 

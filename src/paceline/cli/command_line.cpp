@@ -97,11 +97,12 @@ bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments,
 }
 
 void refuse_other_format(const std::filesystem::path& output, std::string_view extension,
-                         std::string_view what, std::initializer_list<std::string_view> others) {
+                         std::string_view what, std::initializer_list<std::string_view> others,
+                         std::string_view option) {
   const std::string own = base::to_lower(output.extension().string());
   if (std::ranges::find(others, own) == others.end()) return;
   throw base::ConfigError(
-      fmt::format("--output {}: {}: name it {}", output.string(), what,
+      fmt::format("{} {}: {}: name it {}", option, output.string(), what,
                   std::filesystem::path(output).replace_extension(extension).filename().string()));
 }
 

@@ -22,8 +22,9 @@ void add_threads(CLI::App& app, int& num_threads,
                  const std::string& help = "Threads; 0: all cores");
 
 /// Throws ConfigError if the name of an output promises another format (`others`: ".jpg", in lower
-/// case) than `extension`, which is what is written; `what` says so.
+/// case) than `extension`, which is what is written; `what` says so, and `option` names it.
 void refuse_other_format(const std::filesystem::path& output, std::string_view extension,
-                         std::string_view what, std::initializer_list<std::string_view> others);
+                         std::string_view what, std::initializer_list<std::string_view> others,
+                         std::string_view option = "--output");
 
 }  // namespace paceline::cli

@@ -1,91 +1,118 @@
-#include "paceline/app/eval_run.h"
+#include "paceline/app/evaluation/eval_page.h"
+#include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/evaluation/prediction_table.h"
+#include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
+#include "paceline/cli/eval_report.h"
 #include "paceline/cli/rank_process.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/launch/options.h"
 
-#include <algorithm>
-#include <csignal>
-#include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace paceline::cli {
 namespace {
 
-/// A list of the classes, and how many samples of each (row) were told as each (column): null of
-/// more classes than anyone reads.
-void add_table(const train::ClassTable& table, nlohmann::json& json) {
-  auto& classes = json["classes"] = nlohmann::json::array();
-  for (const metrics::ClassCount& each : table.classes) {
-    classes.push_back({{"samples", each.samples},
-                       {"told", each.told},
-                       {"correct", each.correct},
-                       {"precision", each.precision()},
-                       {"recall", each.recall()},
-                       {"f1", each.f1()}});
-  }
-  auto& rows = json["confusion_matrix"] = nullptr;
-  if (!table.confusions.defined()) return;
-  const std::int64_t count = table.confusions.size(0);
-  const auto* const cells = table.confusions.const_data_ptr<std::int64_t>();
-  for (std::int64_t row = 0; row < count; ++row)
-    rows.push_back(std::vector<std::int64_t>(cells + row * count, cells + (row + 1) * count));
-}
+/// What `paceline eval` is asked to do.
+struct EvalWork {
+  app::EvalRequest request;
+  app::EvalViews views;
+  std::int64_t num_told = 5;
+  bool as_json = false;
+  std::filesystem::path predictions;  ///< a CSV file to be written; empty: none
+  std::filesystem::path page;         ///< an HTML page, likewise
+};
 
-void print_report(const app::EvalReport& report, bool as_json) {
-  if (as_json) {
-    nlohmann::json json = {
-        {"checkpoint", report.checkpoint.string()}, {"step", report.step},
-        {"samples", report.result.samples},         {"skipped", report.result.skipped},
-        {"seconds", report.result.seconds},         {"metrics", report.result.values},
-        {"class_names", report.class_names}};
-    if (report.result.table) add_table(*report.result.table, json);
-    // A path may have bytes that are not UTF-8.
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    return;
+void write_files(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
+  if (!work.predictions.empty()) {
+    if (!report.samples)
+      throw base::ConfigError(fmt::format(
+          "--predictions is for classifications, and the recipe's task is {}: `paceline predict "
+          "RUN -o FOLDER` writes what it gives out",
+          report.recipe.task.name));
+    app::write_prediction_table(files, work.predictions, *report.samples, *report.part.dataset,
+                                report.class_names);
+    base::log_info("wrote {}", work.predictions.string());
   }
-  fmt::print("{} (step {}), {} samples{}\n", report.checkpoint.string(), report.step,
-             report.result.samples,
-             report.result.skipped > 0 ? fmt::format(", {} skipped", report.result.skipped) : "");
-  std::size_t width = 12;
-  for (const auto& [name, value] : report.result.values) width = std::max(width, name.size());
-  for (const auto& [name, value] : report.result.values)
-    fmt::print("  {:<{}} {:.4f}\n", name, width, value);
+  if (work.page.empty()) return;
+  auto facts = describe(work.views);
+  if (!work.request.weights.empty()) facts.push_back("weights of " + work.request.weights);
+  base::write_file_atomically(files, work.page, app::eval_page(report, facts));
+  base::log_info("wrote {}", work.page.string());
 }
 
 /// The exit code. Every rank must call it.
-int evaluate(const app::EvalRequest& request, bool as_json, const app::SessionContext& context) {
-  const auto report = app::run_evaluation(request, context);
+int evaluate(const EvalWork& work, const app::SessionContext& context) {
+  const auto report = app::run_evaluation(work.request, context, work.views, work.num_told);
   if (!report)  // the signal may not have come to this rank
     return 128 + static_cast<int>(
                      comm::max_over_ranks(context.communicator, context.interruption.signal()));
-  if (context.communicator.rank() == 0) print_report(*report, as_json);
+  comm::first_rank_decides(context.communicator, [&] {
+    write_files(work, *report, context.files);
+    return "";
+  });
+  if (context.communicator.rank() == 0)
+    fmt::print("{}", work.as_json ? eval_report_json(*report, describe(work.views))
+                                  : eval_report_text(*report));
   return 0;
+}
+
+void add_views(CLI::App& app, app::EvalViews& views) {
+  constexpr int kMostPixels = 16384;
+  constexpr double kLeastShare = 0.01;
+  constexpr double kMostTemperature = 1e6;
+  app.add_option("--size", views.size,
+                 "Side of the piece of each image that the network sees, in pixels; the resize "
+                 "grows with it")
+      ->check(CLI::Range(1, kMostPixels));
+  app.add_option("--crop-pct", views.crop_pct,
+                 "Which share of the resized image's shorter side the piece takes, as timm's")
+      ->check(CLI::Range(kLeastShare, 1.0));
+  app.add_flag("--flip", views.flip, "The mean of the logits of each image and its mirror image");
+  app.add_flag("--ten-crop", views.ten_crop,
+               "The mean of the logits of the corners and the middle, and their mirror images");
+  app.add_option("--temperature", views.temperature,
+                 "Divide logits by this before loss and probabilities")
+      ->check(CLI::Range(1 / kMostTemperature, kMostTemperature));
+  app.add_option("--class-map", views.class_map,
+                 "YAML or JSON file: the model's class of each of the data's ({n01498041: 6}, or a "
+                 "list in their order); logits of other classes are left out");
 }
 
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments, const app::Registries& registries) {
-  app::EvalRequest request;
-  bool as_json = false;
+  constexpr std::int64_t kMostTold = 1'000'000;
+  EvalWork work;
   CLI::App app("Evaluate a checkpoint on the validation data of its recipe.", "eval");
-  app.add_option("run", request.run_or_checkpoint,
+  app.add_option("run", work.request.run_or_checkpoint,
                  "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
-  app.add_option("overrides", request.overrides,
+  app.add_option("overrides", work.request.overrides,
                  "section.key=value changes to the recipe of the run");
-  app.add_option("--weights", request.weights,
+  app.add_option("--weights", work.request.weights,
                  "Of an algorithm that keeps some besides the trained ones: ema");
-  app.add_flag("--json", as_json, "Print one JSON object");
+  add_views(app, work.views);
+  app.add_flag("--json", work.as_json, "Print one JSON object");
+  app.add_option("--predictions", work.predictions,
+                 "Write a CSV file: a line for each sample, with what it was told as");
+  app.add_option("--topk", work.num_told, "Classes of a sample in --predictions")
+      ->check(CLI::Range(std::int64_t{1}, kMostTold))
+      ->capture_default_str();
+  app.add_option("--html", work.page,
+                 "Write a page with pictures of the worst samples, confusions, calibration and "
+                 "classes, which needs no other file");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;
+  refuse_other_format(work.predictions, ".csv", "CSV is what is written",
+                      {".parquet", ".json", ".jsonl", ".npy", ".xlsx", ".html"}, "--predictions");
   RankProcess process(registries);
-  const int exit_code = evaluate(request, as_json, process.context());
+  const int exit_code = evaluate(work, process.context());
   process.shutdown();
   return exit_code;
 }

@@ -1,4 +1,4 @@
-#include "paceline/app/eval_run.h"
+#include "paceline/app/evaluation/eval_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"

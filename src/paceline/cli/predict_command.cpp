@@ -1,14 +1,68 @@
-#include "paceline/app/predict_run.h"
+#include "paceline/app/evaluation/image_arguments.h"
+#include "paceline/app/evaluation/predict_run.h"
+#include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/rank_process.h"
+#include "paceline/cli/work_progress.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/data/sources/image_files.h"
 #include "paceline/launch/options.h"
+
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace paceline::cli {
 namespace {
+
+/// Prints a line for each image; what is wrong with others goes to standard error too.
+class ImagePrinter {
+ public:
+  explicit ImagePrinter(bool as_json) : as_json_(as_json) {
+    // On the same terminal the lines themselves tell how far it is.
+    if (isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1) progress_.emplace("images");
+  }
+
+  void print(const app::ToldImage& image, std::int64_t done, std::int64_t total) {
+    if (!image.error.empty()) base::log_error("{}: {}", image.path, image.error);
+    if (as_json_) {
+      // A path may have bytes that are not UTF-8.
+      fmt::print("{}\n",
+                 json_of(image).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else if (image.error.empty()) {
+      std::string line = image.path;
+      for (const app::ToldClass& told : image.classes)
+        line += fmt::format("  {}  {:.4f}", told.name, told.probability);
+      fmt::print("{}\n", line);
+    }
+    if (isatty(STDOUT_FILENO) == 1) std::fflush(stdout);
+    if (progress_) progress_->update(done, total);
+  }
+
+ private:
+  static nlohmann::json json_of(const app::ToldImage& image) {
+    nlohmann::json json = {{"path", image.path}};
+    if (!image.error.empty()) {
+      json["error"] = image.error;
+      return json;
+    }
+    auto& classes = json["classes"] = nlohmann::json::array();
+    for (const app::ToldClass& told : image.classes) {
+      classes.push_back(
+          {{"class", told.name}, {"label", told.label}, {"probability", told.probability}});
+    }
+    return json;
+  }
+
+  bool as_json_;
+  std::optional<WorkProgress> progress_;
+};
 
 /// The exit code. Every rank must call it.
 int predict(const app::PredictRequest& request, const app::SessionContext& context) {
@@ -16,39 +70,88 @@ int predict(const app::PredictRequest& request, const app::SessionContext& conte
   if (!report)  // the signal may not have come to this rank
     return 128 + static_cast<int>(
                      comm::max_over_ranks(context.communicator, context.interruption.signal()));
-  if (context.communicator.rank() == 0)
+  if (context.communicator.rank() != 0) return 0;
+  if (!request.output.empty())
     base::log_info("wrote {}: what {} (step {}) gives out for {} samples", request.output.string(),
                    report->checkpoint.string(), report->step, report->samples);
-  return 0;
+  if (!request.source.open_images || report->skipped == 0) return 0;
+  base::log_error("{} of {} images could not be read", report->skipped,
+                  report->skipped + report->samples);
+  return static_cast<int>(base::ExitCode::kData);
 }
+
+void check_request(const app::PredictRequest& request, const std::vector<std::string>& images,
+                   bool as_json) {
+  if (images.empty() && request.output.empty())
+    throw base::ConfigError(
+        "name images to be classified, or --output for a folder of what the checkpoint gives out "
+        "for the validation data of its recipe; `paceline predict --help` tells what fits");
+  if (images.empty() && as_json)
+    throw base::ConfigError("--json is for images, and none is named; leave it out");
+}
+
+constexpr std::string_view kFooter =
+    "IMAGES are files, folders (with all below them) and patterns such as 'photos/*.jpg'; they get "
+    "the\n"
+    "transforms that the recipe evaluates by. For each a line is printed, in their order: its "
+    "path, and the\n"
+    "most probable classes with their probabilities. An image that cannot be read is an error line "
+    "of its\n"
+    "own, and the exit code is 3 at the end.\n"
+    "section.key=value is an override, where section is one of the recipe's and no file has that "
+    "name.\n\n"
+    "With --output, OUTPUT/FIELD.npy is written, a row per sample in the order of the images, or "
+    "of the\n"
+    "recipe's validation data where no image is named (of a classification: probabilities.npy, in "
+    "the order\n"
+    "of the classes), samples.csv, which names the sample of each row, and predictions.json. The "
+    "folder\n"
+    "appears when all of it is there.\n\n"
+    "Launch options:\n";
 
 }  // namespace
 
 int run_predict(const std::vector<std::string>& arguments, const app::Registries& registries) {
+  constexpr std::int64_t kMostTold = 1'000'000;
   app::PredictRequest request;
-  CLI::App app("Write what a checkpoint gives out for the validation data of its recipe.",
+  std::vector<std::string> words;
+  bool as_json = false;
+  CLI::App app("Tell the classes of images by a checkpoint, or write what it gives out.",
                "predict");
   app.add_option("run", request.source.run_or_checkpoint,
                  "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
-  app.add_option("overrides", request.source.overrides,
-                 "section.key=value changes to the recipe of the run; data.path=OTHER predicts "
-                 "OTHER's validation samples");
+  app.add_option("images", words,
+                 "Images, and section.key=value changes to the recipe of the run; without images "
+                 "its validation data, or OTHER's with data.path=OTHER");
+  app.add_option("--topk", request.num_told, "How many classes of an image are told")
+      ->check(CLI::Range(std::int64_t{1}, kMostTold))
+      ->capture_default_str();
+  app.add_flag("--json", as_json, "Print a JSON object per image and line");
   app.add_option("--weights", request.source.weights,
                  "Of an algorithm that keeps some besides the trained ones: ema");
-  app.add_option("-o,--output", request.output, "The folder to write, which is not there yet")
-      ->required();
-  app.footer(
-      "Writes OUTPUT/FIELD.npy, a row per sample in the order of the data set (of a "
-      "classification:\n"
-      "probabilities.npy, in the order of the classes), samples.csv, which names the sample of "
-      "each\n"
-      "row, and predictions.json. The folder appears when all of it is there.\n\n"
-      "Launch options:\n" +
-      launch::launch_options_help(/*can_detach=*/false));
+  app.add_option("-o,--output", request.output, "The folder to write, which is not there yet");
+  app.footer(std::string(kFooter) + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;
+  app::ImageArguments told_apart = app::tell_images_from_overrides(words);
+  request.source.overrides = std::move(told_apart.overrides);
+  check_request(request, told_apart.images, as_json);
+  std::optional<ImagePrinter> printer;
+  if (!told_apart.images.empty()) {
+    request.source.open_images = [files = data::find_image_files(told_apart.images)] {
+      return data::open_image_files(files);
+    };
+    printer.emplace(as_json);
+    request.tell = [&](const app::ToldImage& image, std::int64_t done, std::int64_t total) {
+      printer->print(image, done, total);
+    };
+  }
   RankProcess process(registries);
+  // Nothing is left to do for a reader that went away (`| head`).
+  if (printer && request.output.empty() && process.context().communicator.world_size() == 1)
+    std::signal(SIGPIPE, SIG_DFL);
   const int exit_code = predict(request, process.context());
+  printer.reset();
   process.shutdown();
   return exit_code;
 }

@@ -122,6 +122,7 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
       const auto evaluated = task.evaluate(batch, {run.seed, step, batch.first_position});
       sums.add(evaluated.loss, evaluated.sums);
       if (measure != nullptr) measure->add(evaluated.outputs, batch);
+      if (shown_to_ != nullptr) shown_to_->add(evaluated.outputs, batch);
     }
     if (number + 1 < num_batches) feed.prefetch();
     if (number % kMostQueued == kMostQueued - 1 && run.device.is_asynchronous())
@@ -180,6 +181,7 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   }
   refuse_non_finite(result);
   if (measure) add_measured(measure->finish(run.communicator), result);
+  if (shown_to_ != nullptr) shown_to_->finish(run.communicator);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

@@ -56,6 +56,9 @@ class Evaluator {
 
   /// From now on results have tables of classes.
   void tell_classes() { tells_classes_ = true; }
+  /// From now on `measure`, which must outlive the next run(), is shown the batches too, and
+  /// finished where the task's own is; what it measures is not in the result.
+  void show_to(EvalMeasure& measure) { shown_to_ = &measure; }
 
   /// `strategy` holds the task's parameters; `step` is how many steps they were trained, `weights`
   /// what they are called if they are not the trained ones: names begin with PREFIX_WEIGHTS then.
@@ -81,6 +84,7 @@ class Evaluator {
   std::optional<std::int64_t> max_batches_;
   std::int64_t max_skipped_;
   bool tells_classes_ = false;
+  EvalMeasure* shown_to_ = nullptr;
 };
 
 }  // namespace paceline::train

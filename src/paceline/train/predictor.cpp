@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,6 +65,14 @@ struct Share {
   std::int64_t is_stopped = 0;
 };
 
+/// Ranks by the place of their samples in the batch.
+std::vector<std::size_t> ranks_in_order(const std::vector<Share>& shares) {
+  std::vector<std::size_t> ranks(shares.size());
+  std::iota(ranks.begin(), ranks.end(), std::size_t{0});
+  std::ranges::stable_sort(ranks, {}, [&](auto rank) { return shares[rank].first_position; });
+  return ranks;
+}
+
 std::vector<Share> shares_of_ranks(const Share& own, const RunContext& run) {
   const std::int64_t count = run.communicator.world_size();
   if (count == 1) return {own};
@@ -79,6 +88,22 @@ std::vector<Share> shares_of_ranks(const Share& own, const RunContext& run) {
     shares.push_back({of_rank[0], of_rank[1], of_rank[2], of_rank[3]});
   }
   return shares;
+}
+
+/// What the ranks could not read of a batch, in the order of its samples.
+std::vector<std::string> skipped_of_ranks(const std::vector<std::string>& own,
+                                          const std::vector<Share>& shares,
+                                          comm::Communicator& communicator) {
+  if (std::ranges::all_of(shares, [](const Share& share) { return share.num_skipped == 0; }))
+    return {};
+  const auto texts = communicator.all_gather_text(nlohmann::json(own).dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace));  // a path may have any bytes
+  std::vector<std::string> all;
+  for (const std::size_t rank : ranks_in_order(shares)) {
+    const auto of_rank = base::parse_json(texts[rank]).get<std::vector<std::string>>();
+    all.insert(all.end(), of_rank.begin(), of_rank.end());
+  }
+  return all;
 }
 
 /// Brings what ranks have of a batch together on rank 0.
@@ -150,12 +175,9 @@ class Gathering {
 
   static at::Tensor in_order(const at::Tensor& of_ranks, const FieldShape& shape,
                              const std::vector<Share>& shares) {
-    std::vector<std::size_t> ranks(shares.size());
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank] = rank;
-    std::ranges::stable_sort(ranks, {}, [&](auto rank) { return shares[rank].first_position; });
     std::vector<at::Tensor> parts;
     std::int64_t num_samples = 0;
-    for (const std::size_t rank : ranks) {
+    for (const std::size_t rank : ranks_in_order(shares)) {
       parts.push_back(of_ranks[static_cast<std::int64_t>(rank)].narrow(
           0, 0, shares[rank].size * shape.sample_bytes()));
       num_samples += shares[rank].size;
@@ -221,8 +243,12 @@ bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precisio
     const std::vector<Share> shares = shares_of_ranks(share, run);
     for (const Share& each : shares) num_skipped += each.num_skipped;
     is_stopped = std::ranges::any_of(shares, &Share::is_stopped);
-    if (is_stopped || std::ranges::max(shares, {}, &Share::size).size == 0) continue;
-    const Predictions predictions = gathering.gather(own, batch->indices, shares);
+    if (is_stopped) continue;
+    auto skipped = skipped_of_ranks(batch->skipped, shares, run.communicator);
+    Predictions predictions;
+    if (std::ranges::max(shares, {}, &Share::size).size > 0)
+      predictions = gathering.gather(own, batch->indices, shares);
+    predictions.skipped = std::move(skipped);
     if (run.is_main_rank() && !failure) failure = failure_of([&] { take(predictions); });
   }
   strategy.end_evaluation();

@@ -18,13 +18,15 @@ namespace paceline::train {
 struct Predictions {
   tensor::Fields fields;  ///< contiguous, in host memory; the first dimension are samples
   std::vector<std::int64_t> indices;  ///< of these in the data set
+  /// Of samples among these that could not be read: each by its place, and what is wrong with it.
+  std::vector<std::string> skipped;
 };
 
 /// Has a task predict all samples of a loader, each once whatever the number of ranks.
 class Predictor {
  public:
-  /// Called on rank 0 alone, batch after batch in the loader's order, without samples that could
-  /// not be read.
+  /// Called on rank 0 alone, batch after batch in the loader's order. There are no fields where no
+  /// sample of a batch could be read.
   using Take = std::function<void(const Predictions& predictions)>;
 
   /// `loader` as an Evaluator's.

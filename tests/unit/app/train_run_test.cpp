@@ -1,6 +1,6 @@
 #include "paceline/app/train_run.h"
 
-#include "paceline/app/eval_run.h"
+#include "paceline/app/evaluation/eval_run.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"

@@ -108,6 +108,19 @@ TEST(Evaluator, MeasuresWhatTheTaskHasBesides) {
   });
 }
 
+TEST(Evaluator, ShowsTheBatchesToAnotherMeasure) {
+  run_ranks(3, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    Counting own(/*classes=*/false);
+    Evaluator evaluator(*evaluation.loader, "val");
+    evaluator.show_to(own);
+    const auto result = evaluator.run(evaluation.task, evaluation.strategy, Precision::kFloat32, 0,
+                                      evaluation.run);
+    EXPECT_FALSE(result->values.contains("val/size")) << "it is no part of the result";
+    EXPECT_EQ(own.finish(communicator).values.at("size"), 7);
+  });
+}
+
 TEST(Evaluator, TellsHowManySamplesItLeftOutOnAllRanks) {
   std::mutex mutex;
   std::vector<std::string> warnings;

@@ -68,11 +68,14 @@ struct Prediction {
   std::vector<std::int64_t> indices;
   std::vector<std::int64_t> numbers;
   std::vector<double> seconds_of_pairs;
+  std::vector<std::int64_t> skipped;  ///< of each batch
   Predictor::Take take = [this](const Predictions& predictions) {
     const auto append = [](auto& to, const at::Tensor& values) {
       for (std::int64_t i = 0; i < values.size(0); ++i)
         to.push_back(values[i].item<typename std::decay_t<decltype(to)>::value_type>());
     };
+    skipped.push_back(static_cast<std::int64_t>(predictions.skipped.size()));
+    if (predictions.fields.empty()) return;
     indices.insert(indices.end(), predictions.indices.begin(), predictions.indices.end());
     append(numbers, predictions.fields.at("numbers"));
     const at::Tensor& pairs = predictions.fields.at("pairs");
@@ -106,6 +109,7 @@ TEST(Predictor, LeavesOutWhatCouldNotBeRead) {
     EXPECT_TRUE(prediction.predict());
     if (communicator.rank() == 0) {
       EXPECT_THAT(prediction.numbers, ElementsAre(4, 6));
+      EXPECT_THAT(prediction.skipped, ElementsAre(4, 1)) << "all of the first batch are told";
     }
     EXPECT_THAT([&] { prediction.predict(std::nullopt, 4); },
                 ThrowsMessage<base::DataError>(HasSubstr("5 samples of the data to predict")));

@@ -1,5 +1,6 @@
-#include "paceline/app/prediction_folder.h"
+#include "paceline/app/evaluation/prediction_folder.h"
 
+#include "paceline/app/evaluation/csv_cell.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
 #include "paceline/checkpoint/directory.h"
@@ -25,17 +26,6 @@ std::string descr_of(at::ScalarType dtype) {
                  c10::toString(dtype));
   const std::size_t size = c10::elementSize(dtype);
   return fmt::format("{}{}{}", size == 1 ? '|' : '<', kind, size);
-}
-
-/// As RFC 4180 has it.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
 }
 
 std::string_view bytes_of(const at::Tensor& tensor) {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "paceline/nn/network.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace paceline::app {
+
+/// What NetworkOfViews makes logits by.
+struct LogitViews {
+  bool flip = false;                                      ///< each image's mirror image, too
+  double temperature = 1;                                 ///< what logits are divided by
+  std::optional<std::vector<std::int64_t>> classes = {};  ///< of the network that stay, in order
+};
+
+/// A classifier whose logits [N, classes] are the mean of another's over the views of a sample: its
+/// images, kCornerFields of it where there are some, and mirror images. Owns no parameters of its
+/// own; the other's are in the modes that it is in.
+class NetworkOfViews final : public nn::Network {
+ public:
+  /// Throws ConfigError for a class that the network has no output for.
+  NetworkOfViews(std::shared_ptr<nn::Network> network, LogitViews views);
+
+  at::Tensor forward(const tensor::Fields& inputs, const nn::ForwardContext& context) override;
+  void initialize_parameter(const nn::NamedTensor& parameter,
+                            const tensor::DrawKey& key) const override {
+    network_->initialize_parameter(parameter, key);
+  }
+  /// Of one view.
+  double flops_per_sample(const nn::SampleSizes& sizes) const override {
+    return network_->flops_per_sample(sizes);
+  }
+
+ private:
+  std::shared_ptr<nn::Network> network_;
+  LogitViews views_;
+};
+
+}  // namespace paceline::app

@@ -1,0 +1,70 @@
+#include "paceline/app/evaluation/network_of_views.h"
+
+#include "paceline/app/evaluation/eval_transforms.h"
+#include "paceline/base/error.h"
+#include "paceline/nn/image_network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+/// Its three logits are the first column's mean, the last column's, and 1.
+class Columns final : public nn::ImageNetwork {
+ public:
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
+    ++num_passes;
+    const auto mean_of = [&](std::int64_t column) { return images.select(3, column).mean({1, 2}); };
+    return at::stack({mean_of(0), mean_of(-1), at::ones({images.size(0)})}, 1);
+  }
+  double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
+  int num_passes = 0;
+};
+
+/// Two images, the first column of which is `left` and the last `right`; twice that of the second.
+at::Tensor images(double left, double right) {
+  const at::Tensor row = at::tensor({left, 0.0, right}, at::kFloat);
+  return at::stack({row, 2 * row}).view({2, 1, 1, 3}).expand({2, 3, 2, 3}).contiguous();
+}
+
+TEST(NetworkOfViews, LogitsAreTheMeanOverTheViewsInOnePass) {
+  const auto columns = std::make_shared<Columns>();
+  const auto flipped = NetworkOfViews(columns, {.flip = true})
+                           .forward({{std::string(data::kImagesField), images(1, 3)}}, {});
+  EXPECT_TRUE(flipped.allclose(at::tensor({2.0F, 2.0F, 1.0F, 4.0F, 4.0F, 1.0F}).view({2, 3})));
+  EXPECT_EQ(columns->num_passes, 1) << "ranks without samples take part in one";
+
+  tensor::Fields crops{{std::string(data::kImagesField), images(1, 2)}};
+  double value = 3;
+  for (const std::string_view corner : kCornerFields) {
+    crops.set(corner, images(value, 10 * value));
+    ++value;
+  }
+  const auto mean = NetworkOfViews(columns, {}).forward(crops, {});
+  EXPECT_TRUE(mean.select(0, 0).allclose(at::tensor({19.0F / 5, 182.0F / 5, 1.0F})));
+}
+
+TEST(NetworkOfViews, OtherClassesAreLeftOutAndTheTemperatureDivides) {
+  const auto columns = std::make_shared<Columns>();
+  const auto logits =
+      NetworkOfViews(columns, {.temperature = 2, .classes = std::vector<std::int64_t>{2, 0}})
+          .forward({{std::string(data::kImagesField), images(1, 3)}}, {});
+  EXPECT_TRUE(logits.allclose(at::tensor({0.5F, 0.5F, 0.5F, 1.0F}).view({2, 2})));
+}
+
+TEST(NetworkOfViews, PutsTheNetworkIntoItsMode) {
+  const auto columns = std::make_shared<Columns>();
+  NetworkOfViews views(columns, {});
+  views.eval();
+  EXPECT_FALSE(columns->is_training());
+  views.train();
+  EXPECT_TRUE(columns->is_training());
+}
+
+}  // namespace
+}  // namespace paceline::app
