@@ -1,7 +1,7 @@
 #include "paceline/app/eval_run.h"
 
 #include "paceline/app/run_directory/find_checkpoint.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/activation_checkpoint.h"
 #include "paceline/nn/batch_norm.h"
@@ -221,21 +221,21 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
         *recipe.model.pretrained, tensors, network.head_names(),
         [&network](const std::string& name, std::span<const std::int64_t> stored) {
           return network.adapt_stored(name, stored);
-        });
-    for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
-    notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
-                                *recipe.model.pretrained, import->num_tensors(), tensors.size()));
-    notes.insert(notes.end(), import->notes().begin(), import->notes().end());
-    add_notes_on_head(*import, network, class_names, notes);
-  }
-  return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
-    const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
-    if (import && import->copy(origin.name, parameter.tensor)) return;
-    const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
-    network.initialize_parameter({origin.name, host}, {.seed = seed, .index = origin.number});
-    if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);
-  };
+  });
+  for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
+  notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
+                              *recipe.model.pretrained, import->num_tensors(), tensors.size()));
+  notes.insert(notes.end(), import->notes().begin(), import->notes().end());
+  add_notes_on_head(*import, network, class_names, notes);
 }
+return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
+  const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
+  if (import && import->copy(origin.name, parameter.tensor)) return;
+  const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
+  network.initialize_parameter({origin.name, host}, {.seed = seed, .index = origin.number});
+  if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);
+};
+}  // namespace paceline::app
 
 void check_strategy_options(const Recipe& recipe) {
   sharded_config(recipe);

@@ -3,7 +3,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
 

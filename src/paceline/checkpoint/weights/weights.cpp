@@ -1,10 +1,10 @@
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 
 #include "paceline/base/error.h"
 #include "paceline/base/json.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/format/dtypes.h"
-#include "paceline/checkpoint/weight_names.h"
+#include "paceline/checkpoint/weights/weight_names.h"
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
@@ -114,7 +114,8 @@ class Comparison {
     std::vector<std::string> notes;
     if (other_classes_) {
       notes.push_back(fmt::format("{} has {} classes in the file and {} here: kept as initialised",
-                                  base::join(head_names_, " and "), other_classes_->first, other_classes_->second));
+                                  base::join(head_names_, " and "), other_classes_->first,
+                                  other_classes_->second));
     } else if (lacks_head_) {
       notes.push_back(fmt::format("{} is not in the file: kept as initialised",
                                   base::join(head_names_, " and ")));

@@ -1,4 +1,4 @@
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 
 #include "paceline/tensor/torch.h"
 #include "rank/checkpoint/saved_runs.h"

@@ -1,4 +1,4 @@
-#include "paceline/checkpoint/weight_names.h"
+#include "paceline/checkpoint/weights/weight_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
