@@ -1,23 +1,25 @@
 #pragma once
 
+#include "paceline/base/pickle/pickle.h"
+
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace paceline::data {
+namespace paceline::base {
 
-/// The bytes of a pickle, taken one after another. Everything throws DataError past the end.
+/// The bytes of a pickle, taken one after another. Everything throws PickleError past the end.
 class PickleStream {
  public:
-  PickleStream(std::span<const std::uint8_t> bytes, std::string name)
-      : bytes_(bytes), name_(std::move(name)) {}
+  explicit PickleStream(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
-  /// Throws DataError with the file's name and the place in it.
+  /// Throws PickleError with the place in the pickle.
   [[noreturn]] void fail(const std::string& what) const;
 
   std::size_t num_bytes() const { return bytes_.size(); }  ///< of all of it
+  std::size_t position() const { return at_; }
 
   /// A little-endian number.
   template <class T>
@@ -29,15 +31,12 @@ class PickleStream {
   std::string_view take_bytes(std::uint64_t count);
   /// Up to the next line feed, which is taken too.
   std::string_view take_line();
-  /// A signed little-endian number of `count` bytes.
-  std::int64_t take_long(std::uint64_t count);
   /// A big-endian float64.
   double take_real();
 
  private:
   std::span<const std::uint8_t> bytes_;
-  std::string name_;
   std::size_t at_ = 0;
 };
 
-}  // namespace paceline::data
+}  // namespace paceline::base

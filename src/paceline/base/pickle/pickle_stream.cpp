@@ -1,17 +1,14 @@
-#include "paceline/data/formats/pickle_stream.h"
-
-#include "paceline/base/error.h"
+#include "paceline/base/pickle/pickle_stream.h"
 
 #include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
 
-namespace paceline::data {
+namespace paceline::base {
 
 void PickleStream::fail(const std::string& what) const {
-  throw base::DataError(
-      fmt::format("{}: not a readable pickle: {} (at byte {})", name_, what, at_));
+  throw PickleError(fmt::format("not a readable pickle: {} (at byte {})", what, at_));
 }
 
 std::string_view PickleStream::take_bytes(std::uint64_t count) {
@@ -30,18 +27,8 @@ std::string_view PickleStream::take_line() {
   return line;
 }
 
-std::int64_t PickleStream::take_long(std::uint64_t count) {
-  if (count > 8) fail("an integer has more than 64 bits");
-  if (count == 0) return 0;
-  std::uint64_t bits = 0;
-  const std::string_view digits = take_bytes(count);
-  std::memcpy(&bits, digits.data(), digits.size());
-  const int unused = 64 - 8 * static_cast<int>(count);
-  return static_cast<std::int64_t>(bits << unused) >> unused;
-}
-
 double PickleStream::take_real() {
   return std::bit_cast<double>(__builtin_bswap64(take<std::uint64_t>()));
 }
 
-}  // namespace paceline::data
+}  // namespace paceline::base
