@@ -10,7 +10,7 @@
 namespace paceline::checkpoint {
 namespace {
 
-constexpr std::array<std::string_view, 3> kWrappers{"module.", "_orig_mod.", "model."};
+constexpr std::array<std::string_view, 4> kWrappers{"module.", "_orig_mod.", "model.", "net."};
 
 /// Leaves out what stands before each of the names; says what that was.
 std::string unwrap(std::vector<std::string>& names) {

@@ -13,8 +13,8 @@ struct TranslatedNames {
 };
 
 /// torchvision's names of a ResNet and timm's of a ViT are ours. What wrappers put before all names
-/// ("module." of DDP, "_orig_mod." of torch.compile, "model." of Lightning) is left out, and
-/// torchvision's names of a ViT become timm's: both lay out the same tensors.
+/// ("module." of DDP, "_orig_mod." of torch.compile, "model." and "net." of Lightning and its like)
+/// is left out, and torchvision's names of a ViT become timm's: both lay out the same tensors.
 TranslatedNames translate_weight_names(std::span<const std::string> names);
 
 }  // namespace paceline::checkpoint

@@ -1,9 +1,9 @@
 #include "paceline/checkpoint/weights/weights.h"
 
 #include "paceline/base/error.h"
-#include "paceline/base/json.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/format/dtypes.h"
+#include "paceline/checkpoint/weights/stored_weights.h"
 #include "paceline/checkpoint/weights/weight_names.h"
 #include "paceline/tensor/torch.h"
 
@@ -12,8 +12,6 @@
 #include <optional>
 #include <set>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 namespace paceline::checkpoint {
 namespace {
@@ -36,51 +34,17 @@ bool differs_in_classes(std::span<const std::int64_t> a, std::span<const std::in
          std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
 
-/// What a path holds.
-struct Found {
-  std::shared_ptr<const void> owner;  ///< of what the sources read
-  std::vector<TensorSource> tensors;
-  std::vector<std::string> class_names;
-};
-
-/// None if the file is another program's and means something else by the key.
-std::vector<std::string> class_names_in(const Metadata& metadata) {
-  const auto found = metadata.find(std::string(kClassNamesKey));
-  if (found == metadata.end()) return {};
-  try {
-    return base::parse_json(found->second).get<std::vector<std::string>>();
-  } catch (const base::JsonError&) {
-  } catch (const nlohmann::json::exception&) {
-  }
-  return {};
-}
-
-Found open_file(const fs::path& path) {
-  const auto file = std::make_shared<const SafetensorsFile>(path);
-  Found found{file, {}, class_names_in(file->metadata())};
-  for (const auto& entry : file->entries()) {
-    found.tensors.push_back({entry.name, entry.dtype, entry.shape,
-                             [&file = *file, &entry] { return file.tensor(entry); }});
-  }
-  return found;
-}
-
-Found open_weights(const fs::path& path) {
-  if (!fs::is_directory(path)) return open_file(path);
-  const auto reader = std::make_shared<CheckpointReader>(path);
-  return {reader, model_tensors(*reader), reader->manifest().class_names};
-}
-
 /// Compares what there is with what is wanted.
 class Comparison {
  public:
   Comparison(std::vector<TensorSource> sources, std::span<const NamedTensor> tensors,
-             std::span<const std::string> head_names, const tensor::FindAdaptation& adaptation_of)
-      : head_names_(head_names), adaptation_of_(adaptation_of) {
+             std::span<const std::string> head_names, const ImportOptions& options)
+      : options_(options) {
+    if (!options.is_strict) head_names_ = head_names;
     for (TensorSource& source : sources) sources_.emplace(source.name, std::move(source));
     for (const NamedTensor& wanted : tensors) {
       const auto found = sources_.find(wanted.name);
-      if (found != sources_.end() && is_of_head(wanted.name, head_names) &&
+      if (found != sources_.end() && is_of_head(wanted.name, head_names_) &&
           differs_in_classes(found->second.shape, wanted.tensor.sizes())) {
         other_classes_ = {found->second.shape[0], wanted.tensor.size(0)};
       }
@@ -95,7 +59,7 @@ class Comparison {
 
   void throw_if_different(const fs::path& path) const {
     if (problems_.empty()) return;
-    constexpr std::size_t kMost = 10;
+    constexpr std::size_t kMost = 1000;  // more than models have
     const auto shown = std::span(problems_).first(std::min(kMost, problems_.size()));
     std::string text = fmt::format("{}: these weights are of another model:\n  {}", path.string(),
                                    fmt::join(shown, "\n  "));
@@ -104,6 +68,8 @@ class Comparison {
     text +=
         "\nSet model.name and the model's options to what the weights were trained as, or "
         "choose other weights";
+    if (options_.is_strict)
+      text += "; model.pretrained_strict=false lets what can be adapted be adapted";
     throw base::CheckpointError(text);
   }
 
@@ -151,8 +117,8 @@ class Comparison {
 
   /// Makes a source's values fit, if anyone knows how.
   bool adapt(TensorSource& source) {
-    if (!adaptation_of_) return false;
-    auto adaptation = adaptation_of_(source.name, source.shape);
+    if (!options_.adaptation_of || options_.is_strict) return false;
+    auto adaptation = options_.adaptation_of(source.name, source.shape);
     if (!adaptation) return false;
     adapted_.push_back(fmt::format("{}: {}", source.name, adaptation->note));
     source.load = [load = std::move(source.load), apply = std::move(adaptation->apply)] {
@@ -162,7 +128,7 @@ class Comparison {
   }
 
   std::span<const std::string> head_names_;
-  const tensor::FindAdaptation& adaptation_of_;
+  const ImportOptions& options_;
   std::map<std::string, TensorSource> sources_;  // that nobody wanted yet
   std::optional<std::pair<std::int64_t, std::int64_t>> other_classes_;
   bool lacks_head_ = false;
@@ -222,17 +188,8 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::str
   return tensors;
 }
 
-std::optional<SurgeryRecord> surgery_of_weights(const fs::path& path) {
-  if (fs::is_directory(path)) return CheckpointReader(path).manifest().surgery;
-  const SafetensorsFile file(path);
-  const auto found = file.metadata().find(std::string(kSurgeryKey));
-  if (found == file.metadata().end()) return std::nullopt;
-  try {
-    return surgery_from_json(base::parse_ordered_json(found->second));
-  } catch (const base::JsonError&) {  // another program's, which means something else by the key
-  } catch (const nlohmann::json::exception&) {
-  }
-  return std::nullopt;
+std::optional<SurgeryRecord> surgery_of_weights(const fs::path& path, const std::string& key) {
+  return open_weights(path, key).surgery;
 }
 
 void export_weights(base::FileSystem& files, const fs::path& path,
@@ -257,21 +214,21 @@ void export_weights(base::FileSystem& files, const fs::path& path,
 }
 
 WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> tensors,
-                           std::span<const std::string> head_names,
-                           const tensor::FindAdaptation& adaptation_of) {
-  Found found = open_weights(path);
-  owner_ = std::move(found.owner);
+                           std::span<const std::string> head_names, const ImportOptions& options) {
+  StoredWeights stored = open_weights(path, options.key);
+  owner_ = std::move(stored.owner);
+  notes_ = std::move(stored.notes);
   std::vector<std::string> names;
-  for (const TensorSource& source : found.tensors) names.push_back(source.name);
+  for (const TensorSource& source : stored.tensors) names.push_back(source.name);
   TranslatedNames translated = translate_weight_names(names);
   for (std::size_t i = 0; i < names.size(); ++i)
-    found.tensors[i].name = std::move(translated.names[i]);
-  notes_ = std::move(translated.notes);
-  Comparison comparison(std::move(found.tensors), tensors, head_names, adaptation_of);
+    stored.tensors[i].name = std::move(translated.names[i]);
+  std::ranges::move(translated.notes, std::back_inserter(notes_));
+  Comparison comparison(std::move(stored.tensors), tensors, head_names, options);
   comparison.throw_if_different(path);
   sources_ = comparison.take_copied();
   lacks_head_ = comparison.lacks_head();
-  class_names_ = std::move(found.class_names);
+  class_names_ = std::move(stored.class_names);
   std::ranges::move(comparison.notes(), std::back_inserter(notes_));
 }
 

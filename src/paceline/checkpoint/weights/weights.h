@@ -43,9 +43,10 @@ std::string name_of_weight(const Manifest& manifest, const std::string& weights,
 /// is loaded. The reader must outlive them. Throws what name_of_weight() throws.
 std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::string& weights = {});
 
-/// What was done to the network whose weights a safetensors file or a checkpoint's directory holds;
-/// nothing if that is not told. Throws CheckpointError.
-std::optional<SurgeryRecord> surgery_of_weights(const std::filesystem::path& path);
+/// What was done to the network of the weights that open_weights() opens; nothing if that is not
+/// told. Throws CheckpointError.
+std::optional<SurgeryRecord> surgery_of_weights(const std::filesystem::path& path,
+                                                const std::string& key = {});
 
 /// `metadata` goes into the file's header, beside {"format": "pt"}, which transformers asks for.
 /// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.
@@ -55,16 +56,23 @@ void export_weights(base::FileSystem& files, const std::filesystem::path& path,
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 
+/// What may be done to make weights fit.
+struct ImportOptions {
+  std::string key = {};  ///< chooses among several weights, as open_weights() does
+  /// Asked, at once only, for what is stored in another shape.
+  tensor::FindAdaptation adaptation_of = {};
+  /// Nothing: no adaptation, and no head that stays as initialised.
+  bool is_strict = false;
+};
+
 /// Weights for a model, of which one tensor after the other is copied.
 class WeightImport {
  public:
-  /// `path` is a safetensors file or the directory of a checkpoint, which whoever names it has
-  /// verified. Compares the names (as translate_weight_names() gives them) and shapes with those of
-  /// `tensors`, whose values are not read; throws as import_weights() does. What is stored in
-  /// another shape is made to fit where `adaptation_of`, asked now only, tells how.
+  /// `path` is one that open_weights() opens; a checkpoint has been verified by whoever names it.
+  /// Compares the names (as translate_weight_names() gives them) and shapes with those of
+  /// `tensors`, whose values are not read; throws as import_weights() does.
   WeightImport(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-               std::span<const std::string> head_names,
-               const tensor::FindAdaptation& adaptation_of = {});
+               std::span<const std::string> head_names, const ImportOptions& options = {});
 
   /// Copies one tensor's values; returns false if there are none that fit ("kept as initialised").
   bool copy(const std::string& name, const at::Tensor& tensor) const;
@@ -94,8 +102,8 @@ struct ImportReport {
 /// Copies the weights of a file or checkpoint into `tensors`, converting dtypes. If the classifier
 /// `head_names` ("fc"; "head") has another number of classes, the one in `tensors` stays as it was
 /// initialised, and a note says so. num_batches_tracked may be absent on either side. Throws
-/// CheckpointError that names up to ten tensors that are missing, extra or of another shape, and
-/// how many more there are; then nothing was copied.
+/// CheckpointError that names each tensor that is missing, extra or of another shape; then nothing
+/// was copied.
 ImportReport import_weights(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                             std::span<const std::string> head_names);
 
