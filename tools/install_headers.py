@@ -16,7 +16,7 @@ HEADER = """# The public headers of paceline, with what they include: sources th
 PROGRAMS = {"launcher"}  # modules that are not installed as libraries
 ROOTS = [
     "base/error.h", "base/file.h", "base/log.h", "base/philox.h", "base/version.h",
-    "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights.h", "checkpoint/writer.h",
+    "app/session.h", "app/train_run.h", "checkpoint/reader.h", "checkpoint/retention.h", "checkpoint/weights/weights.h", "checkpoint/writer.h",
     "cli/program.h", "comm/c10d/bootstrap.h", "comm/agreement.h", "comm/communicator.h", "comm/local/local_group.h",
     "comm/fake/fake_communicator.h",
     "config/load.h", "config/registry.h", "config/schema.h",

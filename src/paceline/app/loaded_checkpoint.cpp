@@ -9,7 +9,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/load.h"

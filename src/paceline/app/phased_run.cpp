@@ -147,6 +147,7 @@ PhaseJob job_of(const PhasedRecipe& recipe, std::size_t index, const RunDirector
         weights_of_former(recipe.phases[index - 1], phase, run.path(), context);
     if (!weights.empty()) {
       job.loaded.recipe.model.pretrained = weights;
+      job.loaded.recipe.model.pretrained_key.reset();  // of the weights before the first phase
       job.loaded.resolved.find("model")->set("pretrained", config::Node::scalar(weights, true));
       note += ", from " + weights;
     }

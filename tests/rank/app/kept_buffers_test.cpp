@@ -4,7 +4,7 @@
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/train/run_state.h"
 #include "paceline/train/trainer.h"
 #include "rank/app/attached_session.h"

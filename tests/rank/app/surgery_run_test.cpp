@@ -8,7 +8,7 @@
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"

@@ -4,7 +4,7 @@
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/retention.h"
 #include "paceline/checkpoint/run_lock.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/power_loss_file_system.h"
 #include "support/unsynced_file_system.h"

@@ -9,7 +9,7 @@
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/format/safetensors.h"
 #include "paceline/checkpoint/reader.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/data/sources/synthetic.h"
 #include "support/faulty_file_system.h"
 #include "support/queued_device.h"

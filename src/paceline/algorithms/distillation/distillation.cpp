@@ -1,7 +1,7 @@
 #include "paceline/algorithms/distillation/distillation.h"
 
 #include "paceline/base/error.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/train/run_context.h"
@@ -18,9 +18,9 @@ void import_weights(nn::Network& teacher, const std::string& path) {
   const auto tensors = checkpoint::named_tensors(teacher);
   const checkpoint::WeightImport import(
       path, tensors, teacher.head_names(),
-      [&teacher](const std::string& name, std::span<const std::int64_t> stored) {
+      {.adaptation_of = [&teacher](const std::string& name, std::span<const std::int64_t> stored) {
         return teacher.adapt_stored(name, stored);
-      });
+      }});
   if (import.lacks_head()) {
     throw base::ConfigError(fmt::format(
         "algorithms.distillation.weights: {} has no classifier of as many classes as the teacher: "

@@ -3,9 +3,10 @@
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/activation_checkpoint.h"
+#include "paceline/nn/adaptation/input_channels.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/nn/network_parts.h"
@@ -108,6 +109,17 @@ void add_notes_on_head(const checkpoint::WeightImport& import, const nn::Network
       "the weights' head tells {}, and the data have {}: it starts from what it learnt "
       "of other classes",
       base::join_first(import.class_names(), kMost), base::join_first(class_names, kMost)));
+}
+
+/// How weights are chosen and made to fit this network.
+checkpoint::ImportOptions import_options(const ModelSection& model, const nn::Network& network) {
+  return {.key = model.pretrained_key.value_or(""),
+          .adaptation_of =
+              [&network](const std::string& name, std::span<const std::int64_t> stored) {
+                auto own = network.adapt_stored(name, stored);
+                return own ? own : nn::adapt_input_channels(network, name, stored);
+              },
+          .is_strict = model.pretrained_strict};
 }
 
 /// A task may have a loss of its own; then what the recipe says of `loss` would change nothing.
@@ -214,23 +226,21 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
   for (const nn::NamedTensor& named : nn::named_parameters(network)) {
     origins->emplace(named.tensor.unsafeGetTensorImpl(), Origin{named.name, number++});
   }
-  std::shared_ptr<checkpoint::WeightImport> import;
+  std::shared_ptr<checkpoint::WeightImport> weights;
   if (recipe.model.pretrained) {
     const auto tensors = checkpoint::named_tensors(network);
-    import = std::make_shared<checkpoint::WeightImport>(
-        *recipe.model.pretrained, tensors, network.head_names(),
-        [&network](const std::string& name, std::span<const std::int64_t> stored) {
-          return network.adapt_stored(name, stored);
-        });
-    for (const auto& item : network.named_buffers()) import->copy(item.key(), item.value());
+    weights = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
+                                                         network.head_names(),
+                                                         import_options(recipe.model, network));
+    for (const auto& item : network.named_buffers()) weights->copy(item.key(), item.value());
     notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
-                                *recipe.model.pretrained, import->num_tensors(), tensors.size()));
-    notes.insert(notes.end(), import->notes().begin(), import->notes().end());
-    add_notes_on_head(*import, network, class_names, notes);
+                                *recipe.model.pretrained, weights->num_tensors(), tensors.size()));
+    notes.insert(notes.end(), weights->notes().begin(), weights->notes().end());
+    add_notes_on_head(*weights, network, class_names, notes);
   }
   return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
     const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
-    if (import && import->copy(origin.name, parameter.tensor)) return;
+    if (weights && weights->copy(origin.name, parameter.tensor)) return;
     const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
     network.initialize_parameter({origin.name, host}, {.seed = seed, .index = origin.number});
     if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);

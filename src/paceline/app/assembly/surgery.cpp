@@ -3,7 +3,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
 
@@ -116,9 +116,11 @@ void rebuild_by_record(const checkpoint::Manifest& manifest, const fs::path& sou
 std::vector<std::string> take_surgery_of_weights(const Registries& registries, Recipe& recipe) {
   if (!recipe.model.pretrained) return {};
   const std::string& named = *recipe.model.pretrained;
-  const fs::path source = fs::is_regular_file(named) ? fs::path(named) : find_checkpoint(named);
+  const fs::path source = locate_weights(named);
   std::vector<std::string> notes;
-  const auto record = checkpoint::surgery_of_weights(source).value_or(checkpoint::SurgeryRecord());
+  const auto record =
+      checkpoint::surgery_of_weights(source, recipe.model.pretrained_key.value_or(""))
+          .value_or(checkpoint::SurgeryRecord());
   for (const checkpoint::Surgery& surgery : record) {
     if (!recipe.algorithms.contains(surgery.algorithm))
       notes.push_back(

@@ -3,7 +3,7 @@
 #include "paceline/app/evaluation/viewed_evaluation.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/log.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/train/tasks/classification.h"
 
 #include <utility>

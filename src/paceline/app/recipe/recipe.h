@@ -28,6 +28,8 @@ struct RunSection {
 struct ModelSection {
   config::Component network{"resnet50"};
   std::optional<std::string> pretrained;
+  std::optional<std::string> pretrained_key;
+  bool pretrained_strict = false;
   std::vector<std::string> freeze;
   bool freeze_batch_norm = false;
 };
@@ -135,10 +137,18 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
   static constexpr auto fields = std::tuple{
       inline_component(&Section::network, "model", "The network."),
       field(&Section::pretrained, "pretrained",
-            "Weights to start from: a safetensors file with torchvision's or timm's names, a "
-            "checkpoint, or RUN@best or RUN@last of another run; the head is drawn anew when the "
-            "number of classes differs.",
+            "Weights to start from, with torchvision's or timm's names: a safetensors file, one of "
+            "torch.save (.pth, .pt, .bin), a folder or index of their parts, a checkpoint, or "
+            "RUN@best or RUN@last of another run. The head is drawn anew when the number of "
+            "classes differs, and a stem adapted to other input channels.",
             Path{}, MayChangeOnResume{}),
+      field(&Section::pretrained_key, "pretrained_key",
+            "Which weights of a file that holds several, such as model_ema or state_dict_ema "
+            "(with dots where dicts lie in dicts); of a checkpoint those of an algorithm: ema.",
+            MayChangeOnResume{}),
+      field(&Section::pretrained_strict, "pretrained_strict",
+            "Refuse weights of which anything has to be adapted or drawn anew.",
+            MayChangeOnResume{}),
       field(&Section::freeze, "freeze",
             "Parts that are not trained, by the names of their parameters or of the modules above "
             "them, with * and ?: [stem, 'layer[12]', 'blocks.0.*']; stem and head are known in "

@@ -8,6 +8,7 @@
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/directory.h"
 #include "paceline/checkpoint/reader.h"
+#include "paceline/checkpoint/weights/stored_weights.h"
 #include "paceline/config/parse.h"
 
 #include <algorithm>
@@ -101,6 +102,12 @@ fs::path checkpoint_of_step(const fs::path& folder, std::string_view which, cons
                                           named.string(), step, saved_steps_in(folder)));
 }
 
+/// A folder that is neither a run nor a checkpoint, whatever was exported into it.
+bool is_other_programs_folder(const fs::path& path) {
+  return base::folder_exists(path) && !base::file_exists(path / kConfigFile) &&
+         !base::file_exists(path / checkpoint::kManifestFile);
+}
+
 }  // namespace
 
 std::optional<fs::path> newest_checkpoint(const fs::path& folder,
@@ -148,17 +155,23 @@ fs::path find_checkpoint(const fs::path& named) {
       fmt::format("{} holds no usable checkpoint{}", folder.string(), runs_in(path)));
 }
 
-fs::path find_weights(const std::string& named) {
+fs::path locate_weights(const std::string& named) {
   if (fs::is_regular_file(named)) return named;
-  if (base::file_exists(split_name(named).first)) {
-    fs::path checkpoint = find_checkpoint(named);
-    checkpoint::CheckpointReader(checkpoint).verify();
-    return checkpoint;
+  if (is_other_programs_folder(named)) {
+    if (const auto file = checkpoint::find_weight_file(named)) return *file;
   }
+  if (base::file_exists(split_name(named).first)) return find_checkpoint(named);
   throw base::ConfigError(fmt::format(
-      "model.pretrained: '{}' is no file, run or checkpoint; write the path of a safetensors file "
-      "with torchvision's or timm's weights, of a checkpoint, or RUN@best",
+      "model.pretrained: '{}' is no file, run or checkpoint; write the path of a file with "
+      "torchvision's or timm's weights (.safetensors, .pth, .pt, .bin), of a checkpoint, or "
+      "RUN@best",
       base::excerpt(named, 200)));
+}
+
+fs::path find_weights(const std::string& named) {
+  fs::path found = locate_weights(named);
+  if (!fs::is_regular_file(found)) checkpoint::CheckpointReader(found).verify();
+  return found;
 }
 
 }  // namespace paceline::app

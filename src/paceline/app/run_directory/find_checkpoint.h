@@ -21,8 +21,10 @@ std::optional<std::filesystem::path> newest_checkpoint(
 /// which names those that there are.
 std::filesystem::path find_checkpoint(const std::filesystem::path& named);
 
-/// What model.pretrained stands for: a file of weights, or what find_checkpoint() finds, verified.
-/// Throws ConfigError for what is neither.
+/// What model.pretrained stands for: a file of weights, as which a folder of the Hugging Face Hub
+/// counts, too, or what find_checkpoint() finds. Throws ConfigError for what is neither.
+std::filesystem::path locate_weights(const std::string& named);
+/// The same; a checkpoint is verified.
 std::filesystem::path find_weights(const std::string& named);
 
 }  // namespace paceline::app

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -31,6 +32,10 @@ std::string_view dtype_name(at::ScalarType dtype) {
   }
   throw base::CheckpointError(
       fmt::format("tensors of dtype {} cannot be saved as safetensors", c10::toString(dtype)));
+}
+
+bool is_saved_dtype(at::ScalarType dtype) {
+  return std::ranges::any_of(kDtypes, [&](const auto& known) { return known.second == dtype; });
 }
 
 std::optional<at::ScalarType> dtype_from_name(std::string_view name) {

@@ -11,8 +11,9 @@
 namespace paceline::checkpoint {
 
 /// "F32" and so on, as safetensors spells it. Throws CheckpointError for a dtype that its files
-/// cannot hold.
+/// cannot hold, which is_saved_dtype() tells.
 std::string_view dtype_name(at::ScalarType dtype);
+bool is_saved_dtype(at::ScalarType dtype);
 /// The reverse; nothing for an unknown name.
 std::optional<at::ScalarType> dtype_from_name(std::string_view name);
 

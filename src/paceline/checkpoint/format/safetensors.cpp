@@ -29,10 +29,9 @@ constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 /// What people take for a safetensors file, and what to do with it.
 std::string_view other_format(std::string_view file) {
   if (file.starts_with("PK\x03\x04") || file.starts_with("\x80"))
-    return ". PyTorch's own files (.pth, .pt) may hold programs and are not read; write the "
-           "weights anew in Python: safetensors.torch.save_file(torch.load(FILE, "
-           "weights_only=True), 'weights.safetensors')";
-  return "; weights are read from .safetensors files and from runs (RUN@best)";
+    return ". A pickle or zip archive is read if torch.save(model.state_dict(), FILE) wrote it";
+  return "; weights are read from .safetensors files, from those of torch.save (.pth, .pt, .bin) "
+         "and from runs (RUN@best)";
 }
 
 /// Reads one header and holds what the messages need.

@@ -6,7 +6,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/data/formats/archive_reader.h"
 #include "paceline/data/formats/interleave.h"
-#include "paceline/data/formats/pickle.h"
+#include "paceline/data/formats/numpy_pickle.h"
 #include "paceline/data/sources/dataset_place.h"
 #include "paceline/data/storage/storage.h"
 
@@ -27,6 +27,7 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
+using base::PickleValue;
 
 constexpr int kSide = 32;
 constexpr std::int64_t kPlaneBytes = std::int64_t{kSide} * kSide;
@@ -209,27 +210,26 @@ void add_binary(Content& content, const LoadedFile& file, const Version& version
 
 /// The value of `key` in a pickled dict, or a DataError.
 const PickleValue& entry(const PickleValue& dict, const std::string& key, const std::string& name) {
-  const auto found = dict.entries.find(key);
-  if (found == dict.entries.end()) {
+  const PickleValue* const found = dict.find(key);
+  if (found == nullptr)
     throw base::DataError(fmt::format("{}: the pickle has no key '{}'", name, key));
-  }
-  return *found->second;
+  return *found;
 }
 
 void add_python(Content& content, const LoadedFile& file, const Version& version,
                 std::int64_t num_classes) {
-  const PicklePointer batch = read_pickle(file.bytes, file.name);
+  const auto batch = read_numpy_pickle(file.bytes, file.name);
   const PickleValue& labels = entry(*batch, version.label_key, file.name);
-  const auto found = batch->entries.find("data");
+  const PickledArray data = pickled_array(entry(*batch, "data", file.name), file.name);
   const auto count = static_cast<std::int64_t>(labels.items.size());
-  if (found == batch->entries.end() || found->second->dtype != "u1" ||
-      found->second->shape != std::vector<std::int64_t>{count, kImageBytes}) {
+  if (data.dtype != "u1" || data.shape != std::vector<std::int64_t>{count, kImageBytes}) {
     throw base::DataError(
         fmt::format("{}: 'data' is not a uint8 array of shape ({}, {}), one row per label",
                     file.name, count, kImageBytes));
   }
-  Part part{file.name, batch, reinterpret_cast<const std::uint8_t*>(found->second->text.data()),
-            kImageBytes, count};
+  // The pixels are among the file's bytes, which outlive the part, or among the pickle's texts.
+  Part part{file.name, batch, reinterpret_cast<const std::uint8_t*>(data.bytes.data()), kImageBytes,
+            count};
   for (std::int64_t i = 0; i < count; ++i) {
     const PickleValue& label = *labels.items[static_cast<std::size_t>(i)];
     add_label(content, part, i, label.kind == PickleValue::Kind::kInt ? label.integer : -1,
@@ -250,10 +250,9 @@ std::vector<std::string> read_class_names(const LoadedFiles& files, const Versio
       if (!line.empty()) names.push_back(line);
     }
   } else if (found != files.end()) {
-    const PicklePointer meta = read_pickle(found->second.bytes, found->second.name);
-    for (const PickleValue* name : entry(*meta, version.names_key, found->second.name).items) {
-      names.push_back(name->text);
-    }
+    const auto meta = read_numpy_pickle(found->second.bytes, found->second.name);
+    for (const PickleValue* name : entry(*meta, version.names_key, found->second.name).items)
+      names.emplace_back(name->text);
   } else {
     for (std::int64_t i = 0; i < num_classes; ++i) names.push_back(std::to_string(i));
   }

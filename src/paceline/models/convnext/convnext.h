@@ -44,7 +44,7 @@ class ConvNext : public nn::CountedImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   bool gives_features() const override { return head_fc_->kind() == nn::HeadKind::kNone; }
-  std::vector<std::string> head_names() const override { return head_fc_->names("head.fc"); }
+  std::vector<std::string> head_names() const override { return {"head.fc"}; }
   std::vector<std::string> stem_names() const override { return {"stem"}; }
   /// As timm's: a downsampling is of the layer of the block behind it.
   std::vector<std::vector<std::string>> layer_names() const override;

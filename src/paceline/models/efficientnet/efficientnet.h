@@ -59,7 +59,7 @@ class EfficientNet : public nn::CountedImageNetwork {
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override { return {image_size_, image_size_}; }
   bool gives_features() const override { return output_->kind() == nn::HeadKind::kNone; }
-  std::vector<std::string> head_names() const override { return output_->names("classifier.1"); }
+  std::vector<std::string> head_names() const override { return {"classifier.1"}; }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:

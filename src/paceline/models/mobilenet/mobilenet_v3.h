@@ -53,7 +53,7 @@ class MobileNetV3 : public nn::CountedImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   bool gives_features() const override { return output_->kind() == nn::HeadKind::kNone; }
-  std::vector<std::string> head_names() const override { return output_->names("classifier.3"); }
+  std::vector<std::string> head_names() const override { return {"classifier.3"}; }
   std::vector<std::string> stem_names() const override { return {"features.0"}; }
 
  private:

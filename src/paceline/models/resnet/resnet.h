@@ -58,7 +58,7 @@ class ResNet : public nn::CountedImageNetwork {
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override;
   bool gives_features() const override { return fc_->kind() == nn::HeadKind::kNone; }
-  std::vector<std::string> head_names() const override { return fc_->names("fc"); }
+  std::vector<std::string> head_names() const override { return {"fc"}; }
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 
  private:

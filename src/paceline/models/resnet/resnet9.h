@@ -66,7 +66,7 @@ class ResNet9 : public nn::CountedImageNetwork {
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override { return {32, 32}; }
   bool gives_features() const override { return linear_->kind() == nn::HeadKind::kNone; }
-  std::vector<std::string> head_names() const override { return linear_->names("linear"); }
+  std::vector<std::string> head_names() const override { return {"linear"}; }
   std::vector<std::string> stem_names() const override { return {"prep"}; }
 
  private:

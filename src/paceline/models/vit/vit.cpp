@@ -195,9 +195,8 @@ void Vit::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
 }
 
 std::vector<std::string> Vit::head_names() const {
-  std::vector<std::string> names = head_->names("head");
-  if (head_dist_ && !names.empty()) names.emplace_back("head_dist");
-  return names;
+  if (head_dist_) return {"head", "head_dist"};
+  return {"head"};
 }
 
 std::vector<std::string> Vit::stem_names() const {

@@ -36,11 +36,6 @@ void Head::count(LayerCosts& costs) const {
   }
 }
 
-std::vector<std::string> Head::names(const std::string& name) const {
-  if (kind_ == HeadKind::kNone) return {};
-  return {name};
-}
-
 bool Head::initialize_mlp(const std::string& name, const NamedTensor& parameter,
                           const tensor::DrawKey& key) const {
   if (kind_ != HeadKind::kMlp || !parameter.name.starts_with(name + ".")) return false;

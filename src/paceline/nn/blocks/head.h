@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace paceline::nn {
 
@@ -33,8 +32,6 @@ class Head : public torch::nn::Module {
   HeadKind kind() const { return kind_; }
   /// Of a linear head; undefined in others.
   const at::Tensor& weight() const { return weight_; }
-  /// What Network::head_names() says of a head of this name.
-  std::vector<std::string> names(const std::string& name) const;
 
   /// Gives a parameter of an MLP, in a network whose head has this name, what torch.nn.Linear draws
   /// by default; false for any other parameter, whose values the network knows.

@@ -2,7 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"

@@ -1,7 +1,7 @@
 #include "paceline/app/assembly/surgery.h"
 
 #include "paceline/base/error.h"
-#include "paceline/checkpoint/weights.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "support/temp_folder.h"

@@ -59,7 +59,6 @@ TEST(Head, OfAnMlpIsTwoLayersWithGelu) {
 TEST(Head, OfNothingGivesTheFeatures) {
   const Head head(4, 3, HeadKind::kNone);
   EXPECT_THAT(parameters_of(head), IsEmpty());
-  EXPECT_THAT(head.names("fc"), IsEmpty());
   const at::Tensor x = at::ones({2, 4});
   EXPECT_TRUE(head.forward(x).is_same(x));
 }
