@@ -22,7 +22,8 @@ struct paceline::config::Schema<paceline::data::RemoteConfig> {
   using Config = data::RemoteConfig;
   static constexpr std::string_view name = "remote";
   static constexpr std::string_view summary =
-      "How data that is not on this machine is read: s3://, gs://, https:// and hf: paths.";
+      "How data and weights that are not on this machine are read: s3://, gs://, https:// and hf: "
+      "paths.";
   static constexpr std::string_view paper = "";
   static constexpr auto fields = std::tuple{
       field(&Config::connections, "connections", "Reads of a rank that are under way at once.",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/data/remote/http_exchange.h"
 #include "paceline/data/remote/parquet_file.h"
 #include "paceline/data/remote/remote_config.h"
 #include "paceline/data/storage/storage.h"
@@ -20,6 +21,10 @@ class RemotePlugin {
   virtual std::unique_ptr<const Storage> open_storage(std::string_view scheme,
                                                       const RemoteConfig& config) const = 0;
 
+  /// Servers, as downloads of whole files ask them. `timeout_s`: seconds without a byte after which
+  /// a call fails.
+  virtual std::unique_ptr<const HttpExchange> open_http(double timeout_s) const = 0;
+
   /// Reads the footer of a Parquet file, its labels and names, and where its pages of images lie,
   /// by the file's own index of them or else by their headers. Reads no images. Throws DataError
   /// that names the file.
@@ -37,7 +42,7 @@ class RemotePlugin {
 const RemotePlugin& load_remote_plugin();
 
 /// To be raised with every change of a class that the plug-in and the program share.
-inline constexpr int kRemotePluginAbi = 4;
+inline constexpr int kRemotePluginAbi = 5;
 /// `extern "C" const RemotePlugin* paceline_remote_plugin(int abi)` of the plug-in; nullptr if it
 /// was built with another one.
 inline constexpr const char* kRemotePluginEntry = "paceline_remote_plugin";

@@ -47,9 +47,6 @@ struct Transfer {
   bool is_ended_by_sink = false;
 };
 
-/// For messages: behind the question mark of a redirect's target may stand a signature.
-std::string_view without_query(std::string_view url) { return url.substr(0, url.find('?')); }
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
     text.remove_prefix(1);
@@ -94,19 +91,18 @@ std::size_t on_body(const char* bytes, std::size_t /*size*/, std::size_t count, 
 
 }  // namespace
 
-std::string HttpResponse::header(const std::string& name) const {
-  const auto found = headers.find(name);
-  return found == headers.end() ? std::string() : found->second;
-}
-
 struct HttpClient::Connection {
   CURL* easy = curl_easy_init();
+  curl_slist* extra_headers = nullptr;
   std::array<char, CURL_ERROR_SIZE> problem{};
 
   Connection() {
     if (easy == nullptr) throw base::DataError("libcurl gives no connection; is memory short?");
   }
-  ~Connection() { curl_easy_cleanup(easy); }
+  ~Connection() {
+    curl_easy_cleanup(easy);
+    curl_slist_free_all(extra_headers);
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -116,6 +112,14 @@ struct HttpClient::Connection {
     if (code != CURLE_OK)
       throw base::InternalError(
           fmt::format("libcurl refuses option {}: {}", int{option}, curl_easy_strerror(code)));
+  }
+
+  void set_if_range(const std::string& etag) {
+    curl_slist_free_all(extra_headers);
+    extra_headers = etag.empty()
+                        ? nullptr
+                        : curl_slist_append(nullptr, fmt::format("If-Range: {}", etag).c_str());
+    set(CURLOPT_HTTPHEADER, extra_headers);
   }
 
   void prepare(const HttpRequest& request, double timeout_s, Transfer& transfer) {
@@ -128,7 +132,13 @@ struct HttpClient::Connection {
     set(CURLOPT_USERAGENT, fmt::format("paceline/{}", base::kVersion).c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
     set(CURLOPT_REDIR_PROTOCOLS_STR, request.url.starts_with("https:") ? "https" : "http,https");
-    set(CURLOPT_FOLLOWLOCATION, 1L);
+    set(CURLOPT_FOLLOWLOCATION, request.follows_redirects ? 1L : 0L);
+    if (request.only_headers) {
+      set(CURLOPT_NOBODY, 1L);
+    } else {
+      set(CURLOPT_HTTPGET, 1L);  // which ends what CURLOPT_NOBODY began
+    }
+    set_if_range(request.if_range);
     set(CURLOPT_MAXREDIRS, 10L);
     set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, std::lround(timeout_s * 1000)));
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -184,38 +194,6 @@ HttpResponse HttpClient::get(const HttpRequest& request, const Sink& sink) const
   const std::string message = fmt::format("{}: {}", without_query(request.url), problem);
   if (may_pass(code)) throw TransientError(message);
   throw base::DataError(message);
-}
-
-HttpResponse HttpClient::get_text(const HttpRequest& request, std::string& text,
-                                  std::size_t max_bytes) const {
-  text.clear();
-  return get(request, [&](const HttpResponse&, std::string_view bytes) {
-    if (bytes.size() > max_bytes - text.size())
-      throw base::DataError(fmt::format("{}: the answer is longer than {} bytes",
-                                        without_query(request.url), max_bytes));
-    text += bytes;
-    return true;
-  });
-}
-
-void throw_unless_ok(const HttpResponse& response, const std::string& path) {
-  const int status = response.status;
-  if (status / 100 == 2) return;
-  const auto fail = [&](std::string_view meaning) {
-    throw base::DataError(fmt::format("{}: HTTP status {}: {}", path, status, meaning));
-  };
-  const std::string said = response.refusal.empty() ? "" : ": " + response.refusal;
-  if (status == 408 || status == 425 || status == 429 || status / 100 == 5) {
-    double wait_s = 0;
-    const std::string wanted = response.header("retry-after");
-    std::from_chars(wanted.data(), wanted.data() + wanted.size(), wait_s);
-    throw TransientError(fmt::format("{}: HTTP status {}{}", path, status, said), wait_s);
-  }
-  if (status == 401) fail("it needs a login; set the token or credentials for this place");
-  if (status == 403)
-    fail("access is refused; see whether the token or signed URL has expired and covers this file");
-  if (status == 404 || status == 410) fail("there is no such file");
-  fail("the server refuses" + said);
 }
 
 }  // namespace paceline::data

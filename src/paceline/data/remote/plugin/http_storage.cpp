@@ -51,12 +51,6 @@ std::optional<std::uint64_t> first_byte(const HttpResponse& response) {
                   path));
 }
 
-/// Scheme, host and port of a URL.
-std::string_view origin_of(std::string_view url) {
-  const std::size_t host = url.find("://");
-  return host == std::string_view::npos ? url : url.substr(0, url.find('/', host + 3));
-}
-
 class HttpFile final : public InputFile {
  public:
   HttpFile(std::shared_ptr<const HttpClient> client, HttpPlace place, const FileFacts& facts)

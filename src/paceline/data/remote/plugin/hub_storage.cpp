@@ -1,13 +1,11 @@
 #include "paceline/data/remote/plugin/hub_storage.h"
 
-#include "paceline/base/file.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/json.h"
 #include "paceline/data/remote/plugin/http_storage.h"
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -16,11 +14,6 @@
 
 namespace paceline::data {
 namespace {
-
-std::string environment_value(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// Takes what stands before the next '/' off the front.
 std::string take_part(std::string_view& path) {
@@ -56,22 +49,6 @@ HubPath parse_hub_path(const std::string& path) {
   while (rest.ends_with('/')) rest.remove_suffix(1);
   parsed.file = rest;
   return parsed;
-}
-
-/// With all but letters, digits and -._~ as %XX; slashes stay if `with_slashes`.
-std::string escape(std::string_view text, bool with_slashes) {
-  std::string escaped;
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool is_plain = std::isalnum(byte) != 0 || (letter == '/' && with_slashes) ||
-                          std::string_view("-._~").find(letter) != std::string_view::npos;
-    if (is_plain) {
-      escaped += letter;
-    } else {
-      escaped += fmt::format("%{:02X}", byte);
-    }
-  }
-  return escaped;
 }
 
 /// The path and query of the next page in a Link header; empty if this was the last.
@@ -116,7 +93,7 @@ class HubStorage final : public Storage {
     const HubPath place = parse_hub_path(path);
     HttpPlace http{path,
                    fmt::format("{}/datasets/{}/resolve/{}/{}", access_.endpoint, place.repository,
-                               commit_of(place), escape(place.file, true)),
+                               commit_of(place), escape_url(place.file, true)),
                    access_.token};
     http.is_fixed = true;
     check_access(place, http);
@@ -165,31 +142,9 @@ class HubStorage final : public Storage {
     }
   }
 
-  /// Throws if the answer is no success, with what the hub means by it and how to mend it.
   void check_answer(const HubPath& place, const HttpResponse& response) const {
-    const std::string name = "hf:" + place.repository;
-    const std::string code = response.header("x-error-code");
-    const bool is_refused = response.status == 401 || response.status == 403;
-    const std::string login =
-        access_.token.empty()
-            ? "Then set HF_TOKEN to a token of that account, or log in with `hf auth login`."
-            : "The token that is set (HF_TOKEN or the login's file) must be of that account, and "
-              "be allowed to read it.";
-    if (is_refused && code != "RepoNotFound") {
-      throw base::DataError(fmt::format(
-          "{}: the hub refuses access (HTTP status {}): the data set is gated. Accept its terms at "
-          "{}/datasets/{} with your account. {}",
-          name, response.status, access_.endpoint, place.repository, login));
-    }
-    if (is_refused || (response.status == 404 && code != "RevisionNotFound")) {
-      throw base::DataError(fmt::format(
-          "{}: the hub knows no such data set (HTTP status {}): see whether the name is right. If "
-          "it is private, it needs an account that may read it. {}",
-          name, response.status, login));
-    }
-    if (response.status == 404)
-      throw base::DataError(fmt::format("{}: it has no revision '{}'", name, place.revision));
-    throw_unless_ok(response, name);
+    check_hub_answer(access_, {"data set", place.repository, place.revision, "datasets/"},
+                     response);
   }
 
   /// Listings of gated sets are open to all, their files are not: asks for a byte of the first.
@@ -214,7 +169,7 @@ class HubStorage final : public Storage {
     std::string next;
     const auto answer = ask(place,
                             fmt::format("/api/datasets/{}/revision/{}", place.repository,
-                                        escape(place.revision, false)),
+                                        escape_url(place.revision, false)),
                             next);
     const bool has_commit = answer && answer->contains("sha") && answer->at("sha").is_string();
     const std::string commit = has_commit ? answer->at("sha").get<std::string>() : "";
@@ -231,7 +186,7 @@ class HubStorage final : public Storage {
   std::shared_ptr<const FolderContent> content_of(const HubPath& place) const {
     const std::string tree =
         fmt::format("/api/datasets/{}/tree/{}{}{}", place.repository, commit_of(place),
-                    place.file.empty() ? "" : "/", escape(place.file, true));
+                    place.file.empty() ? "" : "/", escape_url(place.file, true));
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = folders_.find(tree); found != folders_.end()) return found->second;
@@ -271,28 +226,6 @@ class HubStorage final : public Storage {
 };
 
 }  // namespace
-
-HubAccess find_hub_access() {
-  HubAccess access{environment_value("HF_ENDPOINT"), environment_value("HF_TOKEN")};
-  if (access.endpoint.empty()) access.endpoint = "https://huggingface.co";
-  while (access.endpoint.ends_with('/')) access.endpoint.pop_back();
-  std::filesystem::path file = environment_value("HF_TOKEN_PATH");
-  if (file.empty()) {
-    std::filesystem::path home = environment_value("HF_HOME");
-    if (home.empty()) {
-      std::filesystem::path cache = environment_value("XDG_CACHE_HOME");
-      if (cache.empty()) cache = std::filesystem::path(environment_value("HOME")) / ".cache";
-      home = cache / "huggingface";
-    }
-    file = home / "token";
-  }
-  if (access.token.empty() && is_file(*local_storage(), file))
-    access.token = read_text(*local_storage(), file.string());
-  constexpr std::string_view kBlanks = " \t\r\n";
-  access.token.erase(0, access.token.find_first_not_of(kBlanks));
-  access.token.erase(access.token.find_last_not_of(kBlanks) + 1);
-  return access;
-}
 
 std::unique_ptr<const Storage> open_hub_storage(const HubAccess& access, double timeout_s) {
   return std::make_unique<const HubStorage>(access, timeout_s);

@@ -1,21 +1,11 @@
 #pragma once
 
+#include "paceline/data/remote/hub_access.h"
 #include "paceline/data/storage/storage.h"
 
 #include <memory>
-#include <string>
 
 namespace paceline::data {
-
-/// Where the hub is and who asks.
-struct HubAccess {
-  std::string endpoint;  ///< as https://huggingface.co
-  std::string token;     ///< empty: none; goes to the endpoint's own host only
-};
-
-/// As Hugging Face's own programs have it: HF_ENDPOINT; HF_TOKEN, else the file HF_TOKEN_PATH, else
-/// the file `token` in HF_HOME, by default huggingface/ in $XDG_CACHE_HOME or ~/.cache.
-HubAccess find_hub_access();
 
 /// The data sets of Hugging Face's hub: hf:OWNER/NAME[@REVISION]/PATH, also with datasets/ or
 /// //datasets/ before the owner. A revision is a branch, tag or commit, by default main; it is

@@ -1,5 +1,6 @@
 #include "paceline/base/error.h"
 #include "paceline/data/remote/plugin/gcs_storage.h"
+#include "paceline/data/remote/plugin/http_client.h"
 #include "paceline/data/remote/plugin/http_storage.h"
 #include "paceline/data/remote/plugin/hub_storage.h"
 #include "paceline/data/remote/plugin/parquet_listing.h"
@@ -20,6 +21,10 @@ class Plugin final : public RemotePlugin {
     if (scheme == "https" || scheme == "http") return open_http_storage(config.timeout);
     throw base::ConfigError(
         fmt::format("there is no storage {}://; expected s3://, gs://, https:// or hf:", scheme));
+  }
+
+  std::unique_ptr<const HttpExchange> open_http(double timeout_s) const override {
+    return std::make_unique<const HttpClient>(timeout_s);
   }
 
   ParquetListing list_parquet(std::shared_ptr<const InputFile> file,
