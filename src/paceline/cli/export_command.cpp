@@ -1,4 +1,4 @@
-#include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/export/export_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
@@ -6,6 +6,25 @@
 #include "paceline/cli/commands.h"
 
 namespace paceline::cli {
+
+namespace {
+
+/// A format, and the names of files that promise another one.
+void check_output(const std::string& format, const std::filesystem::path& output) {
+  if (format == "safetensors") {
+    refuse_other_format(
+        output, ".safetensors", "safetensors is what is written: --format pt, hf",
+        {".pt", ".pth", ".bin", ".ckpt", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});
+  } else if (format == "pt") {
+    refuse_other_format(output, ".pt", "a file of torch.save is what is written",
+                        {".safetensors", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});
+  } else {
+    refuse_other_format(output, "", "a folder is what is written",
+                        {".safetensors", ".pt", ".pth", ".bin", ".json", ".md"});
+  }
+}
+
+}  // namespace
 
 int run_export(const std::vector<std::string>& arguments, const app::Registries& registries) {
   std::filesystem::path source;
@@ -15,23 +34,30 @@ int run_export(const std::vector<std::string>& arguments, const app::Registries&
   CLI::App app("Write the weights of a checkpoint for other programs.", "export");
   app.add_option("run", source, "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
       ->required();
-  app.add_option("--format", format, "safetensors, with the names of torchvision or timm")
-      ->check(CLI::IsMember({"safetensors"}));
+  app.add_option(
+         "--format", format,
+         "With the names of torchvision or timm: safetensors; pt, a file of torch.save; hf, "
+         "a folder for the Hugging Face Hub, with timm's config.json and a README.md")
+      ->check(CLI::IsMember({"safetensors", "pt", "hf"}));
   app.add_option("--weights", weights,
                  "Of an algorithm that keeps some besides the trained ones: ema");
-  app.add_option("-o,--output", output, "The file to write")->required();
+  app.add_option("-o,--output", output, "The file to write; of hf the folder")->required();
   if (!parse_arguments(app, arguments, registries)) return 0;
-  refuse_other_format(
-      output, ".safetensors", "safetensors is what is written",
-      {".pt", ".pth", ".bin", ".ckpt", ".onnx", ".yaml", ".json", ".h5", ".pkl", ".pb"});
+  check_output(format, output);
   base::RealFileSystem files;
-  const app::ExportReport report = app::export_checkpoint(source, weights, output, files);
+  const app::ExportReport report =
+      format == "hf"
+          ? app::export_hub_folder(source, weights, output, files, registries)
+          : app::export_checkpoint(source, weights, output, files,
+                                   format == "pt" ? checkpoint::WeightFormat::kTorch
+                                                  : checkpoint::WeightFormat::kSafetensors);
   const std::string value = report.monitored ? fmt::format(" ({} {:.4f})", report.monitored->name,
                                                            report.monitored->value)
                                              : "";
   base::log_info("wrote {}: the {} weights after step {}{}, from {}", output.string(),
                  weights.empty() ? "model's" : weights + "'s", report.step, value,
                  report.checkpoint.string());
+  for (const std::string& note : report.notes) base::log_warning(note);
   for (const checkpoint::Surgery& surgery : report.surgery) {
     base::log_warning(
         "the model of torchvision or timm computes something else with these weights: their "

@@ -1,4 +1,5 @@
 #include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/export/export_run.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/phase_run.h"
 #include "paceline/app/run_directory/find_checkpoint.h"

@@ -1,6 +1,7 @@
 #include "paceline/app/train_run.h"
 
 #include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/export/export_run.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"

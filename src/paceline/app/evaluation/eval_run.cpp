@@ -1,14 +1,10 @@
 #include "paceline/app/evaluation/eval_run.h"
 
 #include "paceline/app/evaluation/viewed_evaluation.h"
-#include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/log.h"
-#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/train/tasks/classification.h"
 
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 namespace paceline::app {
 
@@ -39,23 +35,6 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
   report.recipe = std::move(loaded.recipe);
   report.part = std::move(loaded.part);
   return report;
-}
-
-ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                               const std::string& weights, const std::filesystem::path& output,
-                               base::FileSystem& files) {
-  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
-  reader.verify();
-  const auto tensors = checkpoint::model_tensors(reader, weights);
-  const checkpoint::Manifest& manifest = reader.manifest();
-  checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
-  if (!manifest.class_names.empty())
-    metadata[std::string(checkpoint::kClassNamesKey)] = nlohmann::json(manifest.class_names).dump();
-  const auto surgery = manifest.surgery.value_or(checkpoint::SurgeryRecord());
-  if (!surgery.empty())
-    metadata[std::string(checkpoint::kSurgeryKey)] = surgery_to_json(surgery).dump();
-  checkpoint::export_weights(files, output, tensors, metadata);
-  return {reader.directory(), manifest.step, manifest.monitored, surgery};
 }
 
 }  // namespace paceline::app

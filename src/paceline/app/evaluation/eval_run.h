@@ -6,7 +6,6 @@
 #include "paceline/train/tasks/sample_records.h"
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,20 +29,5 @@ struct EvalReport {
 /// no classification of images; returns nothing if a signal interrupted it.
 std::optional<EvalReport> run_evaluation(const EvalRequest& request, const SessionContext& context,
                                          const EvalViews& views = {}, std::int64_t num_told = 5);
-
-/// Which weights were exported.
-struct ExportReport {
-  std::filesystem::path checkpoint;
-  std::int64_t step = 0;
-  std::optional<checkpoint::Monitored> monitored;
-  checkpoint::SurgeryRecord surgery;  ///< without which the weights mean something else
-};
-
-/// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one
-/// safetensors file, with the step, the classes' names (a JSON list) and what was done to the
-/// network in its metadata; `weights` as in EvalRequest. For one process. Throws CheckpointError.
-ExportReport export_checkpoint(const std::filesystem::path& run_or_checkpoint,
-                               const std::string& weights, const std::filesystem::path& output,
-                               base::FileSystem& files);
 
 }  // namespace paceline::app

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/checkpoint/format/dtypes.h"
+#include "paceline/checkpoint/format/torch_writer.h"
 #include "paceline/checkpoint/weights/stored_weights.h"
 #include "paceline/checkpoint/weights/weight_names.h"
 #include "paceline/tensor/torch.h"
@@ -204,12 +205,17 @@ std::optional<SurgeryRecord> surgery_of_weights(const fs::path& path, const std:
 }
 
 void export_weights(base::FileSystem& files, const fs::path& path,
-                    std::span<const TensorSource> tensors, const Metadata& metadata) {
-  Metadata with_format = metadata;
-  with_format.emplace("format", "pt");
+                    std::span<const TensorSource> tensors, const Metadata& metadata,
+                    WeightFormat format) {
   const fs::path temporary = base::unfinished_path(path);
   try {
-    write_safetensors(files, temporary, tensors, with_format);
+    if (format == WeightFormat::kTorch) {
+      write_torch_file(files, temporary, tensors, metadata);
+    } else {
+      Metadata with_format = metadata;
+      with_format.emplace("format", "pt");
+      write_safetensors(files, temporary, tensors, with_format);
+    }
     files.rename(temporary, path);
   } catch (const base::FileError&) {
     std::error_code ignored;  // the first error is the one to report

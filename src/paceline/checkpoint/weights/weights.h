@@ -48,11 +48,18 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::str
 std::optional<SurgeryRecord> surgery_of_weights(const std::filesystem::path& path,
                                                 const std::string& key = {});
 
-/// `metadata` goes into the file's header, beside {"format": "pt"}, which transformers asks for.
-/// Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new one.
-/// Throws CheckpointError.
+/// As what weights are written.
+enum class WeightFormat {
+  kSafetensors,
+  kTorch,  ///< of torch.save, for torch.load(weights_only=True)
+};
+
+/// `metadata` goes into the file, of safetensors beside {"format": "pt"}, which transformers asks
+/// for. Holds one tensor at a time. Atomic: at every moment there is the old file or the whole new
+/// one. Throws CheckpointError.
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
-                    std::span<const TensorSource> tensors, const Metadata& metadata = {});
+                    std::span<const TensorSource> tensors, const Metadata& metadata = {},
+                    WeightFormat format = WeightFormat::kSafetensors);
 void export_weights(base::FileSystem& files, const std::filesystem::path& path,
                     std::span<const NamedTensor> tensors);
 

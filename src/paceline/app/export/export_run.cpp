@@ -1,0 +1,64 @@
+#include "paceline/app/export/export_run.h"
+
+#include "paceline/app/export/model_card.h"
+#include "paceline/app/export/timm_config.h"
+#include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/checkpoint/reader.h"
+#include "paceline/config/bind.h"
+#include "paceline/config/parse.h"
+
+#include <nlohmann/json.hpp>
+
+namespace paceline::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+ExportReport export_opened(checkpoint::CheckpointReader& reader, const std::string& weights,
+                           const fs::path& output, base::FileSystem& files,
+                           checkpoint::WeightFormat format) {
+  const auto tensors = checkpoint::model_tensors(reader, weights);
+  const checkpoint::Manifest& manifest = reader.manifest();
+  checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
+  if (!manifest.class_names.empty())
+    metadata[std::string(checkpoint::kClassNamesKey)] = nlohmann::json(manifest.class_names).dump();
+  const auto surgery = manifest.surgery.value_or(checkpoint::SurgeryRecord());
+  if (!surgery.empty())
+    metadata[std::string(checkpoint::kSurgeryKey)] = surgery_to_json(surgery).dump();
+  checkpoint::export_weights(files, output, tensors, metadata, format);
+  return {reader.directory(), manifest.step, manifest.monitored, surgery};
+}
+
+}  // namespace
+
+ExportReport export_checkpoint(const fs::path& run_or_checkpoint, const std::string& weights,
+                               const fs::path& output, base::FileSystem& files,
+                               checkpoint::WeightFormat format) {
+  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
+  reader.verify();
+  return export_opened(reader, weights, output, files, format);
+}
+
+ExportReport export_hub_folder(const fs::path& run_or_checkpoint, const std::string& weights,
+                               const fs::path& folder, base::FileSystem& files,
+                               const Registries& registries) {
+  checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
+  reader.verify();
+  const checkpoint::Manifest& manifest = reader.manifest();
+  const auto recipe = config::bind<Recipe>(
+      config::parse_yaml(manifest.config,
+                         (reader.directory() / checkpoint::kManifestFile).string()),
+      registries.context(/*world_size=*/0));
+  const TimmConfig config = timm_config(recipe, manifest, registries);
+  base::create_durable_directories(files, folder);
+  ExportReport report = export_opened(reader, weights, folder / "model.safetensors", files,
+                                      checkpoint::WeightFormat::kSafetensors);
+  base::write_file_atomically(files, folder / "config.json", config.json.dump(2) + "\n");
+  base::write_file_atomically(files, folder / "README.md",
+                              model_card(recipe, manifest, config, weights));
+  if (!config.problem.empty()) report.notes.push_back(config.problem);
+  return report;
+}
+
+}  // namespace paceline::app
