@@ -136,8 +136,9 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
       inline_component(&Section::network, "model", "The network."),
       field(&Section::pretrained, "pretrained",
             "Weights to start from: a safetensors file with torchvision's or timm's names, a "
-            "checkpoint, or RUN@best or RUN@last of another run; the head is drawn anew when the "
-            "number of classes differs.",
+            "checkpoint, or RUN@best or RUN@last of another run; or what is downloaded once: "
+            "hf:OWNER/NAME[@REVISION][:FILE], torchvision:IMAGENET1K_V2, https://, s3:// or gs://. "
+            "The head is drawn anew when the number of classes differs.",
             Path{}, MayChangeOnResume{}),
       field(&Section::freeze, "freeze",
             "Parts that are not trained, by the names of their parameters or of the modules above "

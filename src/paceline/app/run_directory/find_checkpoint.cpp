@@ -157,7 +157,8 @@ fs::path find_weights(const std::string& named) {
   }
   throw base::ConfigError(fmt::format(
       "model.pretrained: '{}' is no file, run or checkpoint; write the path of a safetensors file "
-      "with torchvision's or timm's weights, of a checkpoint, or RUN@best",
+      "with torchvision's or timm's weights, of a checkpoint, or RUN@best; or hf:OWNER/NAME, "
+      "torchvision:WEIGHTS or a URL",
       base::excerpt(named, 200)));
 }
 
