@@ -1,13 +1,13 @@
 #include "paceline/app/session.h"
 
 #include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/first_weights.h"
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/recipe_check.h"
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/resume.h"
-#include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
@@ -55,9 +55,11 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
                  std::optional<std::int64_t> max_steps, std::unique_ptr<data::Dataset> train_set)
     : recipe_(recipe),
       context_(context),
-      train_part_(open_data(recipe, context.registries, data::Split::kTrain, &context.interruption,
+      notes_(find_first_weights(context.registries, context.communicator, context.files,
+                                context.interruption, recipe_)),
+      train_part_(open_data(recipe_, context.registries, data::Split::kTrain, &context.interruption,
                             std::move(train_set))),
-      val_part_(open_validation(recipe, context.registries, train_part_.dataset->class_names(),
+      val_part_(open_validation(recipe_, context.registries, train_part_.dataset->class_names(),
                                 context.communicator.rank(), &context.interruption)),
       batches_(
           batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
@@ -68,11 +70,6 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   if (max_steps) {
     recipe_.train.duration.any_of.push_back(
         {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
-  }
-  if (recipe_.model.pretrained) {
-    recipe_.model.pretrained = comm::first_rank_decides(
-        context.communicator, [&] { return find_weights(*recipe_.model.pretrained).string(); });
-    notes_ = take_surgery_of_weights(context.registries, recipe_);
   }
   choose_kernels(recipe_, context.device);
   const DataPlace place =

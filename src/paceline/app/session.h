@@ -121,10 +121,10 @@ class Session {
 
   Recipe recipe_;
   SessionContext context_;
+  std::vector<std::string> notes_;
   DataPart train_part_;
   std::optional<DataPart> val_part_;  ///< nothing if the run evaluates nothing
   BatchArithmetic batches_;
-  std::vector<std::string> notes_;
   BatchNormGroup batch_norm_group_;
   std::unique_ptr<optim::OptimizerPlan> optimizer_plan_;
   BaseLr base_lr_;

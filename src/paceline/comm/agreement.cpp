@@ -64,6 +64,15 @@ std::string outcome_of(const std::function<std::string()>& decide) {
   }
 }
 
+/// What outcome_of() made a text of; throws what failed.
+std::string text_of_outcome(const std::string& outcome) {
+  const std::size_t space = outcome.find(' ');
+  const auto code = static_cast<base::ExitCode>(std::stoi(outcome.substr(0, space)));
+  std::string text = outcome.substr(space + 1);
+  if (code != base::ExitCode::kOk) throw base::Error(code, text);
+  return text;
+}
+
 /// Rank 0's text on every rank.
 std::string broadcast_text(Communicator& communicator, const std::string& text) {
   const at::Tensor length = at::full({1}, std::ssize(text), at::kLong);
@@ -121,11 +130,29 @@ std::string first_rank_decides(Communicator& communicator,
       answer = decision.get();
     answer = broadcast_text(communicator, answer);
   }
-  const std::size_t space = answer.find(' ');
-  const auto code = static_cast<base::ExitCode>(std::stoi(answer.substr(0, space)));
-  const std::string text = answer.substr(space + 1);
-  if (code != base::ExitCode::kOk) throw base::Error(code, text);
-  return text;
+  return text_of_outcome(answer);
+}
+
+std::string first_of_place_decides(Communicator& communicator, const std::string& place,
+                                   const std::function<std::string()>& decide) {
+  const std::vector<std::string> places = communicator.all_gather_text(place);
+  const auto first = static_cast<std::size_t>(std::ranges::find(places, place) - places.begin());
+  std::future<std::string> decision;
+  if (static_cast<std::size_t>(communicator.rank()) == first)
+    decision = std::async(std::launch::async, [&] { return outcome_of(decide); });
+  std::string outcome;
+  const auto is_at_it = [&] {
+    if (!decision.valid()) return false;
+    if (decision.wait_for(kSignOfLife) != std::future_status::ready) return true;
+    outcome = decision.get();
+    return false;
+  };
+  while (any_rank(communicator, is_at_it())) {
+  }
+  const std::vector<std::string> outcomes = communicator.all_gather_text(outcome);
+  for (const std::string& other : outcomes)
+    if (!other.empty()) text_of_outcome(other);  // the first that failed speaks for all
+  return text_of_outcome(outcomes[first]);
 }
 
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value) {

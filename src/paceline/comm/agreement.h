@@ -25,6 +25,13 @@ void agree(Communicator& communicator, const std::map<std::string, std::string>&
 std::string first_rank_decides(Communicator& communicator,
                                const std::function<std::string()>& decide);
 
+/// Ranks that bring the same `place`, as those of one machine do, hear what `decide` returns on the
+/// first of them: for what each machine has on disks of its own. Every rank must call it. `decide`
+/// may take long, as in first_rank_decides(). When it throws anywhere, all ranks throw an Error
+/// with its text and exit code.
+std::string first_of_place_decides(Communicator& communicator, const std::string& place,
+                                   const std::function<std::string()>& decide);
+
 /// The largest that any rank brings. Every rank must call it.
 std::int64_t max_over_ranks(Communicator& communicator, std::int64_t value);
 

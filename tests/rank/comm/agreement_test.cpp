@@ -101,5 +101,35 @@ TEST(FirstRankDecides, AnyFailureReachesAllRanks) {
   });
 }
 
+TEST(FirstOfPlaceDecides, RanksHearTheFirstOfTheirPlace) {
+  test::run_ranks(4, [](Communicator& communicator) {
+    const int rank = communicator.rank();
+    const std::string heard =
+        first_of_place_decides(communicator, rank % 2 == 0 ? "even" : "odd", [&] {
+          if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+          return fmt::format("from rank {}", rank);
+        });
+    EXPECT_EQ(heard, fmt::format("from rank {}", rank % 2));
+  });
+}
+
+TEST(FirstOfPlaceDecides, AllRanksFailWithOnePlace) {
+  std::atomic<int> failures = 0;
+  test::run_ranks(4, [&](Communicator& communicator) {
+    try {
+      first_of_place_decides(communicator, communicator.rank() < 2 ? "a" : "b",
+                             [&]() -> std::string {
+                               if (communicator.rank() == 2) throw base::DataError("no such file");
+                               return "fine";
+                             });
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.exit_code(), base::ExitCode::kData);
+      EXPECT_STREQ(error.what(), "no such file");
+      ++failures;
+    }
+  });
+  EXPECT_EQ(failures, 4);
+}
+
 }  // namespace
 }  // namespace paceline::comm

@@ -9,17 +9,14 @@
 #include <unistd.h>
 
 namespace paceline::app {
-namespace {
 
-/// The same for all processes that see each other in /proc: one kernel, one space of process ids.
+// One kernel, one space of process ids.
 std::string process_space() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   std::error_code error;
   return boot + std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
 }
-
-}  // namespace
 
 std::vector<metrics::LocalRank> ranks_beside_first(comm::Communicator& communicator,
                                                    const std::string& gpu) {

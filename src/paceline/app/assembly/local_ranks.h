@@ -10,6 +10,9 @@
 
 namespace paceline::app {
 
+/// The same text on all ranks that see each other's processes, those of a machine or container.
+std::string process_space();
+
 /// The ranks whose processes rank 0 can see: those on its machine, in its container. `gpu` is the
 /// uuid of this rank's GPU, empty on the CPU. Every rank must call it; the answer is the same on
 /// all.

@@ -1,6 +1,7 @@
 #include "paceline/app/assembly/recipe_check.h"
 
 #include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/assembly/first_weights.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/recipe/recipe_parts.h"
@@ -234,6 +235,7 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
   attempt([&] { train::check_together(algorithms); });
   if (recipe.model.pretrained) {
     attempt([&] {
+      if (check_weight_source(recipe)) return;  // else a file of this machine
       find_weights(*recipe.model.pretrained);
       Recipe changed = recipe;
       take_surgery_of_weights(registries, changed);

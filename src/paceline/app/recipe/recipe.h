@@ -139,8 +139,10 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
       field(&Section::pretrained, "pretrained",
             "Weights to start from, with torchvision's or timm's names: a safetensors file, one of "
             "torch.save (.pth, .pt, .bin), a folder or index of their parts, a checkpoint, or "
-            "RUN@best or RUN@last of another run. The head is drawn anew when the number of "
-            "classes differs, and a stem adapted to other input channels.",
+            "RUN@best or RUN@last of another run; or what is downloaded once: "
+            "hf:OWNER/NAME[@REVISION][:FILE], torchvision:IMAGENET1K_V2, https://, s3:// or gs://. "
+            "The head is drawn anew when the number of classes differs, and a stem adapted to "
+            "other input channels.",
             Path{}, MayChangeOnResume{}),
       field(&Section::pretrained_key, "pretrained_key",
             "Which weights of a file that holds several, such as model_ema or state_dict_ema "

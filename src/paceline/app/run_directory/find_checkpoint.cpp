@@ -164,7 +164,7 @@ fs::path locate_weights(const std::string& named) {
   throw base::ConfigError(fmt::format(
       "model.pretrained: '{}' is no file, run or checkpoint; write the path of a file with "
       "torchvision's or timm's weights (.safetensors, .pth, .pt, .bin), of a checkpoint, or "
-      "RUN@best",
+      "RUN@best; or hf:OWNER/NAME, torchvision:WEIGHTS or a URL",
       base::excerpt(named, 200)));
 }
 

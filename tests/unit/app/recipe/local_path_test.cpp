@@ -22,7 +22,8 @@ TEST(LocalPath, IsSeenFromTheWorkingDirectory) {
 }
 
 TEST(LocalPath, OfAnotherMachineStays) {
-  for (const char* text : {"s3://b/x/../y", "hf:owner/name", "https://h/x?a=1", "gs://b"})
+  for (const char* text : {"s3://b/x/../y", "hf:owner/name", "https://h/x?a=1", "gs://b",
+                           "torchvision:resnet50/IMAGENET1K_V2"})
     EXPECT_EQ(absolute_path(text), text);
 }
 
