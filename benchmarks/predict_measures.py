@@ -36,28 +36,32 @@ def seconds(work):
     return time.monotonic() - begin
 
 
-def own(workspace, model):
+def own(workspace, model, precision):
     run, _ = run_of(workspace, model)
     folder = photos(workspace)
-    return seconds(lambda: workspace.paceline("predict", run, folder, "--json"))
+    return seconds(lambda: workspace.paceline("predict", run, folder, "--json", f"train.precision={precision}"))
 
 
-def peer(workspace, model):
-    """Of its settings the one that is fastest here, found once."""
+def peer(workspace, model, precision):
+    """With those of its settings that are fastest here, which is found once."""
     _, weights = run_of(workspace, model)
     folder = photos(workspace)
 
     def run(workers, form):
-        return seconds(lambda: workspace.peer("predict.py", folder, weights, model, workers, form))
+        return seconds(lambda: workspace.peer("predict.py", folder, weights, model, workers, form, precision))
 
-    best = workspace.settings.get(model)
+    best = workspace.settings.get((model, precision))
     if best is None:
         tried = {(workers, form): run(workers, form) for workers in PEER_WORKERS for form in ("eager", "frozen")}
-        best = workspace.settings[model] = min(tried, key=tried.get)
+        best = workspace.settings[model, precision] = min(tried, key=tried.get)
     return run(*best)
 
 
+TASK = "1,000 photos told, from process start, ResNet-18, two threads"
+
 MEASURES = [
-    Measure("predict", "1,000 photos told, from process start, ResNet-18, two threads", "s", "≤ 0.5", "≤ 0.25",
-            lambda w: own(w, "resnet18"), lambda w: peer(w, "resnet18"), beside="timm, its fastest settings"),
+    Measure("predict", f"{TASK}, bfloat16", "s", "≤ 0.5", "≤ 0.25", lambda w: own(w, "resnet18", "bf16"),
+            lambda w: peer(w, "resnet18", "bfloat16"), beside="timm, its fastest settings"),
+    Measure("predict_fp32", f"{TASK}, float32", "s", "", "", lambda w: own(w, "resnet18", "fp32"),
+            lambda w: peer(w, "resnet18", "float32"), beside="timm, its fastest settings"),
 ]

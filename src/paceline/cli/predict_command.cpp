@@ -91,23 +91,20 @@ void check_request(const app::PredictRequest& request, const std::vector<std::st
 }
 
 constexpr std::string_view kFooter =
-    "IMAGES are files, folders (with all below them) and patterns such as 'photos/*.jpg'; they get "
-    "the\n"
-    "transforms that the recipe evaluates by. For each a line is printed, in their order: its "
-    "path, and the\n"
-    "most probable classes with their probabilities. An image that cannot be read is an error line "
-    "of its\n"
-    "own, and the exit code is 3 at the end.\n"
-    "section.key=value is an override, where section is one of the recipe's and no file has that "
-    "name.\n\n"
-    "With --output, OUTPUT/FIELD.npy is written, a row per sample in the order of the images, or "
-    "of the\n"
-    "recipe's validation data where no image is named (of a classification: probabilities.npy, in "
-    "the order\n"
-    "of the classes), samples.csv, which names the sample of each row, and predictions.json. The "
-    "folder\n"
-    "appears when all of it is there.\n\n"
-    "Launch options:\n";
+    R"(IMAGES are files, folders (with all below them) and patterns such as 'photos/*.jpg'; they get the
+transforms that the recipe evaluates by. For each a line is printed, in their order: its path, and
+the most probable classes with their probabilities. An image that cannot be read is an error line of
+its own, and the exit code is 3 at the end.
+A word is an override (section.key=value) where section is one of the recipe's, and nothing of that
+name is there.
+
+With --output, OUTPUT/FIELD.npy is written, a row per sample in the order of the images, or of the
+recipe's validation data where no image is named (of a classification: probabilities.npy, in the
+order of the classes), samples.csv, which names the sample of each row, and predictions.json. The
+folder appears when all of it is there.
+
+Launch options:
+)";
 
 }  // namespace
 

@@ -28,8 +28,8 @@ class PartsOfViews final : public train::TaskParts {
   std::shared_ptr<nn::Loss> loss_;
 };
 
-config::Component component_of(const data::TransformConfig& transform,
-                               const Registries& registries) {
+config::Component bound_transform(const data::TransformConfig& transform,
+                                  const Registries& registries) {
   config::Node options = transform->written();
   options.erase("name");
   return config::bind_component(*registries.transforms.find(transform->name()), options,
@@ -56,7 +56,7 @@ EvalRequest ViewedEvaluation::adapted(EvalRequest request) {
           with_views(transforms_of(recipe.data, registries_, data::Split::kVal), views_);
       recipe.data.eval_transforms.clear();
       for (const data::TransformConfig& transform : changed)
-        recipe.data.eval_transforms.push_back(component_of(transform, registries_));
+        recipe.data.eval_transforms.push_back(bound_transform(transform, registries_));
     };
   }
   request.num_views = (views_.ten_crop ? 5 : 1) * (views_.flip || views_.ten_crop ? 2 : 1);

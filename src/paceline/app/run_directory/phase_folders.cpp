@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// 2 of "2-whole"; 0 of what is no phase's.
-int number_of(const fs::path& folder) {
+int number_of_phase(const fs::path& folder) {
   const std::string name = folder.filename().string();
   int number = 0;
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -43,9 +43,9 @@ std::vector<fs::path> phase_folders(const fs::path& run) {
   const fs::path phases = phase_folder(run, "");
   if (!base::folder_exists(phases)) return folders;
   for (const auto& entry : fs::directory_iterator(phases)) {
-    if (entry.is_directory() && number_of(entry.path()) > 0) folders.push_back(entry.path());
+    if (entry.is_directory() && number_of_phase(entry.path()) > 0) folders.push_back(entry.path());
   }
-  std::ranges::sort(folders, {}, number_of);
+  std::ranges::sort(folders, {}, number_of_phase);
   return folders;
 }
 

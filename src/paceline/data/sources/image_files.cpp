@@ -16,13 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+bool has_hidden_name(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 void add_folder(const fs::path& folder, std::vector<fs::path>& files) {
   const auto first = std::ssize(files);
   const auto options = fs::directory_options::follow_directory_symlink;
   for (fs::recursive_directory_iterator entry(folder, options), end; entry != end; ++entry) {
-    if (is_hidden(entry->path())) {
+    if (has_hidden_name(entry->path())) {
       if (entry->is_directory()) entry.disable_recursion_pending();
     } else if (is_image_name(entry->path().filename().string()) && !entry->is_directory()) {
       files.push_back(entry->path());

@@ -52,7 +52,10 @@ TEST(EvalTransforms, WhatIsMissingIsPutIn) {
 
 /// Raw pixels whose red is the column, and green the row.
 data::StoredSample ramp(int height, int width) {
-  data::StoredSample sample{.width = width, .height = height, .label = 7};
+  data::StoredSample sample;
+  sample.width = width;
+  sample.height = height;
+  sample.label = 7;
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x)
       for (const int value : {x, y, 0}) sample.bytes.push_back(static_cast<std::uint8_t>(value));
