@@ -22,10 +22,9 @@ std::optional<BytePixels> ImageMaker::byte_pixels() const {
   return BytePixels{pipeline_->normalization(), form_.channels_last, pipeline_->erases()};
 }
 
-std::optional<EraseStep> ImageMaker::make(const StoredSample& sample, const DrawKey& key,
-                                          TransformScratch& scratch,
-                                          std::span<std::byte* const> targets) const {
-  std::optional<EraseStep> erased;
+EraseSteps ImageMaker::make(const StoredSample& sample, const DrawKey& key,
+                            TransformScratch& scratch, std::span<std::byte* const> targets) const {
+  EraseSteps erased;
   if (form_.as_bytes) {
     erased =
         pipeline_->run(sample, key, scratch, ByteSink{reinterpret_cast<std::uint8_t*>(targets[0])});

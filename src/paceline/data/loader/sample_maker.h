@@ -29,9 +29,8 @@ class SampleMaker {
 
   /// Writes each field of a sample to its target. Returns what is left to be erased of an image
   /// that comes as bytes. Throws DataError, without the file's name, if the sample does not suit.
-  virtual std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
-                                        TransformScratch& scratch,
-                                        std::span<std::byte* const> targets) const = 0;
+  virtual EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                          std::span<std::byte* const> targets) const = 0;
 };
 
 /// What the pixels of images are.
@@ -49,9 +48,8 @@ class ImageMaker final : public SampleMaker {
 
   const std::vector<FieldSpec>& fields() const override { return fields_; }
   std::optional<BytePixels> byte_pixels() const override;
-  std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
-                                TransformScratch& scratch,
-                                std::span<std::byte* const> targets) const override;
+  EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                  std::span<std::byte* const> targets) const override;
 
  private:
   std::shared_ptr<const TransformPipeline> pipeline_;

@@ -32,7 +32,7 @@ class LazyImage {
   /// Writes the result. Then comes the next open().
   void write(const NormalizeTable& table, PixelSink sink);
   /// Writes the result before normalisation, and returns what is to be erased after it.
-  std::optional<EraseStep> write(ByteSink sink);
+  EraseSteps write(ByteSink sink);
   /// Time that decoding has taken, of all images so far.
   double decode_seconds() const { return decode_seconds_; }
   /// Bytes of memory that it holds for pixels.
@@ -115,7 +115,7 @@ class LazyImage {
   bool flipped_ = false;   ///< ... and then mirrored
   std::optional<PointTables> tables_;  ///< ... and then mapped
   PixelView mix_source_;               ///< in mixed_from_: what each part of a mixture begins with
-  std::optional<EraseStep> erased_;
+  EraseSteps erased_;
 };
 
 }  // namespace paceline::data

@@ -116,8 +116,8 @@ void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
   scratch.image_->write(normalize_, sink);
 }
 
-std::optional<EraseStep> TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
-                                                TransformScratch& scratch, ByteSink sink) const {
+EraseSteps TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
+                                  TransformScratch& scratch, ByteSink sink) const {
   draw_and_take(sample, key, scratch);
   return scratch.image_->write(sink);
 }
@@ -129,8 +129,8 @@ void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
   scratch.image_->write(normalize_, sink);
 }
 
-std::optional<EraseStep> TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
-                                                  TransformScratch& scratch, ByteSink sink) const {
+EraseSteps TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
+                                    TransformScratch& scratch, ByteSink sink) const {
   scratch.image_->open(sample);
   take_steps(plan, *scratch.image_);
   return scratch.image_->write(sink);

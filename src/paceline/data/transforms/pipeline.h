@@ -78,17 +78,17 @@ class TransformPipeline {
   void run(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
            PixelSink sink) const;
   /// The same before normalisation, 3 * height * width bytes. Erasing is done on floats: the caller
-  /// must fill the returned box after it has normalised (fill_box).
-  [[nodiscard]] std::optional<EraseStep> run(const StoredSample& sample, const DrawKey& key,
-                                             TransformScratch& scratch, ByteSink sink) const;
+  /// must fill the returned boxes after it has normalised (fill_box).
+  [[nodiscard]] EraseSteps run(const StoredSample& sample, const DrawKey& key,
+                               TransformScratch& scratch, ByteSink sink) const;
 
   /// The steps for an image of this size; `plan` is overwritten.
   void draw(const DrawKey& key, ImageSize image, Plan& plan) const;
   /// Runs explicit steps, whose result must have the size output_size().
   void apply(const StoredSample& sample, const Plan& plan, TransformScratch& scratch,
              PixelSink sink) const;
-  [[nodiscard]] std::optional<EraseStep> apply(const StoredSample& sample, const Plan& plan,
-                                               TransformScratch& scratch, ByteSink sink) const;
+  [[nodiscard]] EraseSteps apply(const StoredSample& sample, const Plan& plan,
+                                 TransformScratch& scratch, ByteSink sink) const;
 
  private:
   void take_steps(const Plan& plan, LazyImage& image) const;

@@ -116,7 +116,7 @@ struct MixInStep {
 };
 /// Ends the mixture, which is now the image.
 struct MixedStep {};
-/// On the normalised floats, so after all steps of other kinds.
+/// On the normalised floats, so after all steps of other kinds; any number of them.
 struct EraseStep {
   Box box;
   std::array<float, 3> value = {0, 0, 0};
@@ -132,3 +132,5 @@ using Step =
 using Plan = std::vector<Step>;
 
 }  // namespace paceline::data
+/// The boxes of an image, which are filled one after another.
+using EraseSteps = std::vector<EraseStep>;

@@ -32,10 +32,9 @@ class Own final : public data::Dataset, public data::SampleMaker {
   std::string describe(std::int64_t) const override { return "a number"; }
   std::string fingerprint() const override { return "own"; }
   const std::vector<data::FieldSpec>& fields() const override { return fields_; }
-  std::optional<data::EraseStep> make(const data::StoredSample&, const data::DrawKey&,
-                                      data::TransformScratch&,
-                                      std::span<std::byte* const>) const override {
-    return std::nullopt;
+  data::EraseSteps make(const data::StoredSample&, const data::DrawKey&, data::TransformScratch&,
+                        std::span<std::byte* const>) const override {
+    return {};
   }
 
  private:
