@@ -22,16 +22,17 @@ namespace paceline::app {
 namespace {
 
 /// Of the first image that can be read, where bad ones are skipped.
-data::InputSize first_image_size(const data::Dataset& dataset, data::OnError on_error) {
+data::InputSize first_image_size(const data::Dataset& dataset, const DataSection& section) {
   for (std::int64_t index = 0;; ++index) {
     try {
       data::StoredSample sample;
       dataset.get(index, sample);
-      const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
-                                                    : data::ImageDecoder().open(sample.bytes);
+      const data::ImageSize size = sample.width > 0
+                                       ? data::ImageSize{sample.height, sample.width}
+                                       : data::ImageDecoder().open(sample.bytes, section.exif);
       return {size, dataset.describe(index), ""};
     } catch (const base::DataError& error) {
-      if (on_error == data::OnError::kFail || index + 1 == dataset.size())
+      if (section.on_error == data::OnError::kFail || index + 1 == dataset.size())
         throw base::DataError(data::describe_problem(dataset, index, error.what()));
     }
   }
@@ -44,10 +45,10 @@ std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& 
                                                              const data::Dataset& dataset) {
   const auto transforms = transforms_of(section, registries, split);
   if (data::fixes_size(transforms) || dataset.size() == 0)
-    return std::make_shared<data::TransformPipeline>(transforms);
-  data::InputSize input = first_image_size(dataset, section.on_error);
+    return std::make_shared<data::TransformPipeline>(transforms, std::nullopt, section.exif);
+  data::InputSize input = first_image_size(dataset, section);
   input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
-  return std::make_shared<data::TransformPipeline>(transforms, std::move(input));
+  return std::make_shared<data::TransformPipeline>(transforms, std::move(input), section.exif);
 }
 
 /// Settings of images would be ignored for what is none.
@@ -57,6 +58,7 @@ void refuse_image_settings(const DataSection& section, bool are_arrays) {
   if (section.progressive_resizing.start_size)
     keys.emplace_back("data.progressive_resizing.start_size");
   if (section.augmentation != data::Augmentation::kWeak) keys.emplace_back("data.augmentation");
+  if (section.exif != data::ExifRule::kIgnore) keys.emplace_back("data.exif");
   if (!are_arrays && !section.train_transforms.empty()) keys.emplace_back("data.train_transforms");
   if (!are_arrays && !section.eval_transforms.empty()) keys.emplace_back("data.eval_transforms");
   if (keys.empty()) return;
@@ -227,7 +229,7 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
     auto pipeline = part.pipeline;
     if (change.size != shorter)
       pipeline = std::make_shared<data::TransformPipeline>(
-          with_size(transforms, grown_to(size, change.size)));
+          with_size(transforms, grown_to(size, change.size)), std::nullopt, recipe.data.exif);
     part.pipeline_changes.push_back({change.first_step, std::move(pipeline)});
   }
 }

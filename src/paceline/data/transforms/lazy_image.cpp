@@ -41,7 +41,7 @@ PixelView room_for(ImageSize size, PixelBuffer& buffer) {
 
 }  // namespace
 
-void LazyImage::open(const StoredSample& sample) {
+void LazyImage::open(const StoredSample& sample, ExifRule exif) {
   flipped_ = false;
   resize_.reset();
   tables_.reset();
@@ -55,7 +55,7 @@ void LazyImage::open(const StoredSample& sample) {
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
     const double start = base::SystemClock().monotonic_s();
-    source_size_ = decoder_.open(sample.bytes);
+    source_size_ = decoder_.open(sample.bytes, exif);
     decode_seconds_ += base::SystemClock().monotonic_s() - start;
     box_ = whole(source_size_);
     return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/kernels/box_blur.h"
@@ -23,7 +24,7 @@ namespace paceline::data {
 class LazyImage {
  public:
   /// Takes up a new sample, which must stay until write(). Throws DataError.
-  void open(const StoredSample& sample);
+  void open(const StoredSample& sample, ExifRule exif = ExifRule::kIgnore);
   /// The image's size after the steps so far.
   ImageSize size() const { return box_.size(); }
   void apply(const Step& step);

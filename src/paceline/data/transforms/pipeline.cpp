@@ -55,8 +55,8 @@ bool fixes_size(const std::vector<TransformConfig>& transforms) {
 }
 
 TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms,
-                                     std::optional<InputSize> input)
-    : transforms_(transforms) {
+                                     std::optional<InputSize> input, ExifRule exif)
+    : transforms_(transforms), exif_(exif) {
   for (const TransformConfig& transform : transforms_) transform->check();
   if (!fixes_size(transforms)) input_ = std::move(input);
   std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
@@ -104,7 +104,7 @@ void TransformPipeline::require_size(ImageSize size) const {
 
 void TransformPipeline::draw_and_take(const StoredSample& sample, const DrawKey& key,
                                       TransformScratch& scratch) const {
-  scratch.image_->open(sample);
+  scratch.image_->open(sample, exif_);
   draw(key, scratch.image_->size(), scratch.plan_);
   take_steps(scratch.plan_, *scratch.image_);
   scratch.next_sample.advance();
@@ -124,14 +124,14 @@ EraseSteps TransformPipeline::run(const StoredSample& sample, const DrawKey& key
 
 void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
                               TransformScratch& scratch, PixelSink sink) const {
-  scratch.image_->open(sample);
+  scratch.image_->open(sample, exif_);
   take_steps(plan, *scratch.image_);
   scratch.image_->write(normalize_, sink);
 }
 
 EraseSteps TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
                                     TransformScratch& scratch, ByteSink sink) const {
-  scratch.image_->open(sample);
+  scratch.image_->open(sample, exif_);
   take_steps(plan, *scratch.image_);
   return scratch.image_->write(sink);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/storage/prefetch.h"
@@ -59,9 +60,11 @@ class TransformPipeline {
  public:
   /// In the order in which they are applied. Normalize must come last, random_erasing behind it;
   /// left out, pixels are x / 255. Without fixes_size() the images must be of `input`'s size.
-  /// Throws ConfigError if a value is out of range or the images' size would not be fixed.
+  /// `exif` comes before the first of them. Throws ConfigError if a value is out of range or the
+  /// images' size would not be fixed.
   explicit TransformPipeline(const std::vector<TransformConfig>& transforms,
-                             std::optional<InputSize> input = std::nullopt);
+                             std::optional<InputSize> input = std::nullopt,
+                             ExifRule exif = ExifRule::kIgnore);
 
   /// The size of every image that this pipeline writes.
   ImageSize output_size() const { return output_size_; }
@@ -101,6 +104,7 @@ class TransformPipeline {
   NormalizeTable normalize_;
   bool erases_ = false;
   bool draws_noise_ = false;
+  ExifRule exif_;
   std::optional<InputSize> input_;  ///< if the size hangs on it
   ImageSize output_size_;
 };

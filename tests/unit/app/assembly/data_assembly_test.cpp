@@ -102,6 +102,7 @@ TEST_F(DataAssemblyTest, SettingsOfImagesAreRefusedForWhatIsNone) {
   const std::vector<std::pair<std::string, std::string>> settings{
       {"image_size: 32", "data.image_size"},
       {"progressive_resizing: {start_size: 8}", "data.progressive_resizing.start_size"},
+      {"exif: apply", "data.exif"},
       {"train_transforms: [normalize]", "data.train_transforms"},
       {"eval_transforms: [normalize]", "data.eval_transforms"}};
   for (const auto& [setting, key] : settings) {
