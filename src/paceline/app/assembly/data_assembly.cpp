@@ -67,6 +67,15 @@ void refuse_image_settings(const DataSection& section, bool are_arrays) {
       base::join(keys, ", "), section.source.name));
 }
 
+/// Of transforms that draw one of several views, which evaluations would not repeat.
+void refuse_views(const data::TransformPipeline& pipeline) {
+  if (pipeline.num_views() == 1) return;
+  throw base::ConfigError(fmt::format(
+      "data.eval_transforms: {} views are made of an image, of which an evaluation would see one "
+      "at random; write center_crop in place of five_crop or ten_crop",
+      pipeline.num_views()));
+}
+
 std::vector<data::TransformConfig> written_transforms(const DataSection& section,
                                                       const Registries& registries,
                                                       data::Split split) {
@@ -145,6 +154,7 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
         std::move(fields), written_transforms(recipe.data, registries, split));
   } else {
     part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
+    if (split == data::Split::kVal) refuse_views(*part.pipeline);
     part.maker = std::make_shared<data::ImageMaker>(
         part.pipeline, data::ImageForm{.channels_last = recipe.train.channels_last});
   }

@@ -45,6 +45,7 @@
 #include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/named/policies/augmix.h"
 #include "paceline/data/transforms/named/policies/auto_augment.h"
+#include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/named/policies/rand_augment.h"
 #include "paceline/data/transforms/named/policies/three_augment.h"
 #include "paceline/data/transforms/named/policies/timm_rand_augment.h"
@@ -168,6 +169,8 @@ void add_optimization(Registries& registries) {
   registries.optimizers.add<optim::NAdamWConfig>();
   registries.optimizers.add<optim::RAdamConfig>();
   registries.optimizers.add<optim::RmspropConfig>();
+  registries.transforms.add<data::FiveCropConfig>();
+  registries.transforms.add<data::TenCropConfig>();
   registries.optimizers.add<optim::RmspropTfConfig>();
   registries.optimizers.add<optim::LambConfig>();
   registries.optimizers.add<optim::LarsConfig>();

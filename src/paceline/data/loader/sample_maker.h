@@ -27,8 +27,9 @@ class SampleMaker {
   /// How images that come as bytes become floats on the device; nothing if none do.
   virtual std::optional<BytePixels> byte_pixels() const { return std::nullopt; }
 
-  /// Writes each field of a sample to its target. Returns what is left to be erased of an image
-  /// that comes as bytes. Throws DataError, without the file's name, if the sample does not suit.
+  /// Writes each field of a sample to its target. Returns the boxes that are left to be erased of
+  /// an image that comes as bytes. Throws DataError, without the file's name, if the sample does
+  /// not suit.
   virtual EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
                           std::span<std::byte* const> targets) const = 0;
 };
@@ -39,9 +40,13 @@ struct ImageForm {
   /// noise.
   bool as_bytes = false;
   bool channels_last = true;
+  /// All of a pipeline's views of a sample, one behind the other, each of planes of float32; where
+  /// there are several.
+  bool all_views = false;
 };
 
-/// Labelled images by a pipeline of transforms: kImagesField and kLabelsField.
+/// Labelled images by a pipeline of transforms: kImagesField, of sizes [3, height, width] or, of
+/// all views, [views, 3, height, width], and kLabelsField.
 class ImageMaker final : public SampleMaker {
  public:
   explicit ImageMaker(std::shared_ptr<const TransformPipeline> pipeline, ImageForm form = {});
@@ -52,6 +57,9 @@ class ImageMaker final : public SampleMaker {
                   std::span<std::byte* const> targets) const override;
 
  private:
+  EraseSteps make_image(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                        std::byte* target) const;
+
   std::shared_ptr<const TransformPipeline> pipeline_;
   ImageForm form_;
   std::vector<FieldSpec> fields_;

@@ -67,8 +67,7 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
       normalization_ = *config;
       normalize_ = NormalizeTable(*config);
     }
-    draws_noise_ |= transforms_[i]->draws_noise();
-    erases_ |= transforms_[i]->place() == TransformPlace::kLast;
+    add(*transforms_[i].operator->());
     size = transforms_[i]->fixed_size(size);
   }
   if (!size) {
@@ -79,10 +78,26 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
   output_size_ = *size;
 }
 
+/// Takes note of what a transform does that others need to know.
+void TransformPipeline::add(const Transform& transform) {
+  draws_noise_ |= transform.draws_noise();
+  erases_ |= transform.place() == TransformPlace::kLast;
+  if (transform.num_views() == 1) return;
+  if (num_views_ > 1) {
+    throw base::ConfigError(fmt::format(
+        "{} is the second of the transforms to make several views of an image: leave one out",
+        transform.name()));
+  }
+  num_views_ = transform.num_views();
+}
+
 void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) const {
   base::Philox draws(key.seed, base::DrawPurpose::kAugmentation, key.epoch, key.position);
   plan.clear();
-  for (const TransformConfig& transform : transforms_) image = transform->draw(image, draws, plan);
+  for (const TransformConfig& transform : transforms_) {
+    image = key.view ? transform->draw_view(*key.view, image, draws, plan)
+                     : transform->draw(image, draws, plan);
+  }
 }
 
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {

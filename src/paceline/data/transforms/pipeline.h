@@ -69,6 +69,9 @@ class TransformPipeline {
   /// The size of every image that this pipeline writes.
   ImageSize output_size() const { return output_size_; }
 
+  /// How many views DrawKey::view chooses from.
+  int num_views() const { return num_views_; }
+
   /// How the floats follow from the bytes.
   const NormalizeConfig& normalization() const { return normalization_; }
   /// Whether bytes need more than the normalisation to become this pipeline's floats.
@@ -94,17 +97,19 @@ class TransformPipeline {
                                  TransformScratch& scratch, ByteSink sink) const;
 
  private:
+  void add(const Transform& transform);
   void take_steps(const Plan& plan, LazyImage& image) const;
   void require_size(ImageSize size) const;
   void draw_and_take(const StoredSample& sample, const DrawKey& key,
                      TransformScratch& scratch) const;
 
   std::vector<TransformConfig> transforms_;
+  ExifRule exif_;
   NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
   NormalizeTable normalize_;
+  int num_views_ = 1;
   bool erases_ = false;
   bool draws_noise_ = false;
-  ExifRule exif_;
   std::optional<InputSize> input_;  ///< if the size hangs on it
   ImageSize output_size_;
 };

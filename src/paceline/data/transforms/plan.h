@@ -19,6 +19,8 @@ struct DrawKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< of the sample in the epoch's global order
+  /// Of transforms that make several views: which one, instead of a drawn one.
+  std::optional<int> view = std::nullopt;
 };
 
 /// Red, green, blue.
@@ -130,7 +132,7 @@ using Step =
                  InvertStep, AutocontrastStep, EqualizeStep, PixelStep, MixStep, MixInStep,
                  MixedStep, EraseStep>;
 using Plan = std::vector<Step>;
-
-}  // namespace paceline::data
 /// The boxes of an image, which are filled one after another.
 using EraseSteps = std::vector<EraseStep>;
+
+}  // namespace paceline::data

@@ -134,6 +134,17 @@ TEST_F(DataAssemblyTest, ImagesNeedNotBeSquare) {
               ThrowsMessage<base::ConfigError>(HasSubstr("a side or [height, width]")));
 }
 
+TEST_F(DataAssemblyTest, ViewsAreDrawnInTrainingAndRefusedInEvaluation) {
+  const std::string crops = "[{name: ten_crop, size: 24}, normalize]";
+  const Recipe views = recipe("data: {name: synthetic, size: 32, train_transforms: " + crops +
+                              ", eval_transforms: " + crops + "}");
+  const DataPart part = open_data(views, *registries_, data::Split::kTrain, nullptr);
+  EXPECT_EQ(part.pipeline->num_views(), 10);
+  EXPECT_EQ(describe_fields(part.maker->fields()), "24 x 24 pixels");
+  EXPECT_THAT([&] { open_data(views, *registries_, data::Split::kVal, nullptr); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("data.eval_transforms: 10 views")));
+}
+
 TEST_F(DataAssemblyTest, ArraysAreCutAndMovedTogether) {
   const DataPart part =
       open(arrays() + ", train_transforms: [{name: random_crop, size: [2, 3, 4]}]");

@@ -1,10 +1,12 @@
 #include "paceline/data/loader/sample_maker.h"
 
 #include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/normalize.h"
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,6 +54,31 @@ TEST(ImageMaker, WritesEachFieldToItsTarget) {
   EXPECT_EQ(label, 7);
   EXPECT_FLOAT_EQ(image[1], 0.2f);
   EXPECT_FLOAT_EQ(image[3], 1.0f);
+}
+
+TEST(ImageMaker, WritesAllViewsOneBehindTheOther) {
+  const TransformPipeline pipeline({FiveCropConfig{.size = 1}});
+  const auto maker = make_images(pipeline, {.as_bytes = true, .all_views = true});
+  const FieldSpec& field = maker->fields()[0];
+  EXPECT_THAT(field.sizes, ElementsAre(5, 3, 1, 1));
+  EXPECT_EQ(field.type, FieldType::kFloat32);
+  EXPECT_FALSE(maker->byte_pixels());
+  std::array<float, 15> images{};
+  std::int64_t label = 0;
+  TransformScratch scratch;
+  maker->make(sample_of_four(), {}, scratch,
+              std::array{reinterpret_cast<std::byte*>(images.data()),
+                         reinterpret_cast<std::byte*>(&label)});
+  EXPECT_EQ(label, 7);
+  for (const auto& [view, red] : {std::pair{0u, 0.0f}, {1u, 0.2f}, {2u, 0.4f}, {3u, 1.0f}}) {
+    EXPECT_FLOAT_EQ(images.at(3 * view), red) << view;
+    EXPECT_FLOAT_EQ(images.at(3 * view + 2), 20 / 255.0f);
+  }
+  // Without views there is one, and the form stays.
+  EXPECT_THAT(
+      make_images(TransformPipeline({CenterCropConfig{2}}), {.all_views = true})->fields()[0].sizes,
+      ElementsAre(3, 2, 2));
+  EXPECT_THAT(make_images(pipeline)->fields()[0].sizes, ElementsAre(3, 1, 1));
 }
 
 }  // namespace
