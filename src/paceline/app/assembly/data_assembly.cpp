@@ -233,6 +233,11 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
   PACELINE_CHECK(part.pipeline, "samples that are no images have no size to change");
   const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
   const data::ImageSize size = part.pipeline->output_size();
+std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries) {
+  part.sampler = registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  return part.sampler->places_per_epoch();
+}
+
   const int shorter = std::min(size.height, size.width);
   for (const SizeChange& change :
        size_changes(recipe.data.progressive_resizing, shorter, lengths)) {
@@ -260,9 +265,8 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;
-  if (options.is_training)
-    options.sampler =
-        registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  if (options.is_training && !part.sampler) choose_sampler(part, recipe, registries);
+  options.sampler = part.sampler;
   options.global_batch_size = global_batch_size;
   options.drop_last = recipe.data.drop_last;
   options.rank = place.rank;

@@ -74,6 +74,8 @@ class Dataset {
   virtual std::string fingerprint() const = 0;
 };
 
+  /// Which of the data sets that this one was put together from sample `index` is of; from 0.
+  virtual int part(std::int64_t /*index*/) const { return 0; }
 /// What is wrong with a sample, with its place before it unless it is named already.
 inline std::string describe_problem(const Dataset& dataset, std::int64_t index,
                                     const std::string& problem) {

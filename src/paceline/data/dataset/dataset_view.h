@@ -36,6 +36,7 @@ class DatasetView : public Dataset {
   void will_read_no_more() const override { whole_->will_read_no_more(); }
   std::string name(std::int64_t index) const override { return whole_->name(at(index)); }
   std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
+  int part(std::int64_t index) const override { return whole_->part(at(index)); }
   LeftOut left_out() const override { return whole_->left_out(); }
 
  protected:

@@ -145,6 +145,21 @@ TEST_F(DataAssemblyTest, ViewsAreDrawnInTrainingAndRefusedInEvaluation) {
               ThrowsMessage<base::ConfigError>(HasSubstr("data.eval_transforms: 10 views")));
 }
 
+TEST_F(DataAssemblyTest, MixturesAreSampledByPart) {
+  const Recipe mixed = recipe(
+      "data: {name: mixture, sampler: {name: by_part, weights: [1, 1], places_per_epoch: 16},"
+      " parts: [{name: synthetic, num_samples: 10}, {name: synthetic, num_samples: 30}]}");
+  DataPart part = open_data(mixed, *registries_, data::Split::kTrain, nullptr);
+  EXPECT_EQ(part.dataset->size(), 40);
+  EXPECT_EQ(choose_sampler(part, mixed, *registries_), 16);
+  int of_first = 0;
+  for (std::int64_t place = 0; place < 16; ++place)
+    of_first += part.dataset->part(part.sampler->at(0, place)) == 0 ? 1 : 0;
+  EXPECT_EQ(of_first, 8);
+  EXPECT_THAT([&] { recipe("data: {name: mixture, parts: [{name: synthetic, num_sample: 10}]}"); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("num_samples")));
+}
+
 TEST_F(DataAssemblyTest, ArraysAreCutAndMovedTogether) {
   const DataPart part =
       open(arrays() + ", train_transforms: [{name: random_crop, size: [2, 3, 4]}]");
