@@ -67,6 +67,12 @@ void refuse_image_settings(const DataSection& section, bool are_arrays) {
       base::join(keys, ", "), section.source.name));
 }
 
+data::ImageForm image_form(const Recipe& recipe, const data::Dataset& dataset, bool as_bytes) {
+  return {.as_bytes = as_bytes,
+          .channels_last = recipe.train.channels_last,
+          .num_targets = dataset.has_label_lists() ? dataset.num_classes() : 0};
+}
+
 /// Of transforms that draw one of several views, which evaluations would not repeat.
 void refuse_views(const data::TransformPipeline& pipeline) {
   if (pipeline.num_views() == 1) return;
@@ -156,7 +162,7 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
     part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
     if (split == data::Split::kVal) refuse_views(*part.pipeline);
     part.maker = std::make_shared<data::ImageMaker>(
-        part.pipeline, data::ImageForm{.channels_last = recipe.train.channels_last});
+        part.pipeline, image_form(recipe, *part.dataset, /*as_bytes=*/false));
   }
   return part;
 }
@@ -227,17 +233,17 @@ void warn_of_content(const data::Dataset& dataset) {
                     left_out.count > data::LeftOut::kMostNamed ? ", ..." : "");
 }
 
+std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries) {
+  part.sampler = registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  return part.sampler->places_per_epoch();
+}
+
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
   if (!recipe.data.progressive_resizing.start_size) return;
   PACELINE_CHECK(part.pipeline, "samples that are no images have no size to change");
   const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
   const data::ImageSize size = part.pipeline->output_size();
-std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries) {
-  part.sampler = registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
-  return part.sampler->places_per_epoch();
-}
-
   const int shorter = std::min(size.height, size.width);
   for (const SizeChange& change :
        size_changes(recipe.data.progressive_resizing, shorter, lengths)) {
@@ -278,7 +284,7 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.on_error = recipe.data.on_error;
   const bool is_copied = place.device != nullptr && place.device->is_asynchronous();
-  const data::ImageForm form{.as_bytes = is_copied, .channels_last = recipe.train.channels_last};
+  const data::ImageForm form = image_form(recipe, *part.dataset, /*as_bytes=*/is_copied);
   for (const PipelineChange& change : part.pipeline_changes) {
     options.maker_changes.push_back(
         {change.first_batch, std::make_shared<data::ImageMaker>(change.pipeline, form)});

@@ -26,6 +26,7 @@ class Concatenation final : public Dataset {
     const auto [part, within] = place_of(index);
     return parts_[part]->label(within);
   }
+  bool has_label_lists() const override { return parts_.front()->has_label_lists(); }
   void get(std::int64_t index, StoredSample& sample) const override {
     const auto [part, within] = place_of(index);
     parts_[part]->get(within, sample);
@@ -95,10 +96,12 @@ class Concatenation final : public Dataset {
 
 /// Throws DataError unless the samples of part `number` are of the first one's kind.
 void check_kind(const Dataset& first, const Dataset& part, std::size_t number) {
-  if (part.stored_fields() != first.stored_fields()) {
+  if (part.stored_fields() != first.stored_fields() ||
+      part.has_label_lists() != first.has_label_lists()) {
     throw base::DataError(
         fmt::format("data.parts: the samples of part {} have other fields than those of part 1; "
-                    "expected the same names, types and sizes, or images in all",
+                    "expected the same names, types and sizes, or in all "
+                    "images of one class, or of several",
                     number));
   }
   const std::vector<std::string> classes = first.class_names();

@@ -43,10 +43,13 @@ struct ImageForm {
   /// All of a pipeline's views of a sample, one behind the other, each of planes of float32; where
   /// there are several.
   bool all_views = false;
+  /// Of samples with lists of labels: how many classes there are.
+  int num_targets = 0;
 };
 
 /// Labelled images by a pipeline of transforms: kImagesField, of sizes [3, height, width] or, of
-/// all views, [views, 3, height, width], and kLabelsField.
+/// all views, [views, 3, height, width], kLabelsField, and of samples with lists of labels
+/// kTargetsField, of as many float32 as there are classes.
 class ImageMaker final : public SampleMaker {
  public:
   explicit ImageMaker(std::shared_ptr<const TransformPipeline> pipeline, ImageForm form = {});

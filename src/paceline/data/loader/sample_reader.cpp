@@ -55,7 +55,7 @@ bool is_of_sample(const base::Error& error) {
 
 SampleReader::SampleReader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      num_classes_(dataset.num_classes()),
+      num_classes_(dataset.has_label_lists() ? 0 : dataset.num_classes()),
       seed_(options.seed),
       on_error_(options.on_error),
       sampler_(sampler_of(dataset, options)) {}

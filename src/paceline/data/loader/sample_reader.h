@@ -76,7 +76,7 @@ class SampleReader {
                   ReaderScratch& scratch, std::span<std::byte* const> targets) const;
 
   const Dataset& dataset_;
-  int num_classes_;  ///< that labels count from 0 to; 0: the data set has none
+  int num_classes_;  ///< that labels count from 0 to; 0: there are none, or lists of them
   std::uint64_t seed_;
   OnError on_error_;
   std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation

@@ -1,5 +1,6 @@
 #include "paceline/data/loader/sample_maker.h"
 
+#include "paceline/base/error.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/normalize.h"
@@ -79,6 +80,33 @@ TEST(ImageMaker, WritesAllViewsOneBehindTheOther) {
       make_images(TransformPipeline({CenterCropConfig{2}}), {.all_views = true})->fields()[0].sizes,
       ElementsAre(3, 2, 2));
   EXPECT_THAT(make_images(pipeline)->fields()[0].sizes, ElementsAre(3, 1, 1));
+}
+
+TEST(ImageMaker, ListsOfLabelsBecomeTargets) {
+  const auto maker = make_images(TransformPipeline({CenterCropConfig{1}}), {.num_targets = 4});
+  ASSERT_EQ(maker->fields().size(), 3u);
+  EXPECT_EQ(maker->fields()[2], (FieldSpec{.name = std::string(kTargetsField), .sizes = {4}}));
+  std::array<float, 3> image{};
+  std::int64_t label = 0;
+  std::array<float, 4> targets{5, 5, 5, 5};
+  TransformScratch scratch;
+  const auto make_of = [&](const std::vector<std::int64_t>& labels) {
+    StoredSample sample = sample_of_four();
+    sample.labels = labels;
+    maker->make(
+        sample, {}, scratch,
+        std::array{reinterpret_cast<std::byte*>(image.data()), reinterpret_cast<std::byte*>(&label),
+                   reinterpret_cast<std::byte*>(targets.data())});
+  };
+  make_of({3, 1});
+  EXPECT_THAT(targets, ElementsAre(0, 1, 0, 1));
+  make_of({});
+  EXPECT_THAT(targets, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(
+      [&] {
+        make_of({1, 4});
+      },
+      testing::ThrowsMessage<base::DataError>(testing::HasSubstr("one of its labels is 4")));
 }
 
 }  // namespace
