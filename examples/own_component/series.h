@@ -54,12 +54,12 @@ class Series final : public pl::data::Dataset {
 class SeriesMaker final : public pl::data::SampleMaker {
  public:
   const std::vector<pl::data::FieldSpec>& fields() const override { return fields_; }
-  std::optional<pl::data::EraseStep> make(const pl::data::StoredSample& sample,
-                                          const pl::data::DrawKey&, pl::data::TransformScratch&,
-                                          std::span<std::byte* const> targets) const override {
+  pl::data::EraseSteps make(const pl::data::StoredSample& sample, const pl::data::DrawKey&,
+                            pl::data::TransformScratch&,
+                            std::span<std::byte* const> targets) const override {
     std::memcpy(targets[0], sample.bytes.data(), kLength * sizeof(float));
     std::memcpy(targets[1], sample.bytes.data() + kLength * sizeof(float), sizeof(float));
-    return std::nullopt;
+    return {};
   }
 
  private:

@@ -61,8 +61,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
                             std::move(train_set))),
       val_part_(open_validation(recipe_, context.registries, train_part_.dataset->class_names(),
                                 context.communicator.rank(), &context.interruption)),
-      batches_(
-          batch_arithmetic(recipe, train_part_.dataset->size(), context.communicator.world_size())),
+      batches_(batch_arithmetic(recipe, choose_sampler(train_part_, recipe, context.registries),
+                                context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
       base_lr_(base_lr_of(optimizer_plan_->lr, recipe.train, batches_.global_batch_size)),
       schedule_(context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
@@ -93,9 +93,10 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   nn::Network& network = state_.task->network();
   nn::set_device(network, context.device.place());
   check_samples(*state_.task, train_part_);
-  check_views(
-      *state_.task, batches_,
-      recipe_.data.drop_last ? 0 : train_part_.dataset->size() % batches_.global_batch_size);
+  check_views(*state_.task, batches_,
+              recipe_.data.drop_last
+                  ? 0
+                  : train_part_.sampler->places_per_epoch() % batches_.global_batch_size);
   if (val_part_) check_samples(*state_.task, *val_part_);
   const auto values = initial_values(recipe_, network, train_part_.dataset->class_names(), notes_);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);

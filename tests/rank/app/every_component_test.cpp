@@ -81,6 +81,11 @@ const std::map<NamedCase, Needs> kNeeds{
      {.own = {{"ascent", "global"}},  // else each rank goes its own way
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
+    {{"dataset", "mixture"},
+     {.own = {{"parts",
+               "[{name: synthetic, num_samples: 9, size: 16}, {name: synthetic, size: 16}]"}},
+      .around = {"data.sampler=by_part", "++data.sampler.weights=[2, 1]",
+                 "++data.sampler.places_per_epoch=14"}}},
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have
     {{"loss", "jensen_shannon"},
      {.own = {{"num_views", "2"}},

@@ -22,16 +22,17 @@ namespace paceline::app {
 namespace {
 
 /// Of the first image that can be read, where bad ones are skipped.
-data::InputSize first_image_size(const data::Dataset& dataset, data::OnError on_error) {
+data::InputSize first_image_size(const data::Dataset& dataset, const DataSection& section) {
   for (std::int64_t index = 0;; ++index) {
     try {
       data::StoredSample sample;
       dataset.get(index, sample);
-      const data::ImageSize size = sample.width > 0 ? data::ImageSize{sample.height, sample.width}
-                                                    : data::ImageDecoder().open(sample.bytes);
+      const data::ImageSize size = sample.width > 0
+                                       ? data::ImageSize{sample.height, sample.width}
+                                       : data::ImageDecoder().open(sample.bytes, section.exif);
       return {size, dataset.describe(index), ""};
     } catch (const base::DataError& error) {
-      if (on_error == data::OnError::kFail || index + 1 == dataset.size())
+      if (section.on_error == data::OnError::kFail || index + 1 == dataset.size())
         throw base::DataError(data::describe_problem(dataset, index, error.what()));
     }
   }
@@ -44,10 +45,10 @@ std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& 
                                                              const data::Dataset& dataset) {
   const auto transforms = transforms_of(section, registries, split);
   if (data::fixes_size(transforms) || dataset.size() == 0)
-    return std::make_shared<data::TransformPipeline>(transforms);
-  data::InputSize input = first_image_size(dataset, section.on_error);
+    return std::make_shared<data::TransformPipeline>(transforms, std::nullopt, section.exif);
+  data::InputSize input = first_image_size(dataset, section);
   input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
-  return std::make_shared<data::TransformPipeline>(transforms, std::move(input));
+  return std::make_shared<data::TransformPipeline>(transforms, std::move(input), section.exif);
 }
 
 /// Settings of images would be ignored for what is none.
@@ -57,12 +58,28 @@ void refuse_image_settings(const DataSection& section, bool are_arrays) {
   if (section.progressive_resizing.start_size)
     keys.emplace_back("data.progressive_resizing.start_size");
   if (section.augmentation != data::Augmentation::kWeak) keys.emplace_back("data.augmentation");
+  if (section.exif != data::ExifRule::kIgnore) keys.emplace_back("data.exif");
   if (!are_arrays && !section.train_transforms.empty()) keys.emplace_back("data.train_transforms");
   if (!are_arrays && !section.eval_transforms.empty()) keys.emplace_back("data.eval_transforms");
   if (keys.empty()) return;
   throw base::ConfigError(fmt::format(
       "{}: only for images, and the samples of {} are none: it would change nothing; take it out",
       base::join(keys, ", "), section.source.name));
+}
+
+data::ImageForm image_form(const Recipe& recipe, const data::Dataset& dataset, bool as_bytes) {
+  return {.as_bytes = as_bytes,
+          .channels_last = recipe.train.channels_last,
+          .num_targets = dataset.has_label_lists() ? dataset.num_classes() : 0};
+}
+
+/// Of transforms that draw one of several views, which evaluations would not repeat.
+void refuse_views(const data::TransformPipeline& pipeline) {
+  if (pipeline.num_views() == 1) return;
+  throw base::ConfigError(fmt::format(
+      "data.eval_transforms: {} views are made of an image, of which an evaluation would see one "
+      "at random; write center_crop in place of five_crop or ten_crop",
+      pipeline.num_views()));
 }
 
 std::vector<data::TransformConfig> written_transforms(const DataSection& section,
@@ -143,8 +160,9 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
         std::move(fields), written_transforms(recipe.data, registries, split));
   } else {
     part.pipeline = make_pipeline(recipe.data, registries, split, *part.dataset);
+    if (split == data::Split::kVal) refuse_views(*part.pipeline);
     part.maker = std::make_shared<data::ImageMaker>(
-        part.pipeline, data::ImageForm{.channels_last = recipe.train.channels_last});
+        part.pipeline, image_form(recipe, *part.dataset, /*as_bytes=*/false));
   }
   return part;
 }
@@ -215,6 +233,11 @@ void warn_of_content(const data::Dataset& dataset) {
                     left_out.count > data::LeftOut::kMostNamed ? ", ..." : "");
 }
 
+std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries) {
+  part.sampler = registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  return part.sampler->places_per_epoch();
+}
+
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
   if (!recipe.data.progressive_resizing.start_size) return;
@@ -227,7 +250,7 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
     auto pipeline = part.pipeline;
     if (change.size != shorter)
       pipeline = std::make_shared<data::TransformPipeline>(
-          with_size(transforms, grown_to(size, change.size)));
+          with_size(transforms, grown_to(size, change.size)), std::nullopt, recipe.data.exif);
     part.pipeline_changes.push_back({change.first_step, std::move(pipeline)});
   }
 }
@@ -248,9 +271,8 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   data::LoaderOptions options;
   options.seed = recipe.run.seed;
   options.is_training = split == data::Split::kTrain;
-  if (options.is_training)
-    options.sampler =
-        registries.samplers.build(recipe.data.sampler, *part.dataset, recipe.run.seed);
+  if (options.is_training && !part.sampler) choose_sampler(part, recipe, registries);
+  options.sampler = part.sampler;
   options.global_batch_size = global_batch_size;
   options.drop_last = recipe.data.drop_last;
   options.rank = place.rank;
@@ -262,7 +284,7 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
   options.prefetch_batches = recipe.data.prefetch_batches;
   options.on_error = recipe.data.on_error;
   const bool is_copied = place.device != nullptr && place.device->is_asynchronous();
-  const data::ImageForm form{.as_bytes = is_copied, .channels_last = recipe.train.channels_last};
+  const data::ImageForm form = image_form(recipe, *part.dataset, /*as_bytes=*/is_copied);
   for (const PipelineChange& change : part.pipeline_changes) {
     options.maker_changes.push_back(
         {change.first_batch, std::make_shared<data::ImageMaker>(change.pipeline, form)});

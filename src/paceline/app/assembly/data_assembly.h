@@ -6,6 +6,7 @@
 #include "paceline/comm/communicator.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
+#include "paceline/data/loader/sampler.h"
 #include "paceline/data/loader/work_slots.h"
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/nn/network.h"
@@ -39,6 +40,7 @@ struct DataPart {
   /// Of labelled images; null if the data set makes its samples by itself.
   std::shared_ptr<const data::TransformPipeline> pipeline;
   std::vector<PipelineChange> pipeline_changes;  ///< of progressive resizing
+  std::shared_ptr<const data::Sampler> sampler;  ///< null until choose_sampler()
   std::unique_ptr<data::DataLoader> loader;      ///< null until make_loader()
 };
 
@@ -99,6 +101,10 @@ std::string describe(const data::Dataset& dataset);
 /// hidden folders, and parts of a data set. For one rank of a run.
 void warn_of_content(const data::Dataset& dataset);
 
+/// Says by the recipe which training sample comes when, and returns how many an epoch has. Throws
+/// ConfigError, DataError.
+std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries);
+
 /// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths);
@@ -106,7 +112,8 @@ void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Regist
 /// How many samples of a data set an epoch or an evaluation may skip: data.max_skipped.
 std::int64_t max_skipped(const DataSection& section, const data::Dataset& dataset);
 
-/// Rank 0 warns of what the data set left out.
+/// Chooses the sampler of the training split, unless that is done. Rank 0 warns of what the data
+/// set left out.
 void make_loader(DataPart& part, const Recipe& recipe, const Registries& registries,
                  std::int64_t global_batch_size, data::Split split, const DataPlace& place);
 

@@ -10,6 +10,7 @@
 #include "paceline/callbacks/copy_checkpoints.h"
 #include "paceline/callbacks/early_stop.h"
 #include "paceline/callbacks/memory_snapshot.h"
+#include "paceline/data/loader/by_part.h"
 #include "paceline/data/loader/sampler.h"
 #include "paceline/data/pack/packed_dataset.h"
 #include "paceline/data/parquet/parquet_dataset.h"
@@ -17,6 +18,7 @@
 #include "paceline/data/sources/cifar.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
+#include "paceline/data/sources/mixture.h"
 #include "paceline/data/sources/mnist.h"
 #include "paceline/data/sources/npy_dataset.h"
 #include "paceline/data/sources/synthetic.h"
@@ -44,6 +46,7 @@
 #include "paceline/data/transforms/named/geometry/random_rotation.h"
 #include "paceline/data/transforms/named/geometry/random_vertical_flip.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
+#include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/named/policies/augmix.h"
 #include "paceline/data/transforms/named/policies/auto_augment.h"
 #include "paceline/data/transforms/named/policies/rand_augment.h"
@@ -96,6 +99,15 @@ void add_learning(Registries& registries) {
   registries.losses.add<nn::HuberConfig>();
 }
 
+/// A data set whose Config names others.
+void add_mixture(config::Registry<data::DatasetPlan>& datasets) {
+  datasets.add<data::MixtureConfig>([&datasets](const data::MixtureConfig& config) {
+    std::vector<std::unique_ptr<data::DatasetPlan>> parts;
+    for (const config::Component& part : config.parts) parts.push_back(datasets.build(part));
+    return make(config, std::move(parts));
+  });
+}
+
 void add_data(Registries& registries) {
   registries.datasets.add<data::ImageFolderConfig>();
   registries.datasets.add<data::Ilsvrc2012Config>();
@@ -108,11 +120,13 @@ void add_data(Registries& registries) {
   registries.datasets.add<data::NpyConfig>();
   registries.datasets.add<data::ArraysConfig>();
   registries.datasets.add<data::SyntheticConfig>();
+  add_mixture(registries.datasets);
   registries.samplers.add<data::ShuffleConfig>();
   registries.samplers.add<data::BlockShuffleConfig>();
   registries.samplers.add<data::RepeatedAugmentationConfig>();
   registries.samplers.add<data::ClassBalancedConfig>();
   registries.samplers.add<data::WeightedConfig>();
+  registries.samplers.add<data::ByPartConfig>();
 }
 
 /// A transform whose Config names others.
@@ -156,6 +170,8 @@ void add_transforms(Registries& registries) {
   add_around_others<data::RandomOrderConfig>(registries.transforms);
   registries.transforms.add<data::ResizeConfig>();
   registries.transforms.add<data::CenterCropConfig>();
+  registries.transforms.add<data::FiveCropConfig>();
+  registries.transforms.add<data::TenCropConfig>();
   registries.transforms.add<data::NormalizeConfig>();
   registries.transforms.add<data::RandomErasingConfig>();
 }

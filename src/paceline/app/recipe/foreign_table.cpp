@@ -85,6 +85,8 @@ constexpr ForeignName kNames[] = {
     {"reprob", "", "", kErasing},
     {"remode", "", "",
      "data.train_transforms takes {name: random_erasing, mode: {}} as its last one"},
+    {"recount", "", "",
+     "data.train_transforms takes {name: random_erasing, count: [1, {}]} as its last one"},
     {"random_erase", "", "", kErasing},
     {"color_jitter", "", "", kTransforms},
     {"root", "data.path", "", ""},

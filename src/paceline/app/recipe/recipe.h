@@ -2,6 +2,7 @@
 
 #include "paceline/app/recipe/progressive_resizing.h"
 #include "paceline/config/schema.h"
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/remote/remote_config.h"
 #include "paceline/data/transforms/named/presets.h"
@@ -50,6 +51,7 @@ struct DataSection {
   std::optional<config::Sides> image_size;
   ProgressiveResizing progressive_resizing;
   data::Augmentation augmentation = data::Augmentation::kWeak;
+  data::ExifRule exif = data::ExifRule::kIgnore;
   std::vector<config::Component> train_transforms;
   std::vector<config::Component> eval_transforms;
   std::optional<int> num_threads;
@@ -208,6 +210,10 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             "How strongly training images are changed where train_transforms is empty; none: not "
             "at all; weak: the usual crops and flips of the data set; medium: a policy of random "
             "operations too; strong: a stronger one and erased boxes.",
+            MayChangeOnResume{}),
+      field(&Section::exif, "exif",
+            "How a camera was held, as its files say: ignore, as torchvision and timm do, or "
+            "apply: images are turned upright before the first transform.",
             MayChangeOnResume{}),
       of_kind("transform",
               component(&Section::train_transforms, "train_transforms",

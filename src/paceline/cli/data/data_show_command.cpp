@@ -62,7 +62,7 @@ class SampleViewer {
         buffer_.reserve(std::size_t{3} * static_cast<std::size_t>(size.height * size.width));
     const auto erased = pipeline_->run(sample_, {seed_, 0, static_cast<std::uint64_t>(index)},
                                        scratch_, data::ByteSink{bytes});
-    if (erased) paint(*erased, size, bytes);
+    for (const data::EraseStep& step : erased) paint(step, size, bytes);
     return view_of_buffer(size);
   }
 

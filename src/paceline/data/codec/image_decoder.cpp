@@ -29,6 +29,12 @@ namespace {
   throw base::DataError("damaged packed form of a JPEG file: pack the data set again");
 }
 
+[[noreturn]] void refuse_unknown_orientation() {
+  throw base::DataError(
+      "data.exif is apply, and this image was packed as coefficients, which keep no EXIF: pack "
+      "the data set by --mode indexed or files");
+}
+
 ImageSize size_of_packed(const std::optional<ImageSize>& size) {
   if (!size) refuse_packed();
   return checked_size(static_cast<std::uint32_t>(size->height),
@@ -42,7 +48,17 @@ PixelView pixels_of_packed(const std::optional<PixelView>& pixels) {
 
 }  // namespace
 
-ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
+ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes, ExifRule exif) {
+  stored_.give_back();
+  stored_size_ = open_stored(bytes);
+  orientation_ = {};
+  if (exif == ExifRule::kIgnore) return stored_size_;
+  if (format_ == ImageFormat::kCoefficients) refuse_unknown_orientation();
+  orientation_ = read_orientation(bytes);
+  return orientation_.turned(stored_size_);
+}
+
+ImageSize ImageDecoder::open_stored(std::span<const std::uint8_t> bytes) {
   bytes_ = bytes;
   format_ = detect_format(bytes);
   switch (format_) {
@@ -69,6 +85,16 @@ ImageSize ImageDecoder::open(std::span<const std::uint8_t> bytes) {
 }
 
 PixelView ImageDecoder::decode(const Box& box, PixelBuffer& buffer) {
+  if (orientation_.is_upright()) return decode_stored(box, buffer);
+  const PixelView stored = decode_stored(orientation_.stored_box(box, stored_size_), stored_);
+  const std::ptrdiff_t stride = padded_stride(box.width);
+  std::uint8_t* const pixels =
+      buffer.reserve(static_cast<std::size_t>(stride) * static_cast<std::size_t>(box.height));
+  orientation_.turn(stored, pixels, stride);
+  return {pixels, box.size(), stride};
+}
+
+PixelView ImageDecoder::decode_stored(const Box& box, PixelBuffer& buffer) {
   if (format_ == ImageFormat::kJpeg) return jpeg_.decode(box, buffer);
   if (format_ == ImageFormat::kIndexedJpeg) return pixels_of_packed(indexed_.decode(box, buffer));
   if (format_ == ImageFormat::kCoefficients)

@@ -22,7 +22,8 @@ class AlignedView final : public DatasetView {
   std::int64_t label(std::int64_t index) const override { return aligned(whole().label(index)); }
   void get(std::int64_t index, StoredSample& sample) const override {
     whole().get(index, sample);
-    sample.label = aligned(sample.label);
+    if (sample.label != kNoLabel) sample.label = aligned(sample.label);
+    for (std::int64_t& label : sample.labels) label = aligned(label);
   }
   std::string fingerprint() const override {
     return fmt::format("aligned:{}", whole().fingerprint());

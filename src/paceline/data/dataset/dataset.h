@@ -24,7 +24,13 @@ struct StoredSample {
   int width = 0;  ///< of raw RGB pixels; 0 when `bytes` is an encoded file or arrays
   int height = 0;
   std::int64_t label = 0;
+  /// Of data sets with has_label_lists(): all classes of the sample, of which `label` is the first,
+  /// or kNoLabel.
+  std::vector<std::int64_t> labels = {};
 };
+
+/// The label of a sample without one: metrics count it nowhere.
+inline constexpr std::int64_t kNoLabel = -1;
 
 /// What lies among the samples and is none of them.
 struct LeftOut {
@@ -49,6 +55,8 @@ class Dataset {
   virtual int num_classes() const = 0;
   virtual std::vector<std::string> class_names() const = 0;
   virtual std::int64_t label(std::int64_t index) const = 0;
+  /// Whether samples may have several classes, or none. label() is the first one then, or 0.
+  virtual bool has_label_lists() const { return false; }
   /// Reads sample `index` into `sample`. Throws DataError that names the file.
   virtual void get(std::int64_t index, StoredSample& sample) const = 0;
   /// Of what fields the bytes of a stored sample are, one after another in C order; none: they are
@@ -66,6 +74,8 @@ class Dataset {
   /// What tells sample `index` from the others of its class, and is the same in every format that
   /// keeps names: the path of its file below the class's folder. Else its number.
   virtual std::string name(std::int64_t index) const { return std::to_string(index); }
+  /// Which of the data sets that this one was put together from sample `index` is of; from 0.
+  virtual int part(std::int64_t /*index*/) const { return 0; }
   /// Where sample `index` lies, for messages.
   virtual std::string describe(std::int64_t index) const = 0;
   /// Files that are no samples, where there should be no others.

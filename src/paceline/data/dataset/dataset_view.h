@@ -20,6 +20,7 @@ class DatasetView : public Dataset {
   int num_classes() const override { return whole_->num_classes(); }
   std::vector<std::string> class_names() const override { return whole_->class_names(); }
   std::int64_t label(std::int64_t index) const override { return whole_->label(at(index)); }
+  bool has_label_lists() const override { return whole_->has_label_lists(); }
   void get(std::int64_t index, StoredSample& sample) const override {
     whole_->get(at(index), sample);
   }
@@ -35,6 +36,7 @@ class DatasetView : public Dataset {
   }
   void will_read_no_more() const override { whole_->will_read_no_more(); }
   std::string name(std::int64_t index) const override { return whole_->name(at(index)); }
+  int part(std::int64_t index) const override { return whole_->part(at(index)); }
   std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
   LeftOut left_out() const override { return whole_->left_out(); }
 

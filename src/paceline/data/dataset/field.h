@@ -54,5 +54,7 @@ std::string describe(const FieldSpec& field);
 /// The fields of labelled images: [3, height, width] and a class index.
 inline constexpr std::string_view kImagesField = "images";
 inline constexpr std::string_view kLabelsField = "labels";
+/// Of each class 1 or 0, for images of several classes: what a loss sees in place of the label.
+inline constexpr std::string_view kTargetsField = "targets";
 
 }  // namespace paceline::data

@@ -23,9 +23,8 @@ ArrayMaker::ArrayMaker(std::vector<FieldSpec> stored,
   }
 }
 
-std::optional<EraseStep> ArrayMaker::make(const StoredSample& sample, const DrawKey& key,
-                                          TransformScratch&,
-                                          std::span<std::byte* const> targets) const {
+EraseSteps ArrayMaker::make(const StoredSample& sample, const DrawKey& key, TransformScratch&,
+                            std::span<std::byte* const> targets) const {
   std::span<const std::byte> rest = std::as_bytes(std::span(sample.bytes));
   if (rest.size() != sample_bytes(stored_))
     throw base::DataError(fmt::format("holds {} bytes, expected {} for its fields", rest.size(),
@@ -40,7 +39,7 @@ std::optional<EraseStep> ArrayMaker::make(const StoredSample& sample, const Draw
     }
     rest = rest.subspan(size);
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace paceline::data

@@ -4,7 +4,6 @@
 #include "paceline/data/transforms/array_transform.h"
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,9 +19,8 @@ class ArrayMaker final : public SampleMaker {
                       const std::vector<TransformConfig>& transforms = {});
 
   const std::vector<FieldSpec>& fields() const override { return fields_; }
-  std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
-                                TransformScratch& scratch,
-                                std::span<std::byte* const> targets) const override;
+  EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                  std::span<std::byte* const> targets) const override;
 
  private:
   std::vector<FieldSpec> stored_;

@@ -42,7 +42,7 @@ struct HostBatch {
   std::int64_t first_position = 0;    ///< of this rank's first sample in the epoch's order
   std::optional<BytePixels> byte_pixels;  ///< of kImagesField
   /// With byte_pixels that erase: of each sample, once it is normalised.
-  std::vector<std::optional<EraseStep>> erased;
+  std::vector<EraseSteps> erased;
   /// Samples that could not be read, each with what is wrong with it; in training others took
   /// their places, in evaluation they are missing.
   std::vector<std::string> skipped;

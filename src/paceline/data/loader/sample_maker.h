@@ -27,11 +27,11 @@ class SampleMaker {
   /// How images that come as bytes become floats on the device; nothing if none do.
   virtual std::optional<BytePixels> byte_pixels() const { return std::nullopt; }
 
-  /// Writes each field of a sample to its target. Returns what is left to be erased of an image
-  /// that comes as bytes. Throws DataError, without the file's name, if the sample does not suit.
-  virtual std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
-                                        TransformScratch& scratch,
-                                        std::span<std::byte* const> targets) const = 0;
+  /// Writes each field of a sample to its target. Returns the boxes that are left to be erased of
+  /// an image that comes as bytes. Throws DataError, without the file's name, if the sample does
+  /// not suit.
+  virtual EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                          std::span<std::byte* const> targets) const = 0;
 };
 
 /// What the pixels of images are.
@@ -40,20 +40,29 @@ struct ImageForm {
   /// noise.
   bool as_bytes = false;
   bool channels_last = true;
+  /// All of a pipeline's views of a sample, one behind the other, each of planes of float32; where
+  /// there are several.
+  bool all_views = false;
+  /// Of samples with lists of labels: how many classes there are.
+  int num_targets = 0;
 };
 
-/// Labelled images by a pipeline of transforms: kImagesField and kLabelsField.
+/// Labelled images by a pipeline of transforms: kImagesField, of sizes [3, height, width] or, of
+/// all views, [views, 3, height, width], kLabelsField, and of samples with lists of labels
+/// kTargetsField, of as many float32 as there are classes.
 class ImageMaker final : public SampleMaker {
  public:
   explicit ImageMaker(std::shared_ptr<const TransformPipeline> pipeline, ImageForm form = {});
 
   const std::vector<FieldSpec>& fields() const override { return fields_; }
   std::optional<BytePixels> byte_pixels() const override;
-  std::optional<EraseStep> make(const StoredSample& sample, const DrawKey& key,
-                                TransformScratch& scratch,
-                                std::span<std::byte* const> targets) const override;
+  EraseSteps make(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                  std::span<std::byte* const> targets) const override;
 
  private:
+  EraseSteps make_image(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
+                        std::byte* target) const;
+
   std::shared_ptr<const TransformPipeline> pipeline_;
   ImageForm form_;
   std::vector<FieldSpec> fields_;

@@ -55,7 +55,7 @@ bool is_of_sample(const base::Error& error) {
 
 SampleReader::SampleReader(const Dataset& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      num_classes_(dataset.num_classes()),
+      num_classes_(dataset.has_label_lists() ? 0 : dataset.num_classes()),
       seed_(options.seed),
       on_error_(options.on_error),
       sampler_(sampler_of(dataset, options)) {}
@@ -83,9 +83,9 @@ void SampleReader::expect(std::span<const std::int64_t> later, ReaderScratch& sc
       later.empty() ? Prefetch() : Prefetch(dataset_.memory_of(later.front()));
 }
 
-std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlace& place,
-                                            const SampleMaker& maker, ReaderScratch& scratch,
-                                            std::span<std::byte* const> targets) const {
+EraseSteps SampleReader::make(std::int64_t index, const SamplePlace& place,
+                              const SampleMaker& maker, ReaderScratch& scratch,
+                              std::span<std::byte* const> targets) const {
   const double start = base::SystemClock().monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
   scratch.transform.next_sample.advance();
@@ -98,7 +98,7 @@ std::optional<EraseStep> SampleReader::make(std::int64_t index, const SamplePlac
   scratch.transform.next_sample.advance();
   const double read = base::SystemClock().monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
-  std::optional<EraseStep> erased = maker.make(scratch.sample, key, scratch.transform, targets);
+  EraseSteps erased = maker.make(scratch.sample, key, scratch.transform, targets);
   check_label(maker, num_classes_, targets);
   scratch.transform.next_sample.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;

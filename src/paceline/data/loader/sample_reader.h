@@ -36,7 +36,7 @@ struct ReaderScratch {
 /// The sample that was read for a place.
 struct ReadSample {
   std::int64_t index = 0;            ///< in the data set
-  std::optional<EraseStep> erased;   ///< as SampleMaker::make()
+  EraseSteps erased;                 ///< as SampleMaker::make()
   std::vector<std::string> skipped;  ///< samples that could not be read, and what is wrong
 };
 
@@ -72,12 +72,11 @@ class SampleReader {
                   ReaderScratch& scratch, std::span<std::byte* const> targets) const;
 
  private:
-  std::optional<EraseStep> make(std::int64_t index, const SamplePlace& place,
-                                const SampleMaker& maker, ReaderScratch& scratch,
-                                std::span<std::byte* const> targets) const;
+  EraseSteps make(std::int64_t index, const SamplePlace& place, const SampleMaker& maker,
+                  ReaderScratch& scratch, std::span<std::byte* const> targets) const;
 
   const Dataset& dataset_;
-  int num_classes_;  ///< that labels count from 0 to; 0: the data set has none
+  int num_classes_;  ///< that labels count from 0 to; 0: there are none, or lists of them
   std::uint64_t seed_;
   OnError on_error_;
   std::shared_ptr<const Sampler> sampler_;  ///< none in evaluation

@@ -35,6 +35,11 @@ void check(const Dataset& source, const PackOptions& options) {
         "out",
         name_of(options.mode)));
   }
+  if (source.has_label_lists()) {
+    throw base::ConfigError(
+        "the samples have lists of classes, and a packed set keeps one class of each: train on the "
+        "data set as it is");
+  }
   if (options.num_parts < 1 || options.part < 0 || options.part >= options.num_parts) {
     throw base::ConfigError(
         fmt::format("part {} of {}: parts count from 0 to one below their number", options.part,

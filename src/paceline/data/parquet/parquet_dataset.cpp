@@ -37,6 +37,7 @@ class ParquetDataset final : public FileDataset {
   ParquetDataset(const ParquetSource& source, const std::shared_ptr<const Storage>& storage)
       : index_(open_parquet_index(source, storage)),
         classes_(index_.classes()),
+        has_label_lists_(index_.size() > 0 && name_and_labels(index_.name(0)).labels.has_value()),
         files_(index_, [this, storage, image = source.columns.image](
                            std::uint32_t number) { return open(*storage, number, image); }),
         cache_(source.cached_bytes) {
@@ -49,7 +50,10 @@ class ParquetDataset final : public FileDataset {
   int num_classes() const override { return static_cast<int>(classes_.size()); }
   std::vector<std::string> class_names() const override { return classes_; }
   std::int64_t label(std::int64_t index) const override { return index_.label(index); }
-  std::string name(std::int64_t index) const override { return std::string(index_.name(index)); }
+  bool has_label_lists() const override { return has_label_lists_; }
+  std::string name(std::int64_t index) const override {
+    return std::string(name_and_labels(index_.name(index)).name);
+  }
   std::string fingerprint() const override { return index_.fingerprint(); }
 
   void get(std::int64_t index, StoredSample& sample) const override {
@@ -57,6 +61,7 @@ class ParquetDataset final : public FileDataset {
     sample.width = 0;
     sample.height = 0;
     sample.label = index_.label(index);
+    if (has_label_lists_) take_labels(index, sample);
     if (read_ahead_->take(index, sample.bytes)) return unpack(place, sample.bytes);
     ParquetPageCache::Found found = cache_.find(place.page);
     if (found.page == nullptr && found.places == nullptr)
@@ -72,10 +77,15 @@ class ParquetDataset final : public FileDataset {
   std::string describe(std::int64_t index) const override {
     const ByteRange range = index_.range(index);
     return fmt::format("{}: row {} ({})", index_.source(range.source).string(),
-                       index - first_from(range.source, 0), index_.name(index));
+                       index - first_from(range.source, 0), name(index));
   }
 
  private:
+  void take_labels(std::int64_t index, StoredSample& sample) const {
+    sample.labels = name_and_labels(index_.name(index)).labels.value_or(sample.labels);
+    if (sample.labels.empty()) sample.label = kNoLabel;
+  }
+
   std::shared_ptr<const OpenParquetFile> open(const Storage& storage, std::uint32_t source,
                                               const std::string& image) const {
     std::shared_ptr<const InputFile> file =
@@ -152,6 +162,7 @@ class ParquetDataset final : public FileDataset {
 
   RangeIndex index_;
   std::vector<std::string> classes_;
+  bool has_label_lists_;
   mutable OpenSources<OpenParquetFile> files_;
   mutable ParquetPageCache cache_;
   std::unique_ptr<ReadAhead> read_ahead_;

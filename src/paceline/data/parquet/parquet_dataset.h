@@ -30,7 +30,8 @@ struct ParquetSource {
 /// Parquet files of images and labels, as Hugging Face keeps them. Samples have the order of the
 /// files' rows. Integers as labels are the classes' numbers; the classes' names stand in the
 /// metadata of Hugging Face's writer, or else their number is one more than the largest label.
-/// Texts as labels are the classes' names, sorted. A sample's name is the image's `path`.
+/// Texts as labels are the classes' names, sorted. Lists of either are the classes of samples that
+/// have several (Dataset::has_label_lists()). A sample's name is the image's `path`.
 ///
 /// Where the pages of images lie is found once, and the index is kept. The first image of a page is
 /// read with the whole page; from then on, in pages that are not compressed or by Snappy, each is
@@ -73,10 +74,15 @@ struct paceline::config::Schema<paceline::data::ParquetConfig> {
       field(&Config::val_files, "val_files", "The validation files, named in the same way.",
             NotEmpty{}),
       field(&Config::image_column, "image_column",
-            "The column of the images' bytes: binary, or a struct with a part `bytes`.",
+            "The column of the images' bytes: binary, or a struct with a part `bytes`. Without one "
+            "called image it is the only struct with parts `bytes` and `path`.",
             NotEmpty{}),
       field(&Config::label_column, "label_column",
-            "The column of the labels: integers from 0, or the classes' names.", NotEmpty{}),
+            "The column of the labels: integers from 0, or the classes' names, or lists of either "
+            "for samples of several classes. Without one called "
+            "label it is the only ClassLabel that Hugging Face's writer tells of, or the only one "
+            "of labels, fine_label, class, target and cls.",
+            NotEmpty{}),
       field(&Config::classes, "classes",
             "Number of classes; null: as many as the files name, or one more than the split's "
             "largest label.",

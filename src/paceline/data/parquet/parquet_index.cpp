@@ -11,8 +11,11 @@
 #include "paceline/data/remote/remote_plugin.h"
 
 #include <algorithm>
+#include <charconv>
+#include <span>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,13 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Stands between the name of a sample and its list of labels.
+constexpr char kBeforeLabels = '\x1f';
+
+std::string text_of_labels(std::span<const std::int64_t> labels) {
+  return fmt::format("{}{}", kBeforeLabels, fmt::join(labels, ","));
+}
 
 /// The files of a split, and those whose labels give the classes.
 struct SplitFiles {
@@ -131,8 +141,12 @@ class IndexMaker {
     const auto rows = static_cast<std::size_t>(listing.num_rows);
     std::int64_t in_pages = 0;
     for (const ParquetPage& page : listing.pages) in_pages += page.num_rows;
-    if (in_pages != listing.num_rows ||
-        listing.labels.size() + listing.label_texts.size() != rows ||
+    const std::size_t num_labels = listing.labels.size() + listing.label_texts.size();
+    const bool has_all_labels = listing.has_lists
+                                    ? listing.list_ends.size() == rows &&
+                                          (rows == 0 || listing.list_ends.back() == num_labels)
+                                    : num_labels == rows;
+    if (in_pages != listing.num_rows || !has_all_labels ||
         (!listing.names.empty() && listing.names.size() != rows)) {
       throw base::DataError(fmt::format("{}: its columns differ in length from its {} rows",
                                         (source_.folder / file).string(), rows));
@@ -153,12 +167,13 @@ class IndexMaker {
       for (const std::string& text : listing.label_texts) {
         const auto found = std::ranges::lower_bound(classes_, text);
         if (found == classes_.end() || *found != text) {
-          fail_at(split.files[i], std::ssize(listing.labels),
+          fail_at(split.files[i], listing.row_of_label(listing.labels.size()),
                   fmt::format("label '{}', which the training files do not have", text));
         }
         listing.labels.push_back(found - classes_.begin());
       }
-      if (std::ssize(listing.labels) != listing.num_rows)
+      if (listing.labels.size() < listing.label_texts.size() ||
+          (!listing.has_lists && std::ssize(listing.labels) != listing.num_rows))
         fail_at(split.files[i], 0, "an integer as its label, while other files have texts");
     }
   }
@@ -174,7 +189,7 @@ class IndexMaker {
   void find_classes(const std::vector<fs::path>& files,
                     const std::vector<ParquetListing>& listings) {
     constexpr std::int64_t kMaxClasses = 10'000'000;
-    if (classes_.empty()) classes_ = names_in_metadata(listings.front().huggingface);
+    if (classes_.empty()) classes_ = names_in_metadata(listings.front());
     const bool is_given = source_.classes && *source_.classes != std::ssize(classes_);
     if (is_given) classes_.clear();
     std::int64_t limit = source_.classes.value_or(static_cast<int>(classes_.size()));
@@ -184,7 +199,7 @@ class IndexMaker {
       for (std::size_t row = 0; row < listings[i].labels.size(); ++row) {
         const std::int64_t label = listings[i].labels[row];
         if (label < 0 || label >= limit) {
-          fail_at(files[i], static_cast<std::int64_t>(row),
+          fail_at(files[i], listings[i].row_of_label(row),
                   fmt::format("label {}, expected a number from 0 to {}", label, limit - 1));
         }
         largest = std::max(largest, label);
@@ -196,17 +211,25 @@ class IndexMaker {
   }
 
   /// What Hugging Face's writer knows of the label column; nothing if it says nothing.
-  std::vector<std::string> names_in_metadata(const std::string& text) const {
+  static std::vector<std::string> names_in_metadata(const ParquetListing& listing) {
     nlohmann::json parsed;
     try {
-      parsed = base::parse_json(text);
+      parsed = base::parse_json(listing.huggingface);
     } catch (const base::JsonError&) {  // another writer's, which says nothing either
       return {};
     }
-    const nlohmann::json::json_pointer place("/info/features/" + source_.columns.label + "/names");
-    if (!parsed.contains(place)) return {};
+    const std::string feature = "/info/features/" + listing.label_column;
+    for (const char* const within : {"/names", "/feature/names", "/0/names"}) {  // of lists, too
+      const nlohmann::json::json_pointer place(feature + within);
+      if (parsed.contains(place)) return texts_in(parsed.at(place));
+    }
+    return {};
+  }
+
+  /// Nothing if one of them is no text.
+  static std::vector<std::string> texts_in(const nlohmann::json& list) {
     std::vector<std::string> names;
-    for (const nlohmann::json& name : parsed.at(place)) {
+    for (const nlohmann::json& name : list) {
       if (!name.is_string()) return {};
       names.push_back(name.get<std::string>());
     }
@@ -219,8 +242,10 @@ class IndexMaker {
     for (const ParquetPage& page : listing.pages) {
       for (std::int64_t i = 0; i < page.num_rows; ++i, ++row) {
         const bool is_named = !listing.names.empty() && !listing.names[row].empty();
-        builder.add(source, page.offset, page.size, listing.labels[row],
-                    is_named ? listing.names[row] : std::to_string(builder.size()));
+        std::string name = is_named ? listing.names[row] : std::to_string(builder.size());
+        const std::span<const std::int64_t> labels = listing.labels_of(row);
+        if (listing.has_lists) name += text_of_labels(labels);
+        builder.add(source, page.offset, page.size, labels.empty() ? 0 : labels.front(), name);
       }
     }
   }
@@ -237,6 +262,22 @@ class IndexMaker {
 };
 
 }  // namespace
+
+NameAndLabels name_and_labels(std::string_view text) {
+  const std::size_t end = text.rfind(kBeforeLabels);
+  if (end == text.npos) return {text, std::nullopt};
+  NameAndLabels parts{text.substr(0, end), std::vector<std::int64_t>()};
+  const char* next = text.data() + end + 1;
+  const char* const stop = text.data() + text.size();
+  while (next < stop) {
+    std::int64_t label = 0;
+    const auto [behind, error] = std::from_chars(next, stop, label);
+    if (error != std::errc()) break;
+    parts.labels->push_back(label);
+    next = behind + 1;  // a comma
+  }
+  return parts;
+}
 
 RangeIndex open_parquet_index(const ParquetSource& source,
                               const std::shared_ptr<const Storage>& storage) {

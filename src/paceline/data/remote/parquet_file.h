@@ -2,10 +2,13 @@
 
 #include "paceline/data/storage/input_file.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::data {
@@ -13,10 +16,14 @@ namespace paceline::data {
 /// A damaged page may claim anything; writers stay below 20,000 rows or so.
 inline constexpr std::int32_t kMaxParquetPageRows = 1 << 24;
 
-/// The columns of an image data set, by their names in the Parquet schema.
+/// The columns of an image data set, by their names in the Parquet schema. A file without a column
+/// of the usual name may have another one in its place, if it is clear which.
 struct ParquetColumns {
+  static constexpr std::string_view kUsualImage = "image";
+  static constexpr std::string_view kUsualLabel = "label";
+
   std::string image;  ///< bytes, or a struct of `bytes` and maybe `path`, as Hugging Face has it
-  std::string label;  ///< integers or texts
+  std::string label;  ///< integers or texts, or lists of them
 };
 
 /// A data page: rows whose images are stored, and maybe compressed, together.
@@ -32,8 +39,27 @@ struct ParquetListing {
   std::vector<ParquetPage> pages;    ///< of the image column; their rows add up to num_rows
   std::vector<std::int64_t> labels;  ///< of each row; empty if they are texts
   std::vector<std::string> label_texts;
+  bool has_lists = false;  ///< rows have any number of labels, one row's behind another's
+  std::vector<std::size_t> list_ends;  ///< where the labels of each row end then
   std::vector<std::string> names;  ///< the images' `path`, "" if unknown; empty without the column
+  std::string label_column;        ///< the labels', as it is named
   std::string huggingface;         ///< the JSON that Hugging Face's writer leaves, or nothing
+
+  /// Ends the lists of all rows before `row`, of which the last labels were read.
+  void end_lists_before(std::int64_t row, std::size_t num_labels) {
+    list_ends.resize(static_cast<std::size_t>(row), num_labels);
+  }
+  /// The row that label `number` is of.
+  std::int64_t row_of_label(std::size_t number) const {
+    if (!has_lists) return static_cast<std::int64_t>(number);
+    return std::ranges::upper_bound(list_ends, number) - list_ends.begin();
+  }
+  /// The labels of a row, once they are numbers.
+  std::span<const std::int64_t> labels_of(std::size_t row) const {
+    if (!has_lists) return std::span(labels).subspan(row, 1);
+    const std::size_t begin = row == 0 ? 0 : list_ends[row - 1];
+    return std::span(labels).subspan(begin, list_ends[row] - begin);
+  }
 };
 
 /// How single values of a page are read without the rest of it: known of pages that are not

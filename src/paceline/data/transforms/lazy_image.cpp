@@ -41,11 +41,11 @@ PixelView room_for(ImageSize size, PixelBuffer& buffer) {
 
 }  // namespace
 
-void LazyImage::open(const StoredSample& sample) {
+void LazyImage::open(const StoredSample& sample, ExifRule exif) {
   flipped_ = false;
   resize_.reset();
   tables_.reset();
-  erased_.reset();
+  erased_.clear();
   for (PixelBuffer* buffer : {&decoded_, &work_[0], &work_[1], &mixed_from_}) buffer->give_back();
   resizer_.give_back();
   blur_.give_back();
@@ -55,7 +55,7 @@ void LazyImage::open(const StoredSample& sample) {
   is_encoded_ = sample.width == 0;
   if (is_encoded_) {
     const double start = base::SystemClock().monotonic_s();
-    source_size_ = decoder_.open(sample.bytes);
+    source_size_ = decoder_.open(sample.bytes, exif);
     decode_seconds_ += base::SystemClock().monotonic_s() - start;
     box_ = whole(source_size_);
     return;
@@ -71,7 +71,8 @@ void LazyImage::open(const StoredSample& sample) {
 }
 
 void LazyImage::apply(const Step& step) {
-  PACELINE_CHECK(!erased_, "a step follows the erasing of a box, which must be the last");
+  PACELINE_CHECK(erased_.empty() || std::holds_alternative<EraseStep>(step),
+                 "a step follows the erasing of boxes, which comes last");
   std::visit([this](const auto& alternative) { take(alternative); }, step);
 }
 
@@ -83,10 +84,10 @@ void LazyImage::finish() {
 void LazyImage::write(const NormalizeTable& table, PixelSink sink) {
   finish();
   table.write(source_, box_, flipped_, sink);
-  if (erased_) fill_box(sink, size(), *erased_);
+  for (const EraseStep& step : erased_) fill_box(sink, size(), step);
 }
 
-std::optional<EraseStep> LazyImage::write(ByteSink sink) {
+EraseSteps LazyImage::write(ByteSink sink) {
   finish();
   write_rows(sink.pixels, std::ptrdiff_t{3} * box_.width);
   return erased_;
@@ -348,7 +349,7 @@ void LazyImage::take(const MixedStep&) {
 void LazyImage::take(const EraseStep& step) {
   PACELINE_CHECK(contains(whole(size()), step.box), "a box to erase lies outside {} x {} pixels",
                  size().width, size().height);
-  erased_ = step;
+  erased_.push_back(step);
 }
 
 }  // namespace paceline::data

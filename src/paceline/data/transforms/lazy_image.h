@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/codec/image_decoder.h"
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/kernels/box_blur.h"
@@ -23,7 +24,7 @@ namespace paceline::data {
 class LazyImage {
  public:
   /// Takes up a new sample, which must stay until write(). Throws DataError.
-  void open(const StoredSample& sample);
+  void open(const StoredSample& sample, ExifRule exif = ExifRule::kIgnore);
   /// The image's size after the steps so far.
   ImageSize size() const { return box_.size(); }
   void apply(const Step& step);
@@ -32,7 +33,7 @@ class LazyImage {
   /// Writes the result. Then comes the next open().
   void write(const NormalizeTable& table, PixelSink sink);
   /// Writes the result before normalisation, and returns what is to be erased after it.
-  std::optional<EraseStep> write(ByteSink sink);
+  EraseSteps write(ByteSink sink);
   /// Time that decoding has taken, of all images so far.
   double decode_seconds() const { return decode_seconds_; }
   /// Bytes of memory that it holds for pixels.
@@ -115,7 +116,7 @@ class LazyImage {
   bool flipped_ = false;   ///< ... and then mirrored
   std::optional<PointTables> tables_;  ///< ... and then mapped
   PixelView mix_source_;               ///< in mixed_from_: what each part of a mixture begins with
-  std::optional<EraseStep> erased_;
+  EraseSteps erased_;
 };
 
 }  // namespace paceline::data

@@ -55,8 +55,8 @@ bool fixes_size(const std::vector<TransformConfig>& transforms) {
 }
 
 TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transforms,
-                                     std::optional<InputSize> input)
-    : transforms_(transforms) {
+                                     std::optional<InputSize> input, ExifRule exif)
+    : transforms_(transforms), exif_(exif) {
   for (const TransformConfig& transform : transforms_) transform->check();
   if (!fixes_size(transforms)) input_ = std::move(input);
   std::optional<ImageSize> size = input_ ? std::optional(input_->size) : std::nullopt;
@@ -67,8 +67,7 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
       normalization_ = *config;
       normalize_ = NormalizeTable(*config);
     }
-    draws_noise_ |= transforms_[i]->draws_noise();
-    erases_ |= transforms_[i]->place() == TransformPlace::kLast;
+    add(*transforms_[i].operator->());
     size = transforms_[i]->fixed_size(size);
   }
   if (!size) {
@@ -79,10 +78,26 @@ TransformPipeline::TransformPipeline(const std::vector<TransformConfig>& transfo
   output_size_ = *size;
 }
 
+/// Takes note of what a transform does that others need to know.
+void TransformPipeline::add(const Transform& transform) {
+  draws_noise_ |= transform.draws_noise();
+  erases_ |= transform.place() == TransformPlace::kLast;
+  if (transform.num_views() == 1) return;
+  if (num_views_ > 1) {
+    throw base::ConfigError(fmt::format(
+        "{} is the second of the transforms to make several views of an image: leave one out",
+        transform.name()));
+  }
+  num_views_ = transform.num_views();
+}
+
 void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) const {
   base::Philox draws(key.seed, base::DrawPurpose::kAugmentation, key.epoch, key.position);
   plan.clear();
-  for (const TransformConfig& transform : transforms_) image = transform->draw(image, draws, plan);
+  for (const TransformConfig& transform : transforms_) {
+    image = key.view ? transform->draw_view(*key.view, image, draws, plan)
+                     : transform->draw(image, draws, plan);
+  }
 }
 
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {
@@ -104,7 +119,7 @@ void TransformPipeline::require_size(ImageSize size) const {
 
 void TransformPipeline::draw_and_take(const StoredSample& sample, const DrawKey& key,
                                       TransformScratch& scratch) const {
-  scratch.image_->open(sample);
+  scratch.image_->open(sample, exif_);
   draw(key, scratch.image_->size(), scratch.plan_);
   take_steps(scratch.plan_, *scratch.image_);
   scratch.next_sample.advance();
@@ -116,22 +131,22 @@ void TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
   scratch.image_->write(normalize_, sink);
 }
 
-std::optional<EraseStep> TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
-                                                TransformScratch& scratch, ByteSink sink) const {
+EraseSteps TransformPipeline::run(const StoredSample& sample, const DrawKey& key,
+                                  TransformScratch& scratch, ByteSink sink) const {
   draw_and_take(sample, key, scratch);
   return scratch.image_->write(sink);
 }
 
 void TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
                               TransformScratch& scratch, PixelSink sink) const {
-  scratch.image_->open(sample);
+  scratch.image_->open(sample, exif_);
   take_steps(plan, *scratch.image_);
   scratch.image_->write(normalize_, sink);
 }
 
-std::optional<EraseStep> TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
-                                                  TransformScratch& scratch, ByteSink sink) const {
-  scratch.image_->open(sample);
+EraseSteps TransformPipeline::apply(const StoredSample& sample, const Plan& plan,
+                                    TransformScratch& scratch, ByteSink sink) const {
+  scratch.image_->open(sample, exif_);
   take_steps(plan, *scratch.image_);
   return scratch.image_->write(sink);
 }

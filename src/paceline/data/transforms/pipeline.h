@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/storage/prefetch.h"
@@ -59,12 +60,17 @@ class TransformPipeline {
  public:
   /// In the order in which they are applied. Normalize must come last, random_erasing behind it;
   /// left out, pixels are x / 255. Without fixes_size() the images must be of `input`'s size.
-  /// Throws ConfigError if a value is out of range or the images' size would not be fixed.
+  /// `exif` comes before the first of them. Throws ConfigError if a value is out of range or the
+  /// images' size would not be fixed.
   explicit TransformPipeline(const std::vector<TransformConfig>& transforms,
-                             std::optional<InputSize> input = std::nullopt);
+                             std::optional<InputSize> input = std::nullopt,
+                             ExifRule exif = ExifRule::kIgnore);
 
   /// The size of every image that this pipeline writes.
   ImageSize output_size() const { return output_size_; }
+
+  /// How many views DrawKey::view chooses from.
+  int num_views() const { return num_views_; }
 
   /// How the floats follow from the bytes.
   const NormalizeConfig& normalization() const { return normalization_; }
@@ -78,27 +84,30 @@ class TransformPipeline {
   void run(const StoredSample& sample, const DrawKey& key, TransformScratch& scratch,
            PixelSink sink) const;
   /// The same before normalisation, 3 * height * width bytes. Erasing is done on floats: the caller
-  /// must fill the returned box after it has normalised (fill_box).
-  [[nodiscard]] std::optional<EraseStep> run(const StoredSample& sample, const DrawKey& key,
-                                             TransformScratch& scratch, ByteSink sink) const;
+  /// must fill the returned boxes after it has normalised (fill_box).
+  [[nodiscard]] EraseSteps run(const StoredSample& sample, const DrawKey& key,
+                               TransformScratch& scratch, ByteSink sink) const;
 
   /// The steps for an image of this size; `plan` is overwritten.
   void draw(const DrawKey& key, ImageSize image, Plan& plan) const;
   /// Runs explicit steps, whose result must have the size output_size().
   void apply(const StoredSample& sample, const Plan& plan, TransformScratch& scratch,
              PixelSink sink) const;
-  [[nodiscard]] std::optional<EraseStep> apply(const StoredSample& sample, const Plan& plan,
-                                               TransformScratch& scratch, ByteSink sink) const;
+  [[nodiscard]] EraseSteps apply(const StoredSample& sample, const Plan& plan,
+                                 TransformScratch& scratch, ByteSink sink) const;
 
  private:
+  void add(const Transform& transform);
   void take_steps(const Plan& plan, LazyImage& image) const;
   void require_size(ImageSize size) const;
   void draw_and_take(const StoredSample& sample, const DrawKey& key,
                      TransformScratch& scratch) const;
 
   std::vector<TransformConfig> transforms_;
+  ExifRule exif_;
   NormalizeConfig normalization_ = {{0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}};
   NormalizeTable normalize_;
+  int num_views_ = 1;
   bool erases_ = false;
   bool draws_noise_ = false;
   std::optional<InputSize> input_;  ///< if the size hangs on it

@@ -19,6 +19,8 @@ struct DrawKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< of the sample in the epoch's global order
+  /// Of transforms that make several views: which one, instead of a drawn one.
+  std::optional<int> view = std::nullopt;
 };
 
 /// Red, green, blue.
@@ -116,7 +118,7 @@ struct MixInStep {
 };
 /// Ends the mixture, which is now the image.
 struct MixedStep {};
-/// On the normalised floats, so after all steps of other kinds.
+/// On the normalised floats, so after all steps of other kinds; any number of them.
 struct EraseStep {
   Box box;
   std::array<float, 3> value = {0, 0, 0};
@@ -130,5 +132,7 @@ using Step =
                  InvertStep, AutocontrastStep, EqualizeStep, PixelStep, MixStep, MixInStep,
                  MixedStep, EraseStep>;
 using Plan = std::vector<Step>;
+/// The boxes of an image, which are filled one after another.
+using EraseSteps = std::vector<EraseStep>;
 
 }  // namespace paceline::data

@@ -1,8 +1,11 @@
 #include "paceline/data/transforms/resample_axis.h"
 
+#include "paceline/base/error.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 
 namespace paceline::data {
 namespace {
@@ -21,6 +24,43 @@ double bicubic_filter(double x) {
   return 0.0;
 }
 
+double box_filter(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
+
+double sinc(double x) {
+  if (x == 0.0) return 1.0;
+  x *= std::numbers::pi;
+  return std::sin(x) / x;
+}
+
+double hamming_filter(double x) {
+  x = std::abs(x);
+  return x < 1.0 ? sinc(x) * (0.54 + 0.46 * std::cos(x * std::numbers::pi)) : 0.0;
+}
+
+double lanczos_filter(double x) { return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
+
+struct Filter {
+  double (*weight)(double);
+  double support;  ///< it is 0 farther than this from the middle
+};
+
+Filter filter_of(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::kBox:
+      return {box_filter, 0.5};
+    case Interpolation::kBilinear:
+      return {bilinear_filter, 1.0};
+    case Interpolation::kHamming:
+      return {hamming_filter, 1.0};
+    case Interpolation::kBicubic:
+      return {bicubic_filter, 2.0};
+    case Interpolation::kLanczos:
+      return {lanczos_filter, 3.0};
+    default:
+      PACELINE_CHECK(false, "interpolation {} has no filter", static_cast<int>(interpolation));
+  }
+}
+
 std::int32_t to_fixed_point(double weight) {
   const double scaled = weight * (1 << ResampleAxis::kPrecisionBits);
   return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
@@ -32,22 +72,14 @@ int round_up(int value, int multiple) { return (value + multiple - 1) / multiple
 
 void ResampleAxis::prepare(int input_size, int output_size, Interpolation interpolation,
                            const Range& wanted) {
-  const bool is_bilinear = interpolation == Interpolation::kBilinear;
   const double scale = static_cast<double>(input_size) / output_size;
-  const double filter_scale = std::max(scale, 1.0);
-  const double support = (is_bilinear ? 1.0 : 2.0) * filter_scale;
-  const double inverse_scale = 1.0 / filter_scale;
   outputs = wanted.end - wanted.begin;
-  taps = round_up(std::min(static_cast<int>(std::ceil(support)) * 2 + 1, input_size), kGroup);
-
-  const auto padded = static_cast<std::size_t>(round_up(outputs, kGroup));
-  const std::size_t total = padded * static_cast<std::size_t>(taps);
-  first.assign(padded, 0);
-  count.assign(padded, 0);
-  weights.assign(total, 0);
-  high.assign(total, 0);
-  low.assign(total, 0);
-  exact_.resize(static_cast<std::size_t>(taps));
+  if (interpolation == Interpolation::kNearest) return take_nearest(scale, input_size, wanted);
+  const Filter filter = filter_of(interpolation);
+  const double filter_scale = std::max(scale, 1.0);
+  const double support = filter.support * filter_scale;
+  const double inverse_scale = 1.0 / filter_scale;
+  make_room(std::min(static_cast<int>(std::ceil(support)) * 2 + 1, input_size));
   for (int output = 0; output < outputs; ++output) {
     const auto index = static_cast<std::size_t>(output);
     const double center = (wanted.begin + output + 0.5) * scale;
@@ -56,9 +88,36 @@ void ResampleAxis::prepare(int input_size, int output_size, Interpolation interp
     count[index] = end - first[index];
     for (int tap = 0; tap < count[index]; ++tap) {
       const double x = (tap + first[index] - center + 0.5) * inverse_scale;
-      exact_[static_cast<std::size_t>(tap)] = is_bilinear ? bilinear_filter(x) : bicubic_filter(x);
+      exact_[static_cast<std::size_t>(tap)] = filter.weight(x);
     }
     set_weights(output);
+  }
+}
+
+/// Tables of `outputs` outputs, each of so many inputs; all weights are 0.
+void ResampleAxis::make_room(int most_inputs) {
+  taps = round_up(most_inputs, kGroup);
+  const auto padded = static_cast<std::size_t>(round_up(outputs, kGroup));
+  const std::size_t total = padded * static_cast<std::size_t>(taps);
+  first.assign(padded, 0);
+  count.assign(padded, 0);
+  weights.assign(total, 0);
+  high.assign(total, 0);
+  low.assign(total, 0);
+  exact_.resize(static_cast<std::size_t>(taps));
+}
+
+/// Pillow adds up the steps from output 0 on, and so do we: a product rounds differently.
+void ResampleAxis::take_nearest(double scale, int input_size, const Range& wanted) {
+  make_room(1);
+  double place = scale * 0.5;
+  for (int output = 0; output < wanted.end; ++output, place += scale) {
+    if (output < wanted.begin) continue;
+    const auto index = static_cast<std::size_t>(output - wanted.begin);
+    first[index] = std::min(static_cast<int>(place), input_size - 1);
+    count[index] = 1;
+    exact_[0] = 1.0;
+    set_weights(output - wanted.begin);
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace paceline::data {
 
-/// Pillow's antialiased resampling along one axis: which inputs each output sums, and their weights
-/// as fixed-point numbers of 22 bits.
+/// Pillow's resampling along one axis: which inputs each output sums, and their weights as
+/// fixed-point numbers of 22 bits. By Interpolation::kNearest it is one input of weight 1.
 struct ResampleAxis {
   static constexpr int kPrecisionBits = 22;
   static constexpr int kLowBits = 11;
@@ -44,6 +44,8 @@ struct ResampleAxis {
 
  private:
   std::vector<double> exact_;
+  void make_room(int most_inputs);
+  void take_nearest(double scale, int input_size, const Range& wanted);
   void set_weights(int output);
 };
 

@@ -38,6 +38,13 @@ class Transform {
   virtual std::optional<ImageSize> fixed_size(std::optional<ImageSize> before) const {
     return before;
   }
+  /// How many views of an image it can make, of which draw() draws one.
+  virtual int num_views() const { return 1; }
+  /// As draw(), but for a view that somebody chose, of those from 0 on.
+  virtual ImageSize draw_view(int /*view*/, ImageSize image, base::Philox& draws,
+                              Plan& plan) const {
+    return draw(image, draws, plan);
+  }
   /// What it does to arrays; nullptr: it is for images alone.
   virtual const ArrayTransform* for_arrays() const { return nullptr; }
   /// Whether it fills in numbers of the normalised image that no byte stands for, nor one value for

@@ -21,16 +21,22 @@ std::array<float, kNormalization> normalization_of(const data::NormalizeConfig& 
   return numbers;
 }
 
-std::array<float, kErasing> erasing_of(const std::optional<data::EraseStep>& step) {
-  if (!step) return {};
-  const data::Box& box = step->box;
+std::array<float, kErasing> erasing_of(const data::EraseStep& step) {
+  const data::Box& box = step.box;
   return {static_cast<float>(box.top),
           static_cast<float>(box.left),
           static_cast<float>(box.bottom()),
           static_cast<float>(box.right()),
-          step->value[0],
-          step->value[1],
-          step->value[2]};
+          step.value[0],
+          step.value[1],
+          step.value[2]};
+}
+
+/// The most boxes that an image of the batch has.
+std::int64_t most_boxes(const std::vector<data::EraseSteps>& erased) {
+  std::size_t most = 0;
+  for (const data::EraseSteps& steps : erased) most = std::max(most, steps.size());
+  return static_cast<std::int64_t>(most);
 }
 
 /// 1 for the numbers from `begin` on that are below `end`: [count, 1, size, 1] or, with `axis` 3,
@@ -53,11 +59,17 @@ at::Tensor erased(const at::Tensor& images, const at::Tensor& boxes) {
 
 ByteImages::ByteImages(const data::HostBatch& host, tensor::Device& device)
     : channels_last_(host.byte_pixels.value().channels_last) {
-  const std::int64_t size = kNormalization + kErasing * std::ssize(host.erased);
+  // Images with fewer boxes have empty ones, all zeros, behind them.
+  const std::int64_t image_size = kErasing * most_boxes(host.erased);
+  const std::int64_t size = kNormalization + image_size * std::ssize(host.erased);
   parameters_ = tensor::host_zeros(size, at::kFloat, device);
   auto* next = parameters_.mutable_data_ptr<float>();
   next = std::ranges::copy(normalization_of(host.byte_pixels->normalization), next).out;
-  for (const auto& step : host.erased) next = std::ranges::copy(erasing_of(step), next).out;
+  for (const data::EraseSteps& steps : host.erased) {
+    auto* box = next;
+    for (const data::EraseStep& step : steps) box = std::ranges::copy(erasing_of(step), box).out;
+    next += image_size;
+  }
 }
 
 at::Tensor ByteImages::to_floats(const at::Tensor& bytes, const at::Tensor& parameters) const {
@@ -71,8 +83,9 @@ at::Tensor ByteImages::to_floats(const at::Tensor& bytes, const at::Tensor& para
   // apart.
   images.div_(numbers(0)).sub_(numbers(1)).div_(numbers(2));
   if (parameters.numel() == kNormalization) return images;
-  return erased(images, parameters.narrow(0, kNormalization, kErasing * images.size(0))
-                            .view({images.size(0), kErasing}));
+  const at::Tensor boxes = parameters.slice(0, kNormalization).view({images.size(0), -1, kErasing});
+  for (std::int64_t i = 0; i < boxes.size(1); ++i) images = erased(images, boxes.select(1, i));
+  return images;
 }
 
 }  // namespace paceline::train

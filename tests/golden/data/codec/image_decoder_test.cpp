@@ -116,5 +116,27 @@ TEST(ImageDecoderGoldenFuzz, DamagedOtherFormatsAreDecodedOrRefused) {
   EXPECT_LT(refused, count);
 }
 
+// Parts, too: no more of a turned file is decoded than of another.
+TEST(ImageDecoderGolden, TurnsImagesAsPillowDoes) {
+  const std::vector<OddFile> files = read_odd_files("orientations.tsv");
+  ASSERT_EQ(files.size(), 19u);
+  ImageDecoder decoder;
+  PixelBuffer buffer;
+  PixelBuffer part_buffer;
+  std::mt19937 random(11);
+  for (const OddFile& file : files) {
+    SCOPED_TRACE(file.name);
+    const auto bytes = read_bytes(PACELINE_GOLDEN_DIR "/codec/orientations/" + file.name);
+    ASSERT_EQ(decoder.open(bytes, ExifRule::kApply), file.size);
+    const PixelView image = decoder.decode(whole(file.size), buffer);
+    EXPECT_EQ(hash_of_pixels(packed(image)), file.hash);
+    for (int i = 0; i < 20; ++i) {
+      const Box box = random_box(file.size, random);
+      decoder.open(bytes, ExifRule::kApply);
+      ASSERT_EQ(packed(decoder.decode(box, part_buffer)), packed(image.part(box)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace paceline::data

@@ -80,6 +80,24 @@ def main():
                           "_type": "ClassLabel"}}
     write("huggingface.parquet", ten, struct_table(ten).replace_schema_metadata(
         {"huggingface": json.dumps({"info": {"features": features}})}))
+    # Columns of other names, which are found all the same.
+    features = {"img": {"_type": "Image"}, "kind": {"names": ["a", "b", "c"], "_type": "ClassLabel"},
+                "size": {"dtype": "int64", "_type": "Value"}}
+    renamed = struct_table(ten).rename_columns(["img", "kind"]).append_column("size", pa.array(range(10)))
+    write("other_columns.parquet", ten, renamed.replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}))
+    two_labels = struct_table(ten).rename_columns(["img", "fine_label"]).append_column(
+        "coarse_label", pa.array([0] * 10))
+    write("two_labels.parquet", ten, two_labels)
+
+    # Lists of labels: none, one and several, over several row groups.
+    lists = [[i % 3, 3] if i % 4 else [] for i in range(10)]
+    features = {"labels": {"feature": {"names": ["a", "b", "c", "d", "e"], "_type": "ClassLabel"}, "_type": "List"}}
+    images = struct_table(ten).select(["image"])
+    pq.write_table(images.append_column("labels", pa.array(lists, pa.list_(pa.int64()))).replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}), HERE / "label_lists.parquet", row_group_size=4)
+    texts = [["dog", "ape"], ["cat"], None] + [["dog"]] * 7
+    pq.write_table(images.append_column("label", pa.array(texts, pa.list_(pa.string()))), HERE / "text_lists.parquet")
 
     # Photos, named as Hugging Face names ImageNet's: class_number_class.JPEG.
     photos = []
@@ -102,6 +120,10 @@ def main():
     write_refused("negative_label.parquet", table.set_column(1, "label", pa.array(labels, pa.int32())))
     write_refused("float_label.parquet", table.set_column(1, "label", pa.array([0.5] * 10)))
     write_refused("lists.parquet", table.set_column(0, "image", pa.array([[b"x"]] * 10, pa.list_(pa.binary()))))
+    write_refused("two_images.parquet", struct_table(ten).rename_columns(["img", "label"]).append_column(
+        "mask", pa.array([{"bytes": b"x", "path": "x"}] * 10, STRUCT)))
+    write_refused("null_in_list.parquet", images.append_column(
+        "label", pa.array([[1]] * 4 + [[1, None]] + [[1]] * 5, pa.list_(pa.int32()))))
     write_refused("no_rows.parquet", table.slice(0, 0))
     (HERE / "listing.tsv").write_text("".join(listing))
 

@@ -1,4 +1,5 @@
-"""Makes sizes.tsv: what torchvision's transforms (PIL backend) make of images for sizes that are not square.
+"""Makes sizes.tsv: what torchvision's transforms (PIL backend) make of images for sizes that are not square,
+by all of Pillow's filters.
 
 Run with torch, torchvision and Pillow, after make_transforms.py: python make_sizes.py
 Each line: file, transforms, height, width, hash of the result normalised as for ImageNet. Made with Pillow 13.0.0,
@@ -13,7 +14,10 @@ from make_transforms import HERE, IMAGES, MODES, NORMALIZE, polynomial_hash
 FILES = ("420.jpg", "progressive.jpg", "rgb.png", "narrow.jpg", "flat.jpg")
 CASES = ("resize 40 64 bilinear; center_crop 32 56", "resize 64 40 bicubic; center_crop 56 32", "center_crop 96 40",
          "resize 41 41 bilinear; center_crop 24 40", "random_resized_crop 32 48 bilinear",
-         "random_resized_crop 48 32 bicubic")
+         "random_resized_crop 48 32 bicubic",
+         *(f"{steps} {mode}{rest}" for mode in ("nearest", "box", "hamming", "lanczos")
+           for steps, rest in (("resize 40 64", "; center_crop 32 56"), ("resize 211 307", "; center_crop 150 41"),
+                               ("random_resized_crop 37 101", ""))))
 
 
 def transform_of(step):

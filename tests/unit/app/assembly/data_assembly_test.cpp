@@ -32,10 +32,9 @@ class Own final : public data::Dataset, public data::SampleMaker {
   std::string describe(std::int64_t) const override { return "a number"; }
   std::string fingerprint() const override { return "own"; }
   const std::vector<data::FieldSpec>& fields() const override { return fields_; }
-  std::optional<data::EraseStep> make(const data::StoredSample&, const data::DrawKey&,
-                                      data::TransformScratch&,
-                                      std::span<std::byte* const>) const override {
-    return std::nullopt;
+  data::EraseSteps make(const data::StoredSample&, const data::DrawKey&, data::TransformScratch&,
+                        std::span<std::byte* const>) const override {
+    return {};
   }
 
  private:
@@ -103,6 +102,7 @@ TEST_F(DataAssemblyTest, SettingsOfImagesAreRefusedForWhatIsNone) {
   const std::vector<std::pair<std::string, std::string>> settings{
       {"image_size: 32", "data.image_size"},
       {"progressive_resizing: {start_size: 8}", "data.progressive_resizing.start_size"},
+      {"exif: apply", "data.exif"},
       {"train_transforms: [normalize]", "data.train_transforms"},
       {"eval_transforms: [normalize]", "data.eval_transforms"}};
   for (const auto& [setting, key] : settings) {
@@ -132,6 +132,32 @@ TEST_F(DataAssemblyTest, ImagesNeedNotBeSquare) {
               IsEmpty());
   EXPECT_THAT([&] { recipe("data: {image_size: [8, 8, 8]}"); },
               ThrowsMessage<base::ConfigError>(HasSubstr("a side or [height, width]")));
+}
+
+TEST_F(DataAssemblyTest, ViewsAreDrawnInTrainingAndRefusedInEvaluation) {
+  const std::string crops = "[{name: ten_crop, size: 24}, normalize]";
+  const Recipe views = recipe("data: {name: synthetic, size: 32, train_transforms: " + crops +
+                              ", eval_transforms: " + crops + "}");
+  const DataPart part = open_data(views, *registries_, data::Split::kTrain, nullptr);
+  EXPECT_EQ(part.pipeline->num_views(), 10);
+  EXPECT_EQ(describe_fields(part.maker->fields()), "24 x 24 pixels");
+  EXPECT_THAT([&] { open_data(views, *registries_, data::Split::kVal, nullptr); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("data.eval_transforms: 10 views")));
+}
+
+TEST_F(DataAssemblyTest, MixturesAreSampledByPart) {
+  const Recipe mixed = recipe(
+      "data: {name: mixture, sampler: {name: by_part, weights: [1, 1], places_per_epoch: 16},"
+      " parts: [{name: synthetic, num_samples: 10}, {name: synthetic, num_samples: 30}]}");
+  DataPart part = open_data(mixed, *registries_, data::Split::kTrain, nullptr);
+  EXPECT_EQ(part.dataset->size(), 40);
+  EXPECT_EQ(choose_sampler(part, mixed, *registries_), 16);
+  int of_first = 0;
+  for (std::int64_t place = 0; place < 16; ++place)
+    of_first += part.dataset->part(part.sampler->at(0, place)) == 0 ? 1 : 0;
+  EXPECT_EQ(of_first, 8);
+  EXPECT_THAT([&] { recipe("data: {name: mixture, parts: [{name: synthetic, num_sample: 10}]}"); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("num_samples")));
 }
 
 TEST_F(DataAssemblyTest, ArraysAreCutAndMovedTogether) {

@@ -29,7 +29,7 @@ std::unique_ptr<HostBatch> batch_of(bool as_bytes) {
     batch->indices.push_back(20 + i);
     batch->erased.emplace_back();
   }
-  batch->erased[3] = EraseStep{{0, 0, 1, 1}, {3, 3, 3}};
+  batch->erased[3] = {EraseStep{{0, 0, 1, 1}, {3, 3, 3}}};
   return batch;
 }
 
@@ -41,8 +41,8 @@ TEST(HostBatch, LeavesSamplesOutOfEveryField) {
     EXPECT_THAT(batch->indices, ElementsAre(21, 23));
     EXPECT_EQ(test::labels_of(*batch)[1], 13);
     ASSERT_EQ(batch->erased.size(), 2u);
-    EXPECT_FALSE(batch->erased[0]);
-    EXPECT_TRUE(batch->erased[1]);
+    EXPECT_TRUE(batch->erased[0].empty());
+    EXPECT_EQ(batch->erased[1].size(), 1u);
     if (as_bytes) {
       EXPECT_EQ(*batch->at(kImagesField).sample(0), std::byte{1});
       EXPECT_EQ(batch->at(kImagesField).sample(1)[5], std::byte{3});

@@ -289,8 +289,8 @@ TEST(DataLoader, BytesBecomeTheSameFloats) {
       const auto byte = std::to_integer<std::uint8_t>(bytes->at(kImagesField).sample(image)[i]);
       values.push_back(table.value(static_cast<int>(i % 3), byte));
     }
-    if (const auto& erased = bytes->erased[static_cast<std::size_t>(image)]) {
-      fill_box({values.data()}, {kSide, kSide}, *erased);
+    for (const EraseStep& erased : bytes->erased[static_cast<std::size_t>(image)]) {
+      fill_box({values.data()}, {kSide, kSide}, erased);
       ++num_erased;
     }
     EXPECT_TRUE(std::equal(values.begin(), values.end(), floats_of(*floats) + image * kImage));

@@ -1,10 +1,13 @@
 #include "paceline/data/loader/sample_maker.h"
 
+#include "paceline/base/error.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
+#include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/normalize.h"
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,6 +55,58 @@ TEST(ImageMaker, WritesEachFieldToItsTarget) {
   EXPECT_EQ(label, 7);
   EXPECT_FLOAT_EQ(image[1], 0.2f);
   EXPECT_FLOAT_EQ(image[3], 1.0f);
+}
+
+TEST(ImageMaker, WritesAllViewsOneBehindTheOther) {
+  const TransformPipeline pipeline({FiveCropConfig{.size = 1}});
+  const auto maker = make_images(pipeline, {.as_bytes = true, .all_views = true});
+  const FieldSpec& field = maker->fields()[0];
+  EXPECT_THAT(field.sizes, ElementsAre(5, 3, 1, 1));
+  EXPECT_EQ(field.type, FieldType::kFloat32);
+  EXPECT_FALSE(maker->byte_pixels());
+  std::array<float, 15> images{};
+  std::int64_t label = 0;
+  TransformScratch scratch;
+  maker->make(sample_of_four(), {}, scratch,
+              std::array{reinterpret_cast<std::byte*>(images.data()),
+                         reinterpret_cast<std::byte*>(&label)});
+  EXPECT_EQ(label, 7);
+  for (const auto& [view, red] : {std::pair{0u, 0.0f}, {1u, 0.2f}, {2u, 0.4f}, {3u, 1.0f}}) {
+    EXPECT_FLOAT_EQ(images.at(3 * view), red) << view;
+    EXPECT_FLOAT_EQ(images.at(3 * view + 2), 20 / 255.0f);
+  }
+  // Without views there is one, and the form stays.
+  EXPECT_THAT(
+      make_images(TransformPipeline({CenterCropConfig{2}}), {.all_views = true})->fields()[0].sizes,
+      ElementsAre(3, 2, 2));
+  EXPECT_THAT(make_images(pipeline)->fields()[0].sizes, ElementsAre(3, 1, 1));
+}
+
+TEST(ImageMaker, ListsOfLabelsBecomeTargets) {
+  const auto maker = make_images(TransformPipeline({CenterCropConfig{1}}), {.num_targets = 4});
+  ASSERT_EQ(maker->fields().size(), 3u);
+  EXPECT_EQ(maker->fields()[2], (FieldSpec{.name = std::string(kTargetsField), .sizes = {4}}));
+  std::array<float, 3> image{};
+  std::int64_t label = 0;
+  std::array<float, 4> targets{5, 5, 5, 5};
+  TransformScratch scratch;
+  const auto make_of = [&](const std::vector<std::int64_t>& labels) {
+    StoredSample sample = sample_of_four();
+    sample.labels = labels;
+    maker->make(
+        sample, {}, scratch,
+        std::array{reinterpret_cast<std::byte*>(image.data()), reinterpret_cast<std::byte*>(&label),
+                   reinterpret_cast<std::byte*>(targets.data())});
+  };
+  make_of({3, 1});
+  EXPECT_THAT(targets, ElementsAre(0, 1, 0, 1));
+  make_of({});
+  EXPECT_THAT(targets, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(
+      [&] {
+        make_of({1, 4});
+      },
+      testing::ThrowsMessage<base::DataError>(testing::HasSubstr("one of its labels is 4")));
 }
 
 }  // namespace

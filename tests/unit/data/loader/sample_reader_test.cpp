@@ -109,10 +109,10 @@ class ItsOwnLabels final : public SampleMaker {
  public:
   explicit ItsOwnLabels(std::int64_t label) : label_(label) {}
   const std::vector<FieldSpec>& fields() const override { return fields_; }
-  std::optional<EraseStep> make(const StoredSample&, const DrawKey&, TransformScratch&,
-                                std::span<std::byte* const> targets) const override {
+  EraseSteps make(const StoredSample&, const DrawKey&, TransformScratch&,
+                  std::span<std::byte* const> targets) const override {
     std::memcpy(targets[1], &label_, sizeof(label_));
-    return std::nullopt;
+    return {};
   }
 
  private:
@@ -126,9 +126,9 @@ class SilentMaker final : public SampleMaker {
  public:
   explicit SilentMaker(FieldSpec labels) : fields_{{.name = "volume"}, std::move(labels)} {}
   const std::vector<FieldSpec>& fields() const override { return fields_; }
-  std::optional<EraseStep> make(const StoredSample&, const DrawKey&, TransformScratch&,
-                                std::span<std::byte* const>) const override {
-    return std::nullopt;
+  EraseSteps make(const StoredSample&, const DrawKey&, TransformScratch&,
+                  std::span<std::byte* const>) const override {
+    return {};
   }
 
  private:

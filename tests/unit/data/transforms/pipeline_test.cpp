@@ -190,8 +190,8 @@ TEST(TransformPipeline, WritesTheBytesBeforeNormalisation) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       floats.push_back(table.value(static_cast<int>(i % 3), bytes[i]));
     }
-    if (erased) {
-      fill_box({floats.data()}, {32, 32}, *erased);
+    for (const EraseStep& step : erased) {
+      fill_box({floats.data()}, {32, 32}, step);
       ++erasings;
     }
     ASSERT_EQ(floats, run(pipeline, sample, {1, 1, position}, scratch)) << position;
@@ -199,8 +199,8 @@ TEST(TransformPipeline, WritesTheBytesBeforeNormalisation) {
     Plan plan;
     pipeline.draw({1, 1, position}, {83, 109}, plan);
     std::vector<std::uint8_t> applied(bytes.size());
-    EXPECT_EQ(pipeline.apply(sample, plan, scratch, ByteSink{applied.data()}).has_value(),
-              erased.has_value());
+    EXPECT_EQ(pipeline.apply(sample, plan, scratch, ByteSink{applied.data()}).size(),
+              erased.size());
     EXPECT_EQ(applied, bytes);
   }
   EXPECT_GT(erasings, 5);

@@ -24,7 +24,9 @@ TEST(ResampleAxis, HalvesByATriangle) {
 
 TEST(ResampleAxis, StaysInsideAndSumsToOne) {
   ResampleAxis axis;
-  for (const auto interpolation : {Interpolation::kBilinear, Interpolation::kBicubic}) {
+  for (const auto interpolation :
+       {Interpolation::kNearest, Interpolation::kBox, Interpolation::kBilinear,
+        Interpolation::kHamming, Interpolation::kBicubic, Interpolation::kLanczos}) {
     for (const auto& [input, output] :
          {std::pair{1, 7}, {7, 1}, {100, 33}, {33, 100}, {5, 5}, {3000, 224}}) {
       axis.prepare(input, output, interpolation);
@@ -50,6 +52,18 @@ TEST(ResampleAxis, StaysInsideAndSumsToOne) {
       }
     }
   }
+}
+
+TEST(ResampleAxis, NearestTakesOneInputForEachOutput) {
+  ResampleAxis axis;
+  axis.prepare(10, 4, Interpolation::kNearest, {1, 4});
+  EXPECT_EQ(axis.first[0], 3);
+  EXPECT_EQ(axis.first[1], 6);
+  EXPECT_EQ(axis.first[2], 8);
+  EXPECT_EQ(axis.count[2], 1);
+  EXPECT_EQ(axis.weights[0], kOne);
+  EXPECT_EQ(axis.inputs().begin, 3);
+  EXPECT_EQ(axis.inputs().end, 9);
 }
 
 TEST(ResampleAxis, GoesOnWithZerosToAWholeGroup) {

@@ -58,7 +58,8 @@ TEST_P(ResizeSimd, EqualsThePlainCodeOnEveryInstructionSet) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Filters, ResizeSimd,
-                         testing::Values(Interpolation::kBilinear, Interpolation::kBicubic));
+                         testing::Values(Interpolation::kNearest, Interpolation::kBilinear,
+                                         Interpolation::kBicubic, Interpolation::kLanczos));
 
 }  // namespace
 }  // namespace paceline::data

@@ -50,6 +50,9 @@ TEST(ByteImages, AreErasedAfterwards) {
       data::RandomCropConfig{32, 4}, data::NormalizeConfig{},
       data::RandomErasingConfig{.p = 0.5, .value = {1, 2, 3}}};
   expect_same_floats(transforms);
+  expect_same_floats(
+      {data::RandomCropConfig{32, 4},
+       data::RandomErasingConfig{.p = 0.8, .mode = data::ErasingMode::kRand, .count = {1, 4}}});
   const Batch batch = first_batch(transforms, {.as_bytes = true});
   EXPECT_GT(batch.fields.at(kImages).select(1, 2).eq(3).sum().item<std::int64_t>(), 0);
 }

@@ -2,9 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/remote/plugin/arrow_input.h"
+#include "paceline/data/remote/plugin/parquet_labels.h"
 #include "paceline/data/remote/plugin/parquet_schema.h"
 
-#include <array>
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <arrow/util/key_value_metadata.h>
@@ -17,93 +19,6 @@ namespace {
 
 /// What is plausible; a damaged file may say anything.
 constexpr std::int64_t kMaxFileRows = std::int64_t{1} << 31;
-
-/// Hands each value of a column to `take(row, value)`, and nullptr for nulls.
-template <class Type, class Take>
-void read_column(parquet::ParquetFileReader& reader, int column, Take take) {
-  constexpr std::int64_t kBatch = 1024;
-  std::array<std::int16_t, kBatch> levels{};
-  std::array<typename Type::c_type, kBatch> values{};
-  const std::int16_t max_level =
-      reader.metadata()->schema()->Column(column)->max_definition_level();
-  std::int64_t row = 0;
-  for (int group = 0; group < reader.metadata()->num_row_groups(); ++group) {
-    const auto rows = reader.RowGroup(group);
-    const auto source = rows->Column(column);
-    auto& typed = dynamic_cast<parquet::TypedColumnReader<Type>&>(*source);
-    const std::int64_t end = row + rows->metadata()->num_rows();
-    while (row < end) {
-      std::int64_t num_values = 0;
-      const std::int64_t count = typed.ReadBatch(std::min(kBatch, end - row), levels.data(),
-                                                 nullptr, values.data(), &num_values);
-      if (count <= 0) throw base::DataError(fmt::format("ends at row {} of {}", row, end));
-      std::int64_t next = 0;
-      for (std::int64_t i = 0; i < count; ++i, ++row) {
-        const bool is_null = max_level > 0 && levels[static_cast<std::size_t>(i)] < max_level;
-        take(row,
-             is_null || next >= num_values ? nullptr : &values[static_cast<std::size_t>(next++)]);
-      }
-    }
-  }
-}
-
-[[noreturn]] void fail_without(const std::string& what, std::int64_t row) {
-  throw base::DataError(fmt::format("row {} has no {}", row, what));
-}
-
-template <class Type>
-std::vector<std::int64_t> read_integers(parquet::ParquetFileReader& reader, int column) {
-  std::vector<std::int64_t> labels;
-  read_column<Type>(reader, column, [&](std::int64_t row, const typename Type::c_type* value) {
-    if (value == nullptr) fail_without("label", row);
-    labels.push_back(*value);
-  });
-  return labels;
-}
-
-std::string_view text_of(const parquet::ByteArray& bytes) {
-  return {reinterpret_cast<const char*>(bytes.ptr), bytes.len};
-}
-
-void read_labels(parquet::ParquetFileReader& reader, const std::string& name,
-                 ParquetListing& listing) {
-  const parquet::SchemaDescriptor& schema = *reader.metadata()->schema();
-  const int column = find_column(schema, name);
-  if (column < 0) {
-    throw base::DataError(fmt::format("has no column '{}' of labels: set data.label_column", name));
-  }
-  switch (schema.Column(column)->physical_type()) {
-    case parquet::Type::INT32:
-      listing.labels = read_integers<parquet::Int32Type>(reader, column);
-      return;
-    case parquet::Type::INT64:
-      listing.labels = read_integers<parquet::Int64Type>(reader, column);
-      return;
-    case parquet::Type::BYTE_ARRAY:
-      read_column<parquet::ByteArrayType>(reader, column,
-                                          [&](std::int64_t row, const parquet::ByteArray* value) {
-                                            if (value == nullptr) fail_without("label", row);
-                                            listing.label_texts.emplace_back(text_of(*value));
-                                          });
-      return;
-    default:
-      throw base::DataError(
-          fmt::format("column '{}' holds neither integers nor texts, as labels would be", name));
-  }
-}
-
-std::vector<std::string> read_names(parquet::ParquetFileReader& reader, const std::string& image) {
-  std::vector<std::string> names;
-  const parquet::SchemaDescriptor& schema = *reader.metadata()->schema();
-  const int column = find_column(schema, image + ".path");
-  if (column < 0 || schema.Column(column)->physical_type() != parquet::Type::BYTE_ARRAY)
-    return names;
-  read_column<parquet::ByteArrayType>(reader, column,
-                                      [&](std::int64_t, const parquet::ByteArray* value) {
-                                        names.emplace_back(value == nullptr ? "" : text_of(*value));
-                                      });
-  return names;
-}
 
 /// Adds the pages that the file's own index of them names.
 void add_indexed_pages(const parquet::OffsetIndex& index, const ColumnChunk& chunk,
@@ -195,10 +110,10 @@ ParquetListing list_parquet(std::shared_ptr<const InputFile> file, const Parquet
       throw base::DataError("the number of rows is damaged");
     const int image = find_image_column(*metadata.schema(), columns.image);
     listing.pages = list_pages(*reader, *file, image);
-    read_labels(*reader, columns.label, listing);
-    listing.names = read_names(*reader, columns.image);
     if (metadata.key_value_metadata() != nullptr)
       listing.huggingface = metadata.key_value_metadata()->Get("huggingface").ValueOr("");
+    read_labels(*reader, columns.label, listing);
+    listing.names = read_names(*reader, name_of_column(*metadata.schema(), image));
     return listing;
   });
 }

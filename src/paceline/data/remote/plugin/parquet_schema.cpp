@@ -1,8 +1,11 @@
 #include "paceline/data/remote/plugin/parquet_schema.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/json.h"
+#include "paceline/data/remote/parquet_file.h"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 namespace paceline::data {
 namespace {
@@ -14,6 +17,68 @@ std::vector<std::string> names_of(const parquet::SchemaDescriptor& schema) {
     names.push_back(schema.Column(i)->path()->ToDotString());
   return names;
 }
+
+/// What labels are called where they are not called so.
+const std::vector<std::string> kOtherLabels{"labels", "fine_label", "class", "target", "cls"};
+
+/// The column of single values or of lists, as of "labels.list.element"; -1 if there is none.
+int find_values_or_lists(const parquet::SchemaDescriptor& schema, const std::string& name) {
+  int found = schema.ColumnIndex(name);
+  for (int i = 0; found < 0 && i < schema.num_columns(); ++i) {
+    const bool is_list = schema.Column(i)->max_repetition_level() == 1;
+    if (is_list && name_of_column(schema, i) == name) found = i;
+  }
+  return found;
+}
+
+/// Those that are there.
+std::vector<int> columns_named(const parquet::SchemaDescriptor& schema,
+                               const std::vector<std::string>& names) {
+  std::vector<int> columns;
+  for (const std::string& name : names) {
+    const int column = find_values_or_lists(schema, name);
+    if (column >= 0) columns.push_back(column);
+  }
+  return columns;
+}
+
+/// The parts `bytes` of all structs that have a `path` too.
+std::vector<int> images_of_huggingface(const parquet::SchemaDescriptor& schema) {
+  std::vector<std::string> candidates;
+  for (int i = 0; i < schema.num_columns(); ++i) {
+    const std::vector<std::string> path = schema.Column(i)->path()->ToDotVector();
+    if (path.size() == 2 && path.back() == "bytes" &&
+        schema.ColumnIndex(path.front() + ".path") >= 0)
+      candidates.push_back(path.front() + ".bytes");
+  }
+  return columns_named(schema, candidates);
+}
+
+/// Or a list of them.
+bool is_class_label(const nlohmann::json& feature) {
+  if (feature.is_array()) return feature.size() == 1 && is_class_label(feature.front());
+  if (!feature.is_object()) return false;
+  return feature.value("_type", nlohmann::json()) == "ClassLabel" ||
+         (feature.contains("feature") && is_class_label(feature.at("feature")));
+}
+
+/// The features of Hugging Face's type ClassLabel; none if it is another writer's file.
+std::vector<std::string> class_labels_in(const std::string& huggingface) {
+  std::vector<std::string> names;
+  try {
+    const nlohmann::json parsed = base::parse_json(huggingface);
+    const nlohmann::json::json_pointer place("/info/features");
+    if (!parsed.contains(place)) return names;
+    for (const auto& [name, feature] : parsed.at(place).items()) {
+      if (is_class_label(feature)) names.push_back(name);
+    }
+  } catch (const base::JsonError&) {
+    return {};
+  }
+  return names;
+}
+
+int only_one(const std::vector<int>& columns) { return columns.size() == 1 ? columns.front() : -1; }
 
 }  // namespace
 
@@ -27,9 +92,15 @@ int find_column(const parquet::SchemaDescriptor& schema, const std::string& name
   return -1;
 }
 
+std::string name_of_column(const parquet::SchemaDescriptor& schema, int column) {
+  return schema.Column(column)->path()->ToDotVector().front();
+}
+
 int find_image_column(const parquet::SchemaDescriptor& schema, const std::string& name) {
   int column = find_column(schema, name + ".bytes");
   if (column < 0) column = find_column(schema, name);
+  if (column < 0 && name == ParquetColumns::kUsualImage)
+    column = only_one(images_of_huggingface(schema));
   if (column < 0) {
     throw base::DataError(
         fmt::format("has no column '{}' of images; it has {}: set "
@@ -42,6 +113,19 @@ int find_image_column(const parquet::SchemaDescriptor& schema, const std::string
                     schema.Column(column)->path()->ToDotString()));
   }
   return column;
+}
+
+int find_label_column(const parquet::SchemaDescriptor& schema, const std::string& name,
+                      const std::string& huggingface) {
+  int column = find_values_or_lists(schema, name);
+  if (column < 0 && name == ParquetColumns::kUsualLabel) {
+    column = only_one(columns_named(schema, class_labels_in(huggingface)));
+    if (column < 0) column = only_one(columns_named(schema, kOtherLabels));
+  }
+  if (column >= 0) return column;
+  throw base::DataError(
+      fmt::format("has no column '{}' of labels; it has {}: set data.label_column", name,
+                  fmt::join(names_of(schema), ", ")));
 }
 
 std::vector<ColumnChunk> list_chunks(const parquet::FileMetaData& metadata, int column,

@@ -11,9 +11,20 @@ class RandomErasing final : public TransformOf<RandomErasingConfig> {
  public:
   using TransformOf::TransformOf;
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
-    constexpr int kAttempts = 10;
     if (draws.uniform() >= config().p) return image;
-    const double area = static_cast<double>(image.height) * image.width;
+    const auto [fewest, most] = config().count;
+    const int count = fewest == most ? fewest : fewest + draw_below(draws, most - fewest + 1);
+    for (int i = 0; i < count; ++i) draw_box(image, count, draws, plan);
+    return image;
+  }
+  bool draws_noise() const override { return config().mode == ErasingMode::kPixel; }
+  TransformPlace place() const override { return TransformPlace::kLast; }
+
+ private:
+  /// One of `count` boxes, which share the area.
+  void draw_box(ImageSize image, int count, base::Philox& draws, Plan& plan) const {
+    constexpr int kAttempts = 10;
+    const double area = static_cast<double>(image.height) * image.width / count;
     const double log_low = std::log(config().ratio[0]);
     const double log_high = std::log(config().ratio[1]);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -25,14 +36,10 @@ class RandomErasing final : public TransformOf<RandomErasingConfig> {
       const int top = draw_below(draws, image.height - height + 1);
       const int left = draw_below(draws, image.width - width + 1);
       plan.emplace_back(drawn_step({top, left, height, width}, draws));
-      break;
+      return;
     }
-    return image;
   }
-  bool draws_noise() const override { return config().mode == ErasingMode::kPixel; }
-  TransformPlace place() const override { return TransformPlace::kLast; }
 
- private:
   EraseStep drawn_step(const Box& box, base::Philox& draws) const {
     EraseStep step{box};
     if (config().mode == ErasingMode::kPixel) step.noise_seed = draws.next64();
@@ -56,4 +63,6 @@ void paceline::config::Schema<paceline::data::RandomErasingConfig>::validate(con
                                                                              Problems& problems) {
   data::check_order("scale", values.scale, problems);
   data::check_order("ratio", values.ratio, problems);
+  if (values.count[0] > values.count[1])
+    problems.add("count", "the lowest comes first, got the higher one");
 }

@@ -1,7 +1,11 @@
 #include "paceline/data/transforms/named/random_erasing.h"
 
+#include "paceline/base/error.h"
 #include "unit/data/transforms/named/drawn_plan.h"
 
+#include <array>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::data {
@@ -25,6 +29,32 @@ TEST(RandomErasing, FitsItsBoxes) {
   EXPECT_NEAR(boxes, kCount / 2, 150);
   // torchvision's mean over 40,000 draws; large flat boxes are drawn again more often.
   EXPECT_NEAR(area / boxes, 0.1698, 0.005);
+}
+
+TEST(RandomErasing, FillsAsManyBoxesAsAskedFor) {
+  const RandomErasingConfig config{.p = 1, .scale = {0.3, 0.3}, .count = {2, 4}};
+  std::array<int, 5> counts{};
+  for (std::uint64_t position = 0; position < 300; ++position) {
+    const Plan plan = plan_of(config, {60, 90}, position);
+    ASSERT_LE(plan.size(), 4u);
+    ++counts[plan.size()];
+    double area = 0;
+    for (const Step& step : plan) {
+      const Box& box = std::get<EraseStep>(step).box;
+      area += static_cast<double>(box.height) * box.width / (60 * 90);
+    }
+    EXPECT_NEAR(area, 0.3, 0.02);
+  }
+  EXPECT_EQ(counts[0] + counts[1], 0);
+  for (const std::size_t count : {2u, 3u, 4u}) EXPECT_GT(counts[count], 60);
+}
+
+TEST(RandomErasing, RefusesMoreBoxesAtLeastThanAtMost) {
+  EXPECT_THAT(
+      [] {
+        make(RandomErasingConfig{.count = {3, 2}})->check();
+      },
+      testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr("random_erasing.count")));
 }
 
 TEST(RandomErasing, FillsWithARandomColourOrWithNoise) {

@@ -32,13 +32,14 @@ struct paceline::config::Schema<paceline::data::RandomResizedCropConfig> {
       "A box of random area and ratio, resized to one size.";
   static constexpr std::string_view paper =
       "Szegedy et al., \"Going deeper with convolutions\", CVPR 2015.";
-  static constexpr auto fields = std::tuple{
-      field(&Config::size, "size", "Side of the result in pixels, or [height, width].", AtLeast{1},
-            AtMost{16384, "no image has a longer side"}),
-      field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
-            InRange{0, 1}),
-      field(&Config::ratio, "ratio", "Lowest and highest width / height of the box.", MoreThan{0},
-            AtMost{1000, "nothing is left of an image"}),
-      field(&Config::interpolation, "interpolation", "Antialiased filter of the resize.")};
+  static constexpr auto fields =
+      std::tuple{field(&Config::size, "size", "Side of the result in pixels, or [height, width].",
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"}),
+                 field(&Config::scale, "scale", "Lowest and highest share of the image's area.",
+                       InRange{0, 1}),
+                 field(&Config::ratio, "ratio", "Lowest and highest width / height of the box.",
+                       MoreThan{0}, AtMost{1000, "nothing is left of an image"}),
+                 field(&Config::interpolation, "interpolation",
+                       "Filter of the resize; random: bilinear or bicubic.")};
   static void validate(const Config& values, Problems& problems);
 };

@@ -30,6 +30,7 @@ struct paceline::config::Schema<paceline::data::ResizeConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::size, "size", "Shorter side of the result in pixels, or [height, width].",
             AtLeast{1}, AtMost{16384, "no image has a longer side"}),
-      field(&Config::interpolation, "interpolation", "Antialiased filter of the resize.")};
+      field(&Config::interpolation, "interpolation",
+            "Filter of the resize; random: bilinear or bicubic.")};
   static void validate(const Config& values, Problems& problems);
 };
