@@ -14,6 +14,7 @@
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/c10d/bootstrap.h"
 #include "paceline/tensor/aten.h"
+#include "vit_b_32.h"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,6 @@ namespace pl = paceline;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Shards = std::vector<pl::tensor::StateShard>;
-using Sizes = std::vector<std::int64_t>;
 
 namespace {
 
@@ -41,39 +41,15 @@ double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-void add(Shards& shards, const std::string& name, const Sizes& shape) {
-  for (const std::string prefix : {"", "optimizer.exp_avg/", "optimizer.exp_avg_sq/"}) {
-    const at::Tensor data = at::rand(shape);
-    shards.push_back(
-        {.name = prefix + name, .data = data, .shape = shape, .begin = 0, .end = data.numel()});
-  }
-}
-
-Shards vit_b_32() {
+Shards vit_b_32_under_adamw() {
   Shards shards;
-  add(shards, "patch_embed.proj.weight", {768, 3, 32, 32});
-  add(shards, "patch_embed.proj.bias", {768});
-  add(shards, "cls_token", {1, 1, 768});
-  add(shards, "pos_embed", {1, 50, 768});
-  for (int block = 0; block < 12; ++block) {
-    const std::string prefix = fmt::format("blocks.{}.", block);
-    for (const std::string norm : {"norm1", "norm2"}) {
-      add(shards, prefix + norm + ".weight", {768});
-      add(shards, prefix + norm + ".bias", {768});
-    }
-    const std::vector<std::pair<std::string, Sizes>> linears{{"attn.qkv", {2304, 768}},
-                                                             {"attn.proj", {768, 768}},
-                                                             {"mlp.fc1", {3072, 768}},
-                                                             {"mlp.fc2", {768, 3072}}};
-    for (const auto& [name, shape] : linears) {
-      add(shards, prefix + name + ".weight", shape);
-      add(shards, prefix + name + ".bias", {shape[0]});
+  for (const auto& [name, shape] : benchmarks::vit_b_32()) {
+    for (const std::string prefix : {"", "optimizer.exp_avg/", "optimizer.exp_avg_sq/"}) {
+      const at::Tensor data = at::rand(shape);
+      shards.push_back(
+          {.name = prefix + name, .data = data, .shape = shape, .begin = 0, .end = data.numel()});
     }
   }
-  add(shards, "norm.weight", {768});
-  add(shards, "norm.bias", {768});
-  add(shards, "head.weight", {1000, 768});
-  add(shards, "head.bias", {1000});
   return shards;
 }
 
@@ -165,7 +141,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "usage: checkpoint_save stall|write|raw|load|use FOLDER ROUNDS\n");
     return 2;
   }
-  const Shards shards = vit_b_32();
+  const Shards shards = vit_b_32_under_adamw();
   const fs::path folder = argv[2];
   if (mode == "raw") {
     print(write_raw(shards, folder, rounds), bytes_of(shards));

@@ -248,6 +248,25 @@ def peer_checkpoint_ms(workspace, mode):
     return statistics.median(done["ms"][1:])
 
 
+# Weights: those of ViT-B/32, 353 MB in a file of torch.save that lies in the page cache; the first round is not counted.
+
+def weight_file(workspace):
+    path = workspace.folder / "weights.pth"
+    if not path.exists():
+        workspace.output([workspace.build / "bin" / "weight_load", "write", path], 2)
+    return path
+
+
+def own_weight_load(workspace):
+    done = workspace.program("weight_load", "load", weight_file(workspace), CHECKPOINT_ROUNDS, threads=2)
+    return statistics.median(done["ms"][1:])
+
+
+def peer_weight_load(workspace, mode):
+    done = workspace.peer("weight_load.py", mode, weight_file(workspace), CHECKPOINT_ROUNDS)
+    return statistics.median(done["ms"][1:])
+
+
 # An optimizer's step, beside the peer's fastest form of it, of those that it has on a CPU.
 
 OPTIMIZERS = {"sgd": "fused", "adam": "fused", "adamw": "fused", "nadam": "foreach", "nadamw": "foreach", "radam": "foreach",
@@ -333,4 +352,9 @@ MEASURES = [
            "torch.load(mmap, weights_only), assign: not verified, read at first use"),
           ("checkpoint_use", "use", ", and one pass over it in place, as the next step makes", "", "",
            "torch.load(weights_only), assign, not verified, by mmap or not, whichever is faster"))],
+    *[Measure(name, "reading a .pth of 353 MB into a model", "ms", must, goal, own_weight_load,
+              lambda w, mode=mode: peer_weight_load(w, mode), beside=beside)
+      for name, mode, must, goal, beside in (
+          ("weight_load", "read", "≤ 0.5", "≤ 0.2", "torch.load(weights_only), load_state_dict"),
+          ("weight_load_mmap", "mmap", "", "", "torch.load(weights_only, mmap), load_state_dict"))],
 ]

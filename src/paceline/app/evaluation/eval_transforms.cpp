@@ -81,15 +81,15 @@ class ViewMaker final : public data::SampleMaker {
     fields_.push_back({.name = std::string(data::kLabelsField), .type = data::FieldType::kInt64});
   }
   const std::vector<data::FieldSpec>& fields() const override { return fields_; }
-  std::optional<data::EraseStep> make(const data::StoredSample& sample, const data::DrawKey& key,
-                                      data::TransformScratch& scratch,
-                                      std::span<std::byte* const> targets) const override {
+  data::EraseSteps make(const data::StoredSample& sample, const data::DrawKey& key,
+                        data::TransformScratch& scratch,
+                        std::span<std::byte* const> targets) const override {
     for (std::size_t i = 0; i < pipelines_.size(); ++i) {
       pipelines_[i].run(sample, key, scratch,
                         data::PixelSink{reinterpret_cast<float*>(targets[i]), layout_});
     }
     std::memcpy(targets[pipelines_.size()], &sample.label, sizeof(sample.label));
-    return std::nullopt;
+    return {};
   }
 
  private:

@@ -21,7 +21,7 @@ struct NamedDtype {
   std::optional<at::ScalarType> type;  ///< nothing: weights never have it
 };
 
-constexpr std::array kDtypes{
+constexpr std::array kTorchDtypes{
     NamedDtype{"Double", "float64", at::kDouble},
     NamedDtype{"Float", "float32", at::kFloat},
     NamedDtype{"Half", "float16", at::kHalf},
@@ -102,14 +102,14 @@ std::string_view storage_name(std::string_view global) {
 
 const NamedDtype* find_storage(std::string_view global) {
   const std::string_view name = storage_name(global);
-  const auto* const found = std::ranges::find(kDtypes, name, &NamedDtype::storage);
-  return name.empty() || found == kDtypes.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(kTorchDtypes, name, &NamedDtype::storage);
+  return name.empty() || found == kTorchDtypes.end() ? nullptr : found;
 }
 
 const NamedDtype* find_dtype(std::string_view global) {
   if (!global.starts_with("torch.")) return nullptr;
-  const auto* const found = std::ranges::find(kDtypes, global.substr(6), &NamedDtype::name);
-  return found == kDtypes.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(kTorchDtypes, global.substr(6), &NamedDtype::name);
+  return found == kTorchDtypes.end() ? nullptr : found;
 }
 
 /// torch.uint1 to uint7 and int1 to int7.

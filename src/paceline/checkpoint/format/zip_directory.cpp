@@ -1,6 +1,7 @@
 #include "paceline/checkpoint/format/zip_directory.h"
 
 #include "paceline/base/error.h"
+#include "paceline/checkpoint/format/zip_format.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,21 +15,12 @@
 namespace paceline::checkpoint {
 namespace {
 
-// PKWARE's APPNOTE.TXT, sections 4.3.7 (local header), 4.3.12 (central directory) and 4.3.14 to
-// 4.3.16 (its end). All numbers are little-endian.
-constexpr std::uint32_t kLocalHeader = 0x04034b50;
-constexpr std::uint32_t kCentralHeader = 0x02014b50;
-constexpr std::uint32_t kEnd = 0x06054b50;
-constexpr std::uint32_t kEnd64 = 0x06064b50;
-constexpr std::uint32_t kEnd64Locator = 0x07064b50;
 constexpr std::uint64_t kLocalBytes = 30;
 constexpr std::uint64_t kCentralBytes = 46;
 constexpr std::uint64_t kEndBytes = 22;
 constexpr std::uint64_t kEnd64Bytes = 56;
 constexpr std::uint64_t kEnd64LocatorBytes = 20;
 constexpr std::uint64_t kMaxComment = 65535;
-constexpr std::uint16_t kExtra64 = 0x0001;
-constexpr std::uint32_t kSeeExtra = std::numeric_limits<std::uint32_t>::max();
 
 struct NamedEntry {
   std::string name;
@@ -46,7 +38,8 @@ class DirectoryReader {
     std::vector<NamedEntry> entries;
     for (std::uint64_t at = directory_.begin; at < directory_.end;) {
       need(at, kCentralBytes);
-      if (number<std::uint32_t>(at) != kCentralHeader) fail("its directory holds something else");
+      if (number<std::uint32_t>(at) != kZipCentralHeader)
+        fail("its directory holds something else");
       at = read_entry(at, entries);
     }
     if (entries.size() != num_entries_)
@@ -93,7 +86,8 @@ std::optional<std::uint64_t> DirectoryReader::find_end() const {
   const std::uint64_t last = file_.size() - kEndBytes;
   for (std::uint64_t comment = 0; comment <= std::min(last, kMaxComment); ++comment) {
     const std::uint64_t at = last - comment;
-    if (number<std::uint32_t>(at) == kEnd && number<std::uint16_t>(at + 20) == comment) return at;
+    if (number<std::uint32_t>(at) == kZipEnd && number<std::uint16_t>(at + 20) == comment)
+      return at;
   }
   return std::nullopt;
 }
@@ -107,10 +101,11 @@ void DirectoryReader::find_directory() {
   std::uint64_t begin = number<std::uint32_t>(*end + 16);
   std::uint64_t limit = *end;
   if (*end >= kEnd64LocatorBytes &&
-      number<std::uint32_t>(*end - kEnd64LocatorBytes) == kEnd64Locator) {
+      number<std::uint32_t>(*end - kEnd64LocatorBytes) == kZipEnd64Locator) {
     limit = number<std::uint64_t>(*end - kEnd64LocatorBytes + 8);
     need(limit, kEnd64Bytes);
-    if (number<std::uint32_t>(limit) != kEnd64) fail("its zip64 record is not where it should be");
+    if (number<std::uint32_t>(limit) != kZipEnd64)
+      fail("its zip64 record is not where it should be");
     num_entries_ = number<std::uint64_t>(limit + 32);
     size = number<std::uint64_t>(limit + 40);
     begin = number<std::uint64_t>(limit + 48);
@@ -154,9 +149,9 @@ void DirectoryReader::read_extra(ByteRange extra, std::uint64_t* const (&wide)[3
     std::uint64_t at = extra.begin + 4;
     if (bytes > extra.size() - 4) fail("an extra field is cut off");
     extra.begin = at + bytes;
-    if (id != kExtra64) continue;
+    if (id != kZipExtra64) continue;
     for (std::uint64_t* const value : wide) {
-      if (*value != kSeeExtra) continue;
+      if (*value != kZipSeeExtra) continue;
       if (bytes < 8) fail("a zip64 field is cut off");
       *value = number<std::uint64_t>(at);
       at += 8;
@@ -167,7 +162,7 @@ void DirectoryReader::read_extra(ByteRange extra, std::uint64_t* const (&wide)[3
 
 ByteRange DirectoryReader::content_of(const NamedEntry& entry, std::uint64_t size) const {
   need(entry.header, kLocalBytes);
-  if (number<std::uint32_t>(entry.header) != kLocalHeader)
+  if (number<std::uint32_t>(entry.header) != kZipLocalHeader)
     fail(fmt::format("entry '{}' is not where its directory says", entry.name));
   const std::uint64_t name_bytes = number<std::uint16_t>(entry.header + 26);
   const std::uint64_t extra_bytes = number<std::uint16_t>(entry.header + 28);

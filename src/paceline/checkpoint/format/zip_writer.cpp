@@ -1,17 +1,16 @@
 #include "paceline/checkpoint/format/zip_writer.h"
 
+#include "paceline/checkpoint/format/zip_format.h"
+
 #include <array>
 #include <cstring>
 
 namespace paceline::checkpoint {
 namespace {
 
-// PKWARE's APPNOTE.TXT, sections 4.3.7, 4.3.12, 4.3.14 to 4.3.16 and 4.5.3.
 constexpr std::uint16_t kVersion64 = 45;
 constexpr std::uint16_t kUtf8 = 1u << 11;
-constexpr std::uint16_t kExtra64 = 0x0001;
 constexpr std::uint16_t kPadding = 0x4246;  // as PyTorch calls it
-constexpr std::uint32_t kSeeExtra = 0xffffffff;
 constexpr std::uint16_t kJanuary1980 = 0x21;
 
 template <class T>
@@ -27,8 +26,8 @@ void put_facts(std::string& bytes, std::uint32_t checksum) {
   put(bytes, std::uint16_t{0});  // midnight
   put(bytes, kJanuary1980);
   put(bytes, checksum);
-  put(bytes, kSeeExtra);
-  put(bytes, kSeeExtra);
+  put(bytes, kZipSeeExtra);
+  put(bytes, kZipSeeExtra);
 }
 
 /// Of the slicing-by-8 algorithm (Kounavis and Berry, 2008): row k is for a byte with k behind it.
@@ -77,12 +76,12 @@ void ZipWriter::add(const std::string& name, std::string_view content) {
   const std::uint64_t begin = position_ + kHeaderBytes + name.size();
   const std::uint64_t padding = (kAlignment - begin % kAlignment) % kAlignment;
   std::string header;
-  put(header, std::uint32_t{0x04034b50});
+  put(header, std::uint32_t{kZipLocalHeader});
   put_facts(header, entry.checksum);
   put(header, static_cast<std::uint16_t>(name.size()));
   put(header, static_cast<std::uint16_t>(20 + 4 + padding));
   header += name;
-  put(header, kExtra64);
+  put(header, kZipExtra64);
   put(header, std::uint16_t{16});
   put(header, entry.size);
   put(header, entry.size);
@@ -98,36 +97,36 @@ void ZipWriter::finish() {
   const std::uint64_t begin = position_;
   std::string directory;
   for (const Entry& entry : entries_) {
-    put(directory, std::uint32_t{0x02014b50});
+    put(directory, std::uint32_t{kZipCentralHeader});
     put(directory, kVersion64);
     put_facts(directory, entry.checksum);
     put(directory, static_cast<std::uint16_t>(entry.name.size()));
     put(directory, std::uint16_t{28});
     directory.append(10, '\0');  // no comment, the first disk, no attributes
-    put(directory, kSeeExtra);
+    put(directory, kZipSeeExtra);
     directory += entry.name;
-    put(directory, kExtra64);
+    put(directory, kZipExtra64);
     put(directory, std::uint16_t{24});
     for (const std::uint64_t wide : {entry.size, entry.size, entry.header}) put(directory, wide);
   }
   const std::uint64_t size = directory.size();
-  put(directory, std::uint32_t{0x06064b50});
+  put(directory, std::uint32_t{kZipEnd64});
   put(directory, std::uint64_t{44});  // of what follows in this record
   put(directory, kVersion64);
   put(directory, kVersion64);
   put(directory, std::uint64_t{0});  // the first disk, twice
   for (const std::uint64_t wide : {entries_.size(), entries_.size(), size, begin})
     put(directory, wide);
-  put(directory, std::uint32_t{0x07064b50});
+  put(directory, std::uint32_t{kZipEnd64Locator});
   put(directory, std::uint32_t{0});
   put(directory, begin + size);
   put(directory, std::uint32_t{1});
-  put(directory, std::uint32_t{0x06054b50});
+  put(directory, std::uint32_t{kZipEnd});
   put(directory, std::uint32_t{0});
   put(directory, std::uint16_t{0xffff});
   put(directory, std::uint16_t{0xffff});
-  put(directory, kSeeExtra);
-  put(directory, kSeeExtra);
+  put(directory, kZipSeeExtra);
+  put(directory, kZipSeeExtra);
   put(directory, std::uint16_t{0});
   write(directory);
 }
