@@ -83,7 +83,8 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
     {{"dataset", "mixture"},
      {.own = {{"parts",
-               "[{name: synthetic, num_samples: 9, size: 16}, {name: synthetic, size: 16}]"}},
+               "[{name: synthetic, num_samples: 9, num_val_samples: 2, size: 16}, "
+               "{name: synthetic, num_samples: 7, num_val_samples: 1, size: 16}]"}},
       .around = {"data.sampler=by_part", "++data.sampler.weights=[2, 1]",
                  "++data.sampler.places_per_epoch=14"}}},
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have

@@ -34,7 +34,8 @@ double sinc(double x) {
 
 double hamming_filter(double x) {
   x = std::abs(x);
-  return x < 1.0 ? sinc(x) * (0.54 + 0.46 * std::cos(x * std::numbers::pi)) : 0.0;
+  if (x >= 1.0) return 0.0;
+  return sinc(x) * (0.54f + 0.46f * std::cos(x * std::numbers::pi));  // Pillow's are floats, too
 }
 
 double lanczos_filter(double x) { return x >= -3.0 && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }
