@@ -141,7 +141,7 @@ class Evaluate(RunTest):
 
     def test_size_and_percentage_are_recipes(self):
         by_option = json.loads(self.evaluate("--size", 24, "--crop-pct", 0.8, "--json").out)["metrics"]
-        by_recipe = json.loads(self.evaluate("--json", "data.eval_transforms=[{name: resize, size: 30}, "
+        by_recipe = json.loads(self.evaluate("--json", f"data.eval_transforms=[{{name: resize, size: {math.floor(24 / 0.8)}}}, "
                                              "{name: center_crop, size: 24}, {name: normalize}]").out)["metrics"]
         self.assertEqual(by_option, by_recipe)
 

@@ -26,13 +26,9 @@ std::optional<std::size_t> find_last(const Transforms& transforms) {
   return std::nullopt;
 }
 
-/// The sides divided by a share, rounded down: by 7 / 8 and the like without the error of doubles.
-config::Sides divided(const config::Sides& sides, double share) {
-  constexpr double kRounding = 1e-9;
-  config::Sides result = sides;
-  for (int& length : result.lengths)
-    length = static_cast<int>(std::floor(length / share + kRounding));
-  return result;
+config::Sides with_lengths(config::Sides sides, const auto& change) {
+  for (int& length : sides.lengths) length = change(length);
+  return sides;
 }
 
 data::ImageSize to_size(const config::Sides& sides) { return {sides.height(), sides.width()}; }
@@ -113,10 +109,13 @@ Transforms with_views(Transforms transforms, const EvalViews& views) {
   if (resize_at) resize = *transforms[*resize_at].get_if<data::ResizeConfig>();
   const config::Sides old_crop =
       crop_at ? transforms[*crop_at].get_if<data::CenterCropConfig>()->size : resize.size;
-  const double old_share =
-      resize_at ? old_crop.shorter() / static_cast<double>(resize.size.shorter()) : 1.0;
   const config::Sides crop = views.size ? config::Sides(*views.size) : old_crop;
-  resize.size = divided(crop, views.crop_pct.value_or(old_share));
+  const int resized = resize_at ? resize.size.shorter() : 1;
+  const int cut = resize_at ? old_crop.shorter() : 1;
+  resize.size = with_lengths(crop, [&](int length) {
+    return views.crop_pct ? static_cast<int>(std::floor(length / *views.crop_pct))
+                          : length * resized / cut;
+  });
   const data::CenterCropConfig center{.size = crop};
   if (crop_at) {
     transforms[*crop_at] = center;
