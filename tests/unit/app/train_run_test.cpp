@@ -606,6 +606,24 @@ TEST_F(TrainRunTest, ARunCannotGoOnWithAnAlgorithmThatChangesTheNetwork) {
               ::testing::ThrowsMessage<base::Error>(HasSubstr("algorithms.blurpool: was absent")));
 }
 
+TEST_F(TrainRunTest, StartsFromExportsOfEveryFormat) {
+  train();
+  const fs::path file = folder_.path() / "weights.pt";
+  const fs::path hub = folder_.path() / "hub";
+  export_checkpoint(run_, "", file, files_, checkpoint::WeightFormat::kTorch);
+  const ExportReport report = export_hub_folder(run_, "", hub, files_, *registries_);
+  EXPECT_EQ(report.notes.size(), 1u) << "timm has no such model";
+  EXPECT_TRUE(fs::exists(hub / "README.md"));
+  checkpoint::CheckpointReader before(find_checkpoint(run_));
+  for (const fs::path& path : {file, hub}) {
+    const fs::path run = folder_.path() / ("from-" + path.stem().string());
+    train_elsewhere(run, {"model.pretrained=" + path.string(), "model.pretrained_strict=true",
+                          "optimizer.lr=0", "train.duration=1ba"});
+    checkpoint::CheckpointReader after(find_checkpoint(run));
+    EXPECT_TRUE(at::equal(before.tensor("head.weight"), after.tensor("head.weight"))) << path;
+  }
+}
+
 TEST_F(TrainRunTest, StartsFromExportedWeights) {
   train();
   const fs::path weights = folder_.path() / "weights.safetensors";

@@ -100,6 +100,18 @@ TEST_F(NamedCheckpoint, TheBestIsTheBestThatIsWhole) {
   EXPECT_EQ(find("@best"), "step-00000010");
 }
 
+TEST_F(NamedCheckpoint, AFolderOfAnotherProgramsWeightsIsItsFile) {
+  const fs::path hub = folder_.path() / "hub";
+  fs::create_directories(hub);
+  fs::create_directories(run_);
+  save(20, 0.75);
+  std::ofstream(run_ / "config.yaml") << "checkpoint: {}\n";
+  for (const fs::path& folder : {hub, run_}) std::ofstream(folder / "model.safetensors") << "x";
+  EXPECT_EQ(locate_weights(hub), hub / "model.safetensors");
+  EXPECT_EQ(locate_weights(run_).filename(), "step-00000020")
+      << "a run, whatever was exported into it";
+}
+
 TEST_F(NamedCheckpoint, WeightsToStartFrom) {
   fs::create_directories(run_);
   save(10, 0.5);
