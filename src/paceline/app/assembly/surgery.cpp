@@ -6,6 +6,7 @@
 #include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"
+#include "paceline/pretrained/weight_source.h"
 
 #include <algorithm>
 
@@ -115,6 +116,7 @@ void rebuild_by_record(const checkpoint::Manifest& manifest, const fs::path& sou
 
 std::vector<std::string> take_surgery_of_weights(const Registries& registries, Recipe& recipe) {
   if (!recipe.model.pretrained) return {};
+  if (pretrained::is_weight_source(*recipe.model.pretrained)) return {};  // not here yet
   const std::string& named = *recipe.model.pretrained;
   const fs::path source = locate_weights(named);
   std::vector<std::string> notes;
