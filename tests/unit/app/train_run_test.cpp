@@ -98,9 +98,9 @@ class TrainRunTest : public ::testing::Test {
                                      const std::string& weights = {}) {
     std::optional<EvalReport> report;
     paceline::test::run_ranks(2, [&](comm::Communicator& communicator) {
-      const auto result = run_evaluation({run_, overrides, weights},
-                                         {*registries_, communicator, files_, *interruption_, 1});
-      if (communicator.rank() == 0) report = result;
+      auto result = run_evaluation({run_, overrides, weights},
+                                   {*registries_, communicator, files_, *interruption_, 1});
+      if (communicator.rank() == 0) report = std::move(result);
     });
     return report;
   }
