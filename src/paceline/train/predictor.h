@@ -19,7 +19,7 @@ struct Predictions {
   tensor::Fields fields;  ///< contiguous, in host memory; the first dimension are samples
   std::vector<std::int64_t> indices;  ///< of these in the data set
   /// Of samples among these that could not be read: each by its place, and what is wrong with it.
-  std::vector<std::string> skipped = {};
+  std::vector<std::string> skipped;
 };
 
 /// Has a task predict all samples of a loader, each once whatever the number of ranks.

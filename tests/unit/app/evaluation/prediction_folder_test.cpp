@@ -43,7 +43,8 @@ class PredictionFolderTest : public ::testing::Test {
   static train::Predictions rows(const std::vector<std::int64_t>& indices) {
     const at::Tensor numbers = at::tensor(indices, at::kLong);
     return {{{"numbers", numbers}, {"bytes", at::stack({numbers, numbers}, 1).to(at::kByte)}},
-            indices};
+            indices,
+            {}};
   }
   std::vector<fs::path> left() const {
     std::vector<fs::path> names;
