@@ -89,10 +89,13 @@ ModelReport report_of(const nn::Network& network, std::optional<nn::ImageSize> s
     report.activations = costs.activations();
   }
   if (!with_layers) return report;
-  for (const auto& module : network.named_modules()) {
-    LayerReport layer = report_of(module.key(), *module.value(), costs.layers());
+  const auto add = [&](const std::string& name, const torch::nn::Module& module) {
+    LayerReport layer = report_of(name, module, costs.layers());
     if (!layer.parameters.empty() || layer.flops > 0) report.layers.push_back(std::move(layer));
-  }
+  };
+  add("", network);
+  for (const auto& module : network.named_modules("", /*include_self=*/false))
+    add(module.key(), *module.value());
   return report;
 }
 

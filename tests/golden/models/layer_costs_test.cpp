@@ -18,7 +18,7 @@ using nlohmann::json;
 std::map<std::string, double> flops_by_layer(const nn::Network& network,
                                              const nn::LayerCosts& costs) {
   std::map<std::string, double> layers;
-  for (const auto& module : network.named_modules()) {
+  for (const auto& module : network.named_modules("", /*include_self=*/false)) {
     for (const nn::LayerCost& cost : costs.layers()) {
       if (cost.layer == module.value().get()) layers[module.key()] += cost.flops;
     }

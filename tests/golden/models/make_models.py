@@ -193,11 +193,11 @@ def flops(name, build=make):
     return counter.get_total_flops()
 
 
-def logits_of(model, size):
+def logits_of(model, size, dtype=torch.float32):
     """In evaluation, of one image."""
-    set_weights(model)
+    set_weights(model.to(dtype))
     with torch.no_grad():
-        return model.eval()(images(1, size, torch.float32)).double().flatten().tolist()
+        return model.eval()(images(1, size, dtype)).double().flatten().tolist()
 
 
 def rounded(value, digits=13):

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ namespace paceline::models {
 
 // A model against the numbers that make_models.py and its like write.
 
+/// In float32 1e-5 beside the reference on one processor, as docs/parity.md has it; another one's
+/// kernels add up in another order.
 inline double reference_tolerance(at::ScalarType dtype) {
-  return dtype == at::kDouble ? 1e-10 : 1e-5;
+  return dtype == at::kDouble ? 1e-10 : 2e-5;
 }
 
 /// What differs, for docs/parity.md.
@@ -143,15 +146,17 @@ inline void expect_numbers(nn::Network& model, const nlohmann::json& wanted, std
   expect_numbers(model, wanted, reference_images(8, size, dtype), norm_bias);
 }
 
-/// In evaluation, of one image of that size, in float32.
+/// In evaluation, of one image of that size.
 inline void expect_logits(const std::string& name, nn::Network& model, const nlohmann::json& wanted,
-                          std::int64_t size) {
+                          std::int64_t size, at::ScalarType dtype = at::kFloat,
+                          std::optional<double> tolerance = {}) {
+  nn::set_dtype(model, dtype);
   fill_reference_weights(model, 0.0);
   nn::set_training(model, false);
   const at::NoGradGuard no_grad;
-  expect_values({compared_model(name, at::kFloat), "logits"},
-                model.forward({{"images", reference_images(1, size, at::kFloat)}}, {}), wanted,
-                reference_tolerance(at::kFloat));
+  expect_values({compared_model(name, dtype), "logits"},
+                model.forward({{"images", reference_images(1, size, dtype)}}, {}), wanted,
+                tolerance.value_or(reference_tolerance(dtype)));
 }
 
 inline std::string state_hash(const torch::nn::Module& module) {

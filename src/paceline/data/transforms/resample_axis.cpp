@@ -34,6 +34,7 @@ double sinc(double x) {
 
 double hamming_filter(double x) {
   x = std::abs(x);
+  if (x == 0.0) return 1.0;  // the floats below add up to a little more
   if (x >= 1.0) return 0.0;
   return sinc(x) * (0.54f + 0.46f * std::cos(x * std::numbers::pi));  // Pillow's are floats, too
 }

@@ -68,6 +68,7 @@ std::optional<tensor::Adaptation> adapt_positions(std::span<const std::int64_t> 
                                                   const PositionShape& wanted) {
   if (stored.size() != 3 || stored[0] != 1 || stored[2] != wanted.dim) return std::nullopt;
   for (const std::int64_t prefix : {wanted.prefix, std::int64_t{0}}) {
+    if (stored[1] - prefix < 2) continue;  // one is no grid
     if (const auto grid = grid_of(stored[1] - prefix, wanted.grid))
       return resampling(*grid, wanted, prefix);
   }

@@ -26,12 +26,21 @@ class TimmConfigTest : public ::testing::Test {
   }
 
   std::unique_ptr<Registries> registries_ = make_registries();
-  checkpoint::Manifest manifest_{
-      .step = 30,
-      .monitored = checkpoint::Monitored{"val/top1", 0.75},
-      .class_names = {"cat", "dog"},
-      .tensors = {{.name = "fc.weight", .dtype = "F32", .shape = {2, 512}}},
-      .config = "model: resnet18\n"};
+  checkpoint::Manifest manifest_ = manifest();
+
+ private:
+  static checkpoint::Manifest manifest() {
+    checkpoint::Manifest manifest;
+    manifest.step = 30;
+    manifest.monitored = checkpoint::Monitored{"val/top1", 0.75};
+    manifest.class_names = {"cat", "dog"};
+    checkpoint::TensorRecord& record = manifest.tensors.emplace_back();
+    record.name = "fc.weight";
+    record.dtype = "F32";
+    record.shape = {2, 512};
+    manifest.config = "model: resnet18\n";
+    return manifest;
+  }
 };
 
 TEST_F(TimmConfigTest, TellsHowImagesArePrepared) {
