@@ -91,8 +91,8 @@ std::string confusions(const EvalReport& report) {
 std::string calibration(const EvalReport& report) {
   const auto bins = calibration_bins(*report.samples);
   return fmt::format(
-      "<p class='muted'>Expected calibration error {:.4f}. A bar above the dashed line: more often "
-      "right than told.</p>{}\n",
+      "<p class='muted'>Expected calibration error {:.4f}. Where a bar ends below the dashed "
+      "line, the network was right less often than it said.</p>{}\n",
       calibration_error(bins), calibration_svg(bins));
 }
 

@@ -30,7 +30,7 @@ figcaption small{display:block;font-size:.75rem;max-height:2.7em;overflow:hidden
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{padding:.25rem .6rem;text-align:right;border-bottom:1px solid var(--line)}
 th:first-child,td:first-child,th.text,td.text{text-align:left;overflow-wrap:anywhere}
-.scroll{overflow:auto;max-height:36rem;border:1px solid var(--line);border-radius:.5rem}
+.scroll{overflow:auto;max-height:36rem;width:fit-content;max-width:100%;border:1px solid var(--line);border-radius:.5rem}
 .scroll thead th{position:sticky;top:0;background:var(--card);z-index:1}
 .sortable th button{all:unset;cursor:pointer;font-weight:600}
 .sortable th button:focus-visible{outline:2px solid var(--right)}
