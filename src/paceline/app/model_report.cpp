@@ -41,10 +41,9 @@ namespace {
 std::unique_ptr<nn::Network> build_model(const std::string& name,
                                          const std::vector<std::string>& options,
                                          const Registries& registries) {
-  config::Overrides overrides;
+  config::Overrides overrides({"model.name=" + name});
   for (const std::string& option : options)
     overrides.of_user.push_back(option.starts_with("model.") ? option : "model." + option);
-  overrides.on_top = {"model.name=" + name};
   config::Problems problems;
   config::Node question = config::Node::map();
   config::override_recipe(question, overrides, config::describe<ModelQuestion>(), problems);

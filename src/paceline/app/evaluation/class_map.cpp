@@ -1,6 +1,7 @@
 #include "paceline/app/evaluation/class_map.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
 #include "paceline/base/text.h"
 #include "paceline/config/parse.h"
 
@@ -107,7 +108,8 @@ void require_all(const ClassMap& map, std::span<const std::string> data_classes,
 ClassMap read_class_map(const std::filesystem::path& file,
                         std::span<const std::string> data_classes,
                         std::span<const std::string> model_classes) {
-  const config::Node node = config::parse_file(file);
+  // JSON is YAML, too.
+  const config::Node node = config::parse_yaml(base::read_file(file), file.string());
   const ClassNumbers model(model_classes);
   if (!node.is_list() && !node.is_map())
     throw base::ConfigError(fmt::format(

@@ -20,9 +20,9 @@ TEST(EvalCharts, CalibrationHasABarForEachBinWithSamples) {
 
 TEST(EvalCharts, ConfusionsAreATable) {
   const std::vector<std::string> names{"<b>", "dog"};
-  EXPECT_THAT(confusion_table({{3, 1}, {0, 0}}, names),
-              AllOf(HasSubstr("<th>&lt;b&gt;</th><td style='background:rgba(37,99,235,0.50)'>3"),
-                    HasSubstr("<td style='background:rgba(234,88,12,0.24)'>1</td>"),
+  EXPECT_THAT(confusion_table({{4, 1}, {0, 0}}, names),
+              AllOf(HasSubstr("<th>&lt;b&gt;</th><td style='background:rgba(37,99,235,0.52)'>4"),
+                    HasSubstr("<td style='background:rgba(234,88,12,0.22)'>1</td>"),
                     HasSubstr("<th>dog</th><td class='empty'>0</td>")));
 }
 
