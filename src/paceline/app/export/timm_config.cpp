@@ -143,9 +143,11 @@ TimmConfig timm_config(const Recipe& recipe, const checkpoint::Manifest& manifes
       json["num_features"] = *features;
     pretrained["classifier"] = heads.front();
   }
+  const Json arguments = model_arguments(changed);
+  if (arguments.contains("in_chans") && pretrained.contains("input_size"))
+    pretrained["input_size"][0] = arguments["in_chans"];
   json["pretrained_cfg"] = std::move(pretrained);
-  if (Json arguments = model_arguments(changed); !arguments.empty())
-    json["model_args"] = std::move(arguments);
+  if (!arguments.empty()) json["model_args"] = arguments;
   if (!manifest.class_names.empty()) json["label_names"] = manifest.class_names;
   return config;
 }

@@ -64,6 +64,7 @@ TEST_F(TimmConfigTest, SettingsThatTimmTakesAreItsArguments) {
             (nlohmann::json{{"img_size", 32}}));
   EXPECT_EQ(of("{name: resnet18, in_channels: 1, drop_rate: 0.1}").json["model_args"],
             (nlohmann::json{{"in_chans", 1}}));
+  EXPECT_EQ(of("{name: resnet18, in_channels: 1}").json["pretrained_cfg"]["input_size"][0], 1);
   EXPECT_FALSE(of("resnet18").json.contains("model_args"));
 }
 
