@@ -22,7 +22,7 @@ ROOTS = [
     "config/load.h", "config/registry.h", "config/schema.h",
     "data/loader/loader.h", "data/transforms/pipeline.h",
     "data/transforms/named/presets.h", "dataset_tools/synth.h",
-    "launch/rank_info.h",
+    "launch/rank_info.h", "pretrained/fetch_weights.h",
     "metrics/metric_sink.h",
     "nn/activation_checkpoint.h", "nn/batch_norm.h", "nn/conv.h", "nn/init.h", "nn/layer_norm.h",
     "nn/linear.h", "nn/max_pool.h", "nn/network.h", "nn/rerun.h", "nn/unit.h",

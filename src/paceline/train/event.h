@@ -20,8 +20,8 @@ namespace paceline::train {
 ///           for each microbatch          and once more where an algorithm takes an extra pass
 ///             kBeforeForward  kAfterForward  kBeforeLoss  kAfterLoss  kBeforeBackward
 ///             kAfterBackward
-///           kGradientsReady              summed over microbatches and ranks, without fp16's factor,
-///                                        not yet clipped
+///           kGradientsReady              summed over microbatches and ranks, without fp16's
+///                                        factor, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
 ///                                        these three also in a step that changes nothing, as
 ///                                        gradients, norm or loss are not finite: only the device

@@ -114,8 +114,8 @@ TEST(Evaluator, ShowsTheBatchesToAnotherMeasure) {
     Counting own(/*classes=*/false);
     Evaluator evaluator(*evaluation.loader, "val");
     evaluator.show_to(own);
-    const auto result = evaluator.run(evaluation.task, evaluation.strategy, Precision::kFloat32, 0,
-                                      evaluation.run);
+    const auto result =
+        evaluator.run(evaluation.task, evaluation.strategy, Precision::kFloat32, 0, evaluation.run);
     EXPECT_FALSE(result->values.contains("val/size")) << "it is no part of the result";
     EXPECT_EQ(own.finish(communicator).values.at("size"), 7);
   });

@@ -156,7 +156,8 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
       field(&Section::freeze, "freeze",
             "Parts that are not trained, by the names of their parameters or of the modules above "
             "them, with * and ?: [stem, 'layer[12]', 'blocks.0.*']; stem and head are known in "
-            "every model, and ..layer2 is that and all before it. The BatchNorms in them keep their statistics, as timm's do."),
+            "every model, and ..layer2 is that and all before it. The BatchNorms in them keep "
+            "their statistics, as timm's do."),
       field(&Section::freeze_batch_norm, "freeze_batch_norm",
             "Normalise by BatchNorm's running statistics, also in training, and leave them as they "
             "are; for small batches on pretrained weights.",
