@@ -19,7 +19,7 @@ constexpr auto group_fields(std::string_view decay_help) {
             "Decay norms and biases too, as torch.optim does."),
       field(&Config::no_decay, "no_decay",
             "Further parameters without decay: their last names, or whole names with * and ? "
-            "('blocks.*.gamma')."),
+            "('blocks.*.gamma'); cls_token stands for dist_token and reg_token, too."),
       field(&Config::lr_scale, "lr_scale",
             "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
             "in model.freeze, and of several that hold a parameter the most exact one counts.",

@@ -29,8 +29,7 @@ struct MuonConfig {
   double adamw_beta1 = 0.9;
   double adamw_beta2 = 0.999;
   double adamw_eps = 1e-8;
-  std::vector<std::string> adamw = {"pos_embed",   "cls_token",        "dist_token", "reg_token",
-                                    "head.weight", "head_dist.weight", "fc.weight"};
+  std::vector<std::string> adamw = {"pos_embed", "cls_token", "head.weight", "fc.weight"};
   double weight_decay = 0.1;
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = embedding_names();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fnmatch.h>
@@ -20,16 +21,26 @@ bool is_listed(std::span<const std::string> entries, const std::string& name) {
   });
 }
 
+/// The entries, with what some of them stand for besides.
+std::vector<std::string> with_kin(std::span<const std::string> entries) {
+  static const std::map<std::string, std::vector<std::string>> kin{
+      {"cls_token", {"dist_token", "reg_token"}}, {"head.weight", {"head_dist.weight"}}};
+  std::vector<std::string> all(entries.begin(), entries.end());
+  for (const std::string& entry : entries) {
+    if (const auto found = kin.find(entry); found != kin.end())
+      all.insert(all.end(), found->second.begin(), found->second.end());
+  }
+  return all;
+}
+
 }  // namespace
 
-std::vector<std::string> embedding_names() {
-  return {"pos_embed", "cls_token", "dist_token", "reg_token"};
-}
+std::vector<std::string> embedding_names() { return {"pos_embed", "cls_token"}; }
 
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names) {
   std::vector<GroupRule> rules;
-  std::vector<std::string> listed(no_decay_names.begin(), no_decay_names.end());
+  std::vector<std::string> listed = with_kin(no_decay_names);
   rules.push_back({.name = "no_decay",
                    .weight_decay = 0.0,
                    .matches = [decay_norm_and_bias, listed = std::move(listed)](
@@ -45,7 +56,7 @@ std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_a
 
 std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
                                     std::span<const std::string> no_matrices) {
-  const std::vector<std::string> listed(no_matrices.begin(), no_matrices.end());
+  const std::vector<std::string> listed = with_kin(no_matrices);
   std::vector<GroupRule> divided;
   for (const GroupRule& rule : rules) {
     divided.push_back({.name = fmt::format("{} of matrices", rule.name),

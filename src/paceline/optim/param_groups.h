@@ -20,7 +20,9 @@ struct GroupRule {
 };
 
 /// The last names of position embeddings and of tokens, which by timm's no_weight_decay() do not
-/// decay: optimizers' usual `no_decay_names`.
+/// decay: optimizers' usual `no_decay_names`. In such lists `cls_token` stands for the tokens of
+/// distillation and registers, too (dist_token, reg_token), and `head.weight` for head_dist.weight:
+/// runs from before there were any go on.
 std::vector<std::string> embedding_names();
 
 /// The rules of common practice: no weight decay for norms and biases (parameters of at most one
