@@ -86,7 +86,7 @@ class Weights(RunTest):
         losses = set()
         for number, file in enumerate(("plain.safetensors", "new.pth", "old.bin", "program.ckpt")):
             run = self.run_directory(f"from-{number}")
-            self.train(self.write_recipe(model="resnet18"), "--run-dir", run, "train.duration=2ba",
+            self.train(self.write_recipe(model="resnet18"), "--run-dir", run, "train.duration=2ba", "schedule=constant",
                        f"model.pretrained={self.root / file}", "model.pretrained_strict=true")
             losses.add(tuple(json.loads(line).get("train/loss") for line in (run / "metrics.jsonl").read_text().splitlines()))
         self.assertEqual(len(losses), 1)
