@@ -117,11 +117,11 @@ class Parity(unittest.TestCase):
                                  env=environment(OMP_WAIT_POLICY="passive", TORCH_FR_BUFFER_SIZE="0"), timeout=900)
             self.assertEqual(run.returncode, 0, run.stdout[-3000:])
             tests = [test for suite in json.loads(result.read_text())["testsuites"] for test in suite["testsuite"]]
-            return [test for test in tests if str(GOLDEN) in test["file"]]
+            return [test for test in tests if "tests/golden/" in test["file"]]
 
     def reference_of(self, test):
         """What the script says of itself that wrote the golden file of a test."""
-        source = pathlib.Path(test["file"])
+        source = ROOT / test["file"][test["file"].index("tests/golden/"):]
         files = re.findall(r"(\w+\.(?:json|tsv|txt))\"", source.read_text())
         for script in sorted((GOLDEN / source.relative_to(GOLDEN).parts[0]).rglob("make_*.py")):
             text = docstring(script)

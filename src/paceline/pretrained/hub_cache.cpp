@@ -80,7 +80,7 @@ fs::path HubCache::lock_of(const std::string& etag) const {
 
 fs::path HubCache::link(base::FileSystem& files, const std::string& commit, const std::string& file,
                         const std::string& etag) const {
-  const fs::path place = snapshot_of(commit) / file;
+  fs::path place = snapshot_of(commit) / file;
   files.create_directories(place.parent_path());
   files.set_symlink(place, blob_of(etag).lexically_relative(place.parent_path()));
   return place;

@@ -86,7 +86,7 @@ std::string weight_file_in_config(const fs::path& config) {
   };
   const auto inner = json.find("pretrained_cfg");
   if (inner != json.end() && inner->is_object())
-    if (const std::string name = text_in(*inner); !name.empty()) return name;
+    if (std::string name = text_in(*inner); !name.empty()) return name;
   return text_in(json);
 }
 

@@ -8,8 +8,6 @@
 
 namespace paceline::base {
 
-using Kind = PickleValue::Kind;
-
 PickleValue* PickleMachine::pop() {
   PickleValue& value = top();
   stack_.pop_back();
@@ -38,7 +36,7 @@ PickleMachine::Values PickleMachine::pop_last(std::size_t count) {
 }
 
 void PickleMachine::push_list(Values items) {
-  PickleValue* const list = make(Kind::kList);
+  PickleValue* const list = make(PickleValue::Kind::kList);
   for (const PickleValue* item : items) deepen(*list, *item);
   list->items = std::move(items);
   push(list);
@@ -46,25 +44,25 @@ void PickleMachine::push_list(Values items) {
 
 void PickleMachine::push_text(const std::optional<std::string>& text) {
   if (!text) fail("a string is spelled wrongly");
-  push(make_text(Kind::kString, keep(*text)));
+  push(make_text(PickleValue::Kind::kString, keep(*text)));
 }
 
 void PickleMachine::push_int(std::optional<std::int64_t> value, std::string_view spelled) {
-  push(value ? make_int(*value) : make_text(Kind::kBigInt, spelled));
+  push(value ? make_int(*value) : make_text(PickleValue::Kind::kBigInt, spelled));
 }
 
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
   const std::string_view global = keep(fmt::format("{}.{}", module, name));
   if (!rules_.allows || !rules_.allows(global))
     fail(fmt::format("it names {}{}", global, rules_.refusal));
-  push(make_text(Kind::kGlobal, global));
+  push(make_text(PickleValue::Kind::kGlobal, global));
 }
 
 void PickleMachine::push_object(const PickleValue& callee, const PickleValue& argument) {
-  if (callee.kind != Kind::kGlobal || argument.kind != Kind::kList)
+  if (callee.kind != PickleValue::Kind::kGlobal || argument.kind != PickleValue::Kind::kList)
     fail("it calls what is no function");
   if (callee.text == "_codecs.encode") return push_encoded(argument);
-  PickleValue* const object = make_text(Kind::kObject, callee.text);
+  PickleValue* const object = make_text(PickleValue::Kind::kObject, callee.text);
   deepen(*object, argument);
   object->argument = &argument;
   push(object);
@@ -73,7 +71,8 @@ void PickleMachine::push_object(const PickleValue& callee, const PickleValue& ar
 /// Python 3's bytes in protocol 2.
 void PickleMachine::push_encoded(const PickleValue& argument) {
   const auto& items = argument.items;
-  if (items.size() != 2 || items[0]->kind != Kind::kString || items[1]->text != "latin1")
+  if (items.size() != 2 || items[0]->kind != PickleValue::Kind::kString ||
+      items[1]->text != "latin1")
     fail("it calls _codecs.encode with unknown arguments");
   const auto bytes = encode_latin1(items[0]->text);
   if (!bytes) fail("a string that stands for bytes holds another character");
@@ -82,7 +81,7 @@ void PickleMachine::push_encoded(const PickleValue& argument) {
 
 void PickleMachine::push_reference(PickleValue* argument) {
   if (!rules_.has_references) fail("it refers to values outside of it");
-  PickleValue* const reference = make(Kind::kReference);
+  PickleValue* const reference = make(PickleValue::Kind::kReference);
   deepen(*reference, *argument);
   reference->argument = argument;
   push(reference);
@@ -90,7 +89,7 @@ void PickleMachine::push_reference(PickleValue* argument) {
 
 void PickleMachine::add_items(const Values& added) {
   PickleValue& list = top();
-  if (list.kind != Kind::kList && list.kind != Kind::kObject)
+  if (list.kind != PickleValue::Kind::kList && list.kind != PickleValue::Kind::kObject)
     fail("it adds items to what is no list");
   for (const PickleValue* item : added) deepen(list, *item);
   list.items.insert(list.items.end(), added.begin(), added.end());
@@ -98,7 +97,7 @@ void PickleMachine::add_items(const Values& added) {
 
 void PickleMachine::set_items(const Values& pairs) {
   PickleValue& dict = top();
-  if (dict.kind != Kind::kDict && dict.kind != Kind::kObject)
+  if (dict.kind != PickleValue::Kind::kDict && dict.kind != PickleValue::Kind::kObject)
     fail("it sets items of what is no dict");
   if (pairs.size() % 2 != 0) fail("a dict has a key without a value");
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
@@ -110,7 +109,7 @@ void PickleMachine::set_items(const Values& pairs) {
 
 void PickleMachine::set_state(const PickleValue& state) {
   PickleValue& object = top();
-  if (object.kind != Kind::kObject) fail("it sets the state of what is no object");
+  if (object.kind != PickleValue::Kind::kObject) fail("it sets the state of what is no object");
   deepen(object, state);
   object.state = &state;
 }

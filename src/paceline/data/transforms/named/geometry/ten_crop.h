@@ -35,9 +35,8 @@ std::unique_ptr<Transform> make(const TenCropConfig& config);
 /// The field of both.
 template <class Config>
 constexpr auto crop_size_field() {
-  using namespace config;
-  return field(&Config::size, "size", "Side of a piece in pixels, or [height, width].", AtLeast{1},
-               AtMost{16384, "no image has a longer side"});
+  return config::field(&Config::size, "size", "Side of a piece in pixels, or [height, width].",
+                       config::AtLeast{1}, config::AtMost{16384, "no image has a longer side"});
 }
 
 }  // namespace paceline::data
