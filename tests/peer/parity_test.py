@@ -122,8 +122,9 @@ class Parity(unittest.TestCase):
     def reference_of(self, test):
         """What the script says of itself that wrote the golden file of a test."""
         source = ROOT / test["file"][test["file"].index("tests/golden/"):]
-        files = re.findall(r"(\w+\.(?:json|tsv|txt))\"", source.read_text())
-        for script in sorted((GOLDEN / source.relative_to(GOLDEN).parts[0]).rglob("make_*.py")):
+        files = re.findall(r"(\w+\.(?:json|tsv|txt))\"", source.read_text()) or [source.stem.removesuffix("_test")]
+        own = GOLDEN / source.relative_to(GOLDEN).parts[0]
+        for script in sorted(GOLDEN.rglob("make_*.py"), key=lambda script: (own not in script.parents, script)):
             text = docstring(script)
             if any(file in script.read_text() for file in files):
                 return re.sub(r"^\w+ [^:]*: ", "", text.split(". ")[0]).rstrip(".")
