@@ -1,6 +1,7 @@
 #include "paceline/data/codec/tiff_decoder.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/codec/orientation.h"
 #include "paceline/data/image/limits.h"
 
 #include <algorithm>
@@ -93,47 +94,24 @@ class TiffPicture {
     TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height);
     size_ = checked_size(height, width);
-    orientation_ = number(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
-    if (orientation_ < ORIENTATION_TOPLEFT || orientation_ > ORIENTATION_LEFTBOT)
-      orientation_ = ORIENTATION_TOPLEFT;
+    orientation_ = Orientation(number(TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT));
   }
 
   /// As it is meant to be seen.
-  ImageSize size() const { return is_transposed() ? ImageSize{size_.width, size_.height} : size_; }
+  ImageSize size() const { return orientation_.turned(size_); }
 
   /// Writes RGB triples.
   void decode(std::uint8_t* target) {
-    if (orientation_ == ORIENTATION_TOPLEFT) return decode_as_stored(target);
+    if (orientation_.is_upright()) return decode_as_stored(target);
     const auto count =
         static_cast<std::size_t>(size_.width) * static_cast<std::size_t>(size_.height);
     std::vector<std::uint8_t> stored(3 * count);
     decode_as_stored(stored.data());
-    turn(stored, target);
+    orientation_.turn({stored.data(), size_, std::ptrdiff_t{3} * size_.width}, target,
+                      std::ptrdiff_t{3} * size().width);
   }
 
  private:
-  bool is_transposed() const { return orientation_ >= ORIENTATION_LEFTTOP; }
-
-  /// Brings what the stored rows and columns stand for to its place, as Pillow does.
-  void turn(const std::vector<std::uint8_t>& stored, std::uint8_t* target) const {
-    const bool flips_rows =
-        orientation_ == ORIENTATION_BOTRIGHT || orientation_ == ORIENTATION_BOTLEFT ||
-        orientation_ == ORIENTATION_RIGHTBOT || orientation_ == ORIENTATION_LEFTBOT;
-    const bool flips_columns =
-        orientation_ == ORIENTATION_TOPRIGHT || orientation_ == ORIENTATION_BOTRIGHT ||
-        orientation_ == ORIENTATION_RIGHTTOP || orientation_ == ORIENTATION_RIGHTBOT;
-    const ImageSize seen = size();
-    for (int y = 0; y < seen.height; ++y) {
-      for (int x = 0; x < seen.width; ++x, target += 3) {
-        const int from_y = flips_rows ? seen.height - 1 - y : y;
-        const int from_x = flips_columns ? seen.width - 1 - x : x;
-        const int row = is_transposed() ? from_x : from_y;
-        const int column = is_transposed() ? from_y : from_x;
-        std::memcpy(target, stored.data() + 3 * (std::ptrdiff_t{row} * size_.width + column), 3);
-      }
-    }
-  }
-
   void decode_as_stored(std::uint8_t* target) {
     check_kind();
     if (compression_ == COMPRESSION_JPEG)
@@ -285,7 +263,7 @@ class TiffPicture {
   std::uint16_t samples_ = 1;
   std::uint16_t photometric_ = PHOTOMETRIC_MINISBLACK;
   std::uint16_t compression_ = COMPRESSION_NONE;
-  std::uint16_t orientation_ = ORIENTATION_TOPLEFT;
+  Orientation orientation_;  ///< TIFF numbers them as EXIF does
   std::uint16_t value_bytes_ = 1;
   bool is_planar_ = false;
   bool is_premultiplied_ = false;
