@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
+#include "paceline/data/transforms/named/geometry/ten_crop.h"
 #include "paceline/data/transforms/pipeline.h"
 
 #include <algorithm>
@@ -33,11 +34,10 @@ config::Sides with_lengths(config::Sides sides, const auto& change) {
 
 data::ImageSize to_size(const config::Sides& sides) { return {sides.height(), sides.width()}; }
 
-/// Cuts the piece in a corner.
+/// Cuts the piece in a corner, numbered as kCornerFields and append_crop_view() have them.
 class CornerCrop final : public data::Transform {
  public:
-  CornerCrop(const config::Sides& size, bool is_bottom, bool is_right)
-      : size_(to_size(size)), is_bottom_(is_bottom), is_right_(is_right) {}
+  CornerCrop(const config::Sides& size, int corner) : size_(to_size(size)), corner_(corner) {}
   std::string_view name() const override { return "corner_crop"; }
   void check() const override {}
   config::Node written() const override { return config::Node::scalar("corner_crop"); }
@@ -47,9 +47,7 @@ class CornerCrop final : public data::Transform {
           "ten crops of {} x {} pixels need an image of at least that size after the resize, and "
           "it has {} x {}: give a smaller --crop-pct",
           size_.width, size_.height, image.width, image.height));
-    plan.emplace_back(
-        data::CropStep{{is_bottom_ ? image.height - size_.height : 0,
-                        is_right_ ? image.width - size_.width : 0, size_.height, size_.width}});
+    data::append_crop_view(corner_, image, size_, /*vertical_flip=*/false, plan);
     return size_;
   }
   std::optional<data::ImageSize> fixed_size(std::optional<data::ImageSize>) const override {
@@ -58,8 +56,7 @@ class CornerCrop final : public data::Transform {
 
  private:
   data::ImageSize size_;
-  bool is_bottom_;
-  bool is_right_;
+  int corner_;
 };
 
 /// Images by several pipelines, and their label.
@@ -142,8 +139,8 @@ std::shared_ptr<const data::SampleMaker> make_five_crops(const Transforms& trans
   views.emplace_back(std::string(data::kImagesField), data::TransformPipeline(transforms));
   for (std::size_t corner = 0; corner < std::size(kCornerFields); ++corner) {
     Transforms cut = transforms;
-    cut[*crop_at] = data::TransformConfig(std::make_unique<CornerCrop>(
-        size, /*is_bottom=*/corner >= 2, /*is_right=*/corner % 2 == 1));
+    cut[*crop_at] =
+        data::TransformConfig(std::make_unique<CornerCrop>(size, static_cast<int>(corner)));
     views.emplace_back(std::string(kCornerFields[corner]), data::TransformPipeline(cut));
   }
   return std::make_shared<ViewMaker>(std::move(views), channels_last);
