@@ -6,12 +6,11 @@ import pathlib
 import subprocess
 import unittest
 
-from fake_hub import FakeHub
-from paceline_process import RunTest, environment, paceline
+from fake_hub import QUICK, FakeHub, HubTest
+from paceline_process import environment, paceline
 
 SOURCE = pathlib.Path(__file__).parents[2]
 PYTHON = pathlib.Path(os.environ.get("PACELINE_PEERS", "")) / "bin" / "python"
-QUICK = ["--dry-run", "checkpoint.every=null", "schedule.warmup=0ba"]
 
 # Fetches or finds some/net with huggingface_hub, and prints what it got.
 ASK = """
@@ -29,18 +28,7 @@ def python(*arguments, env=None):
     return subprocess.run([str(PYTHON), *map(str, arguments)], env=env, capture_output=True, text=True, timeout=300)
 
 
-class PretrainedPeers(RunTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        test = cls()
-        cls.recipe = test.write_recipe()
-        test.train(cls.recipe, "--run-dir", "runs/origin", "train.duration=1ba", "checkpoint.every=1ba",
-                   "schedule.warmup=0ba")
-        made = paceline("export", "runs/origin", "-o", "model.safetensors", cwd=cls.root)
-        assert made.code == 0, made
-        cls.weights = (cls.root / "model.safetensors").read_bytes()
-
+class PretrainedPeers(HubTest):
     def setUp(self):
         self.hub = FakeHub({"model.safetensors": self.weights, "config.json": b"{}"})
         self.addCleanup(self.hub.close)

@@ -7,10 +7,29 @@ import threading
 import time
 import urllib.parse
 
+from paceline_process import RunTest, paceline
+
+QUICK = ["--dry-run", "checkpoint.every=null", "schedule.warmup=0ba"]  # enough to fetch weights
+
 
 def git_blob_sha1(content):
     """What the hub calls a small file."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class HubTest(RunTest):
+    """Tests with a recipe and the exported weights of a run of it, for a hub to offer."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        test = cls()
+        cls.recipe = test.write_recipe()
+        test.train(cls.recipe, "--run-dir", "runs/origin", "train.duration=1ba", "checkpoint.every=1ba",
+                   "schedule.warmup=0ba")
+        made = paceline("export", "runs/origin", "-o", "model.safetensors", cwd=cls.root)
+        assert made.code == 0, made
+        cls.weights = (cls.root / "model.safetensors").read_bytes()
 
 
 class FakeHub:

@@ -6,24 +6,15 @@ import signal
 import subprocess
 import unittest
 
-from fake_hub import FakeHub
+from fake_hub import QUICK, FakeHub, HubTest
 from faulty_server import FaultyServer
-from paceline_process import TIMEOUT_S, RunTest, environment, paceline, send, start, wait_until
-
-QUICK = ["--dry-run", "checkpoint.every=null", "schedule.warmup=0ba"]
+from paceline_process import TIMEOUT_S, environment, paceline, send, start, wait_until
 
 
-class Pretrained(RunTest):
+class Pretrained(HubTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        test = cls()
-        cls.recipe = test.write_recipe()
-        test.train(cls.recipe, "--run-dir", "runs/origin", "train.duration=1ba", "checkpoint.every=1ba",
-                   "schedule.warmup=0ba")
-        made = paceline("export", "runs/origin", "-o", "model.safetensors", cwd=cls.root)
-        assert made.code == 0, made
-        cls.weights = (cls.root / "model.safetensors").read_bytes()
         cls.digest = hashlib.sha256(cls.weights).hexdigest()
 
     def setUp(self):
