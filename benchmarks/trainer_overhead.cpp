@@ -7,6 +7,7 @@
 //
 // Usage: trainer_overhead RECIPE DIRECTORY ROUNDS STEPS
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/file.h"
 #include "paceline/base/interruption.h"

@@ -5,6 +5,7 @@
 #include "paceline/app/banner.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/out_of_memory.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/resume.h"
 #include "paceline/app/speed_advice.h"

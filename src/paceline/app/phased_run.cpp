@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/recipe_check.h"
 #include "paceline/app/phase_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/resume.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/run_directory/phase_folders.h"

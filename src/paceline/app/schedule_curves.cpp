@@ -1,6 +1,7 @@
 #include "paceline/app/schedule_curves.h"
 
 #include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/progressive_resizing.h"
 #include "paceline/base/error.h"
 #include "paceline/config/write.h"

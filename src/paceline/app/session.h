@@ -3,13 +3,13 @@
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/app/run_directory/run_directory.h"
 #include "paceline/checkpoint/listing.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
+#include "paceline/optim/schedule.h"
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
@@ -42,6 +42,7 @@ namespace paceline::app {
 
 struct MemoryEstimate;
 struct MemoryQuestion;
+struct Registries;  // app/recipe/builtin.h
 
 /// What the process brings to a run: made by the command line, outlives the session.
 struct SessionContext {

@@ -2,6 +2,7 @@
 
 #include "paceline/app/phase_run.h"
 #include "paceline/app/phased_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/phases.h"
 #include "paceline/base/file.h"
 #include "paceline/tensor/memory_count.h"

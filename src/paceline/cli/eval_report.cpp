@@ -3,6 +3,7 @@
 #include "paceline/app/evaluation/eval_details.h"
 #include "paceline/app/evaluation/top_classes.h"
 #include "paceline/base/text.h"
+#include "paceline/train/evaluator.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "paceline/app/memory_report.h"
 #include "paceline/app/model_report.h"
 #include "paceline/app/phase_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"

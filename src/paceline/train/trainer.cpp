@@ -8,6 +8,7 @@
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/missing_gradients.h"
 #include "paceline/train/checkpoint_saver.h"
+#include "paceline/train/evaluator.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,6 @@
 #include "paceline/optim/schedule.h"
 #include "paceline/train/batch/batch_feed.h"
 #include "paceline/train/engine.h"
-#include "paceline/train/evaluator.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/step_gradients.h"
 #include "paceline/train/step_log.h"
@@ -25,6 +24,8 @@
 namespace paceline::train {
 
 class CheckpointSaver;  // train/checkpoint_saver.h
+class Evaluator;        // train/evaluator.h
+struct EvalResult;
 
 /// The parts a trainer works with; all outlive it.
 struct TrainerParts {

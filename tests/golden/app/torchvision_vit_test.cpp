@@ -3,6 +3,7 @@
 
 #include "golden/models/reference_weights.h"
 #include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/nn/module_tree.h"

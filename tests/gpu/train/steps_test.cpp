@@ -2,6 +2,7 @@
 
 #include "gpu/count_waits.h"
 #include "gpu/test_devices.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/file.h"
 #include "paceline/base/interruption.h"

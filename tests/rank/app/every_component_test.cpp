@@ -1,4 +1,5 @@
 #include "paceline/app/phase_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/session.h"
 #include "paceline/base/error.h"

@@ -1,5 +1,6 @@
 // Whole runs of an algorithm that freezes blocks on its way, as a function of the clock.
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"

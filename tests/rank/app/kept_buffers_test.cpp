@@ -1,5 +1,6 @@
 // Running statistics that each rank keeps are part of what a run resumes from.
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"

@@ -1,5 +1,6 @@
 // Whole runs with mixup as recipes have it by default: one draw for each microbatch.
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/interruption.h"
 #include "support/run_ranks.h"

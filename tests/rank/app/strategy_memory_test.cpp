@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/memory_estimate.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/config/load.h"
 #include "paceline/nn/init.h"
 #include "paceline/tensor/memory_count.h"

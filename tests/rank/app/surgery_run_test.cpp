@@ -2,6 +2,7 @@
 #include "paceline/app/export/export_run.h"
 #include "paceline/app/memory_estimate.h"
 #include "paceline/app/phase_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"

@@ -1,5 +1,6 @@
 // What a run promises as a whole, when the power fails at any moment of it.
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"

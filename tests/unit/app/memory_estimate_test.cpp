@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/load.h"

@@ -1,5 +1,6 @@
 #include "paceline/app/model_report.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "paceline/app/out_of_memory.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/load.h"
 #include "paceline/tensor/memory_count.h"

@@ -1,5 +1,6 @@
 #include "paceline/app/phase_run.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/models/builtin.h"
 #include "support/temp_folder.h"
 

@@ -1,6 +1,7 @@
 #include "paceline/app/phased_run.h"
 
 #include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/run_directory/phase_folders.h"
 #include "paceline/app/train_run.h"

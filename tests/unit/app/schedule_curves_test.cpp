@@ -1,5 +1,6 @@
 #include "paceline/app/schedule_curves.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"

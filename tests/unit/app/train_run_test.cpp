@@ -2,6 +2,7 @@
 
 #include "paceline/app/evaluation/eval_run.h"
 #include "paceline/app/export/export_run.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"

@@ -1,5 +1,6 @@
 #include "paceline/cli/commands.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/foreign_table.h"
 #include "paceline/base/error.h"
 

@@ -1,6 +1,7 @@
 #include "paceline/app/assembly/data_assembly.h"
 
 #include "paceline/app/assembly/local_ranks.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"

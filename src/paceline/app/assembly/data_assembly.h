@@ -1,9 +1,9 @@
 #pragma once
 
 #include "paceline/app/recipe/batch_arithmetic.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/comm/communicator.h"
+#include "paceline/data/dataset/split.h"
 #include "paceline/data/loader/loader.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "paceline/data/loader/sampler.h"
@@ -25,6 +25,8 @@ class Interruption;
 }  // namespace paceline::base
 
 namespace paceline::app {
+
+struct Registries;  // app/recipe/builtin.h
 
 /// The transforms of training images from number `first_batch` on, counted over all epochs.
 struct PipelineChange {

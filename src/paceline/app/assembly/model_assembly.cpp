@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/model_assembly.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/comm/communicator.h"
+#include "paceline/optim/optimizer_plan.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/tensor/device.h"
 #include "paceline/train/task.h"
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace paceline::app {
+
+struct Registries;  // app/recipe/builtin.h
 
 /// Lets a GPU take the kernels that are fastest there or, with run.deterministic, none whose result
 /// depends on timing. To be called before the first tensor is there.

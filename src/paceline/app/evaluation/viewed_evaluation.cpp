@@ -3,6 +3,7 @@
 #include "paceline/app/evaluation/class_map.h"
 #include "paceline/app/evaluation/eval_transforms.h"
 #include "paceline/app/evaluation/network_of_views.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
 #include "paceline/data/dataset/class_alignment.h"

@@ -1,6 +1,7 @@
 #include "paceline/app/recipe/derived_values.h"
 
 #include "paceline/app/recipe/batch_arithmetic.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/train/precision.h"

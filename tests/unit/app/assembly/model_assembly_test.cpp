@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/model_assembly.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/bind.h"

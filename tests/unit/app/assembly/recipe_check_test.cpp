@@ -1,6 +1,7 @@
 #include "paceline/app/assembly/recipe_check.h"
 
 #include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/config/bind.h"

@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/surgery.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/bind.h"

@@ -1,6 +1,7 @@
 #include "paceline/app/evaluation/eval_run.h"
 
 #include "paceline/app/evaluation/eval_page.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/train_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"

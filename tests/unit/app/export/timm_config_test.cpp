@@ -1,6 +1,7 @@
 #include "paceline/app/export/timm_config.h"
 
 #include "paceline/app/export/model_card.h"
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 

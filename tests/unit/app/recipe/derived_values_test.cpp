@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/derived_values.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "paceline/config/write.h"

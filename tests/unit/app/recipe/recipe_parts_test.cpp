@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/recipe_parts.h"
 
+#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/derived_values.h"
 #include "paceline/base/error.h"
 #include "paceline/config/bind.h"
