@@ -1,18 +1,13 @@
 #include "paceline/data/loader/buffer_pool.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
+#include "paceline/base/huge_pages.h"
+
 #include <utility>
 
 namespace paceline::data {
 
 std::shared_ptr<void> allocate_host_memory(std::size_t size_bytes) {
-  constexpr std::size_t kAlignment = 64;
-  const std::size_t rounded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, std::max(rounded, kAlignment));
-  if (memory == nullptr) throw std::bad_alloc();
-  return {memory, std::free};
+  return base::allocate_huge_pages(size_bytes);
 }
 
 std::shared_ptr<BufferPool> BufferPool::make(HostAllocator allocator, std::size_t size_bytes) {

@@ -33,7 +33,7 @@ std::vector<HostField> lay_out(const std::vector<FieldSpec>& fields, std::int64_
   std::vector<HostField> placed;
   auto* next = static_cast<std::byte*>(memory.get());
   for (const FieldSpec& field : fields) {
-    placed.push_back({field, std::shared_ptr<std::byte>(memory, next)});
+    placed.push_back({field, std::shared_ptr<std::byte>(memory, next), sample_bytes(field)});
     next += aligned_bytes(field, count);
   }
   return placed;

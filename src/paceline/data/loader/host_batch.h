@@ -26,10 +26,11 @@ struct BytePixels {
 struct HostField {
   FieldSpec spec;
   std::shared_ptr<std::byte> memory;
+  std::size_t bytes_of_sample = 0;
 
   /// Where that of sample `i` begins.
   std::byte* sample(std::int64_t i) const {
-    return memory.get() + static_cast<std::size_t>(i) * sample_bytes(spec);
+    return memory.get() + static_cast<std::size_t>(i) * bytes_of_sample;
   }
 };
 

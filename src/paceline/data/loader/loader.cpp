@@ -337,6 +337,7 @@ void ThreadedLoader::read_samples(const Claim& claim, SlotLease* lease, ReaderSc
   std::int64_t i = claim.begin;
   try {
     const SlotLease::Hold hold(lease);
+    scratch.idle_since_s = ReaderScratch::kUnknown;
     const std::span<std::int64_t> indices(&work.batch->indices[static_cast<std::size_t>(i)],
                                           static_cast<std::size_t>(claim.end - i));
     reader_.fill_indices(place_of(work, i), indices);
@@ -362,10 +363,9 @@ void ThreadedLoader::read_sample(BatchInWork& work, std::int64_t i, ReaderScratc
   const auto which = static_cast<std::size_t>(i);
   scratch.targets.clear();
   for (const HostField& field : batch.fields) scratch.targets.push_back(field.sample(i));
-  const ReadSample read =
-      reader_.read(batch.indices[which], place_of(work, i), work.maker, scratch, scratch.targets);
+  ReadSample read = reader_.read(batch.indices[which], place_of(work, i), work.maker, scratch);
   batch.indices[which] = read.index;
-  if (!batch.erased.empty()) batch.erased[which] = read.erased;
+  if (!batch.erased.empty()) batch.erased[which] = std::move(read.erased);
   if (read.skipped.empty()) return;
   const std::lock_guard lock(mutex_);
   for (const std::string& message : read.skipped) work.skipped.emplace_back(i, message);

@@ -23,21 +23,20 @@ std::shared_ptr<const Sampler> sampler_of(const Dataset& dataset, const LoaderOp
   return make(ShuffleConfig{}, dataset, options.seed);
 }
 
-/// Where the maker writes a class index; nothing if it does not.
-std::optional<std::size_t> label_field(const SampleMaker& maker) {
-  const auto& fields = maker.fields();
-  const auto found = std::ranges::find(fields, kLabelsField, &FieldSpec::name);
-  if (found == fields.end() || found->type != FieldType::kInt64 || !found->sizes.empty())
-    return std::nullopt;
-  return static_cast<std::size_t>(found - fields.begin());
+/// Whether a maker writes a class index there. Asked of each sample: types are compared sooner than
+/// names.
+bool is_class_index(const FieldSpec& field) {
+  return field.type == FieldType::kInt64 && field.sizes.empty() && field.name == kLabelsField;
 }
 
 /// The loss would find out, but not whose label it is.
 void check_label(const SampleMaker& maker, int num_classes, std::span<std::byte* const> targets) {
-  const auto field = num_classes > 0 ? label_field(maker) : std::nullopt;
-  if (!field) return;
+  if (num_classes == 0) return;
+  const std::vector<FieldSpec>& fields = maker.fields();
+  const auto field = std::ranges::find_if(fields, is_class_index);
+  if (field == fields.end()) return;
   std::int64_t label = 0;
-  std::memcpy(&label, targets[*field], sizeof(label));
+  std::memcpy(&label, targets[static_cast<std::size_t>(field - fields.begin())], sizeof(label));
   if (label >= 0 && label < num_classes) return;
   throw base::DataError(
       fmt::format("its label is {}, expected 0 to {}, as the data set has {} "
@@ -84,9 +83,10 @@ void SampleReader::expect(std::span<const std::int64_t> later, ReaderScratch& sc
 }
 
 EraseSteps SampleReader::make(std::int64_t index, const SamplePlace& place,
-                              const SampleMaker& maker, ReaderScratch& scratch,
-                              std::span<std::byte* const> targets) const {
-  const double start = base::SystemClock().monotonic_s();
+                              const SampleMaker& maker, ReaderScratch& scratch) const {
+  const base::SystemClock clock;
+  double start = std::exchange(scratch.idle_since_s, ReaderScratch::kUnknown);
+  if (start == ReaderScratch::kUnknown) start = clock.monotonic_s();
   const double decoded_before = scratch.transform.decode_seconds();
   scratch.transform.next_sample.advance();
   if (scratch.sample.bytes.capacity() > PixelBuffer::kMostKept) scratch.sample.bytes = {};
@@ -96,27 +96,28 @@ EraseSteps SampleReader::make(std::int64_t index, const SamplePlace& place,
   dataset_.get(index, scratch.sample);
   if (lease != nullptr) lease->take();
   scratch.transform.next_sample.advance();
-  const double read = base::SystemClock().monotonic_s();
+  const double read = clock.monotonic_s();
   const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
-  EraseSteps erased = maker.make(scratch.sample, key, scratch.transform, targets);
-  check_label(maker, num_classes_, targets);
+  EraseSteps erased = maker.make(scratch.sample, key, scratch.transform, scratch.targets);
+  check_label(maker, num_classes_, scratch.targets);
   scratch.transform.next_sample.advance();
   const double decode_s = scratch.transform.decode_seconds() - decoded_before;
+  const double end = clock.monotonic_s();
+  scratch.idle_since_s = end;
   scratch.times += {.read_s = read - start,
                     .decode_s = decode_s,
-                    .transform_s = base::SystemClock().monotonic_s() - read - decode_s,
+                    .transform_s = end - read - decode_s,
                     .samples = 1};
   return erased;
 }
 
 ReadSample SampleReader::read(std::int64_t index, const SamplePlace& place,
-                              const SampleMaker& maker, ReaderScratch& scratch,
-                              std::span<std::byte* const> targets) const {
+                              const SampleMaker& maker, ReaderScratch& scratch) const {
   ReadSample result;
   result.index = index;
   for (int bad_samples = 1;; ++bad_samples) {
     try {
-      result.erased = make(result.index, place, maker, scratch, targets);
+      result.erased = make(result.index, place, maker, scratch);
       return result;
     } catch (const base::ConfigError& error) {  // what the recipe does to a good image
       throw base::ConfigError(describe_problem(dataset_, result.index, error.what()));

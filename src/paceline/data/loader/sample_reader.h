@@ -26,11 +26,16 @@ struct SamplePlace {
 
 /// What a thread reuses from sample to sample.
 struct ReaderScratch {
+  static constexpr double kUnknown = -1;
+
   SlotLease* lease = nullptr;  ///< taken, and left while a sample is waited for; nullptr: none
   StoredSample sample;
   TransformScratch transform;
-  std::vector<std::byte*> targets;  ///< of the sample at hand
-  StageTimes times;                 ///< of all samples so far, bad ones left out
+  std::vector<std::byte*> targets;  ///< of the sample at hand, for each of its fields
+  /// When the sample before was done, if nothing but this one was worked on since, else kUnknown: a
+  /// clock that is asked three times a sample shows where the images are small.
+  double idle_since_s = kUnknown;
+  StageTimes times;  ///< of all samples so far, bad ones left out
 };
 
 /// The sample that was read for a place.
@@ -65,15 +70,15 @@ class SampleReader {
   /// Takes all hints back.
   void will_read_no_more() const { dataset_.will_read_no_more(); }
 
-  /// Has the fields of sample `index`, which stands at `place`, written to `targets`. In evaluation
-  /// a skipped sample leaves nothing there. Throws DataError by OnError's rules. A label that is no
-  /// class of the data set makes a sample bad.
+  /// Has the fields of sample `index`, which stands at `place`, written to the
+  /// scratch's targets. In evaluation a skipped sample leaves nothing there. Throws DataError by
+  /// OnError's rules. A label that is no class of the data set makes a sample bad.
   ReadSample read(std::int64_t index, const SamplePlace& place, const SampleMaker& maker,
-                  ReaderScratch& scratch, std::span<std::byte* const> targets) const;
+                  ReaderScratch& scratch) const;
 
  private:
   EraseSteps make(std::int64_t index, const SamplePlace& place, const SampleMaker& maker,
-                  ReaderScratch& scratch, std::span<std::byte* const> targets) const;
+                  ReaderScratch& scratch) const;
 
   const Dataset& dataset_;
   int num_classes_;  ///< that labels count from 0 to; 0: there are none, or lists of them

@@ -4,6 +4,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/hash.h"
+#include "paceline/base/huge_pages.h"
 #include "paceline/data/formats/archive_reader.h"
 #include "paceline/data/formats/interleave.h"
 #include "paceline/data/formats/numpy_pickle.h"
@@ -11,16 +12,13 @@
 #include "paceline/data/storage/storage.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <xxhash.h>
 
 namespace paceline::data {
@@ -167,13 +165,9 @@ struct Content {
 /// The images of all parts as RGB triples, in pages so large that the way from an image to a far
 /// one costs the processor no look-up in tables.
 std::shared_ptr<const std::uint8_t> gather_pixels(const Content& content) {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  const std::size_t size = content.labels.size() * static_cast<std::size_t>(kImageBytes);
-  const std::size_t whole_pages = (size + kHugePage - 1) / kHugePage * kHugePage;
-  const std::shared_ptr<std::uint8_t> pixels(
-      static_cast<std::uint8_t*>(std::aligned_alloc(kHugePage, whole_pages)), &std::free);
-  if (!pixels) throw std::bad_alloc();
-  madvise(pixels.get(), whole_pages, MADV_HUGEPAGE);  // a wish; ordinary pages do as well
+  const std::shared_ptr<std::byte> memory =
+      base::allocate_huge_pages(content.labels.size() * static_cast<std::size_t>(kImageBytes));
+  const std::shared_ptr<std::uint8_t> pixels(memory, reinterpret_cast<std::uint8_t*>(memory.get()));
   std::uint8_t* target = pixels.get();
   for (const Part& part : content.parts) {
     for (std::int64_t i = 0; i < part.count; ++i, target += kImageBytes)

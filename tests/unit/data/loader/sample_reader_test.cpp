@@ -6,7 +6,6 @@
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/normalize.h"
 
-#include <array>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -51,9 +50,9 @@ class SampleReaderTest : public ::testing::Test {
     const SampleReader reader(dataset_, options);
     std::int64_t index = 0;
     reader.fill_indices(place, {&index, 1});
-    return reader.read(index, place, *maker_, scratch_,
-                       std::array{reinterpret_cast<std::byte*>(pixels_.data()),
-                                  reinterpret_cast<std::byte*>(&label_)});
+    scratch_.targets = {reinterpret_cast<std::byte*>(pixels_.data()),
+                        reinterpret_cast<std::byte*>(&label_)};
+    return reader.read(index, place, *maker_, scratch_);
   }
 
   HalfDamaged dataset_;
@@ -91,6 +90,21 @@ TEST_F(SampleReaderTest, EvaluationGoesInOrderAndLeavesBadOnesAlone) {
   pixels_.assign(pixels_.size(), -1.0f);
   EXPECT_THAT(read(options, {0, 8}).skipped, ElementsAre(HasSubstr("no. 8: ")));
   EXPECT_THAT(pixels_, ::testing::Each(-1.0f));
+}
+
+TEST_F(SampleReaderTest, ASampleIsTimedFromTheEndOfTheOneBeforeItUnlessThatWasBad) {
+  LoaderOptions options;
+  options.is_training = false;
+  options.on_error = OnError::kSkip;
+  read(options, {0, 1});
+  const double end = scratch_.idle_since_s;
+  EXPECT_GT(end, 0);
+  scratch_.times = {};
+  read(options, {0, 3});
+  const StageTimes& times = scratch_.times;
+  EXPECT_NEAR(times.read_s + times.decode_s + times.transform_s, scratch_.idle_since_s - end, 1e-9);
+  read(options, {0, 8});  // a bad one
+  EXPECT_EQ(scratch_.idle_since_s, ReaderScratch::kUnknown);
 }
 
 TEST_F(SampleReaderTest, ABadOneFailsWithItsPlaceAndTheCure) {
@@ -162,10 +176,7 @@ TEST_F(SampleReaderTest, OnlyOneNumberOfADataSetWithClassesIsALabel) {
   maker_ = std::make_shared<SilentMaker>(label);
   EXPECT_THROW(read(options, {0, 3}), base::DataError);
   const WithoutClasses unlabelled;
-  const ReadSample made = SampleReader(unlabelled, options)
-                              .read(3, {0, 3}, *maker_, scratch_,
-                                    std::array{reinterpret_cast<std::byte*>(pixels_.data()),
-                                               reinterpret_cast<std::byte*>(&label_)});
+  const ReadSample made = SampleReader(unlabelled, options).read(3, {0, 3}, *maker_, scratch_);
   EXPECT_EQ(made.index, 3);
 }
 
@@ -254,9 +265,9 @@ TEST(SampleReader, WhoWaitsForTheNetworkLeavesItsSlotToOthers) {
   std::int64_t label = 0;
   const auto maker = make_images(TransformPipeline({CenterCropConfig{kImageSide}}));
   const SlotLease::Hold hold(&lease);  // as the loader's thread does
-  const ReadSample read = reader.read(5, {0, 5}, *maker, scratch,
-                                      std::array{reinterpret_cast<std::byte*>(pixels.data()),
-                                                 reinterpret_cast<std::byte*>(&label)});
+  scratch.targets = {reinterpret_cast<std::byte*>(pixels.data()),
+                     reinterpret_cast<std::byte*>(&label)};
+  const ReadSample read = reader.read(5, {0, 5}, *maker, scratch);
   EXPECT_EQ(read.index, 5);
 }
 
