@@ -1,9 +1,12 @@
 #include "paceline/checkpoint/format/safetensors.h"
 
 #include "paceline/base/hash.h"
+#include "support/data/mutations.h"
 #include "unit/checkpoint/messages.h"
 
+#include <algorithm>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -195,6 +198,44 @@ TEST_F(SafetensorsTest, AHugeHeaderIsNotAllocated) {
 
 TEST_F(SafetensorsTest, RefusesTwoTensorsOfOneName) {
   EXPECT_THROW(write({{"a", at::ones({1})}, {"a", at::ones({1})}}), base::InternalError);
+}
+
+/// Another digit in place of some of the header's: offsets, sizes and dtypes that lie.
+void change_digits(std::string& bytes, std::size_t header_end, std::mt19937& random) {
+  for (auto changes = 1 + random() % 3; changes > 0; --changes) {
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(8 + random() % (header_end - 8));
+    const auto digit = std::find_if(from, bytes.begin() + static_cast<std::ptrdiff_t>(header_end),
+                                    [](char c) { return c >= '0' && c <= '9'; });
+    if (digit != bytes.end()) *digit = static_cast<char>('0' + random() % 10);
+  }
+}
+
+TEST_F(SafetensorsTest, FuzzedFilesAreReadOrRefused) {
+  write({{"a", at::arange(12, at::kFloat).view({3, 4})},
+         {"b", at::arange(5)},
+         {"empty", at::empty({0, 4})},
+         {"c", at::ones({2, 2}, at::kBool)}},
+        {{"format", "pt"}});
+  const std::string whole = base::read_file(path_);
+  const std::size_t header_end = SafetensorsFile(path_).header().size();
+  const data::MemoryFile memory;
+  int refused = 0;
+  const int count = data::repeat_fuzzing([&](std::mt19937& random) {
+    std::string bytes = whole;
+    if (random() % 2 == 0) {
+      change_digits(bytes, header_end, random);
+    } else {
+      data::mutate(bytes, random);
+    }
+    try {
+      const SafetensorsFile file(memory.write(bytes));
+      for (const auto& entry : file.entries()) file.tensor(entry).sum();
+    } catch (const base::CheckpointError&) {
+      ++refused;
+    }
+  });
+  EXPECT_GT(refused, count / 10);
+  EXPECT_LT(refused, count);
 }
 
 }  // namespace
