@@ -97,6 +97,8 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
   std::size_t num_skipped = 0;
   bool lacks_batch = false;
   Looks looks(run.communicator);
+  // Around all batches: weights do not change, so each is cast once.
+  const tensor::AutocastGuard autocast(run.device.place().type(), autocast_dtype(precision));
   for (std::int64_t number = 0; number < num_batches; ++number) {
     if (looks.are_due(number)) {
       const bool is_stopped =
@@ -117,7 +119,6 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
       continue;
     }
     {
-      const tensor::AutocastGuard autocast(run.device.place().type(), autocast_dtype(precision));
       const Batch batch = with_floats_as(*std::move(taken), storage_dtype(precision));
       const auto evaluated = task.evaluate(batch, {run.seed, step, batch.first_position});
       sums.add(evaluated.loss, evaluated.sums);

@@ -223,6 +223,8 @@ bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precisio
   strategy.begin_evaluation();
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
+  // Around all batches: weights do not change, so each is cast once.
+  const tensor::AutocastGuard autocast(run.device.place().type(), autocast_dtype(precision));
   for (std::int64_t number = 0; number < num_batches && !is_stopped; ++number) {
     std::optional<Batch> batch = feed.next_unless_stopped();
     Share share{.is_stopped = !batch || failure || run.received_signal.load() != 0};
@@ -234,7 +236,6 @@ bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precisio
       share.first_position = batch->first_position;
     }
     if (share.size > 0) {
-      const tensor::AutocastGuard autocast(run.device.place().type(), autocast_dtype(precision));
       batch = with_floats_as(*std::move(batch), storage_dtype(precision));
       own = task.predict(*batch, {run.seed, step, batch->first_position}).map(plain);
     } else {

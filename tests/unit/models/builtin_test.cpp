@@ -1,5 +1,7 @@
 #include "paceline/models/builtin.h"
 
+#include "paceline/nn/blocks/folded_conv.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,6 +74,40 @@ TEST(BuiltinModels, SizesThatDoNotDivideAreProblemsOfTheRecipe) {
   config::Schema<VitConfig>::validate({.img_size = 30, .patch_size = 16, .embed_dim = 64},
                                       problems);
   EXPECT_EQ(problems.size(), 2u);
+}
+
+/// Gives each BatchNorm statistics and factors of its own.
+void disturb_norms(nn::Network& network) {
+  double value = 0.5;
+  network.apply([&](torch::nn::Module& module) {
+    auto* const norm = module.as<nn::BatchNorm2d>();
+    if (norm == nullptr) return;
+    norm->running_mean.fill_(0.02 * value);
+    norm->running_var.fill_(value);
+    norm->weight.fill_(1.5 - 0.5 * value);
+    norm->bias.fill_(0.05 * value);
+    value = value > 1.5 ? 0.5 : value + 0.1;
+  });
+}
+
+TEST(BuiltinModels, GiveTheSameLogitsWithTheirNormsFolded) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor images = at::linspace(-2, 2, 2 * 3 * 32 * 32).mul(50).sin().view({2, 3, 32, 32});
+  const Registry registry = builtin();
+  for (const char* name : {"resnet18", "resnet50d", "resnext50_32x4d", "resnet9", "resnet20",
+                           "mobilenet_v3_small", "efficientnet_b0", "efficientnet_v2_s"}) {
+    const config::ComponentEntry& entry = *registry.find(name);
+    const auto model = registry.build({name, entry.info, entry.make()});
+    model->initialize(1);
+    disturb_norms(*model);
+    nn::set_training(*model, false);
+    const at::Tensor wanted = model->forward({{"images", images}}, {});
+    EXPECT_GT(nn::fold_norms(*model, at::kFloat), 0) << name;
+    const at::Tensor got = model->forward({{"images", images}}, {});
+    EXPECT_FALSE(got.equal(wanted)) << name << ": nothing was folded";
+    EXPECT_LT((got - wanted).abs().max().item<double>(), 1e-4 * wanted.abs().max().item<double>())
+        << name;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "paceline/app/evaluation/predict_run.h"
 
 #include "paceline/app/assembly/data_assembly.h"
+#include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/evaluation/prediction_folder.h"
 #include "paceline/app/evaluation/told_images.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/nn/blocks/folded_conv.h"
+#include "paceline/train/precision.h"
 #include "paceline/train/predictor.h"
 
 #include <algorithm>
@@ -42,6 +45,19 @@ nlohmann::json facts_of(const LoadedCheckpoint& loaded, const PredictReport& rep
           {"class_names", class_names_of(loaded)}};
 }
 
+/// Convolutions take in the norms behind them, where the CPU computes both as one and the weights
+/// are whole: the same numbers but for rounding, in less time.
+void fold_norms(LoadedCheckpoint& loaded, const tensor::Device& device) {
+  const Recipe& recipe = loaded.recipe;
+  const train::Precision precision = recipe.train.precision;
+  const at::ScalarType dtype =
+      train::autocast_dtype(precision).value_or(train::storage_dtype(precision));
+  const bool is_known = dtype == at::kFloat || dtype == at::kBFloat16;
+  if (!is_known || !device.place().is_cpu() || gathers_blocks(recipe.parallel.strategy)) return;
+  loaded.state.task->set_training(false);
+  nn::fold_norms(loaded.state.task->network(), dtype);
+}
+
 void publish(PredictionFolder& folder, const LoadedCheckpoint& loaded, const PredictReport& report,
              const PredictRequest& request) {
   if (report.samples == 0)
@@ -71,6 +87,7 @@ std::optional<PredictReport> run_prediction(const PredictRequest& request,
                                                   *loaded.part.dataset, expected);
     return "";
   });
+  fold_norms(loaded, context.device);
   const std::vector<std::string> class_names = class_names_of(loaded);
   ToldImages told(request, *loaded.part.dataset, class_names);
   PredictReport report{loaded.path, loaded.step(), 0, 0};

@@ -1,5 +1,6 @@
 #include "paceline/models/resnet/residual_block.h"
 
+#include <span>
 #include <string>
 
 namespace paceline::models {
@@ -39,7 +40,7 @@ ResidualBlock::ResidualBlock(const ResidualBlockConfig& config, std::uint64_t dr
 void ResidualBlock::add_to_branch(std::int64_t in_channels, std::int64_t out_channels,
                                   std::int64_t kernel_size, const nn::Conv2d::Options& options) {
   const std::string number = std::to_string(branch_.size() + 1);
-  ConvStep step;
+  nn::ConvStep step;
   step.conv = register_module(
       "conv" + number,
       std::make_shared<nn::Conv2d>(in_channels, out_channels, kernel_size, options));
@@ -66,15 +67,21 @@ at::Tensor ResidualBlock::forward(const at::Tensor& input,
 at::Tensor ResidualBlock::compute(const at::Tensor& input,
                                   const nn::ForwardContext& context) const {
   at::Tensor output = input;
-  for (const ConvStep& step : branch_) {
-    output = step.forward(output);
-    if (&step != &branch_.back()) at::relu_(output);
-  }
+  for (const nn::ConvStep& step : std::span(branch_).first(branch_.size() - 1))
+    output = step.forward_relu(output);
+  const nn::ConvStep& last = branch_.back();
+  if (last.folded) return last.folded->forward_add_relu(output, shortcut(input));
+  output = last.forward(output);
   // What was dropped is a view, which autograd changes in place by copies.
   output = drop_path_->is_active()
                ? drop_path_->forward(output, input.size(0), context) + shortcut(input)
                : output.add_(shortcut(input));
   return at::relu_(output);
+}
+
+void ResidualBlock::fold_norms(at::ScalarType dtype) {
+  for (nn::ConvStep& step : branch_) step.fold(dtype);
+  if (downsample_.conv) downsample_.fold(dtype);
 }
 
 at::Tensor ResidualBlock::shortcut(const at::Tensor& input) const {
@@ -85,7 +92,7 @@ at::Tensor ResidualBlock::shortcut(const at::Tensor& input) const {
 
 void ResidualBlock::count(nn::ImageSize& size, nn::LayerCosts& costs) const {
   nn::ImageSize input = size;
-  for (const ConvStep& step : branch_) step.conv->count(size, costs);
+  for (const nn::ConvStep& step : branch_) step.conv->count(size, costs);
   if (pools()) input = size;
   if (downsample_.conv) downsample_.conv->count(input, costs);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/models/resnet/conv_step.h"
+#include "paceline/nn/blocks/conv_step.h"
 #include "paceline/nn/dropout.h"
 #include "paceline/nn/unit.h"
 
@@ -40,12 +40,14 @@ struct ResidualBlockConfig {
 /// a mean of pixels. Of new channels that padding makes, half lie before the input's.
 /// Papers: He et al., "Deep residual learning for image recognition", 2016; Xie et al., "Aggregated
 /// residual transformations", 2017 (groups); He et al., "Bag of tricks", 2019 (means).
-class ResidualBlock : public nn::Unit {
+class ResidualBlock : public nn::Unit, public nn::FoldsNorms {
  public:
   ResidualBlock(const ResidualBlockConfig& config, std::uint64_t draw_index);
 
   /// [N, in, H, W] to [N, out, H', W'].
   at::Tensor forward(const at::Tensor& input, const nn::ForwardContext& context) const;
+
+  void fold_norms(at::ScalarType dtype) override;
 
   /// One image; makes `size` the output's.
   void count(nn::ImageSize& size, nn::LayerCosts& costs) const;
@@ -64,8 +66,8 @@ class ResidualBlock : public nn::Unit {
   void add_downsample();
 
   ResidualBlockConfig config_;
-  std::vector<ConvStep> branch_;
-  ConvStep downsample_;  ///< empty where the shortcut has no parameters
+  std::vector<nn::ConvStep> branch_;
+  nn::ConvStep downsample_;  ///< empty where the shortcut has no parameters
   std::shared_ptr<nn::DropPath> drop_path_;
 };
 

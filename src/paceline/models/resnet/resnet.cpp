@@ -90,10 +90,7 @@ void ResNet::add_layer(std::size_t index) {
 
 at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& context) {
   at::Tensor x = images;
-  for (const ConvStep& step : stem_) {
-    x = step.forward(x);
-    at::relu_(x);
-  }
+  for (const nn::ConvStep& step : stem_) x = step.forward_relu(x);
   if (maxpool_) x = maxpool_->forward(x);
   for (const auto& block : blocks_) x = block->forward(x, context);
   return fc_->forward(drop_->forward(x.mean({2, 3}), x.size(0), context));
@@ -123,8 +120,12 @@ nn::ImageSize ResNet::usual_size() const {
                                             : CountedImageNetwork::usual_size();
 }
 
+void ResNet::fold_norms(at::ScalarType dtype) {
+  for (nn::ConvStep& step : stem_) step.fold(dtype);
+}
+
 void ResNet::count_image(nn::ImageSize size, nn::LayerCosts& costs) const {
-  for (const ConvStep& step : stem_) step.conv->count(size, costs);
+  for (const nn::ConvStep& step : stem_) step.conv->count(size, costs);
   if (maxpool_) maxpool_->count(config_.width, size, costs);
   for (const auto& block : blocks_) block->count(size, costs);
   fc_->count(costs);

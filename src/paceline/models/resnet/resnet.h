@@ -46,7 +46,7 @@ struct ResNetConfig {
 /// Residual network with torchvision's names, initialisation and numbers; timm's where torchvision
 /// has no such stem or shortcut.
 /// Paper: He et al., "Deep residual learning for image recognition", 2016.
-class ResNet : public nn::CountedImageNetwork {
+class ResNet : public nn::CountedImageNetwork, public nn::FoldsNorms {
  public:
   /// Throws ConfigError for what the Schema refuses.
   explicit ResNet(const ResNetConfig& config);
@@ -57,6 +57,7 @@ class ResNet : public nn::CountedImageNetwork {
   std::optional<std::int64_t> in_channels() const override { return config_.in_channels; }
   void count_image(nn::ImageSize size, nn::LayerCosts& costs) const override;
   nn::ImageSize usual_size() const override;
+  void fold_norms(at::ScalarType dtype) override;
   bool gives_features() const override { return fc_->kind() == nn::HeadKind::kNone; }
   std::vector<std::string> head_names() const override { return {"fc"}; }
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
@@ -69,7 +70,7 @@ class ResNet : public nn::CountedImageNetwork {
 
   ResNetConfig config_;
   std::int64_t channels_;                               ///< of the last block added so far
-  std::vector<ConvStep> stem_;                          ///< each followed by a ReLU
+  std::vector<nn::ConvStep> stem_;                      ///< each followed by a ReLU
   std::shared_ptr<nn::MaxPool2d> maxpool_;              ///< null behind a small stem
   std::vector<std::shared_ptr<ResidualBlock>> blocks_;  ///< of layer1, layer2 and so on, in order
   std::shared_ptr<nn::Dropout> drop_;

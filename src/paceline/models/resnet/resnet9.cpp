@@ -9,17 +9,12 @@ namespace {
 
 constexpr std::int64_t kLeastResNet9Size = 8;  ///< of an image, which is halved three times
 
-ConvStep add_resnet9_step(torch::nn::Module& parent, std::int64_t in_channels,
-                          std::int64_t out_channels) {
+nn::ConvStep add_resnet9_step(torch::nn::Module& parent, std::int64_t in_channels,
+                              std::int64_t out_channels) {
   return {parent.register_module("conv",
                                  std::make_shared<nn::Conv2d>(in_channels, out_channels, 3,
                                                               nn::Conv2d::Options{.padding = 1})),
           parent.register_module("bn", std::make_shared<nn::BatchNorm2d>(out_channels))};
-}
-
-at::Tensor with_relu(const ConvStep& step, const at::Tensor& input) {
-  at::Tensor output = step.forward(input);
-  return at::relu_(output);
 }
 
 void check_resnet9_size(std::int64_t height, std::int64_t width) {
@@ -49,17 +44,22 @@ at::Tensor ResNet9Layer::forward(const at::Tensor& input) const {
 }
 
 at::Tensor ResNet9Layer::compute(const at::Tensor& input) const {
-  const at::Tensor pooled = pool_->forward(with_relu(step_, input));
+  const at::Tensor pooled = pool_->forward(step_.forward_relu(input));
   if (residual_.empty()) return pooled;
   at::Tensor branch = pooled;
-  for (const ConvStep& step : residual_) branch = with_relu(step, branch);
+  for (const nn::ConvStep& step : residual_) branch = step.forward_relu(branch);
   return pooled + branch;
+}
+
+void ResNet9Layer::fold_norms(at::ScalarType dtype) {
+  step_.fold(dtype);
+  for (nn::ConvStep& step : residual_) step.fold(dtype);
 }
 
 void ResNet9Layer::count(nn::ImageSize& size, nn::LayerCosts& costs) const {
   step_.conv->count(size, costs);
   pool_->count(step_.conv->weight.size(0), size, costs);
-  for (const ConvStep& step : residual_) step.conv->count(size, costs);
+  for (const nn::ConvStep& step : residual_) step.conv->count(size, costs);
 }
 
 ResNet9::ResNet9(const ResNet9Config& config) : config_(config) {
@@ -80,7 +80,7 @@ ResNet9::ResNet9(const ResNet9Config& config) : config_(config) {
 at::Tensor ResNet9::forward_images(const at::Tensor& images,
                                    const nn::ForwardContext& /*context*/) {
   check_resnet9_size(images.size(2), images.size(3));
-  at::Tensor x = with_relu(prep_, images);
+  at::Tensor x = prep_.forward_relu(images);
   for (const auto& layer : layers_) x = layer->forward(x);
   const at::Tensor largest = at::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
   return linear_->forward(largest) * config_.logit_scale;

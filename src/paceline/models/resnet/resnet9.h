@@ -1,7 +1,7 @@
 #pragma once
 
 #include "paceline/models/fields/classifier_fields.h"
-#include "paceline/models/resnet/conv_step.h"
+#include "paceline/nn/blocks/conv_step.h"
 #include "paceline/nn/blocks/head.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/max_pool.h"
@@ -30,12 +30,14 @@ struct ResNet9Config {
 /// A 3x3 convolution, pooling to half the resolution, and, if asked for, two more convolutions
 /// around a shortcut; batch normalisation and a ReLU behind each. Names: conv, bn, and
 /// residual.res1 and residual.res2 with the same below them.
-class ResNet9Layer : public nn::Unit {
+class ResNet9Layer : public nn::Unit, public nn::FoldsNorms {
  public:
   ResNet9Layer(std::int64_t in_channels, std::int64_t out_channels, bool is_residual);
 
   /// [N, in, H, W] to [N, out, H / 2, W / 2].
   at::Tensor forward(const at::Tensor& input) const;
+
+  void fold_norms(at::ScalarType dtype) override;
 
   /// One image; makes `size` the output's.
   void count(nn::ImageSize& size, nn::LayerCosts& costs) const;
@@ -43,9 +45,9 @@ class ResNet9Layer : public nn::Unit {
  private:
   at::Tensor compute(const at::Tensor& input) const;
 
-  ConvStep step_;
+  nn::ConvStep step_;
   std::shared_ptr<nn::MaxPool2d> pool_;
-  std::vector<ConvStep> residual_;  ///< two or none
+  std::vector<nn::ConvStep> residual_;  ///< two or none
 };
 
 /// The network of nine layers of the fast CIFAR recipes: prep, layer1 to layer3 of twice, four and
@@ -53,7 +55,7 @@ class ResNet9Layer : public nn::Unit {
 /// channel, and a linear layer without bias whose outputs are scaled. torch's own initialisation.
 /// 6,573,120 parameters for ten classes. Page's names, with dots for its underscores.
 /// Source: Page, "How to train your ResNet", 2018 (DAWNBench).
-class ResNet9 : public nn::CountedImageNetwork {
+class ResNet9 : public nn::CountedImageNetwork, public nn::FoldsNorms {
  public:
   explicit ResNet9(const ResNet9Config& config);
 
@@ -68,10 +70,11 @@ class ResNet9 : public nn::CountedImageNetwork {
   bool gives_features() const override { return linear_->kind() == nn::HeadKind::kNone; }
   std::vector<std::string> head_names() const override { return {"linear"}; }
   std::vector<std::string> stem_names() const override { return {"prep"}; }
+  void fold_norms(at::ScalarType dtype) override { prep_.fold(dtype); }
 
  private:
   ResNet9Config config_;
-  ConvStep prep_;
+  nn::ConvStep prep_;
   std::vector<std::shared_ptr<ResNet9Layer>> layers_;
   std::shared_ptr<nn::Head> linear_;
 };

@@ -4,17 +4,18 @@ namespace paceline::nn {
 
 ConvNorm::ConvNorm(std::int64_t in_channels, std::int64_t out_channels, const Options& options)
     : activation_(options.activation) {
-  conv_ = register_module(
+  step_.conv = register_module(
       "0", std::make_shared<Conv2d>(in_channels, out_channels, options.kernel_size,
                                     Conv2d::Options{.stride = options.stride,
                                                     .padding = (options.kernel_size - 1) / 2,
                                                     .groups = options.groups}));
-  norm_ = register_module(
+  step_.norm = register_module(
       "1", std::make_shared<BatchNorm2d>(out_channels, options.norm_eps, options.norm_momentum));
 }
 
 at::Tensor ConvNorm::forward(const at::Tensor& input) const {
-  return activate(norm_->forward(conv_->forward(input)), activation_);
+  if (step_.folded && activation_ == Activation::kRelu) return step_.forward_relu(input);
+  return activate(step_.forward(input), activation_);
 }
 
 }  // namespace paceline::nn

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "paceline/nn/activation.h"
-#include "paceline/nn/batch_norm.h"
-#include "paceline/nn/conv.h"
+#include "paceline/nn/blocks/conv_step.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +11,7 @@ namespace paceline::nn {
 /// A convolution without bias, batch normalisation and an activation: torchvision's
 /// Conv2dNormActivation, with its names (`0` and `1`) and its padding, which keeps an odd kernel's
 /// output as large as the input, divided by the stride.
-class ConvNorm : public torch::nn::Module {
+class ConvNorm : public torch::nn::Module, public FoldsNorms {
  public:
   struct Options {
     std::int64_t kernel_size = 3;
@@ -29,11 +28,12 @@ class ConvNorm : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& input) const;
 
   /// One image; makes `size` the output's.
-  void count(ImageSize& size, LayerCosts& costs) const { conv_->count(size, costs); }
+  void count(ImageSize& size, LayerCosts& costs) const { step_.conv->count(size, costs); }
+
+  void fold_norms(at::ScalarType dtype) override { step_.fold(dtype); }
 
  private:
-  std::shared_ptr<Conv2d> conv_;
-  std::shared_ptr<BatchNorm2d> norm_;
+  ConvStep step_;
   Activation activation_;
 };
 

@@ -34,5 +34,23 @@ TEST(ConvNorm, HasTorchvisionsNamesAndTheNormsOptions) {
   EXPECT_EQ(norm->momentum(), 0.01);
 }
 
+TEST(ConvNorm, FoldsItsNorm) {
+  const at::NoGradGuard no_grad;
+  for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kSilu}) {
+    ConvNorm layer(2, 4, {.kernel_size = 3, .activation = activation});
+    for (const NamedTensor& item : state_dict(layer)) {
+      if (item.tensor.dim() == 4) default_weight(item.tensor, {.seed = 1});
+      if (item.name == "1.running_var") item.tensor.fill_(0.25);
+    }
+    layer.eval();
+    const at::Tensor input = at::linspace(-1, 1, 2 * 2 * 9 * 8).sin().view({2, 2, 9, 8});
+    const at::Tensor expected = layer.forward(input);
+    EXPECT_EQ(fold_norms(layer, at::kFloat), 1);
+    const at::Tensor got = layer.forward(input);
+    EXPECT_FALSE(got.equal(expected)) << "folding shows in the last bits";
+    EXPECT_TRUE(at::allclose(got, expected, 1e-5, 1e-6));
+  }
+}
+
 }  // namespace
 }  // namespace paceline::nn

@@ -1,0 +1,75 @@
+#include "paceline/nn/blocks/folded_conv.h"
+
+#include <array>
+
+namespace paceline::nn {
+namespace {
+
+using Sizes = at::IntArrayRef;
+using Scalars = c10::List<std::optional<at::Scalar>>;
+using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+                             Sizes, Sizes, Sizes, std::int64_t, std::string_view, Scalars,
+                             std::optional<std::string_view>);
+using Binary = at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                          const std::optional<at::Tensor>&, Sizes, Sizes, Sizes, std::int64_t,
+                          std::string_view, std::optional<at::Scalar>,
+                          std::optional<std::string_view>, Scalars,
+                          std::optional<std::string_view>);
+
+constexpr std::array<std::int64_t, 2> kNoDilation{1, 1};
+
+/// oneDNN's convolution with what follows it, which ATen gives no C++ function.
+template <typename Signature>
+auto onednn(const char* overload) {
+  return c10::Dispatcher::singleton()
+      .findSchemaOrThrow("mkldnn::_convolution_pointwise", overload)
+      .typed<Signature>();
+}
+
+}  // namespace
+
+FoldedConv::FoldedConv(const Conv2d& conv, const BatchNorm2d& norm, at::ScalarType dtype)
+    : options_(conv.options()) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor scale =
+      norm.weight.to(at::kDouble) / (norm.running_var.to(at::kDouble) + norm.eps()).sqrt();
+  const at::Tensor weight = conv.weight.to(at::kDouble) * scale.view({-1, 1, 1, 1});
+  at::Tensor shift = norm.bias.to(at::kDouble) - norm.running_mean.to(at::kDouble) * scale;
+  if (conv.bias.defined()) shift += conv.bias.to(at::kDouble) * scale;
+  weight_ = weight.to(dtype).contiguous(conv.weight.suggest_memory_format());
+  bias_ = shift.to(dtype);
+}
+
+at::Tensor FoldedConv::run(const at::Tensor& input, std::string_view activation) const {
+  static const auto convolve = onednn<Pointwise>("");
+  const std::array stride{options_.stride, options_.stride};
+  const std::array padding{options_.padding, options_.padding};
+  return convolve.call(input.to(weight_.scalar_type()), weight_, bias_, padding, stride,
+                       kNoDilation, options_.groups, activation, Scalars(), std::nullopt);
+}
+
+at::Tensor FoldedConv::forward_add_relu(const at::Tensor& input, const at::Tensor& added) const {
+  if (options_.groups > 1) {  // which the operator adds to by one that knows float32 alone
+    at::Tensor output = forward(input).add_(added);
+    return at::relu_(output);
+  }
+  static const auto convolve = onednn<Binary>("binary");
+  const std::array stride{options_.stride, options_.stride};
+  const std::array padding{options_.padding, options_.padding};
+  return convolve.call(input.to(weight_.scalar_type()), added.to(weight_.scalar_type()), weight_,
+                       bias_, padding, stride, kNoDilation, options_.groups, "add", at::Scalar(1.0),
+                       "relu", Scalars(), std::nullopt);
+}
+
+int fold_norms(torch::nn::Module& module, at::ScalarType dtype) {
+  int count = 0;
+  module.apply([&](torch::nn::Module& below) {
+    if (auto* const folds = dynamic_cast<FoldsNorms*>(&below)) {
+      folds->fold_norms(dtype);
+      ++count;
+    }
+  });
+  return count;
+}
+
+}  // namespace paceline::nn
