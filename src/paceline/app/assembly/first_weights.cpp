@@ -124,7 +124,7 @@ bool take_known_preprocessing(const Registries& registries, Recipe& recipe) {
   } else {
     const auto source = pretrained::parse_weight_source(named);
     known = published_with(source, recipe.model.network.name, std::nullopt);
-    if (known == Preprocessing()) return false;
+    if (std::holds_alternative<pretrained::HubSource>(source)) return false;
   }
   take_preprocessing(known, registries, recipe);
   return true;

@@ -46,6 +46,9 @@ TEST(RecipeCheck, ImagesMayHaveTheSizeOfTheWeights) {
     EXPECT_THAT(problems_of(vit + weights + "'}\ndata: {path: /data}\n"), IsEmpty());
     EXPECT_THAT(problems_of(vit + weights + "'}\n" + own_size), ElementsAre(HasSubstr("96")));
   }
+  // Which tell nothing.
+  EXPECT_THAT(problems_of(vit + "https://host/net.safetensors'}\ndata: {path: /data}\n"),
+              ElementsAre(HasSubstr("96")));
 }
 
 TEST(RecipeCheck, TellsAllThatTrainWouldRefuse) {
