@@ -23,6 +23,15 @@ print(json.dumps({"path": path, "found": try_to_load_from_cache("some/net", "con
                   "commits": [revision.commit_hash for repo in cache.repos for revision in repo.revisions]}))
 """
 
+# Prints {"torchvision:MODEL/WEIGHTS": top-1} of all enums of torchvision's classification models.
+PUBLISHED = """
+import json
+from torchvision import models
+print(json.dumps({f"torchvision:{model}/{weights.name}": weights.meta["_metrics"]["ImageNet-1K"]["acc@1"]
+                  for model in models.list_models(module=models) for weights in models.get_model_weights(model)
+                  if weights.name != "IMAGENET1K_FEATURES"}))  # which classify nothing
+"""
+
 
 def python(*arguments, env=None):
     return subprocess.run([str(PYTHON), *map(str, arguments)], env=env, capture_output=True, text=True, timeout=300)
@@ -71,6 +80,19 @@ class PretrainedPeers(HubTest):
         made = python(SOURCE / "tools/torchvision_weights.py")
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertEqual(made.stdout, (SOURCE / "src/paceline/pretrained/torchvision_table.inc").read_text())
+
+    def test_list_models_tells_the_top1_of_torchvisions_enums(self):
+        asked = python("-c", PUBLISHED)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        published = json.loads(asked.stdout.splitlines()[-1])
+        listed = paceline("list", "models", "--json")
+        self.assertEqual(listed.code, 0, str(listed))
+        models = {model["name"]: model["weights"] for model in json.loads(listed.out)}
+        told = {weights["pretrained"]: weights["top1"] for known in models.values() for weights in known}
+        expected = {name: top1 for name, top1 in published.items() if name.split(":")[1].split("/")[0] in models}
+        self.assertGreater(len(expected), 20)
+        self.assertEqual(told, expected)
+        self.assertEqual([model for model, known in models.items() if known and sum(w["is_default"] for w in known) != 1], [])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "paceline/config/load.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/pretrained/torchvision_weights.h"
 
 #include <algorithm>
 #include <array>
@@ -122,6 +123,18 @@ nlohmann::json sums_of(const ModelReport& report) {
   return json;
 }
 
+/// What model.pretrained may name for a model, of what torchvision publishes.
+nlohmann::json known_weights_of(const std::string& model) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const pretrained::TorchvisionWeights& weights : pretrained::torchvision_weights()) {
+    if (weights.model != model) continue;
+    list.push_back({{"pretrained", pretrained::describe(weights)},
+                    {"top1", weights.top1},
+                    {"is_default", weights.is_default}});
+  }
+  return list;
+}
+
 nlohmann::json json_of(const LayerReport& layer) {
   nlohmann::json parameters = nlohmann::json::object();
   for (const auto& [name, sizes] : layer.parameters) parameters[name] = sizes;
@@ -208,7 +221,9 @@ std::string models_json(const Registries& registries) {
     ModelReport report = report_of(*network, std::nullopt, /*with_layers=*/false);
     report.name = name;
     report.summary = entry.summary;
-    models.push_back(sums_of(report));
+    nlohmann::json json = sums_of(report);
+    json["weights"] = known_weights_of(name);
+    models.push_back(std::move(json));
   }
   return models.dump(2);
 }

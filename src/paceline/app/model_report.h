@@ -47,7 +47,8 @@ std::vector<std::string> model_table(const ModelReport& report);
 /// One JSON object, with a list of the layers.
 std::string model_json(const ModelReport& report);
 
-/// A JSON list of all models with their defaults, without their layers.
+/// A JSON list of all models with their defaults, without their layers; with the weights that
+/// torchvision publishes under their names, and the top-1 that it tells of them, in percent.
 std::string models_json(const Registries& registries);
 
 }  // namespace paceline::app

@@ -1,6 +1,7 @@
 #include "paceline/app/resume.h"
 
 #include "paceline/app/assembly/surgery.h"
+#include "paceline/app/assembly/weight_preprocessing.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
@@ -164,6 +165,14 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
   const std::string path = comm::first_rank_decides(
       communicator, [&] { return named_checkpoint(resume, directory, files); });
   return checkpoint::open_checkpoint(path, communicator);
+}
+
+void keep_preprocessing(const checkpoint::CheckpointReader& reader, const Registries& registries,
+                        config::Node& resolved, Recipe& recipe) {
+  Preprocessing& own = recipe.data.preprocessing;
+  fill_open(preprocessing_of(reader.manifest(), registries), own);
+  resolved.find("data")->set("preprocessing",
+                             config::to_node(config::describe<Preprocessing>(), &own));
 }
 
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,

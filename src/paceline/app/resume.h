@@ -22,6 +22,11 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
                                                            base::FileSystem& files,
                                                            comm::Communicator& communicator);
 
+/// Has images prepared as the run of a checkpoint prepares them, where a recipe leaves it open; in
+/// `resolved` too. What older runs took from nobody stays as usual for the data set.
+void keep_preprocessing(const checkpoint::CheckpointReader& reader, const Registries& registries,
+                        config::Node& resolved, Recipe& recipe);
+
 /// Fits a recipe to the run that goes on from a checkpoint: where data.batch_size_per_rank and
 /// another number of ranks would change the global batch, that of the run is kept. `resolved`, the
 /// recipe as it was given, is what the next checkpoint is compared with, too. The network is that

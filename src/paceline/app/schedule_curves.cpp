@@ -3,6 +3,7 @@
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/progressive_resizing.h"
+#include "paceline/app/recipe/usual_transforms.h"
 #include "paceline/base/error.h"
 #include "paceline/config/write.h"
 
@@ -88,7 +89,7 @@ ScheduleCurves schedule_curves(const Recipe& recipe, const Registries& registrie
   result.constants = constants_of(recipe.optimizer, /*has_momentum=*/!of_momentum);
   const DataSection& data = recipe.data;
   const auto plan = registries.datasets.build(data.source);
-  const config::Sides size = data.image_size.value_or(config::Sides{plan->default_image_size});
+  const config::Sides size = image_size_of(data, *plan);
   const auto changes = size_changes(data.progressive_resizing, size.shorter(), lengths);
   if (!changes.empty()) result.curves.push_back(image_size(changes, lengths.total_steps));
   return result;

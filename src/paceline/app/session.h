@@ -82,6 +82,8 @@ class Session {
   /// What trains it to its end; after attach(), unless the run has no directory.
   train::Trainer& trainer();
 
+  /// The recipe with what its first weights brought.
+  const Recipe& recipe() const { return recipe_; }
   const BatchArithmetic& batches() const { return batches_; }
   const train::TrainState& state() const { return state_; }
   /// What the run is given besides its recipe, for people: the same on all ranks and after a

@@ -1,3 +1,4 @@
+#include "paceline/app/assembly/first_weights.h"
 #include "paceline/app/assembly/recipe_check.h"
 #include "paceline/app/banner.h"
 #include "paceline/app/phase_run.h"
@@ -57,13 +58,23 @@ void print_header(const app::Phase& phase) {
   if (!phase.name.empty()) print(fmt::format("---  # phase {}: {}\n", phase.number, phase.name));
 }
 
+/// The recipe with what is known of its weights without a network.
+app::Recipe with_known_weights(app::Recipe recipe, const app::Registries& registries) {
+  try {
+    app::take_known_preprocessing(registries, recipe);
+  } catch (const base::Error&) {  // a check tells
+  }
+  return recipe;
+}
+
 /// Every value that a run would use; those that the data decide only if `opens_data`.
 void show(const app::Phase& phase, const app::Registries& registries, bool opens_data) {
-  const auto& [value, written] = phase.recipe;
-  config::Node resolved =
-      opens_data ? app::load_recipe(phase.recipe, registries, /*world_size=*/1).resolved
-                 : config::to_node(config::describe<app::Recipe>(), &value);
-  app::comment_derived(app::derived_values(value, written, registries), opens_data, resolved);
+  app::Recipe recipe = phase.recipe.value;
+  if (opens_data) recipe = app::load_recipe(phase.recipe, registries, /*world_size=*/1).recipe;
+  recipe = with_known_weights(std::move(recipe), registries);
+  config::Node resolved = config::to_node(config::describe<app::Recipe>(), &recipe);
+  app::comment_derived(app::derived_values(recipe, phase.recipe.written, registries), opens_data,
+                       resolved);
   print_header(phase);
   print(config::to_yaml(resolved));
 }
@@ -101,10 +112,11 @@ void check_recipe(const RecipeArguments& arguments, const config::BindContext& c
 
 void explain(const std::string& key, const app::Phase& phase, const config::BindContext& context,
              const app::Registries& registries) {
-  const auto& [value, written] = phase.recipe;
+  const config::Node& written = phase.recipe.written;
+  const app::Recipe recipe = with_known_weights(phase.recipe.value, registries);
   print_header(phase);
-  print(config::explain(key, config::describe<app::Recipe>(), &value, written, context,
-                        app::derived_values(value, written, registries)));
+  print(config::explain(key, config::describe<app::Recipe>(), &phase.recipe.value, written, context,
+                        app::derived_values(recipe, written, registries)));
 }
 
 void print_template(const app::Registries& registries) {

@@ -46,7 +46,7 @@ int run_list(const std::vector<std::string>& arguments, const app::Registries& r
   bool as_json = false;
   app.add_flag("--json", as_json,
                "Of models: one JSON list with their parameters, GFLOPs and activations for one "
-               "image");
+               "image, and with known weights and their published top-1");
   if (!parse_arguments(app, arguments, registries)) return 0;
   if (as_json) {
     if (kind != "models")

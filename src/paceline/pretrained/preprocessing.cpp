@@ -39,6 +39,11 @@ std::optional<Preprocessing> preprocessing_in_config(const fs::path& config) {
     Preprocessing known;
     known.mean = of_weights.value("mean", known.mean);
     known.std = of_weights.value("std", known.std);
+    for (const double std : known.std) {
+      if (!(std > 0))
+        throw base::DataError(
+            fmt::format("{}: pretrained_cfg: std {} divides nothing", config.string(), std));
+    }
     known.crop = side_of(of_weights);
     const double crop_pct = of_weights.value("crop_pct", kTimmsCropPct);
     if (known.crop < 1 || known.crop > 16384 || crop_pct < 0.01 || crop_pct > 100)

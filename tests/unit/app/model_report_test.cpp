@@ -4,6 +4,8 @@
 #include "paceline/base/error.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,6 +74,16 @@ TEST_F(ModelReportTest, AllModelsAreToldWithTheirSums) {
   ASSERT_NE(found, models.end());
   EXPECT_EQ((*found)["parameters"], 7'794'184);
   EXPECT_EQ((*found)["image_size"], (std::vector{3, 240, 240}));
+}
+
+TEST_F(ModelReportTest, AllModelsAreToldWithTheWeightsThatAreKnown) {
+  std::map<std::string, nlohmann::json> weights;
+  for (const auto& model : nlohmann::json::parse(models_json(*registries_)))
+    weights[model["name"].get<std::string>()] = model["weights"];
+  EXPECT_EQ(weights["resnet50"], nlohmann::json::parse(R"([
+    {"pretrained": "torchvision:resnet50/IMAGENET1K_V1", "top1": 76.13, "is_default": false},
+    {"pretrained": "torchvision:resnet50/IMAGENET1K_V2", "top1": 80.858, "is_default": true}])"));
+  EXPECT_EQ(weights["vit_base_patch16_224"], nlohmann::json::array());  // timm's name
 }
 
 }  // namespace

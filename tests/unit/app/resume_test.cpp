@@ -181,6 +181,28 @@ TEST_F(ResumeTest, ADirectoryThatHoldsARunGoesOnWithNoOther) {
   });
 }
 
+TEST_F(ResumeTest, ImagesStayPreparedAsTheyWere) {
+  const auto kept = [&](const std::string& before, const std::string& now) {
+    const auto reader = saved("data: {preprocessing: " + before + "}", 1);
+    Recipe recipe = bound("data: {preprocessing: " + now + "}", 1);
+    config::Node node = resolved(recipe);
+    keep_preprocessing(reader, *registries_, node, recipe);
+    EXPECT_TRUE(config::same_value(node, resolved(recipe)));
+    EXPECT_THAT(fit_to_checkpoint(reader, *registries_, 1, node, recipe), IsEmpty());
+    return recipe.data.preprocessing;
+  };
+  EXPECT_EQ(kept("{resize: 248, crop: 224, mean: [0, 0, 0]}", "{}"),
+            (Preprocessing{.mean = {{0, 0, 0}}, .resize = 248, .crop = 224}));
+  EXPECT_EQ(kept("{}", "{}"), Preprocessing());
+
+  const auto reader = saved("data: {preprocessing: {mean: [0, 0, 0]}}", 1);
+  Recipe recipe = bound("data: {preprocessing: {mean: [1, 1, 1]}}", 1);
+  config::Node node = resolved(recipe);
+  keep_preprocessing(reader, *registries_, node, recipe);
+  EXPECT_THAT(fit_to_checkpoint(reader, *registries_, 1, node, recipe),
+              ElementsAre("data.preprocessing.mean: was [0, 0, 0], is [1, 1, 1]"));
+}
+
 TEST_F(ResumeTest, AutoDoesNotStartARunAnewThatDiedWhileItWentBack) {
   const fs::path run = folder_.path() / "run";
   fs::create_directories(run / "checkpoints" / "branch-1" / "step-00000004");

@@ -37,7 +37,7 @@ TEST(PreprocessingOfWeights, IsThatOfTimmsConfig) {
 TEST(PreprocessingOfWeights, DamagedConfigsNameTheFile) {
   for (const char* json :
        {"{", R"({"pretrained_cfg": {"mean": [1]}})", R"({"pretrained_cfg": {"crop_pct": "x"}})",
-        R"({"pretrained_cfg": {"crop_pct": 0}})"})
+        R"({"pretrained_cfg": {"crop_pct": 0}})", R"({"pretrained_cfg": {"std": [1, 0, 1]}})"})
     EXPECT_THAT([&] { preprocessing_in(json); },
                 testing::ThrowsMessage<base::DataError>(testing::HasSubstr("config.json")))
         << json;

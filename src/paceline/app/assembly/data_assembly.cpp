@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/recipe/builtin.h"
+#include "paceline/app/recipe/usual_transforms.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
@@ -207,10 +208,7 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
                                                  const Registries& registries, data::Split split) {
   auto written = written_transforms(section, registries, split);
   if (!written.empty()) return written;
-  const auto plan = registries.datasets.build(section.source);
-  const config::Sides size = section.image_size.value_or(plan->default_image_size);
-  return split == data::Split::kTrain ? plan->train_transforms(size, section.augmentation)
-                                      : plan->eval_transforms(size);
+  return usual_transforms(section, *registries.datasets.build(section.source), split);
 }
 
 void warn_of_content(const data::Dataset& dataset) {

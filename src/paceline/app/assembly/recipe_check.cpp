@@ -116,6 +116,12 @@ bool are_far_away(const config::Component& source) {
   return path != nullptr && data::is_remote(path->text);
 }
 
+/// Whether weights that are not here yet may give the images of a split another size.
+bool leaves_size_to_weights(const DataSection& data, data::Split split) {
+  const auto& written = split == data::Split::kTrain ? data.train_transforms : data.eval_transforms;
+  return written.empty() && !data.image_size && !data.preprocessing.crop;
+}
+
 /// What the samples of a split are made of; nothing where the images decide. Only a data set that
 /// may be of something else than images is opened: nobody but itself knows.
 std::optional<nn::SampleSizes> sizes_of_split(const Recipe& recipe, const Registries& registries,
@@ -218,11 +224,17 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
   };
   attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
   attempt([&] { check_schedule(recipe, registries); });
+  bool knows_weights = true;
+  try {
+    knows_weights = take_known_preprocessing(registries, recipe);
+  } catch (const base::Error&) {  // told where the weights are looked at
+  }
   std::vector<nn::SampleSizes> sizes;
   for (const data::Split split : {data::Split::kTrain, data::Split::kVal}) {
     if (split == data::Split::kVal && !recipe.train.eval_every) continue;
     attempt([&] {
-      if (const auto of_split = sizes_of_split(recipe, registries, split))
+      const auto of_split = sizes_of_split(recipe, registries, split);
+      if (of_split && (knows_weights || !leaves_size_to_weights(recipe.data, split)))
         sizes.push_back(*of_split);
     });
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/app/recipe/preprocessing.h"
 #include "paceline/app/recipe/progressive_resizing.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/codec/orientation.h"
@@ -49,6 +50,7 @@ struct DataSection {
   bool drop_last = false;
   config::Component sampler{"shuffle"};
   std::optional<config::Sides> image_size;
+  Preprocessing preprocessing;
   ProgressiveResizing progressive_resizing;
   data::Augmentation augmentation = data::Augmentation::kWeak;
   data::ExifRule exif = data::ExifRule::kIgnore;
@@ -201,10 +203,13 @@ struct paceline::config::Schema<paceline::app::DataSection> {
             "others."),
       component(&Section::sampler, "sampler", "Which training sample comes when."),
       field(&Section::image_size, "image_size",
-            "Side of the images that the network sees, in pixels, or [height, width]; null: 224, "
-            "or 32 "
-            "for CIFAR.",
+            "Side of the images that the network sees, in pixels, or [height, width]; null: "
+            "preprocessing.crop, which may come with model.pretrained, else 224, or 32 for CIFAR.",
             AtLeast{1}, AtMost{65'536, "no network sees larger images"}, MayChangeOnResume{}),
+      field(&Section::preprocessing, "preprocessing",
+            "How images are prepared where the transforms are left to the data set; null values "
+            "come with the weights of model.pretrained.",
+            MayChangeOnResume{}),
       field(&Section::progressive_resizing, "progressive_resizing",
             "Small training images at first.", MayChangeOnResume{}),
       field(&Section::augmentation, "augmentation",

@@ -37,6 +37,20 @@ TEST(RecipeCheck, ASoundRecipeHasNone) {
               IsEmpty());
 }
 
+TEST(RecipeCheck, ImagesMayHaveTheSizeOfTheWeights) {
+  const std::string vit = "model: {name: vit, img_size: 96, pretrained: '";
+  const std::string own_size = "data: {path: /data, image_size: 224}\n";
+  EXPECT_THAT(problems_of("model: {name: vit, img_size: 96}\ndata: {path: /data}\n"),
+              ElementsAre(HasSubstr("96")));
+  for (const std::string weights : {"hf:some/net", "torchvision:vit_b_16/DEFAULT"}) {
+    EXPECT_THAT(problems_of(vit + weights + "'}\ndata: {path: /data}\n"), IsEmpty());
+    EXPECT_THAT(problems_of(vit + weights + "'}\n" + own_size), ElementsAre(HasSubstr("96")));
+  }
+  // Which tell nothing.
+  EXPECT_THAT(problems_of(vit + "https://host/net.safetensors'}\ndata: {path: /data}\n"),
+              ElementsAre(HasSubstr("96")));
+}
+
 TEST(RecipeCheck, TellsAllThatTrainWouldRefuse) {
   EXPECT_THAT(problems_of(""), ElementsAre(HasSubstr("data.path: is not set")));
   const auto problems = problems_of(

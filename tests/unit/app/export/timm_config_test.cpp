@@ -60,6 +60,17 @@ TEST_F(TimmConfigTest, TellsHowImagesArePrepared) {
   EXPECT_EQ(images["classifier"], "fc");
 }
 
+TEST_F(TimmConfigTest, TellsWhatTheRunTookOfItsWeights) {
+  const auto images = of("resnet18",
+                         "{preprocessing: {mean: [0.5, 0.5, 0.5], resize: 256, crop: 240, "
+                         "interpolation: bicubic}}")
+                          .json["pretrained_cfg"];
+  EXPECT_EQ(images["input_size"], (std::vector<int>{3, 240, 240}));
+  EXPECT_EQ(images["crop_pct"], 240.0 / 256);
+  EXPECT_EQ(images["interpolation"], "bicubic");
+  EXPECT_EQ(images["mean"], (std::vector<double>{0.5, 0.5, 0.5}));
+}
+
 TEST_F(TimmConfigTest, SettingsThatTimmTakesAreItsArguments) {
   EXPECT_EQ(of("{name: vit_tiny_patch16_224, img_size: 32}").json["model_args"],
             (nlohmann::json{{"img_size", 32}}));

@@ -51,6 +51,20 @@ TEST(DerivedValues, AreToldWithTheirSource) {
                                 Not(HasSubstr("num_classes: 1000"))));
 }
 
+TEST(DerivedValues, WhatComesWithWeightsIsSaidToDoSo) {
+  const Shown unknown = show("model: {pretrained: 'hf:some/net'}\ndata: {path: /data}\n");
+  EXPECT_THAT(unknown.yaml,
+              AllOf(HasSubstr("crop: null  # as the weights of model.pretrained were published"),
+                    HasSubstr("image_size: null  # 224, as usual for image_folder")));
+  Shown known = show(
+      "model: {pretrained: 'torchvision:DEFAULT'}\n"
+      "data: {path: /data, preprocessing: {crop: 288, mean: [0.5, 0.5, 0.5]}}\n");
+  EXPECT_EQ(known.derived.at("data.image_size"), "288, by data.preprocessing.crop");
+  EXPECT_THAT(known.derived.at("data.train_transforms"), HasSubstr("mean: [0.5, 0.5, 0.5]"));
+  EXPECT_FALSE(known.derived.contains("data.preprocessing.crop"));
+  EXPECT_TRUE(known.derived.contains("data.preprocessing.std"));
+}
+
 TEST(DerivedValues, WhatIsWrittenIsNotDerived) {
   const Shown shown = show(
       "model: {num_classes: 7}\ntrain: {precision: bf16}\n"
