@@ -1,5 +1,6 @@
-"""Python peers read what we write, and start us: torchvision, timm, TensorBoard, torchrun."""
+"""Python peers read what we write, and start us: torchvision, timm, TensorBoard, pyarrow, torchrun."""
 
+import csv
 import json
 import os
 import pathlib
@@ -46,6 +47,27 @@ class Peers(RunTest):
         for (step, value), (expected_step, expected) in zip(json.loads(out), losses, strict=True):
             self.assertEqual(step, expected_step)
             self.assertAlmostEqual(value, expected, places=5)
+
+    def test_pyarrow_reads_the_predictions(self):
+        run = self.run_directory("predicted")
+        self.train(self.write_recipe(model="resnet18"), "--run-dir", run, "train.duration=1ep")
+        for name in ("told.csv", "told.parquet"):
+            result = paceline("eval", run, "--predictions", self.root / name, "--topk", 2)
+            self.assertEqual(result.code, 0, str(result))
+        types, rows = json.loads(self.python(
+            "import sys, json, pyarrow.parquet as pq\n"
+            "table = pq.read_table(sys.argv[1], page_checksum_verification=True)\n"
+            "print(json.dumps([[[f.name, str(f.type)] for f in table.schema], table.to_pylist()]))",
+            self.root / "told.parquet"))
+        told = [("told", "int64"), ("told_class", "string"), ("probability", "double")]
+        self.assertEqual([tuple(field) for field in types], [
+            ("index", "int64"), ("sample", "string"), ("label", "int64"), ("class", "string"), ("loss", "double"),
+            *told, *((name.replace("_class", "_2_class") if "_" in name else f"{name}_2", kind) for name, kind in told)])
+        with open(self.root / "told.csv", newline="") as file:
+            for row, line in zip(rows, csv.DictReader(file), strict=True):
+                for name, text in line.items():
+                    value = row[name]
+                    self.assertEqual(f"{value:.9g}" if isinstance(value, float) else str(value), text)
 
     def test_under_torchrun_the_program_is_one_rank(self):
         run = self.run_directory("torchrun")

@@ -8,7 +8,7 @@ import math
 import shutil
 import unittest
 
-from paceline_process import RunTest, paceline, settings
+from paceline_process import RunTest, environment, paceline, settings
 
 CONFIG = 2
 SMALL = settings("train.duration=4ba", "checkpoint.every=4ba", "schedule=constant")
@@ -198,8 +198,20 @@ class Evaluate(RunTest):
         self.assertIn(f"{counts['recall']:.4f}", cells)
         self.assertEqual(len(page.all("svg")), 1)
 
+    def test_a_table_is_parquet_by_its_name(self):
+        path = self.root / "told.Parquet"
+        self.assertIn(f"wrote {path}", self.evaluate("--predictions", path).err)
+        content = path.read_bytes()
+        self.assertEqual((content[:4], content[-4:]), (b"PAR1", b"PAR1"))
+        path.unlink()
+        result = paceline("eval", self.run_dir, "--predictions", path, cwd=self.root,
+                          env=environment(PACELINE_REMOTE_PLUGIN="/nowhere.so"))
+        self.assertEqual(result.code, CONFIG, str(result))
+        self.assertIn("Parquet need /nowhere.so", result.err)
+        self.assertFalse(path.exists())
+
     def test_what_does_not_fit_is_refused(self):
-        self.assertIn("CSV is what is written", self.evaluate("--predictions", "a.parquet", code=CONFIG).err)
+        self.assertIn("CSV and Parquet are what is written", self.evaluate("--predictions", "a.json", code=CONFIG).err)
         for wrong in (["--crop-pct", "1.5"], ["--temperature", "0"], ["--size", "0"]):
             self.evaluate(*wrong, code=CONFIG)
 

@@ -9,6 +9,7 @@
 #include "paceline/cli/eval_report.h"
 #include "paceline/cli/rank_process.h"
 #include "paceline/comm/agreement.h"
+#include "paceline/data/remote/remote_plugin.h"
 #include "paceline/launch/options.h"
 
 #include <filesystem>
@@ -24,7 +25,7 @@ struct EvalWork {
   app::EvalViews views;
   std::int64_t num_told = 5;
   bool as_json = false;
-  std::filesystem::path predictions;  ///< a CSV file to be written; empty: none
+  std::filesystem::path predictions;  ///< a table to be written; empty: none
   std::filesystem::path page;         ///< an HTML page, likewise
 };
 
@@ -99,8 +100,10 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
                  "Of an algorithm that keeps some besides the trained ones: ema");
   add_views(app, work.views);
   app.add_flag("--json", work.as_json, "Print one JSON object");
-  app.add_option("--predictions", work.predictions,
-                 "Write a CSV file: a line for each sample, with what it was told as");
+  app.add_option(
+      "--predictions", work.predictions,
+      "Write a table, CSV or by its name (.parquet) Parquet: a row for each sample, with "
+      "what it was told as");
   app.add_option("--topk", work.num_told, "Classes of a sample in --predictions")
       ->check(CLI::Range(std::int64_t{1}, kMostTold))
       ->capture_default_str();
@@ -109,8 +112,9 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
                  "classes, which needs no other file");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;
-  refuse_other_format(work.predictions, ".csv", "CSV is what is written",
-                      {".parquet", ".json", ".jsonl", ".npy", ".xlsx", ".html"}, "--predictions");
+  refuse_other_format(work.predictions, ".csv", "CSV and Parquet are what is written",
+                      {".json", ".jsonl", ".npy", ".xlsx", ".html"}, "--predictions");
+  if (app::is_parquet_table(work.predictions)) data::load_remote_plugin();  // or refuse at once
   RankProcess process(registries);
   const int exit_code = evaluate(work, process.context());
   process.shutdown();

@@ -24,13 +24,23 @@ std::vector<NamedTensor> select_once(const torch::nn::Module& module, Predicate&
   return selected;
 }
 
+std::vector<NamedTensor> with_gradients(const torch::nn::Module& module) {
+  return select_once(module, [](const NamedTensor& named) {
+    return named.is_parameter && named.tensor.requires_grad();
+  });
+}
+
 }  // namespace
 
 std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module) {
-  std::vector<NamedTensor> parameters = select_once(module, [](const NamedTensor& named) {
-    return named.is_parameter && named.tensor.requires_grad();
-  });
+  std::vector<NamedTensor> parameters = with_gradients(module);
   if (parameters.empty()) throw base::ConfigError("the model has no trainable parameter");
+  return parameters;
+}
+
+std::vector<NamedTensor> all_parameters(const torch::nn::Module& module) {
+  std::vector<NamedTensor> parameters = with_gradients(module);
+  for (NamedTensor& named : frozen_parameters(module)) parameters.push_back(std::move(named));
   return parameters;
 }
 

@@ -19,6 +19,9 @@ using nn::NamedTensor;
 /// first name. Throws ConfigError if there is none.
 std::vector<NamedTensor> trainable_parameters(const torch::nn::Module& module);
 
+/// All parameters, those that require gradients first, each once.
+std::vector<NamedTensor> all_parameters(const torch::nn::Module& module);
+
 /// Has all but these require gradients.
 void freeze_only(std::span<const NamedTensor> parameters, const std::set<std::string>& names);
 

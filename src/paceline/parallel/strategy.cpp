@@ -1,6 +1,7 @@
 #include "paceline/parallel/strategy.h"
 
 #include "paceline/base/error.h"
+#include "paceline/parallel/frozen_module.h"
 #include "paceline/parallel/named_tensors.h"
 #include "paceline/tensor/aten.h"
 
@@ -18,6 +19,11 @@ std::vector<optim::ParamGroup> empty_groups(std::span<const GroupRule> rules) {
     groups.back().is_matrix = rule.is_matrix;
   }
   return groups;
+}
+
+std::unique_ptr<FrozenModule> Strategy::hold_frozen(const torch::nn::Module& module,
+                                                    const FillValues& fill) {
+  return std::make_unique<WholeFrozenModule>(module, fill);
 }
 
 void Strategy::end_own_pass() {

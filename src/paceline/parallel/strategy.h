@@ -22,6 +22,8 @@ struct NamedTensor;
 
 namespace paceline::parallel {
 
+class FrozenModule;  // parallel/frozen_module.h
+
 using optim::GroupRule;
 using tensor::StateShard;
 
@@ -66,6 +68,13 @@ class Strategy {
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules) {
     prepare(module, rules, {});
   }
+
+  /// Takes over the parameters of another module, all of them frozen, for forward passes beside the
+  /// steps: whole on every rank, or cut as those of prepare() are where these are gathered unit by
+  /// unit. Parameters without memory get it here and their values from `fill`, which is called on
+  /// every rank, or on rank 0 for those that are cut. After prepare(). Every rank must call it.
+  virtual std::unique_ptr<FrozenModule> hold_frozen(const torch::nn::Module& module,
+                                                    const FillValues& fill);
 
   /// The parameters that prepare() laid out to be trained, a tied one under its first name.
   virtual std::span<const nn::NamedTensor> parameters() const = 0;

@@ -57,6 +57,9 @@ class Algorithm {
   virtual std::map<std::string, std::string> metrics_in_use() const { return {}; }
   /// Every rank must reach the same decisions.
   virtual void apply(Event event, TrainState& state, const RunContext& run) = 0;
+  /// Instead of a pass's events (kBeforeForward to kAfterBackward), on a rank that a ragged batch
+  /// left without samples: the same collectives as apply() has there.
+  virtual void forward_nothing() {}
   /// Changes a microbatch of the step at hand, which all passes of the step then see: called once
   /// for each that has samples, after kStepStart and outside autocast and what train.compile
   /// records, in the order of AlgorithmTraits::order. Draws are keyed by step and

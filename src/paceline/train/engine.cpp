@@ -141,6 +141,10 @@ std::int64_t Engine::num_kept(std::int64_t size, const Clock& clock) const {
   return size;
 }
 
+void Engine::forward_nothing() const {
+  for (const auto& algorithm : algorithms_) algorithm->forward_nothing();
+}
+
 void Engine::transform(Batch& microbatch, TrainState& state, const RunContext& run) const {
   if (microbatch.size == 0) return;  // as a ragged last batch may leave a rank
   for (Algorithm* algorithm : transforms_) {

@@ -29,6 +29,9 @@ class Engine {
 
   void fire(Event event, TrainState& state, const RunContext& run);
 
+  /// As Algorithm::forward_nothing(), of all algorithms.
+  void forward_nothing() const;
+
   /// The name of an algorithm or callback with an event from `first` to `last`, if there is one.
   std::optional<std::string> acts_between(Event first, Event last) const;
 

@@ -78,6 +78,7 @@ StepGradients::Losses StepGradients::pass(std::span<const Batch> microbatches, b
     strategy.begin_microbatch(/*is_first=*/i == 0, is_reduced && is_last);
     if (has_no_samples()) {  // as a ragged last batch may leave a rank
       strategy.forward_nothing();
+      engine_.forward_nothing();
       strategy.backward_nothing();
       continue;
     }

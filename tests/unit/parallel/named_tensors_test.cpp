@@ -39,6 +39,8 @@ TEST(NamedTensors, TiedParametersComeOnce) {
   const Parent module;
   EXPECT_THAT(names(trainable_parameters(module)), ElementsAre("weight"));
   EXPECT_THAT(names(frozen_parameters(module)), ElementsAre("child.frozen"));
+  EXPECT_THAT(names(all_parameters(module)), ElementsAre("weight", "child.frozen"));
+  EXPECT_THAT(names(all_parameters(Child(at::zeros({1})))), ElementsAre("shared", "frozen"));
   EXPECT_THAT(names(module_buffers(module)), ElementsAre("mean", "child.count"));
 }
 

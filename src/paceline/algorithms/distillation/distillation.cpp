@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/weights/weights.h"
+#include "paceline/nn/adaptation/find_adaptation.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/train/run_context.h"
@@ -14,20 +15,16 @@
 namespace paceline::algorithms {
 namespace {
 
-void import_weights(nn::Network& teacher, const std::string& path) {
-  const auto tensors = checkpoint::named_tensors(teacher);
-  const checkpoint::WeightImport import(
-      path, tensors, teacher.head_names(),
-      {.adaptation_of = [&teacher](const std::string& name, std::span<const std::int64_t> stored) {
-        return teacher.adapt_stored(name, stored);
-      }});
+checkpoint::WeightImport open_weights(const nn::Network& teacher, const std::string& path) {
+  checkpoint::WeightImport import(path, checkpoint::named_tensors(teacher), teacher.head_names(),
+                                  {.adaptation_of = nn::find_adaptation(teacher)});
   if (import.lacks_head()) {
     throw base::ConfigError(fmt::format(
         "algorithms.distillation.weights: {} has no classifier of as many classes as the teacher: "
         "set algorithms.distillation.teacher.num_classes to what it was trained for",
         path));
   }
-  for (const checkpoint::NamedTensor& tensor : tensors) import.copy(tensor.name, tensor.tensor);
+  return import;
 }
 
 void check_classes(const nn::Network& student, const nn::Network& teacher) {
@@ -66,14 +63,16 @@ void Distillation::apply(train::Event event, train::TrainState& state,
   at::Tensor told;
   {
     const at::NoGradGuard no_grad;
+    held_->begin_forward();
     told = teacher_->forward(state.batch.fields, context);
+    held_->end_forward();
   }
   state.loss = (1.0 - config_.alpha) * state.loss +
                config_.alpha * distillation_loss(state.outputs.at(train::kLogits), told,
                                                  config_.targets, config_.temperature);
 }
 
-void Distillation::load_teacher(const train::TrainState& state, const train::RunContext& run) {
+void Distillation::load_teacher(train::TrainState& state, const train::RunContext& run) {
   if (dynamic_cast<const train::ClassificationTask*>(&*state.task) == nullptr) {
     throw base::ConfigError(
         "algorithms.distillation compares the logits of task classification, and this run has "
@@ -81,21 +80,29 @@ void Distillation::load_teacher(const train::TrainState& state, const train::Run
   }
   teacher_ = make_teacher_(config_.teacher);
   check_classes(state.task->network(), *teacher_);
-  import_weights(*teacher_, config_.weights);
+  const checkpoint::WeightImport weights = open_weights(*teacher_, config_.weights);
+  nn::defer_values(*teacher_);
   const auto student = nn::named_parameters(state.task->network());
   if (!student.empty() && student.front().tensor.scalar_type() == at::kDouble)
     nn::set_dtype(*teacher_, at::kDouble);
   nn::set_device(*teacher_, run.device.place());
   nn::set_training(*teacher_, false);
-  for (const nn::NamedTensor& named : nn::named_parameters(*teacher_))
-    named.tensor.set_requires_grad(false);
+  for (const nn::NamedTensor& named : nn::state_dict(*teacher_)) {
+    if (named.is_parameter) {
+      named.tensor.set_requires_grad(false);
+    } else {
+      weights.copy(named.name, named.tensor);
+    }
+  }
+  held_ = state.strategy->hold_frozen(*teacher_, [&](const nn::NamedTensor& parameter) {
+    PACELINE_CHECK(weights.copy(parameter.name, parameter.tensor), "no weights for '{}'",
+                   parameter.name);
+  });
 }
 
 std::uint64_t Distillation::copied_bytes(const train::TrainState& /*state*/,
                                          const train::FieldBytes& /*field_bytes*/) const {
-  std::uint64_t bytes = 0;
-  for (const nn::NamedTensor& named : nn::state_dict(*teacher_)) bytes += named.tensor.nbytes();
-  return bytes;
+  return held_->bytes();
 }
 
 std::unique_ptr<train::Algorithm> make(const DistillationConfig& config,

@@ -2,6 +2,7 @@
 
 #include "paceline/config/schema.h"
 #include "paceline/nn/network.h"
+#include "paceline/parallel/frozen_module.h"
 #include "paceline/train/algorithm.h"
 
 #include <array>
@@ -36,8 +37,10 @@ at::Tensor distillation_loss(const at::Tensor& student, const at::Tensor& teache
 
 /// Has the network learn also from what a frozen network of `weights`, in evaluation mode, makes of
 /// the same images, mixed ones included: loss = (1 - alpha) loss + alpha distillation_loss().
-/// Every rank holds the whole teacher. Papers: Hinton et al., "Distilling the knowledge in a neural
-/// network", 2015; Touvron et al., "Training data-efficient image transformers", 2021 (hard).
+/// Where the strategy gathers parameters unit by unit (fsdp, hsdp), the teacher's are cut and
+/// gathered so as well; elsewhere every rank holds all of them. Papers: Hinton et al., "Distilling
+/// the knowledge in a neural network", 2015; Touvron et al., "Training data-efficient image
+/// transformers", 2021 (hard).
 class Distillation final : public train::Algorithm {
  public:
   using MakeTeacher = std::function<std::unique_ptr<nn::Network>(const config::Component&)>;
@@ -51,16 +54,18 @@ class Distillation final : public train::Algorithm {
     return {.events = {kPrepared, kAfterLoss}, .replaces_loss = true, .may_come_or_go = true};
   }
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
-  /// The teacher's weights.
+  void forward_nothing() override { held_->forward_nothing(); }
+  /// The teacher's weights that lie on this rank, and what is gathered of them.
   std::uint64_t copied_bytes(const train::TrainState& state,
                              const train::FieldBytes& field_bytes) const override;
 
  private:
-  void load_teacher(const train::TrainState& state, const train::RunContext& run);
+  void load_teacher(train::TrainState& state, const train::RunContext& run);
 
   DistillationConfig config_;
   MakeTeacher make_teacher_;
-  std::unique_ptr<nn::Network> teacher_;  ///< from kPrepared on
+  std::unique_ptr<nn::Network> teacher_;          ///< from kPrepared on
+  std::unique_ptr<parallel::FrozenModule> held_;  ///< it, likewise
 };
 
 std::unique_ptr<train::Algorithm> make(const DistillationConfig& config,

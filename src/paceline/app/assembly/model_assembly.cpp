@@ -7,7 +7,7 @@
 #include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/activation_checkpoint.h"
-#include "paceline/nn/adaptation/input_channels.h"
+#include "paceline/nn/adaptation/find_adaptation.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/nn/network_parts.h"
@@ -115,11 +115,7 @@ void add_notes_on_head(const checkpoint::WeightImport& import, const nn::Network
 /// How weights are chosen and made to fit this network.
 checkpoint::ImportOptions import_options(const ModelSection& model, const nn::Network& network) {
   return {.key = model.pretrained_key.value_or(""),
-          .adaptation_of =
-              [&network](const std::string& name, std::span<const std::int64_t> stored) {
-                auto own = network.adapt_stored(name, stored);
-                return own ? own : nn::adapt_input_channels(network, name, stored);
-              },
+          .adaptation_of = nn::find_adaptation(network),
           .is_strict = model.pretrained_strict};
 }
 

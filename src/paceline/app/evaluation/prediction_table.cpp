@@ -2,7 +2,10 @@
 
 #include "paceline/app/evaluation/csv_cell.h"
 #include "paceline/app/evaluation/eval_details.h"
+#include "paceline/app/evaluation/prediction_columns.h"
+#include "paceline/app/evaluation/prediction_parquet.h"
 #include "paceline/app/evaluation/top_classes.h"
+#include "paceline/base/text.h"
 
 #include <memory>
 
@@ -10,15 +13,6 @@
 
 namespace paceline::app {
 namespace {
-
-std::string header(std::int64_t num_told) {
-  std::string line = "index,sample,label,class,loss";
-  for (std::int64_t k = 1; k <= num_told; ++k) {
-    const std::string place = k == 1 ? "" : fmt::format("_{}", k);
-    line += fmt::format(",told{0},told{0}_class,probability{0}", place);
-  }
-  return line + '\n';
-}
 
 std::string class_cell(std::span<const std::string> class_names, std::int64_t label) {
   return label < 0 ? "" : csv_cell(name_of_class(class_names, label));
@@ -39,23 +33,36 @@ std::string line_of(const train::SampleRecords& records, std::int64_t row,
   return line + '\n';
 }
 
+void write_csv(base::OutputFile& file, const train::SampleRecords& records,
+               const data::Dataset& dataset, std::span<const std::string> class_names) {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 20;
+  std::string text = base::join(prediction_columns(records.classes.size(1)), ",") + '\n';
+  for (std::int64_t row = 0; row < records.indices.numel(); ++row) {
+    text += line_of(records, row, dataset, class_names);
+    if (text.size() < kAtOnce) continue;
+    file.write(text);
+    text.clear();
+  }
+  file.write(text);
+}
+
 }  // namespace
+
+bool is_parquet_table(const std::filesystem::path& path) {
+  return base::to_lower(path.extension().string()) == ".parquet";
+}
 
 void write_prediction_table(base::FileSystem& files, const std::filesystem::path& path,
                             const train::SampleRecords& records, const data::Dataset& dataset,
                             std::span<const std::string> class_names) {
-  constexpr std::size_t kAtOnce = std::size_t{1} << 20;
   const std::filesystem::path unfinished = base::unfinished_path(path);
   try {
     const std::unique_ptr<base::OutputFile> file = files.create(unfinished);
-    std::string text = header(records.classes.size(1));
-    for (std::int64_t row = 0; row < records.indices.numel(); ++row) {
-      text += line_of(records, row, dataset, class_names);
-      if (text.size() < kAtOnce) continue;
-      file->write(text);
-      text.clear();
+    if (is_parquet_table(path)) {
+      write_predictions_as_parquet(*file, records, dataset, class_names);
+    } else {
+      write_csv(*file, records, dataset, class_names);
     }
-    file->write(text);
     file->sync();
     file->close();
     files.rename(unfinished, path);

@@ -1,13 +1,16 @@
 #pragma once
 
+#include "paceline/base/file.h"
 #include "paceline/data/remote/http_exchange.h"
 #include "paceline/data/remote/parquet_file.h"
+#include "paceline/data/remote/parquet_table.h"
 #include "paceline/data/remote/remote_config.h"
 #include "paceline/data/storage/storage.h"
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace paceline::data {
 
@@ -34,6 +37,10 @@ class RemotePlugin {
   /// the file.
   virtual std::unique_ptr<const ParquetImages> open_parquet(
       const std::shared_ptr<const InputFile>& file, const std::string& image) const = 0;
+  /// Writes a table of these columns to `file`, which must outlive the writer and is neither synced
+  /// nor closed.
+  virtual std::unique_ptr<ParquetWriter> write_parquet(base::OutputFile& file,
+                                                       std::vector<ParquetField> fields) const = 0;
 };
 
 /// Loads the plug-in, if it is not loaded yet: $PACELINE_REMOTE_PLUGIN, else
@@ -42,7 +49,7 @@ class RemotePlugin {
 const RemotePlugin& load_remote_plugin();
 
 /// To be raised with every change of a class that the plug-in and the program share.
-inline constexpr int kRemotePluginAbi = 5;
+inline constexpr int kRemotePluginAbi = 6;
 /// `extern "C" const RemotePlugin* paceline_remote_plugin(int abi)` of the plug-in; nullptr if it
 /// was built with another one.
 inline constexpr const char* kRemotePluginEntry = "paceline_remote_plugin";

@@ -153,13 +153,11 @@ ShardedLayout::ShardedLayout(const torch::nn::Module& module, std::span<const Gr
                              const FillValues& fill, const ShardedConfig& config, bool keeps_full,
                              const ShardGroups& groups)
     : blocks_(group_blocks(wanted_blocks(module, config), config.min_unit_params)) {
-  std::vector<NamedTensor> parameters = trainable_parameters(module);
-  for (NamedTensor& named : frozen_parameters(module)) parameters.push_back(std::move(named));
   const auto owner = owners(module, blocks_);
   for (const NamedTensor& named : nn::named_parameters(module))
     registered_.emplace_back(named.tensor, owner.at(named.tensor.unsafeGetTensorImpl()));
   std::vector<std::vector<NamedTensor>> members(blocks_.size() + 1);
-  for (NamedTensor& named : parameters) {
+  for (NamedTensor& named : all_parameters(module)) {
     members[owner.at(named.tensor.unsafeGetTensorImpl())].push_back(std::move(named));
   }
   const UnitCutter cutter(rules, fill, config, keeps_full, groups);

@@ -30,8 +30,8 @@ class ShardedLayout {
  public:
   /// Takes over the parameters of `module` as Strategy::prepare() does, unit by unit; with
   /// `keeps_full` the gathered parameters stay allocated. `groups` must outlive this. Every rank
-  /// must call it. Throws ConfigError for a model without trainable parameter, for models that
-  /// differ, and for a block in `config` that the model does not have.
+  /// must call it. Throws ConfigError for models that differ, and for a block in `config` that the
+  /// model does not have.
   ShardedLayout(const torch::nn::Module& module, std::span<const GroupRule> rules,
                 const FillValues& fill, const ShardedConfig& config, bool keeps_full,
                 const ShardGroups& groups);

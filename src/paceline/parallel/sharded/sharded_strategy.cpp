@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/parallel/replica_consistency.h"
+#include "paceline/parallel/sharded/sharded_frozen_module.h"
 #include "paceline/parallel/sharded/sharded_memory.h"
 #include "paceline/parallel/sharded/sharded_state.h"
 #include "paceline/tensor/torch.h"
@@ -22,6 +23,7 @@ ShardedStrategy::ShardedStrategy(const ShardingPlan& plan, const ShardedConfig& 
 void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                               const FillValues& fill) {
   PACELINE_CHECK(!layout_, "a strategy is prepared once");
+  trainable_parameters(module);  // throws if there is none
   buffers_ = module_buffers(module);
   state_ = module_state(module);
   group_settings_ = empty_groups(rules);
@@ -29,6 +31,12 @@ void ShardedStrategy::prepare(torch::nn::Module& module, std::span<const GroupRu
   layout_.emplace(module, rules, fill, config_, keeps_full, groups_);
   broadcast_from_first_rank(buffers_, groups_.world());
   schedule_.emplace(*layout_, schedule_options(), groups_.replicas());
+}
+
+std::unique_ptr<FrozenModule> ShardedStrategy::hold_frozen(const torch::nn::Module& module,
+                                                           const FillValues& fill) {
+  if (plan_.keep_full == KeepFull::kAlways) return Strategy::hold_frozen(module, fill);
+  return std::make_unique<ShardedFrozenModule>(module, fill, config_, groups_, frozen_exposed_s_);
 }
 
 ScheduleOptions ShardedStrategy::schedule_options() const {
@@ -89,7 +97,10 @@ void ShardedStrategy::refuse_part_of_unit(const std::set<std::string>& names) co
 }
 
 void ShardedStrategy::begin_microbatch(bool is_first, bool is_last) {
-  if (is_first) layout_->check_views();
+  if (is_first) {
+    layout_->check_views();
+    frozen_exposed_s_ = 0;
+  }
   schedule_->begin_microbatch(is_first, is_last);
 }
 

@@ -35,6 +35,8 @@ class ShardedStrategy final : public Strategy {
   using Strategy::prepare;
   void prepare(torch::nn::Module& module, std::span<const GroupRule> rules,
                const FillValues& fill) override;
+  std::unique_ptr<FrozenModule> hold_frozen(const torch::nn::Module& module,
+                                            const FillValues& fill) override;
   std::span<const NamedTensor> parameters() const override { return layout_->trained(); }
   std::vector<optim::ParamGroup> param_groups() override;
   optim::ParameterShards parameter_shards() const override;
@@ -57,7 +59,9 @@ class ShardedStrategy final : public Strategy {
                                            std::span<const at::Tensor> tensors) const override;
   void state_was_loaded() override { schedule_->expire(); }
   StrategyMemory memory(int num_microbatches) const override;
-  double exposed_communication_s() const override { return schedule_->exposed_s(); }
+  double exposed_communication_s() const override {
+    return schedule_->exposed_s() + frozen_exposed_s_;
+  }
 
   /// After prepare(), which fixes it.
   const ShardedLayout& layout() const { return *layout_; }
@@ -77,6 +81,7 @@ class ShardedStrategy final : public Strategy {
   std::vector<optim::ParamGroup> group_settings_;  // without slots, one for each rule
   std::optional<const ShardedLayout> layout_;
   std::optional<ShardedSchedule> schedule_;
+  double frozen_exposed_s_ = 0;  // in this step, of modules that are held frozen
 };
 
 /// Throws ConfigError when the shard group's size does not divide the number of ranks.

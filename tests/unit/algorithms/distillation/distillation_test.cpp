@@ -7,6 +7,7 @@
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/linear.h"
 #include "paceline/nn/losses.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
@@ -75,11 +76,32 @@ class Pixels final : public nn::ImageNetwork {
   std::shared_ptr<nn::Linear> fc_;
 };
 
+/// The mean over the pixels of a convolution by ones of `channels` to three.
+class Stem final : public nn::ImageNetwork {
+ public:
+  explicit Stem(std::int64_t channels) {
+    stem_ = register_module("stem", std::make_shared<torch::nn::Module>());
+    stem_->register_parameter("weight", at::ones({3, channels, 1, 1}));
+  }
+  at::Tensor forward_images(const at::Tensor& images, const nn::ForwardContext&) override {
+    weight_seen = stem_->parameters()[0].flatten()[0].item<float>();
+    return at::conv2d(images, stem_->parameters()[0]).mean({2, 3});
+  }
+  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
+  double flops_per_image(std::int64_t, std::int64_t) const override { return 0; }
+  std::vector<std::string> stem_names() const override { return {"stem"}; }
+  inline static float weight_seen = 0;
+
+ private:
+  std::shared_ptr<torch::nn::Module> stem_;
+};
+
 class DistillationTest : public ::testing::Test {
  protected:
   DistillationTest() {
     state_.task = std::make_unique<train::ClassificationTask>(std::make_shared<Pixels>(3),
                                                               nn::make(nn::CrossEntropyConfig{}));
+    state_.strategy = parallel::make_none({});
     const Pixels teacher(3);
     const at::NoGradGuard no_grad;
     for (const auto& named : nn::named_parameters(state_.task->network())) named.tensor.fill_(0.5);
@@ -118,6 +140,19 @@ TEST_F(DistillationTest, SharesTheLossWithTheTeacher) {
   EXPECT_NEAR(state_.loss.item<double>(), 0.75 * own + 0.25 * of_teacher, 1e-6);
   state_.loss.backward();
   EXPECT_TRUE(nn::named_parameters(state_.task->network())[0].tensor.grad().defined());
+}
+
+TEST_F(DistillationTest, TheTeachersStemMayHaveLearntOtherChannels) {
+  const Stem colour(3);
+  checkpoint::export_weights(files_, config_.weights, checkpoint::named_tensors(colour));
+  Distillation distillation(config_, [](const auto&) { return std::make_unique<Stem>(1); });
+  distillation.apply(Event::kPrepared, state_, run_);
+  state_.batch.size = 1;
+  state_.batch.fields = {{"images", at::ones({1, 1, 1, 2})}};
+  state_.outputs = {{std::string(train::kLogits), at::zeros({1, 3})}};
+  state_.loss = at::zeros({});
+  distillation.apply(Event::kAfterLoss, state_, run_);
+  EXPECT_EQ(Stem::weight_seen, 3) << "the sum over three channels";
 }
 
 TEST_F(DistillationTest, RefusesATeacherOfOtherClasses) {

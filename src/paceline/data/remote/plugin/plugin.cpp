@@ -5,6 +5,7 @@
 #include "paceline/data/remote/plugin/hub_storage.h"
 #include "paceline/data/remote/plugin/parquet_listing.h"
 #include "paceline/data/remote/plugin/parquet_pages.h"
+#include "paceline/data/remote/plugin/parquet_writer.h"
 #include "paceline/data/remote/plugin/s3_storage.h"
 #include "paceline/data/remote/remote_plugin.h"
 
@@ -35,6 +36,11 @@ class Plugin final : public RemotePlugin {
   std::unique_ptr<const ParquetImages> open_parquet(const std::shared_ptr<const InputFile>& file,
                                                     const std::string& image) const override {
     return open_parquet_pages(file, image);
+  }
+
+  std::unique_ptr<ParquetWriter> write_parquet(base::OutputFile& file,
+                                               std::vector<ParquetField> fields) const override {
+    return make_parquet_writer(file, std::move(fields));
   }
 };
 
