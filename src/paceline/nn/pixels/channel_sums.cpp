@@ -51,6 +51,14 @@ Sums block_sums(const float* x, const float* other, std::int64_t pixels, std::in
   return totals;
 }
 
+/// A vector loop where the compiler knows `count`.
+template <class Count>
+void scale_and_add(float* __restrict x, const float* __restrict scale,
+                   const float* __restrict other, const float* __restrict other_scale,
+                   Count count) {
+  for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * scale[i] + other[i] * other_scale[i];
+}
+
 }  // namespace
 
 ChannelSums channel_sums(const at::Tensor& x, const at::Tensor& other) {
@@ -99,7 +107,12 @@ void scale_and_add(const at::Tensor& x, const at::Tensor& scale, const at::Tenso
       const float* const b = other_scales + row / pixels * channels;
       float* const target = to + row * channels;
       const float* const source = from + row * channels;
-      for (std::int64_t i = 0; i < channels; ++i) target[i] = target[i] * a[i] + source[i] * b[i];
+      std::int64_t i = 0;
+      for (; i + kBlock <= channels; i += kBlock) {
+        scale_and_add(target + i, a + i, source + i, b + i,
+                      std::integral_constant<std::int64_t, kBlock>());
+      }
+      scale_and_add(target + i, a + i, source + i, b + i, channels - i);
     }
   });
 }
