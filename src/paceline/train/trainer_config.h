@@ -83,7 +83,7 @@ struct paceline::config::Schema<paceline::train::ActivationCheckpointing> {
       field(&Config::keep, "keep",
             "What such a block keeps besides its input: none, or matmuls (the results of linear "
             "layers, convolutions and, on the CPU, attention without dropout, which cost the most "
-            "time; a ViT's fused blocks then compute operation by operation).",
+            "time; fused blocks then compute operation by operation).",
             MayChangeOnResume{})};
 };
 

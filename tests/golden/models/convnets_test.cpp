@@ -22,9 +22,10 @@ const json& convnet_numbers() {
 }
 
 /// The network of make_convnets.py of that name.
-std::unique_ptr<nn::Network> make_tiny(const std::string& name) {
+std::unique_ptr<nn::Network> make_tiny(const std::string& name, FusedMode fused) {
   if (name.starts_with("tiny_convnext")) {
-    ConvNextConfig config{.num_classes = 10, .depths = {1, 1, 2, 1}, .dims = {4, 4, 6, 8}};
+    ConvNextConfig config{
+        .num_classes = 10, .depths = {1, 1, 2, 1}, .dims = {4, 4, 6, 8}, .fused = fused};
     if (name == "tiny_convnextv2") {
       config.ls_init_value = std::nullopt;
       config.use_grn = config.conv_mlp = true;
@@ -52,7 +53,8 @@ std::unique_ptr<nn::Network> make_tiny(const std::string& name) {
 }
 
 /// A built-in one, without anything that is dropped in training.
-std::unique_ptr<nn::Network> make_builtin(const std::string& name, std::int64_t num_classes) {
+std::unique_ptr<nn::Network> make_builtin(const std::string& name, std::int64_t num_classes,
+                                          FusedMode fused = FusedMode::kAuto) {
   Registry registry("model");
   add_builtin(registry);
   const config::ComponentEntry* entry = registry.find(name);
@@ -63,7 +65,11 @@ std::unique_ptr<nn::Network> make_builtin(const std::string& name, std::int64_t 
     config.drop_rate = config.drop_path_rate = 0.0;
     return registry.build(config::Component::of(name, config));
   };
-  if (name.starts_with("convnext")) return build(component.as<ConvNextConfig>());
+  if (name.starts_with("convnext")) {
+    ConvNextConfig config = component.as<ConvNextConfig>();
+    config.fused = fused;
+    return build(config);
+  }
   if (name.starts_with("mobilenet")) return build(component.as<MobileNetV3Config>());
   return build(component.as<EfficientNetConfig>());
 }
@@ -72,11 +78,15 @@ TEST(ConvnetsGolden, LogitsLossGradientsAndStatisticsEqualTheReferences) {
   const OneThread one_thread;
   for (const json& wanted : convnet_numbers()["cases"]) {
     const auto name = wanted["model"].get<std::string>();
-    for (const std::string dtype : wanted["dtypes"]) {
-      SCOPED_TRACE(name + " " + dtype);
-      const auto model = name.starts_with("tiny") ? make_tiny(name) : make_builtin(name, 10);
-      expect_numbers(*model, wanted, wanted["image_size"].get<std::int64_t>(),
-                     dtype == "float64" ? at::kDouble : at::kFloat, 0.0);
+    for (const FusedMode fused : {FusedMode::kAuto, FusedMode::kOff}) {
+      for (const std::string dtype : wanted["dtypes"]) {
+        SCOPED_TRACE(fmt::format("{} {} fused {}", name, dtype, config::enum_name(fused)));
+        const auto model =
+            name.starts_with("tiny") ? make_tiny(name, fused) : make_builtin(name, 10, fused);
+        expect_numbers(*model, wanted, wanted["image_size"].get<std::int64_t>(),
+                       dtype == "float64" ? at::kDouble : at::kFloat, 0.0);
+      }
+      if (name.find("convnext") == std::string::npos) break;  // has no fused blocks
     }
   }
 }

@@ -62,14 +62,15 @@ std::shared_ptr<nn::Network> resnet_with_drops(models::ResNetShortcut shortcut) 
                            .drop_path_rate = 0.5});
 }
 
-std::shared_ptr<nn::Network> convnext_with_drops() {
+std::shared_ptr<nn::Network> convnext_with_drops(models::FusedMode fused) {
   return std::make_shared<models::ConvNext>(models::ConvNextConfig{.num_classes = 5,
                                                                    .depths = {1, 1, 1, 1},
                                                                    .dims = {8, 8, 8, 8},
                                                                    .ls_init_value = 0.5,
                                                                    .use_grn = true,
                                                                    .conv_mlp = true,
-                                                                   .drop_path_rate = 0.5});
+                                                                   .drop_path_rate = 0.5,
+                                                                   .fused = fused});
 }
 
 std::shared_ptr<nn::Network> efficientnet_with_drops() {
@@ -162,7 +163,10 @@ TEST(ActivationCheckpointOfModels, TransformerOfPlainBlocks) {
 }
 
 TEST(ActivationCheckpointOfModels, ConvNextWithDrops) {
-  expect_no_bit_differs(convnext_with_drops, /*keeps_matmuls=*/true, /*size=*/32);
+  expect_no_bit_differs([] { return convnext_with_drops(models::FusedMode::kOff); },
+                        /*keeps_matmuls=*/true, /*size=*/32);
+  expect_no_bit_differs([] { return convnext_with_drops(models::FusedMode::kOn); },
+                        /*keeps_matmuls=*/false, /*size=*/32);
 }
 
 TEST(ActivationCheckpointOfModels, EfficientNetWithDropsAndSynchronisedBatchNorm) {

@@ -60,7 +60,8 @@ void ConvNext::add_stage(torch::nn::Module& stages, std::size_t number, std::int
         .layer_scale = config_.ls_init_value.has_value(),
         .use_grn = config_.use_grn,
         .conv_mlp = config_.conv_mlp,
-        .drop_path_rate = nn::drop_path_rate(config_.drop_path_rate, first_block + i, total)};
+        .drop_path_rate = nn::drop_path_rate(config_.drop_path_rate, first_block + i, total),
+        .fused = config_.fused};
     stage.blocks.push_back(blocks->register_module(
         std::to_string(i),
         std::make_shared<ConvNextBlock>(block, 1 + static_cast<std::uint64_t>(first_block + i))));

@@ -28,6 +28,7 @@ struct ConvNextConfig {
   bool conv_mlp = false;        ///< the MLP's weights are those of 1x1 convolutions
   double drop_rate = 0.0;       ///< before the head
   double drop_path_rate = 0.0;  ///< of the last block; grows linearly from 0 at the first
+  FusedMode fused = FusedMode::kAuto;
 };
 
 /// Convolutional network after the fashion of transformers, with timm's names, initialisation and
@@ -96,5 +97,6 @@ struct paceline::config::Schema<paceline::models::ConvNextConfig> {
                 "Name the MLPs' weights as 1x1 convolutions, as timm's smallest sizes do; the "
                 "numbers are the same.")},
       models::drop_fields<T>(
-          "Stochastic depth: rate of the last block, growing linearly from 0 at the first."));
+          "Stochastic depth: rate of the last block, growing linearly from 0 at the first."),
+      std::tuple{models::fused_field<T>()});
 };

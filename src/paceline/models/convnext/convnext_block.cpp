@@ -1,5 +1,6 @@
 #include "paceline/models/convnext/convnext_block.h"
 
+#include "paceline/models/convnext/fused_block.h"
 #include "paceline/nn/linear.h"
 #include "paceline/nn/matmul.h"
 
@@ -19,13 +20,19 @@ PixelLinear add_linear(torch::nn::Module& mlp, const std::string& name, std::int
   return {linear, linear->weight, linear->bias};
 }
 
+/// Autograd takes no undefined tensors among a node's inputs.
+at::Tensor weight_or_empty(const at::Tensor& weight) {
+  return weight.defined() ? weight : at::empty({0});
+}
+
 }  // namespace
 
 at::Tensor PixelLinear::forward(const at::Tensor& pixels) const {
   return nn::linear(pixels, weight.dim() == 2 ? weight : weight.flatten(1), bias);
 }
 
-ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t draw_index) {
+ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t draw_index)
+    : fused_(config.fused) {
   const std::int64_t dim = config.dim;
   if (config.layer_scale) gamma_ = register_parameter("gamma", at::empty({dim}));
   conv_dw_ = register_module(
@@ -39,6 +46,17 @@ ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t dr
   fc2_ = add_linear(*mlp, "fc2", 4 * dim, dim, config.conv_mlp);
   drop_path_ = register_module("drop_path",
                                std::make_shared<nn::DropPath>(config.drop_path_rate, draw_index));
+  weights_ = {weight_or_empty(gamma_),
+              conv_dw_->weight,
+              conv_dw_->bias,
+              norm_->weight,
+              norm_->bias,
+              fc1_.weight,
+              fc1_.bias,
+              grn_ ? grn_->weight : at::empty({0}),
+              grn_ ? grn_->bias : at::empty({0}),
+              fc2_.weight,
+              fc2_.bias};
 }
 
 at::Tensor ConvNextBlock::forward(const at::Tensor& input,
@@ -49,6 +67,13 @@ at::Tensor ConvNextBlock::forward(const at::Tensor& input,
 at::Tensor ConvNextBlock::compute(const at::Tensor& input,
                                   const nn::ForwardContext& context) const {
   const std::int64_t batch = input.size(0);
+  if (const auto dtype = choose_fused(fused_, possible_dtype(input))) {
+    // Layer scale has its parameter's type, which its results then have, too.
+    const at::ScalarType branch_dtype = gamma_.defined() ? gamma_.scalar_type() : *dtype;
+    const at::TensorOptions options = input.options().dtype(branch_dtype);
+    return fused_convnext_block(
+        input, weights_, {drop_path_->factors(options, batch, context), kConvNextNormEps, *dtype});
+  }
   const at::Tensor normed = norm_->forward(conv_dw_->forward(input).permute({0, 2, 3, 1}));
   at::Tensor pixels = at::gelu(fc1_.forward(normed.flatten(0, 2)));
   if (grn_) pixels = grn_->forward(pixels.unflatten(0, {batch, -1})).flatten(0, 1);
@@ -56,6 +81,11 @@ at::Tensor ConvNextBlock::compute(const at::Tensor& input,
   if (gamma_.defined()) pixels = pixels * gamma_;
   pixels = drop_path_->forward(pixels, batch, context);
   return pixels.view(normed.sizes()).permute({0, 3, 1, 2}) + input;
+}
+
+std::optional<at::ScalarType> ConvNextBlock::possible_dtype(const at::Tensor& input) const {
+  if (conv_dw_->has_method()) return std::nullopt;
+  return fused_convnext_block_dtype(input, weights_);
 }
 
 void ConvNextBlock::count(nn::ImageSize size, nn::LayerCosts& costs) const {

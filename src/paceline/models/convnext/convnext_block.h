@@ -1,18 +1,25 @@
 #pragma once
 
+#include "paceline/models/fields/fused_mode.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/dropout.h"
 #include "paceline/nn/global_response_norm.h"
 #include "paceline/nn/layer_norm.h"
 #include "paceline/nn/unit.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace paceline::models {
 
 /// Of all LayerNorms of a ConvNeXt.
 inline constexpr double kConvNextNormEps = 1e-6;
+
+/// The parameters of a block in registration order: gamma, weight and bias of conv_dw, norm,
+/// mlp.fc1, mlp.grn and mlp.fc2. For what a block has not there are tensors without elements.
+using ConvNextBlockWeights = std::array<at::Tensor, 11>;
 
 struct ConvNextBlockConfig {
   std::int64_t dim = 0;
@@ -20,6 +27,7 @@ struct ConvNextBlockConfig {
   bool use_grn = false;
   bool conv_mlp = false;
   double drop_path_rate = 0.0;
+  FusedMode fused = FusedMode::kAuto;
 };
 
 /// The MLP's layers see one pixel each, so they are linear layers or, by another shape of the
@@ -47,8 +55,10 @@ class ConvNextBlock : public nn::Unit {
   void count(nn::ImageSize size, nn::LayerCosts& costs) const;
 
  private:
+  std::optional<at::ScalarType> possible_dtype(const at::Tensor& input) const;
   at::Tensor compute(const at::Tensor& input, const nn::ForwardContext& context) const;
 
+  FusedMode fused_;
   at::Tensor gamma_;  ///< undefined without layer scale
   std::shared_ptr<nn::Conv2d> conv_dw_;
   std::shared_ptr<nn::LayerNorm> norm_;
@@ -56,6 +66,7 @@ class ConvNextBlock : public nn::Unit {
   std::shared_ptr<nn::GlobalResponseNorm> grn_;  ///< null in ConvNeXt's first version
   PixelLinear fc2_;
   std::shared_ptr<nn::DropPath> drop_path_;
+  ConvNextBlockWeights weights_;  ///< the layers' own tensors
 };
 
 /// LayerNorm of the channels and a 2x2 convolution of stride 2: from one stage to the next.

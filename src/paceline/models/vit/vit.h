@@ -127,15 +127,6 @@ std::unique_ptr<nn::Network> make(const VitConfig& config);
 }  // namespace paceline::models
 
 template <>
-struct paceline::config::EnumNames<paceline::models::FusedMode> {
-  static constexpr std::array names{
-      EnumName{paceline::models::FusedMode::kAuto, "auto"},
-      EnumName{paceline::models::FusedMode::kOn, "on"},
-      EnumName{paceline::models::FusedMode::kOff, "off"},
-  };
-};
-
-template <>
 struct paceline::config::EnumNames<paceline::models::VitPool> {
   static constexpr std::array names{
       EnumName{paceline::models::VitPool::kToken, "token"},
@@ -218,8 +209,6 @@ struct paceline::config::Schema<paceline::models::VitConfig> {
           field(&T::drop_path_rate, "drop_path_rate",
                 "Stochastic depth: rate of the last block, growing linearly from 0 at the first.",
                 InRange{0, 1}, MayChangeOnResume{}),
-          field(&T::fused, "fused",
-                "Run a block as one autograd node: auto (where it applies), on or off.",
-                MayChangeOnResume{})});
+          models::fused_field<T>()});
   static void validate(const T& config, Problems& problems);
 };

@@ -1,9 +1,7 @@
 #include "paceline/models/vit/vit_block.h"
 
-#include "paceline/base/error.h"
 #include "paceline/models/vit/fused_block.h"
 #include "paceline/nn/matmul.h"
-#include "paceline/nn/rerun.h"
 
 #include <cmath>
 
@@ -80,7 +78,7 @@ at::Tensor VitBlock::forward(const at::Tensor& x, const TokenShape& shape,
 
 at::Tensor VitBlock::compute(const at::Tensor& x, const TokenShape& shape,
                              const nn::ForwardContext& context) const {
-  if (const auto dtype = fused_dtype(x)) {
+  if (const auto dtype = choose_fused(config_.fused, fused_vit_block_dtype(x, weights_))) {
     return fused_vit_block(x, weights_, draw(x.options().dtype(*dtype), shape, context),
                            {shape, config_.num_heads, kNormEps, *dtype});
   }
@@ -90,21 +88,6 @@ at::Tensor VitBlock::compute(const at::Tensor& x, const TokenShape& shape,
   branch = mlp(norm2_->forward(y), shape, context);
   if (scale2_.defined()) branch = branch * scale2_;
   return y + drop_path2_->forward(branch, shape.batch, context);
-}
-
-std::optional<at::ScalarType> VitBlock::fused_dtype(const at::Tensor& x) const {
-  if (config_.fused == FusedMode::kOff) return std::nullopt;
-  const auto dtype = fused_vit_block_dtype(x, weights_);
-  const bool keeps_matmuls = nn::Rerun::keeps_matmuls();  // which a block of one node cannot
-  if (config_.fused == FusedMode::kOn && keeps_matmuls) {
-    throw base::ConfigError(
-        "fused: on does not go with train.activation_checkpointing.keep: matmuls: use fused: auto");
-  }
-  if (!dtype && config_.fused == FusedMode::kOn) {
-    throw base::ConfigError(
-        "fused: on needs tokens and weights of one type on the CPU: use fused: auto");
-  }
-  return keeps_matmuls ? std::nullopt : dtype;
 }
 
 VitBlockDrops VitBlock::draw(const at::TensorOptions& options, const TokenShape& shape,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/models/fields/fused_mode.h"
 #include "paceline/nn/dropout.h"
 #include "paceline/nn/layer_norm.h"
 #include "paceline/nn/linear.h"
@@ -11,13 +12,6 @@
 #include <optional>
 
 namespace paceline::models {
-
-/// When a ViT block runs as one autograd node instead of one per operation.
-enum class FusedMode {
-  kAuto,  ///< where it applies: on the CPU, unless an activation checkpoint keeps matmuls
-  kOn,    ///< always; ConfigError where it does not apply
-  kOff,
-};
 
 /// Rows of a token matrix [batch * tokens, dim]: image by image, the class token first.
 struct TokenShape {
@@ -76,7 +70,6 @@ class VitBlock : public nn::Unit {
   void add_layers();
   void add_drops(std::uint64_t first_draw_index);
   at::Tensor add_scale(const char* name);
-  std::optional<at::ScalarType> fused_dtype(const at::Tensor& x) const;
   VitBlockDrops draw(const at::TensorOptions& options, const TokenShape& shape,
                      const nn::ForwardContext& context) const;
   at::Tensor compute(const at::Tensor& x, const TokenShape& shape,

@@ -2,9 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/models/vit/vit.h"
-#include "paceline/nn/losses.h"
-#include "paceline/nn/module_tree.h"
-#include "paceline/tensor/autocast.h"
+#include "unit/models/fused_expectations.h"
 
 #include <map>
 #include <optional>
@@ -53,20 +51,9 @@ std::map<std::string, VitConfig> kinds_of_blocks() {
   return kinds;
 }
 
-/// How numbers are stored, and what autocast computes with.
-struct Types {
-  at::ScalarType stored = at::kFloat;
-  std::optional<at::ScalarType> autocast = std::nullopt;
-};
-
-struct Result {
-  at::Tensor logits;
-  at::Tensor image_grad;
-  std::vector<nn::NamedTensor> parameters;
-};
-
-/// Logits and gradients of one step; weights are large enough for every gradient to matter.
-Result run(VitConfig config, FusedMode fused, const Types& types) {
+/// One step; weights are large enough for every gradient to matter, and there are as many images
+/// that no path of the last block is dropped for all of them.
+StepResult vit_step(VitConfig config, FusedMode fused, const StepTypes& types) {
   config.fused = fused;
   Vit vit(config);
   vit.initialize(11);
@@ -77,68 +64,42 @@ Result run(VitConfig config, FusedMode fused, const Types& types) {
       if (item.tensor.dim() == 2) item.tensor.mul_(8.0);
     }
   }
-  // As many that no path of the last block is dropped for all of them.
-  const at::Tensor images = at::linspace(-2, 2, 8 * 3 * 32 * 32, at::kDouble)
-                                .sin()
-                                .view({8, 3, 32, 32})
-                                .to(types.stored)
-                                .requires_grad_();
-  at::Tensor logits;
-  {
-    const tensor::AutocastGuard autocast(at::kCPU, types.autocast);
-    logits = vit.forward_images(images, {.seed = 5, .step = 7, .first_position = 40});
-  }
-  nn::CrossEntropy({}).sum(logits.to(at::kDouble), at::arange(8) % 7).backward();
-  return {logits.detach(), images.grad(), nn::named_parameters(vit)};
+  return run_step(vit, {8, 3, 32, 32}, types);
 }
 
-double relative_difference(const at::Tensor& got, const at::Tensor& wanted) {
-  EXPECT_EQ(got.scalar_type(), wanted.scalar_type());
-  const at::Tensor apart = (got.to(at::kDouble) - wanted.to(at::kDouble)).abs().max();
-  return (apart / wanted.to(at::kDouble).abs().max()).item<double>();
-}
-
-void expect_equal_results(const Types& types, double tolerance) {
+void expect_equal_vits(const StepTypes& types, double tolerance) {
   for (const auto& [name, config] : kinds_of_blocks()) {
     SCOPED_TRACE(name);
-    const Result fused = run(config, FusedMode::kOn, types);
-    const Result plain = run(config, FusedMode::kOff, types);
-    EXPECT_LE(relative_difference(fused.logits, plain.logits), tolerance);
-    EXPECT_LE(relative_difference(fused.image_grad, plain.image_grad), tolerance);
-    for (std::size_t i = 0; i < plain.parameters.size(); ++i) {
-      const at::Tensor& wanted = plain.parameters[i].tensor.grad();
-      EXPECT_LE(relative_difference(fused.parameters[i].tensor.grad(), wanted), tolerance)
-          << plain.parameters[i].name;
-      EXPECT_GT(wanted.abs().max().item<double>(), 0.0) << plain.parameters[i].name;
-    }
+    expect_equal_steps(vit_step(config, FusedMode::kOn, types),
+                       vit_step(config, FusedMode::kOff, types), tolerance);
   }
 }
 
-TEST(FusedVitBlock, EqualsItsTwinInFloat64) { expect_equal_results({at::kDouble}, 1e-12); }
+TEST(FusedVitBlock, EqualsItsTwinInFloat64) { expect_equal_vits({at::kDouble}, 1e-12); }
 
-TEST(FusedVitBlock, EqualsItsTwinInFloat32) { expect_equal_results({at::kFloat}, 1e-6); }
+TEST(FusedVitBlock, EqualsItsTwinInFloat32) { expect_equal_vits({at::kFloat}, 1e-6); }
 
 TEST(FusedVitBlock, EqualsItsTwinUnderAutocastToBfloat16) {
-  expect_equal_results({at::kFloat, at::kBFloat16}, 1e-2);
+  expect_equal_vits({at::kFloat, at::kBFloat16}, 1e-2);
 }
 
 TEST(FusedVitBlock, EqualsItsTwinUnderAutocastToFloat16) {
-  expect_equal_results({at::kFloat, at::kHalf}, 2e-3);
+  expect_equal_vits({at::kFloat, at::kHalf}, 2e-3);
 }
 
-TEST(FusedVitBlock, EqualsItsTwinInBfloat16) { expect_equal_results({at::kBFloat16}, 2e-2); }
+TEST(FusedVitBlock, EqualsItsTwinInBfloat16) { expect_equal_vits({at::kBFloat16}, 2e-2); }
 
 TEST(FusedVitBlock, AutocastLeavesFloat64AsItIs) {
   const VitConfig config = with_all_drops();
-  const Result under = run(config, FusedMode::kOn, {at::kDouble, at::kBFloat16});
-  const Result without = run(config, FusedMode::kOn, {at::kDouble});
+  const StepResult under = vit_step(config, FusedMode::kOn, {at::kDouble, at::kBFloat16});
+  const StepResult without = vit_step(config, FusedMode::kOn, {at::kDouble});
   EXPECT_TRUE(at::equal(under.logits, without.logits));
 }
 
 // The twins would agree as well if no mask came through.
 TEST(FusedVitBlock, DropsWhatItsKeySays) {
   const auto logits = [](const VitConfig& config) {
-    return run(config, FusedMode::kOn, {at::kDouble}).logits;
+    return vit_step(config, FusedMode::kOn, {at::kDouble}).logits;
   };
   std::vector<at::Tensor> all{logits(fused_config(FusedMode::kAuto))};
   for (double VitConfig::*rate :
