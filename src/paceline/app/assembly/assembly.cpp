@@ -1,4 +1,5 @@
 #include "paceline/app/assembly/assembly.h"
+
 #include "paceline/app/recipe/builtin.h"
 
 #include <utility>

@@ -49,7 +49,10 @@ at::Tensor FoldedConv::run(const at::Tensor& input, std::string_view activation)
 }
 
 at::Tensor FoldedConv::forward_add_relu(const at::Tensor& input, const at::Tensor& added) const {
-  if (options_.groups > 1) {  // which the operator adds to by one that knows float32 alone
+  // The operator adds to groups by a function that knows float32 alone, and mistakes the layout of
+  // an output with one channel or one pixel.
+  const bool is_any_layout = added.size(1) == 1 || added.size(2) * added.size(3) == 1;
+  if (options_.groups > 1 || is_any_layout) {
     at::Tensor output = forward(input).add_(added);
     return at::relu_(output);
   }

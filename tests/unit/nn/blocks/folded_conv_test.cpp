@@ -65,6 +65,39 @@ TEST_P(FoldedConvTest, HasTheNumbersOfBothLayers) {
   EXPECT_TRUE(folded.forward(input_).is_contiguous(at::MemoryFormat::ChannelsLast));
 }
 
+TEST_P(FoldedConvTest, TakesOperandsOfAnyLayout) {
+  const auto formats = {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast};
+  for (const auto of_weight : formats) {
+    conv_.weight.set_data(conv_.weight.contiguous(of_weight));
+    const FoldedConv folded(conv_, norm_, at::kFloat);
+    for (const auto of_input : formats) {
+      for (const auto of_added : formats) {
+        const at::Tensor got =
+            folded.forward_add_relu(input_.contiguous(of_input), expected_.contiguous(of_added));
+        EXPECT_LT(error(got, (2 * expected_).relu()), 2e-6);
+        const at::Tensor apart = at::stack({expected_, expected_}, 4).select(4, 1);
+        EXPECT_LT(error(folded.forward_add_relu(input_.contiguous(of_input), apart),
+                        (2 * expected_).relu()),
+                  2e-6);
+      }
+    }
+  }
+}
+
+TEST_P(FoldedConvTest, TakesSinglePixelsWithAnyStrides) {
+  const std::int64_t channels = GetParam().in_channels;
+  const at::Tensor pixels = waves(2 * channels).view({2, channels, 1, 1});
+  const at::Tensor expected = norm_.forward(conv_.forward(pixels));
+  const FoldedConv folded(conv_, norm_, at::kFloat);
+  for (const std::int64_t stride : {std::int64_t{1}, channels, std::int64_t{7}}) {
+    const at::Tensor input = pixels.as_strided(pixels.sizes(), {channels, 1, stride, stride});
+    const at::Tensor added =
+        expected.as_strided(expected.sizes(), {expected.size(1), 1, stride, stride});
+    EXPECT_LT(error(folded.forward(input), expected), 2e-6);
+    EXPECT_LT(error(folded.forward_add_relu(input, added), (2 * expected).relu()), 2e-6);
+  }
+}
+
 TEST_P(FoldedConvTest, ComputesInBfloat16) {
   const FoldedConv folded(conv_, norm_, at::kBFloat16);
   const at::Tensor got = folded.forward(input_);
