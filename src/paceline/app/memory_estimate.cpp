@@ -4,7 +4,6 @@
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/snapshot.h"
 #include "paceline/comm/fake/fake_communicator.h"

@@ -1,6 +1,5 @@
 #include "paceline/app/model_report.h"
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"

@@ -3,7 +3,6 @@
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/assembly/weight_preprocessing.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"

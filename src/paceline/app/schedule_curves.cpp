@@ -1,7 +1,6 @@
 #include "paceline/app/schedule_curves.h"
 
 #include "paceline/app/recipe/batch_arithmetic.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/progressive_resizing.h"
 #include "paceline/app/recipe/usual_transforms.h"
 #include "paceline/base/error.h"

@@ -1,6 +1,5 @@
 #include "paceline/cli/program.h"
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
 #include "paceline/base/log.h"

@@ -1,7 +1,5 @@
 #include "paceline/app/assembly/assembly.h"
 
-#include "paceline/app/recipe/builtin.h"
-
 #include <utility>
 
 namespace paceline::app {

@@ -3,7 +3,6 @@
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/assembly/weight_preprocessing.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"

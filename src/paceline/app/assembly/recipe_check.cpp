@@ -4,7 +4,6 @@
 #include "paceline/app/assembly/first_weights.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"

@@ -1,6 +1,5 @@
 #include "paceline/app/assembly/surgery.h"
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"

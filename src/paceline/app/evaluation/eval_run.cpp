@@ -2,7 +2,6 @@
 
 #include "paceline/app/evaluation/viewed_evaluation.h"
 #include "paceline/base/log.h"
-#include "paceline/train/evaluator.h"
 #include "paceline/train/tasks/classification.h"
 
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include "paceline/app/export/model_card.h"
 #include "paceline/app/export/timm_config.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/checkpoint/reader.h"
 #include "paceline/config/bind.h"

@@ -2,7 +2,6 @@
 
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/config/write.h"
 #include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/foreign_names.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/registry.h"

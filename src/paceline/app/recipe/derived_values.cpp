@@ -1,7 +1,6 @@
 #include "paceline/app/recipe/derived_values.h"
 
 #include "paceline/app/recipe/batch_arithmetic.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/recipe/usual_transforms.h"
 #include "paceline/base/error.h"

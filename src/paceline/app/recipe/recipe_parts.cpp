@@ -1,6 +1,5 @@
 #include "paceline/app/recipe/recipe_parts.h"
 
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/config/write.h"
 

@@ -1,7 +1,6 @@
 #include "paceline/cli/data/data_source.h"
 
 #include "paceline/app/assembly/data_assembly.h"
-#include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/app/recipe/phases.h"
 #include "paceline/base/error.h"
