@@ -1,5 +1,6 @@
 #include "paceline/base/huge_pages.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -7,14 +8,25 @@
 
 namespace paceline::base {
 
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+}  // namespace
+
+void ask_for_huge_pages(void* memory, std::size_t size_bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const auto first = (begin + kHugePage - 1) / kHugePage * kHugePage;
+  const auto end = (begin + size_bytes) / kHugePage * kHugePage;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
 std::shared_ptr<std::byte> allocate_huge_pages(std::size_t size_bytes) {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
   constexpr std::size_t kCacheLine = 64;
-  const std::size_t whole_pages = size_bytes / kHugePage * kHugePage;
   void* memory = nullptr;
-  if (posix_memalign(&memory, whole_pages > 0 ? kHugePage : kCacheLine, size_bytes) != 0)
+  if (posix_memalign(&memory, size_bytes >= kHugePage ? kHugePage : kCacheLine, size_bytes) != 0)
     throw std::bad_alloc();
-  if (whole_pages > 0) madvise(memory, whole_pages, MADV_HUGEPAGE);  // a wish
+  ask_for_huge_pages(memory, size_bytes);
   return {static_cast<std::byte*>(memory), &std::free};
 }
 

@@ -1,14 +1,12 @@
 #include "paceline/checkpoint/snapshot.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/huge_pages.h"
 #include "paceline/checkpoint/bulk_copy.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-
-#include <sys/mman.h>
 
 namespace paceline::checkpoint {
 namespace {
@@ -17,19 +15,9 @@ using tensor::StateShard;
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-/// Large pages: the first copy into the memory takes half the time. Only a hint: where the kernel
-/// does not take it, the pages are small.
-void ask_for_large_pages(void* memory, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const auto first = (begin + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
-  const auto end = (begin + bytes) / kHugePageBytes * kHugePageBytes;
-  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -48,7 +36,7 @@ void Snapshot::get_memory(std::span<const StateShard> shards, tensor::Device& de
   memory_.reset();  // before there is other memory
   memory_ = device.allocate_host(size);
   size_ = size;
-  if (!device.is_asynchronous()) ask_for_large_pages(memory_.get(), size);
+  if (!device.is_asynchronous()) base::ask_for_huge_pages(memory_.get(), size);
 }
 
 void Snapshot::reserve(std::span<const StateShard> shards, tensor::Device& device) {
