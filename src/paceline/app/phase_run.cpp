@@ -156,14 +156,6 @@ void report_run(std::unique_ptr<Session> session, const train::FitResult& result
   }
 }
 
-/// How the run prepares images, in what is written of its recipe, so that whoever goes on with it
-/// or evaluates it need not ask for its first weights.
-void record_preprocessing(const Preprocessing& preprocessing, LoadedRecipe& loaded) {
-  loaded.recipe.data.preprocessing = preprocessing;
-  loaded.resolved.find("data")->set(
-      "preprocessing", config::to_node(config::describe<Preprocessing>(), &preprocessing));
-}
-
 std::unique_ptr<Session> make_session(const Job& job) {
   agree_on_recipe(job.loaded.without_paths, job.context.communicator);
   auto session = std::make_unique<Session>(
@@ -171,7 +163,8 @@ std::unique_ptr<Session> make_session(const Job& job) {
       job.request.is_fast_dev_run ? std::optional<std::int64_t>(job.request.fast_dev_steps)
                                   : std::nullopt,
       std::move(job.loaded.train_set));
-  record_preprocessing(session->recipe().data.preprocessing, job.loaded);
+  job.loaded.recipe.data.preprocessing = session->recipe().data.preprocessing;
+  record_preprocessing(job.loaded.recipe.data.preprocessing, job.loaded.resolved);
   comm::agree(job.context.communicator, session->inputs());
   report_start(job.loaded, *session, job.context);
   return session;

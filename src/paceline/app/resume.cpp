@@ -168,10 +168,8 @@ std::unique_ptr<checkpoint::CheckpointReader> open_resumed(const std::string& re
 
 void keep_preprocessing(const checkpoint::CheckpointReader& reader, const Registries& registries,
                         config::Node& resolved, Recipe& recipe) {
-  Preprocessing& own = recipe.data.preprocessing;
-  fill_open(preprocessing_of(reader.manifest(), registries), own);
-  resolved.find("data")->set("preprocessing",
-                             config::to_node(config::describe<Preprocessing>(), &own));
+  fill_open(preprocessing_of(reader.manifest(), registries), recipe.data.preprocessing);
+  record_preprocessing(recipe.data.preprocessing, resolved);
 }
 
 std::vector<std::string> fit_to_checkpoint(const checkpoint::CheckpointReader& reader,

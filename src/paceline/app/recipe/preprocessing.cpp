@@ -1,6 +1,7 @@
 #include "paceline/app/recipe/preprocessing.h"
 
 #include "paceline/base/text.h"
+#include "paceline/config/write.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
 #include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/normalize.h"
@@ -48,6 +49,11 @@ void fill_open(const Preprocessing& known, Preprocessing& open) {
   if (open.resize || open.crop) return;
   open.resize = known.resize;
   open.crop = known.crop;
+}
+
+void record_preprocessing(const Preprocessing& preprocessing, config::Node& resolved) {
+  resolved.find("data")->set("preprocessing",
+                             config::to_node(config::describe<Preprocessing>(), &preprocessing));
 }
 
 std::string describe(const Preprocessing& preprocessing) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/config/node.h"
 #include "paceline/config/schema.h"
 #include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/transform.h"
@@ -30,6 +31,10 @@ std::vector<data::TransformConfig> prepared(std::vector<data::TransformConfig> u
 
 /// Takes from `known` what is null; resize and crop, which belong together, only both.
 void fill_open(const Preprocessing& known, Preprocessing& open);
+
+/// Writes it to data.preprocessing of a whole recipe, so that whoever goes on with a run or
+/// evaluates it need not ask for its first weights.
+void record_preprocessing(const Preprocessing& preprocessing, config::Node& resolved);
 
 /// "resize 256, crop 224, interpolation bilinear, mean [...], std [...]", without what is null.
 std::string describe(const Preprocessing& preprocessing);
