@@ -90,8 +90,7 @@ struct KnownAttention : torch::autograd::Function<KnownAttention> {
 /// As autocast would hand it to an operation; the cast has a gradient, as there.
 at::Tensor cast(const at::Tensor& tensor) {
   const auto autocast = tensor::AutocastSettings::current(tensor.device().type());
-  const bool is_eligible = tensor.is_floating_point() && tensor.scalar_type() != at::kDouble;
-  return is_eligible && autocast.is_enabled ? tensor.to(autocast.dtype) : tensor;
+  return tensor.to(autocast.cast_of(tensor.scalar_type()));
 }
 
 std::optional<at::Tensor> cast_if_defined(const at::Tensor& tensor) {

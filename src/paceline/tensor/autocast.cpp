@@ -19,6 +19,11 @@ AutocastSettings AutocastSettings::current(at::DeviceType device) {
           at::autocast::get_autocast_dtype(device)};
 }
 
+at::ScalarType AutocastSettings::cast_of(at::ScalarType given) const {
+  const bool is_eligible = c10::isFloatingType(given) && given != at::kDouble;
+  return is_enabled && is_eligible ? dtype : given;
+}
+
 AutocastGuard::AutocastGuard(at::DeviceType device, std::optional<at::ScalarType> dtype) {
   if (dtype) enter({device, true, *dtype});
 }

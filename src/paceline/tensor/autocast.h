@@ -18,6 +18,10 @@ struct AutocastSettings {
 
   /// Those of the calling thread now.
   static AutocastSettings current(c10::DeviceType device);
+
+  /// What a matrix product gets in place of a tensor of this type: double and what is no floating
+  /// type stay as they are.
+  c10::ScalarType cast_of(c10::ScalarType given) const;
 };
 
 /// PyTorch's autocast for a scope: matrix products and convolutions on `device` compute in `dtype`

@@ -64,5 +64,17 @@ TEST(AutocastGuard, KeepsCastWeightsUntilTheOutermostEnds) {
   EXPECT_EQ(value(), 2.0);
 }
 
+TEST(AutocastSettings, TellWhatAMatrixProductGets) {
+  const auto cast_of = [](at::ScalarType given) {
+    return AutocastSettings::current(at::kCPU).cast_of(given);
+  };
+  EXPECT_EQ(cast_of(at::kFloat), at::kFloat);
+  const AutocastGuard guard(at::kCPU, at::kBFloat16);
+  EXPECT_EQ(cast_of(at::kFloat), at::kBFloat16);
+  EXPECT_EQ(cast_of(at::kHalf), at::kBFloat16);
+  EXPECT_EQ(cast_of(at::kDouble), at::kDouble);
+  EXPECT_EQ(cast_of(at::kLong), at::kLong);
+}
+
 }  // namespace
 }  // namespace paceline::tensor

@@ -252,9 +252,7 @@ std::optional<at::ScalarType> fused_convnext_block_dtype(const at::Tensor& input
   if (!are_alike || !input.is_cpu() || input.numel() == 0 ||
       !input.is_contiguous(at::MemoryFormat::ChannelsLast))
     return std::nullopt;
-  const auto autocast = tensor::AutocastSettings::current(at::kCPU);
-  const at::ScalarType dtype =
-      autocast.is_enabled && stored != at::kDouble ? autocast.dtype : stored;
+  const at::ScalarType dtype = tensor::AutocastSettings::current(at::kCPU).cast_of(stored);
   const at::ScalarType of_input = input.scalar_type();
   return of_input == stored || of_input == dtype ? std::optional(dtype) : std::nullopt;
 }

@@ -287,8 +287,7 @@ std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
     return !is_there(weight) || (weight.is_cpu() && weight.scalar_type() == dtype);
   });
   if (!are_alike) return std::nullopt;
-  const auto autocast = tensor::AutocastSettings::current(at::kCPU);
-  return autocast.is_enabled && dtype != at::kDouble ? autocast.dtype : dtype;
+  return tensor::AutocastSettings::current(at::kCPU).cast_of(dtype);
 }
 
 at::Tensor fused_vit_block(const at::Tensor& x, const VitBlockWeights& weights,
