@@ -14,7 +14,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr double kResponseEps = 1e-6;  // nn::GlobalResponseNorm's
 constexpr std::size_t kNumConvNextWeights = std::tuple_size_v<ConvNextBlockWeights>;
 
 /// One pass through a block, forward or backward: what is kept between the two, by its places.
@@ -113,7 +112,8 @@ void ConvNextPass::respond() {
     kept_[kNorms] = nn::channel_sums(activated, activated).products.sqrt_();
     const at::Tensor& norms = kept_[kNorms];
     const at::Tensor scale =
-        kept_[kResponse] * (norms / (norms.mean(-1, /*keepdim=*/true) + kResponseEps)) + 1.0;
+        kept_[kResponse] * (norms / (norms.mean(-1, /*keepdim=*/true) + nn::kResponseNormEps)) +
+        1.0;
     responded = at::addcmul(kept_[kResponse + 1], activated, scale.unsqueeze(1)).to(dtype_);
   }
   kept_[kResponded] = responded.flatten(0, 1);
@@ -173,7 +173,7 @@ void ConvNextPass::respond_backward(const at::Tensor& grad, at::Tensor* grads) c
   const at::Tensor& norms = kept_[kNorms];
   const at::Tensor& weight = kept_[kResponse];
   const auto [sums, products] = nn::channel_sums(grad, kept_[kActivated]);
-  const at::Tensor mean = norms.mean(-1, /*keepdim=*/true) + kResponseEps;
+  const at::Tensor mean = norms.mean(-1, /*keepdim=*/true) + nn::kResponseNormEps;
   const at::Tensor response = norms / mean;
   grads[kResponse] = (products * response).sum(0).to(weight.scalar_type());
   grads[kResponse + 1] = sums.sum(0).to(weight.scalar_type());
