@@ -54,7 +54,6 @@ void fold_norms(LoadedCheckpoint& loaded, const tensor::Device& device) {
       train::autocast_dtype(precision).value_or(train::storage_dtype(precision));
   const bool is_known = dtype == at::kFloat || dtype == at::kBFloat16;
   if (!is_known || !device.place().is_cpu() || gathers_blocks(recipe.parallel.strategy)) return;
-  loaded.state.task->set_training(false);
   nn::fold_norms(loaded.state.task->network(), dtype);
 }
 

@@ -1,7 +1,5 @@
 #include "paceline/nn/blocks/folded_conv.h"
 
-#include <array>
-
 namespace paceline::nn {
 namespace {
 
@@ -29,7 +27,9 @@ auto onednn(const char* overload) {
 }  // namespace
 
 FoldedConv::FoldedConv(const Conv2d& conv, const BatchNorm2d& norm, at::ScalarType dtype)
-    : options_(conv.options()) {
+    : stride_{conv.options().stride, conv.options().stride},
+      padding_{conv.options().padding, conv.options().padding},
+      groups_(conv.options().groups) {
   const at::NoGradGuard no_grad;
   const at::Tensor scale =
       norm.weight.to(at::kDouble) / (norm.running_var.to(at::kDouble) + norm.eps()).sqrt();
@@ -42,25 +42,21 @@ FoldedConv::FoldedConv(const Conv2d& conv, const BatchNorm2d& norm, at::ScalarTy
 
 at::Tensor FoldedConv::run(const at::Tensor& input, std::string_view activation) const {
   static const auto convolve = onednn<Pointwise>("");
-  const std::array stride{options_.stride, options_.stride};
-  const std::array padding{options_.padding, options_.padding};
-  return convolve.call(input.to(weight_.scalar_type()), weight_, bias_, padding, stride,
-                       kNoDilation, options_.groups, activation, Scalars(), std::nullopt);
+  return convolve.call(input.to(weight_.scalar_type()), weight_, bias_, padding_, stride_,
+                       kNoDilation, groups_, activation, Scalars(), std::nullopt);
 }
 
 at::Tensor FoldedConv::forward_add_relu(const at::Tensor& input, const at::Tensor& added) const {
   // The operator adds to groups by a function that knows float32 alone, and mistakes the layout of
   // an output with one channel or one pixel.
   const bool is_any_layout = added.size(1) == 1 || added.size(2) * added.size(3) == 1;
-  if (options_.groups > 1 || is_any_layout) {
+  if (groups_ > 1 || is_any_layout) {
     at::Tensor output = forward(input).add_(added);
     return at::relu_(output);
   }
   static const auto convolve = onednn<Binary>("binary");
-  const std::array stride{options_.stride, options_.stride};
-  const std::array padding{options_.padding, options_.padding};
   return convolve.call(input.to(weight_.scalar_type()), added.to(weight_.scalar_type()), weight_,
-                       bias_, padding, stride, kNoDilation, options_.groups, "add", at::Scalar(1.0),
+                       bias_, padding_, stride_, kNoDilation, groups_, "add", at::Scalar(1.0),
                        "relu", Scalars(), std::nullopt);
 }
 

@@ -3,6 +3,8 @@
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/conv.h"
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace paceline::nn {
@@ -26,7 +28,9 @@ class FoldedConv {
  private:
   at::Tensor run(const at::Tensor& input, std::string_view activation) const;
 
-  Conv2d::Options options_;
+  std::array<std::int64_t, 2> stride_;
+  std::array<std::int64_t, 2> padding_;
+  std::int64_t groups_;
   at::Tensor weight_;
   at::Tensor bias_;
 };
