@@ -18,7 +18,8 @@ void ask_for_huge_pages(void* memory, std::size_t size_bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const auto first = (begin + kHugePage - 1) / kHugePage * kHugePage;
   const auto end = (begin + size_bytes) / kHugePage * kHugePage;
-  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  if (first >= end) return;
+  ::madvise(static_cast<std::byte*>(memory) + (first - begin), end - first, MADV_HUGEPAGE);
 }
 
 std::shared_ptr<std::byte> allocate_huge_pages(std::size_t size_bytes) {
