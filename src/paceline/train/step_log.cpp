@@ -2,6 +2,7 @@
 
 #include "paceline/base/log.h"
 #include "paceline/parallel/named_tensors.h"
+#include "paceline/train/evaluator.h"
 
 #include <chrono>
 #include <cmath>

@@ -3,7 +3,6 @@
 #include "paceline/metrics/meters.h"
 #include "paceline/metrics/metric_sink.h"
 #include "paceline/tensor/device.h"
-#include "paceline/train/evaluator.h"
 #include "paceline/train/train_state.h"
 
 #include <span>
@@ -11,6 +10,8 @@
 #include <vector>
 
 namespace paceline::train {
+
+struct EvalResult;  // train/evaluator.h
 
 /// Hands the values of steps and evaluations to the sinks of rank 0.
 class StepLog {

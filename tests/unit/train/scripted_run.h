@@ -10,6 +10,7 @@
 #include "paceline/data/transforms/pipeline.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/train/checkpoint_saver.h"
+#include "paceline/train/evaluator.h"
 #include "paceline/train/trainer.h"
 
 #include <array>

@@ -1,6 +1,7 @@
 #include "paceline/train/step_log.h"
 
 #include "paceline/base/log.h"
+#include "paceline/train/evaluator.h"
 #include "support/queued_device.h"
 #include "unit/train/scripted_run.h"
 
