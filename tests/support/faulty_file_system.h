@@ -16,8 +16,8 @@ namespace paceline::test {
 class FaultyFileSystem final : public base::FileSystem {
  public:
   /// Before each operation ("create", "append", "write", "sync", "close", "rename", "link",
-  /// "set_symlink", "sync_directory", "create_directories", "remove_all") on a path: an errno makes
-  /// it fail, 0 lets it pass. EXDEV for "link" means another disk.
+  /// "set_symlink", "sync_directory", "create_directories", "create_directory", "remove_all") on a
+  /// path: an errno makes it fail, 0 lets it pass. EXDEV for "link" means another disk.
   using Fault = std::function<int(std::string_view operation, const std::filesystem::path& path)>;
 
   explicit FaultyFileSystem(Fault fault = {}) : fault_(std::move(fault)) {}
@@ -60,6 +60,10 @@ class FaultyFileSystem final : public base::FileSystem {
   void create_directories(const std::filesystem::path& path) override {
     check("create_directories", path);
     real_.create_directories(path);
+  }
+  void create_directory(const std::filesystem::path& path) override {
+    check("create_directory", path);
+    real_.create_directory(path);
   }
   void remove_all(const std::filesystem::path& path) override {
     check("remove_all", path);

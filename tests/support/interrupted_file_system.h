@@ -61,6 +61,10 @@ class InterruptedFileSystem final : public base::FileSystem {
     step(path, [] {});
     real_.create_directories(path);
   }
+  void create_directory(const std::filesystem::path& path) override {
+    step(path, [] {});
+    real_.create_directory(path);
+  }
   void remove_all(const std::filesystem::path& path) override {
     step(path, [&] { remove_one_file(path); });
     real_.remove_all(path);

@@ -106,6 +106,12 @@ class PowerLossFileSystem final : public base::FileSystem {
     model_.make_folders(own(path));
     look("the creation of " + name_of(path));
   }
+  void create_directory(const std::filesystem::path& path) override {
+    const std::lock_guard lock(mutex_);
+    real_.create_directory(path);
+    model_.make_folders(own(path));
+    look("the creation of " + name_of(path));
+  }
   void remove_all(const std::filesystem::path& path) override {
     const std::lock_guard lock(mutex_);
     real_.remove_all(path);

@@ -30,6 +30,9 @@ class UnsyncedFileSystem : public base::FileSystem {
   void create_directories(const std::filesystem::path& path) override {
     real_.create_directories(path);
   }
+  void create_directory(const std::filesystem::path& path) override {
+    real_.create_directory(path);
+  }
   void remove_all(const std::filesystem::path& path) override { real_.remove_all(path); }
 
  private:

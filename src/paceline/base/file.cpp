@@ -279,6 +279,12 @@ void RealFileSystem::create_directories(const fs::path& path) {
   if (error) throw FileError("create the folder", path, error.value());
 }
 
+void RealFileSystem::create_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directory(path, error);
+  if (error) throw FileError("create the folder", path, error.value());
+}
+
 void RealFileSystem::remove_all(const fs::path& path) {
   std::error_code error;
   fs::remove_all(path, error);

@@ -66,6 +66,8 @@ class FileSystem {
   /// The folder's entries are on disk when this returns.
   virtual void sync_directory(const std::filesystem::path& path) = 0;
   virtual void create_directories(const std::filesystem::path& path) = 0;
+  /// Makes one folder in one that must be there; a folder that is there already is no error.
+  virtual void create_directory(const std::filesystem::path& path) = 0;
   /// Removes a file or a folder with all in it; a path that does not exist is no error.
   virtual void remove_all(const std::filesystem::path& path) = 0;
 };
@@ -80,6 +82,7 @@ class RealFileSystem final : public FileSystem {
   void set_symlink(const std::filesystem::path& link, const std::filesystem::path& target) override;
   void sync_directory(const std::filesystem::path& path) override;
   void create_directories(const std::filesystem::path& path) override;
+  void create_directory(const std::filesystem::path& path) override;
   void remove_all(const std::filesystem::path& path) override;
 };
 

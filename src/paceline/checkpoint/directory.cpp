@@ -56,12 +56,17 @@ std::string describe_lost_run(const fs::path& folder) {
 }
 
 void make_empty_directory(base::FileSystem& files, const fs::path& path) {
-  // To make a run's directory again would hide that all that was in it is lost.
-  const std::string loss = describe_lost_run(path.parent_path());
+  const fs::path folder = path.parent_path();
+  const std::string loss = describe_lost_run(folder);
   if (!loss.empty()) throw base::CheckpointError(loss);
-  base::create_durable_directories(files, path.parent_path());
+  // One folder at a time: to make a run's directory again, removed at this moment, would hide that
+  // all that was in it is lost.
+  if (!base::folder_exists(folder)) {
+    files.create_directory(folder);
+    files.sync_directory(fs::absolute(folder).parent_path());
+  }
   files.remove_all(path);
-  files.create_directories(path);
+  files.create_directory(path);
 }
 
 void copy_file(base::FileSystem& files, const fs::path& from, const fs::path& to) {

@@ -53,7 +53,9 @@ TensorboardWriter::TensorboardWriter(std::filesystem::path directory, std::strin
       run_name_(std::move(run_name)),
       files_(files),
       clock_(clock),
-      file_("tensorboard", [this] { return open(); }) {}
+      file_("tensorboard", [this] { return open(); }) {
+  base::create_durable_directories(files_, directory_);
+}
 
 void TensorboardWriter::write(const Record& record) {
   records_.clear();
@@ -90,7 +92,6 @@ void TensorboardWriter::resume_at(std::int64_t step) {
 }
 
 std::unique_ptr<base::OutputFile> TensorboardWriter::open() {
-  base::create_durable_directories(files_, directory_);
   const double now = clock_.wall_s();
   const std::string file_name = fmt::format(
       "{}{:010}.{}.{}.0", kPrefix, seconds_for_name(directory_, now), host_name(), getpid());

@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "support/interrupted_file_system.h"
+#include "support/faulty_file_system.h"
 #include "support/unsynced_file_system.h"
 
 #include <set>
@@ -60,6 +61,21 @@ TEST(MakeEmptyDirectory, DoesNotMakeARunDirectoryThatIsGone) {
   fs::remove_all(run);
   EXPECT_THROW(make_empty_directory(files, checkpoint), base::CheckpointError);
   EXPECT_FALSE(fs::exists(run));
+}
+
+TEST(MakeEmptyDirectory, DoesNotMakeARunDirectoryThatIsRemovedMeanwhile) {
+  const base::TempDir dir;
+  const fs::path run = dir.path() / "run";
+  const fs::path checkpoint = run / "checkpoints" / "step-00000001.tmp";
+  for (const fs::path& at : {checkpoint.parent_path(), checkpoint}) {
+    fs::create_directory(run);
+    test::FaultyFileSystem files([&](std::string_view operation, const fs::path& path) {
+      if (operation.starts_with("create_director") && path == at) fs::remove_all(run);
+      return 0;
+    });
+    EXPECT_THROW(make_empty_directory(files, checkpoint), base::FileError) << at;
+    EXPECT_FALSE(fs::exists(run)) << at;
+  }
 }
 
 TEST_F(DirectoryTest, PublishGivesTheName) {

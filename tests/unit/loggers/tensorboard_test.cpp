@@ -119,6 +119,22 @@ TEST_F(TensorboardTest, AFileOpenedAnewVoidsNothing) {
   EXPECT_EQ(losses(), (Points{{4, 4}, {5, 5}}));
 }
 
+// It may be the run's own, whose loss other writers tell by its absence.
+TEST_F(TensorboardTest, AFolderThatWasRemovedIsNotMadeAnew) {
+  const base::LogRedirection quiet([](base::LogLevel, std::string_view) {});
+  TensorboardWriter writer = make();
+  for (int step = 1; step <= 2; ++step) {  // before the first write and behind it
+    std::filesystem::remove_all(dir_.path() / "tb");
+    writer.write(record_of(step, step));
+    writer.sync();
+    EXPECT_FALSE(std::filesystem::exists(dir_.path() / "tb"));
+    std::filesystem::create_directory(dir_.path() / "tb");  // its owner changed their mind
+    writer.sync();
+  }
+  using Points = std::vector<std::pair<std::int64_t, float>>;
+  EXPECT_EQ(losses(), (Points{{2, 2}}));
+}
+
 TEST_F(TensorboardTest, AForeignFileOfTheFarFutureDoesNoHarm) {
   std::filesystem::create_directory(dir_.path() / "tb");
   files_.create(dir_.path() / "tb/events.out.tfevents.9223372036854775807.host")->close();
@@ -130,7 +146,7 @@ TEST_F(TensorboardTest, AForeignFileOfTheFarFutureDoesNoHarm) {
 
 TEST_F(TensorboardTest, NothingLoggedLeavesNoFile) {
   make().sync();
-  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "tb"));
+  EXPECT_TRUE(paths().empty());
 }
 
 TEST_F(TensorboardTest, SinkWritesTextAndHparams) {
