@@ -5,6 +5,7 @@
 #include <new>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace paceline::base {
 
@@ -12,14 +13,23 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
+/// For the whole pages of `page` bytes in this memory.
+void advise(void* memory, std::size_t size_bytes, std::size_t page, int advice) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const auto first = (begin + page - 1) / page * page;
+  const auto end = (begin + size_bytes) / page * page;
+  if (first >= end) return;
+  ::madvise(static_cast<std::byte*>(memory) + (first - begin), end - first, advice);
+}
+
 }  // namespace
 
 void ask_for_huge_pages(void* memory, std::size_t size_bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const auto first = (begin + kHugePage - 1) / kHugePage * kHugePage;
-  const auto end = (begin + size_bytes) / kHugePage * kHugePage;
-  if (first >= end) return;
-  ::madvise(static_cast<std::byte*>(memory) + (first - begin), end - first, MADV_HUGEPAGE);
+  advise(memory, size_bytes, kHugePage, MADV_HUGEPAGE);
+}
+
+void release_pages(void* memory, std::size_t size_bytes) {
+  advise(memory, size_bytes, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), MADV_DONTNEED);
 }
 
 std::shared_ptr<std::byte> allocate_huge_pages(std::size_t size_bytes) {

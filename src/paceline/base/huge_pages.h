@@ -10,6 +10,10 @@ namespace paceline::base {
 /// the kernel has none, ordinary pages do as well.
 void ask_for_huge_pages(void* memory, std::size_t size_bytes);
 
+/// Gives the whole pages in this memory, which is the process's alone, back to the system until it
+/// is written again; they then hold zeros. Only a hint.
+void release_pages(void* memory, std::size_t size_bytes);
+
 /// Memory that is asked for so and begins with one. Less than a huge page is ordinary memory. Not
 /// initialised; aligned to 64 bytes at least. Throws std::bad_alloc.
 std::shared_ptr<std::byte> allocate_huge_pages(std::size_t size_bytes);

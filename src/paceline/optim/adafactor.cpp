@@ -26,8 +26,11 @@ double epsilon_of(at::ScalarType dtype) {
 struct Part {
   std::size_t group = 0;
   ParamPiece piece;
-  at::Tensor param, grad;
-  at::Tensor variance;  ///< undefined for part of a matrix
+  at::Tensor param;
+  at::Tensor grad_of_slot;  ///< whose memory may be another at each step
+  at::Tensor variance;      ///< undefined for part of a matrix
+
+  at::Tensor grad() const { return part_of(grad_of_slot, piece); }
 };
 
 class Adafactor final : public Optimizer {
@@ -98,7 +101,7 @@ class Adafactor final : public Optimizer {
         if (!groups_[group].is_matrix) variance = at::zeros_like(param, at::MemoryFormat::Preserve);
         variances_.push_back(variance);
         for (const ParamPiece& piece : slot.pieces) {
-          parts_.push_back({group, piece, part_of(param, piece), part_of(slot.grad, piece),
+          parts_.push_back({group, piece, part_of(param, piece), slot.grad,
                             variance.defined() ? part_of(variance, piece) : at::Tensor()});
         }
       }
@@ -120,7 +123,7 @@ class Adafactor final : public Optimizer {
     for (const Part& part : parts_) {
       sums[part.piece.parameter].add_(at::dot(part.param, part.param));
       if (part.variance.defined()) continue;
-      const at::Tensor squares = whole(part.grad.square(), part);
+      const at::Tensor squares = whole(part.grad().square(), part);
       row_sums(sums, factors_of(part)).add_(squares.sum(-1, /*keepdim=*/true));
       column_sums(sums, factors_of(part)).add_(squares.sum(-2, /*keepdim=*/true));
     }
@@ -150,21 +153,21 @@ class Adafactor final : public Optimizer {
       follow(factors.columns, column_sums(sums, factors) / factors.rows.size(-2));
     }
     for (const Part& part : parts_) {
-      if (part.variance.defined()) follow(part.variance, part.grad.square());
+      if (part.variance.defined()) follow(part.variance, part.grad().square());
     }
   }
 
   /// The gradient over the root of the mean squares, which is at least eps1.
   at::Tensor direction(const Part& part) const {
-    const double eps1 = config_.eps1.value_or(epsilon_of(part.grad.scalar_type()));
+    const double eps1 = config_.eps1.value_or(epsilon_of(part.grad().scalar_type()));
     at::Tensor squares = part.variance;
     if (!squares.defined()) {
       const auto& [rows, columns, first_sum] = factors_of(part);
       const at::Tensor all = (rows * columns).div_(rows.mean(-2, /*keepdim=*/true).clamp_min(eps1));
       squares = tensor::cut(all, parameter_of(part).order, part.piece.offset,
-                            part.piece.offset + part.grad.numel());
+                            part.piece.offset + part.grad().numel());
     }
-    return squares.clamp_min(eps1 * eps1).rsqrt_().mul_(part.grad);
+    return squares.clamp_min(eps1 * eps1).rsqrt_().mul_(part.grad());
   }
 
   /// What multiplies each parameter's direction, but for the learning rate: the parameter's size,

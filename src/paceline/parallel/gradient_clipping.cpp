@@ -8,7 +8,7 @@ namespace paceline::parallel {
 
 // A term that is not finite makes a sum that is not: ranks that hold the same sums come to the same
 // answer without asking each other.
-at::Tensor unscale_gradients(const Strategy& strategy, double factor) {
+at::Tensor unscale_gradients(Strategy& strategy, double factor) {
   at::Tensor any = optim::unscale(strategy.gradients(), factor);
   strategy.reduce_over_shards(any, comm::ReduceOp::kMax, "gradients are finite");
   return any;
@@ -16,19 +16,19 @@ at::Tensor unscale_gradients(const Strategy& strategy, double factor) {
 
 // The root of a square is the number itself, to the last bit: where nothing is summed the norm is
 // that of the tensors.
-at::Tensor grad_norm(const Strategy& strategy) {
+at::Tensor grad_norm(Strategy& strategy) {
   const at::Tensor sum = flat_norm(strategy.gradients()).square_();
   strategy.reduce_over_shards(sum, comm::ReduceOp::kSum, "grad_norm");
   return sum.sqrt_();
 }
 
-at::Tensor clip_grad_norm(const Strategy& strategy, double max_norm) {
+at::Tensor clip_grad_norm(Strategy& strategy, double max_norm) {
   at::Tensor norm = grad_norm(strategy);
   scale_to_norm(strategy.gradients(), norm, max_norm);
   return norm;
 }
 
-void clip_grad_value(const Strategy& strategy, double max_value) {
+void clip_grad_value(Strategy& strategy, double max_value) {
   const at::NoGradGuard no_grad;
   for (const at::Tensor& gradients : strategy.gradients()) gradients.clamp_(-max_value, max_value);
 }

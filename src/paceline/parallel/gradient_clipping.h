@@ -11,17 +11,17 @@ namespace paceline::parallel {
 
 /// Multiplies all gradients by `factor`, before they are clipped. Returns 1 if any of them, on any
 /// rank, was infinite or NaN, else 0: float32.
-at::Tensor unscale_gradients(const Strategy& strategy, double factor);
+at::Tensor unscale_gradients(Strategy& strategy, double factor);
 
 /// Euclidean norm of all gradients over every shard, in float32 (float64 for float64 gradients), as
 /// float64.
-at::Tensor grad_norm(const Strategy& strategy);
+at::Tensor grad_norm(Strategy& strategy);
 
 /// Scales the gradients so that their norm is at most max_norm; returns the norm before. With one
 /// that is not finite they stay as they are.
-at::Tensor clip_grad_norm(const Strategy& strategy, double max_norm);
+at::Tensor clip_grad_norm(Strategy& strategy, double max_norm);
 
 /// Clamps every element to [-max_value, max_value].
-void clip_grad_value(const Strategy& strategy, double max_value);
+void clip_grad_value(Strategy& strategy, double max_value);
 
 }  // namespace paceline::parallel

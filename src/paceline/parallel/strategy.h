@@ -121,8 +121,10 @@ class Strategy {
   virtual MissingGradients missing_gradients() const = 0;
 
   /// This rank's part of the gradients, for gradient_clipping.h: flat tensors [n], valid for the
-  /// strategy's life. Among the ranks that reduce_over_shards() each element lies on one.
-  virtual std::span<const at::Tensor> gradients() const = 0;
+  /// strategy's life, which hold the step's gradients, and are what its optimizer reads, from the
+  /// call on until the next backward pass. Among the ranks that reduce_over_shards() each element
+  /// lies on one.
+  virtual std::span<const at::Tensor> gradients() = 0;
   /// Reduces numbers that each rank computed of its gradients() or parameters, in place, over the
   /// ranks among which they are cut; does nothing where each rank has them all. Waits for no
   /// device.

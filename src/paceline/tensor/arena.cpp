@@ -35,8 +35,7 @@ at::Tensor Arena::bucket(std::size_t index) const {
   return flats_[flat_of(index)].narrow(0, bucket.begin, bucket.end - bucket.begin);
 }
 
-at::Tensor Arena::range(std::size_t index) const {
-  const FlatRange& range = layout_.ranges[index];
+at::Tensor Arena::range(const FlatRange& range) const {
   const at::Tensor& flat = flats_[flat_of(static_cast<std::size_t>(range.bucket))];
   return flat.narrow(0, range.begin, range.end - range.begin);
 }

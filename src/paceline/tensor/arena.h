@@ -26,9 +26,9 @@ class Arena {
   /// The number of the flat tensor in which a bucket lies.
   std::size_t flat_of(std::size_t bucket) const { return flat_of_bucket_[bucket]; }
 
-  at::Tensor bucket(std::size_t index) const;  ///< [n], contiguous
-  at::Tensor range(std::size_t index) const;   ///< [n], contiguous
-  at::Tensor slot(std::size_t index) const;    ///< sizes and strides of the slot's spec
+  at::Tensor bucket(std::size_t index) const;      ///< [n], contiguous
+  at::Tensor range(const FlatRange& range) const;  ///< [n], contiguous
+  at::Tensor slot(std::size_t index) const;        ///< sizes and strides of the slot's spec
 
  private:
   FlatLayout layout_;

@@ -1,7 +1,9 @@
 #include "paceline/base/huge_pages.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -38,6 +40,20 @@ TEST(HugePages, AsksForThemWhereMemoryFillsSome) {
   EXPECT_NE(flags_at(address(memory)).find(" hg"), std::string::npos) << flags_at(address(memory));
   EXPECT_NE(flags_at(address(memory) + 2 * kHugePage - 1).find(" hg"), std::string::npos);
   for (std::size_t i = 0; i < 2 * kHugePage + 100; i += 4096) memory.get()[i] = std::byte{1};
+}
+
+TEST(HugePages, WholePagesAreGivenBackAndHoldZeros) {
+  constexpr std::size_t kPage = 4096;
+  const auto memory = allocate_huge_pages(kHugePage);
+  const std::span<std::byte> bytes(memory.get(), kHugePage);
+  std::ranges::fill(bytes, std::byte{7});
+  release_pages(memory.get() + 100, 3 * kPage);
+  for (std::size_t i = 0; i < kHugePage; ++i) {
+    const bool is_released = i >= kPage && i < 3 * kPage;
+    ASSERT_EQ(bytes[i], is_released ? std::byte{0} : std::byte{7}) << i;
+  }
+  release_pages(memory.get(), 10);  // no whole page
+  EXPECT_EQ(bytes[0], std::byte{7});
 }
 
 TEST(HugePages, TakesNoneForLess) {

@@ -24,8 +24,9 @@ class GradientClipping : public testing::Test {
   }
 
   /// All of them, copied.
-  at::Tensor gradients() const {
-    return at::cat(std::vector(strategy_->gradients().begin(), strategy_->gradients().end()));
+  at::Tensor gradients() {
+    const auto flats = strategy_->gradients();
+    return at::cat(std::vector(flats.begin(), flats.end()));
   }
 
   paceline::test::SmallNet net_;

@@ -113,7 +113,7 @@ class RecordingStrategy final : public parallel::Strategy {
     if (overflows_()) gradients_.front().fill_(std::numeric_limits<double>::infinity());
   }
   parallel::MissingGradients missing_gradients() const override { return missing; }
-  std::span<const at::Tensor> gradients() const override { return gradients_; }
+  std::span<const at::Tensor> gradients() override { return gradients_; }
   void reduce_over_shards(const at::Tensor&, comm::ReduceOp,
                           std::string_view label) const override {
     calls_.push_back(fmt::format("reduce {}", label));

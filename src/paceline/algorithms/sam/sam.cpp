@@ -46,10 +46,8 @@ at::Tensor Sam::after_extra_pass(train::TrainState& state) {
 
 std::uint64_t Sam::copied_bytes(const train::TrainState& state,
                                 const train::FieldBytes& /*field_bytes*/) const {
-  std::uint64_t bytes = 0;
   // Weights lie as their gradients do.
-  for (const at::Tensor& gradient : state.strategy->gradients()) bytes += gradient.nbytes();
-  return bytes;
+  return state.strategy->memory(/*num_microbatches=*/1).gradients;
 }
 
 void Sam::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {

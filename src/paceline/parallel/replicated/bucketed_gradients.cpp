@@ -34,15 +34,6 @@ std::vector<NamedTensor> in_layout_order(std::span<const NamedTensor> parameters
   return ordered;
 }
 
-/// No views in autograd's sense: optimizers that zero gradients detach them in place.
-std::vector<at::Tensor> slots_of(const tensor::Arena& arena) {
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  std::vector<at::Tensor> slots;
-  for (std::size_t slot = 0; slot < arena.layout().slots.size(); ++slot)
-    slots.push_back(arena.slot(slot));
-  return slots;
-}
-
 }  // namespace
 
 BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
@@ -52,7 +43,8 @@ BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
                                      const GradientHandler& handler)
     : gradients_(make_layout(parameters, rules, config, communicator), parameters.front().tensor),
       parameters_(in_layout_order(parameters, gradients_.layout())),
-      shares_(slots_of(gradients_)),
+      // Sums over the ranks need all of them side by side.
+      places_(gradients_, communicator == nullptr && parameters_.front().tensor.is_cpu()),
       compression_(communicator == nullptr ? nullptr
                                            : make_compression(config, gradients_, *communicator)),
       reducer_(gradients_, communicator, compression_.get()),
@@ -61,11 +53,22 @@ BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
       share_of_(parameters_.size(), Share::kNone),
       hooks_(parameters_, handler) {}
 
+const std::vector<at::Tensor>& BucketedGradients::gather() {
+  places_.gather();
+  return gradients_.flats();
+}
+
+std::uint64_t BucketedGradients::arena_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const at::Tensor& flat : gradients_.flats()) bytes += flat.nbytes();
+  return bytes;
+}
+
 void BucketedGradients::follow_trainable() {
   const at::NoGradGuard no_grad;
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
     is_trained_[slot] = parameters_[slot].tensor.requires_grad() ? 1 : 0;
-    if (is_trained_[slot] == 0) shares_[slot].zero_();
+    if (is_trained_[slot] == 0) places_.share(slot).zero_();
   }
   reducer_.reduce_only(is_trained_);
 }
@@ -89,7 +92,7 @@ void BucketedGradients::begin_backward() {
 /// This rank's share of the gradient is zeros, if it has none.
 void BucketedGradients::zero_if_missing(std::size_t slot) {
   if (share_of_[slot] != Share::kNone) return;
-  shares_[slot].zero_();
+  places_.share(slot).zero_();
   share_of_[slot] = Share::kZeros;
 }
 
@@ -110,9 +113,9 @@ void BucketedGradients::take(std::size_t slot, const at::Tensor& grad, bool is_f
 void BucketedGradients::add(std::size_t slot, const at::Tensor& grad) {
   const at::AutoDispatchBelowADInplaceOrView no_autograd;  // nobody differentiates this
   if (share_of_[slot] != Share::kNone) {
-    shares_[slot].add_(grad);
-  } else {
-    shares_[slot].copy_(grad);
+    places_.share(slot).add_(grad);
+  } else if (!places_.leave(slot, grad)) {
+    places_.share(slot).copy_(grad);
   }
   share_of_[slot] = Share::kOfBackward;
 }

@@ -9,6 +9,7 @@
 #include "paceline/parallel/replicated/bucket_reducer.h"
 #include "paceline/parallel/replicated/ddp_config.h"
 #include "paceline/parallel/replicated/gradient_compression.h"
+#include "paceline/parallel/replicated/gradient_places.h"
 #include "paceline/parallel/replicated/used_parameters.h"
 #include "paceline/tensor/arena.h"
 #include "paceline/tensor/state_shard.h"
@@ -41,7 +42,11 @@ class BucketedGradients {
                     std::string_view section, comm::Communicator* communicator,
                     const GradientHandler& handler);
 
-  const tensor::Arena& arena() const { return gradients_; }
+  /// All gradients, flat: one tensor for each dtype, which they lie in from now on.
+  const std::vector<at::Tensor>& gather();
+  /// What an optimizer reads, which may lie elsewhere until it is gathered.
+  const GradientPlaces& places() const { return places_; }
+  std::uint64_t arena_bytes() const;
   const tensor::FlatLayout& layout() const { return gradients_.layout(); }
   /// In the order of layout().slots.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
@@ -62,7 +67,7 @@ class BucketedGradients {
   /// Whether a gradient of this slot breaks the rule that none comes; it is then remembered.
   bool refuses(std::size_t slot);
   /// Where this rank's share of a gradient belongs: no view in autograd's sense.
-  at::Tensor& share(std::size_t slot) { return shares_[slot]; }
+  at::Tensor& share(std::size_t slot) { return places_.share(slot); }
   /// Puts a gradient into its slot, or adds it to what this sum has there, unless it refuses it;
   /// with `is_final` the slot then holds this rank's whole share.
   void take(std::size_t slot, const at::Tensor& grad, bool is_final);
@@ -104,7 +109,7 @@ class BucketedGradients {
 
   tensor::Arena gradients_;
   std::vector<NamedTensor> parameters_;
-  std::vector<at::Tensor> shares_;  // views of the arena's slots
+  GradientPlaces places_;
   std::unique_ptr<GradientCompression> compression_;
   BucketReducer reducer_;
   UsedParameters used_;

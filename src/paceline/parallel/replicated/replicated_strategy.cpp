@@ -60,8 +60,9 @@ void ReplicatedStrategy::start_from_first_rank() {
 
 std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
   std::vector<optim::ParamGroup> groups = group_settings_;
-  for (std::size_t i = 0; i < layout().ranges.size(); ++i) {
-    const tensor::FlatRange& range = layout().ranges[i];
+  const GradientPlaces& places = gradients_->places();
+  for (std::size_t i = 0; i < places.ranges().size(); ++i) {
+    const tensor::FlatRange& range = places.ranges()[i];
     std::vector<optim::ParamPiece> pieces;
     for (std::int64_t slot = range.first_slot; slot < range.end_slot; ++slot) {
       const tensor::FlatSlot& place = layout().slots[static_cast<std::size_t>(slot)];
@@ -69,7 +70,7 @@ std::vector<optim::ParamGroup> ReplicatedStrategy::param_groups() {
       pieces.push_back({slot, begin, begin + place.numel, /*offset=*/0});
     }
     groups[static_cast<std::size_t>(range.group)].slots.push_back(
-        {values_->range(i), gradients_->arena().range(i), std::move(pieces)});
+        {values_->range(range), places.range(i), std::move(pieces)});
   }
   return groups;
 }
@@ -218,7 +219,7 @@ void ReplicatedStrategy::for_each_part(
   // Slots are numbered group by group; param_groups() has one for each range.
   std::vector<const tensor::FlatRange*> ranges;
   for (std::size_t group = 0; group < group_settings_.size(); ++group) {
-    for (const tensor::FlatRange& range : layout().ranges) {
+    for (const tensor::FlatRange& range : gradients_->places().ranges()) {
       if (range.group == static_cast<std::int64_t>(group)) ranges.push_back(&range);
     }
   }
@@ -253,7 +254,8 @@ void ReplicatedStrategy::state_was_loaded() {
 StrategyMemory ReplicatedStrategy::memory(int /*num_microbatches*/) const {
   StrategyMemory memory;
   for (const at::Tensor& flat : values_->flats()) memory.parameters += flat.nbytes();
-  for (const at::Tensor& flat : gradients_->arena().flats()) memory.gradients += flat.nbytes();
+  memory.gradients = gradients_->arena_bytes();
+  memory.transient = gradients_->places().bytes_beside_arena();
   memory.parameters += bytes_of(frozen_) + bytes_of(buffers_);
   return memory;
 }

@@ -20,8 +20,9 @@ namespace paceline::parallel {
 ///
 /// A gradient is copied (first microbatch) or added (later ones) into its slot of the gradient
 /// arena by a post-accumulate hook, and .grad is undefined again at once: no pass over the
-/// gradients besides. The module must not be moved or cast afterwards; begin_microbatch checks that
-/// and names the parameter.
+/// gradients besides. Under "none" on the CPU large ones stay where backward has put them, unless
+/// somebody asks for gradients(), which must lie side by side. The module must not be moved or cast
+/// afterwards; begin_microbatch checks that and names the parameter.
 class ReplicatedStrategy final : public Strategy {
  public:
   /// `communicator` may be null ("none"); it must outlive the strategy.
@@ -41,7 +42,7 @@ class ReplicatedStrategy final : public Strategy {
   void end_own_pass() override;
   bool has_own_gradients() const override { return true; }
   MissingGradients missing_gradients() const override { return gradients_->missing(); }
-  std::span<const at::Tensor> gradients() const override { return gradients_->arena().flats(); }
+  std::span<const at::Tensor> gradients() override { return gradients_->gather(); }
   /// Every rank holds the same sums.
   void reduce_over_shards(const at::Tensor& /*values*/, comm::ReduceOp /*op*/,
                           std::string_view /*label*/) const override {}

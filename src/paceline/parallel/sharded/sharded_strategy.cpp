@@ -55,7 +55,7 @@ optim::ParameterShards ShardedStrategy::parameter_shards() const {
   const comm::Communicator& ranks = groups_.shards();
   optim::ParameterShards shards{.rank = ranks.rank(),
                                 .world_size = ranks.world_size(),
-                                .device = gradients().front().device(),
+                                .device = layout_->grad_shards().front().device(),
                                 .is_writer = groups_.world().rank() == 0,
                                 .sum = [this](const at::Tensor& values) {
                                   reduce_over_shards(values, comm::ReduceOp::kSum,

@@ -47,7 +47,7 @@ class ShardedStrategy final : public Strategy {
   void backward_nothing() override { schedule_->backward_nothing(); }
   void finish_gradients() override { schedule_->finish_gradients(); }
   MissingGradients missing_gradients() const override;
-  std::span<const at::Tensor> gradients() const override { return layout_->grad_shards(); }
+  std::span<const at::Tensor> gradients() override { return layout_->grad_shards(); }
   void reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                           std::string_view label) const override;
   void begin_evaluation() override;

@@ -1,0 +1,160 @@
+#include "paceline/parallel/replicated/gradient_places.h"
+
+#include "paceline/optim/adam.h"
+#include "paceline/parallel/gradient_clipping.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/tensor/torch.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::parallel {
+namespace {
+
+constexpr std::int64_t kLarge = GradientPlaces::kLeastToStay;
+
+at::Tensor wave(std::int64_t numel, double phase) {
+  return (at::arange(numel, at::kFloat) * 0.7 + phase).sin();
+}
+
+tensor::FlatLayout layout_of(std::span<const std::int64_t> numels) {
+  std::vector<tensor::TensorSpec> specs;
+  for (std::size_t i = 0; i < numels.size(); ++i)
+    specs.push_back(tensor::describe(std::to_string(i), at::empty({numels[i]}), 0));
+  return tensor::FlatLayout::build(specs, {});
+}
+
+class GradientPlacesTest : public testing::Test {
+ protected:
+  /// Taken in reverse order: slots of 5, kLarge + 3, 7 and 9 elements.
+  tensor::Arena arena_{layout_of(std::vector<std::int64_t>{9, 7, kLarge + 3, 5}), at::empty({0})};
+};
+
+TEST_F(GradientPlacesTest, LargeOnesHaveRangesOfTheirOwn) {
+  const GradientPlaces places(arena_, true);
+  ASSERT_EQ(places.ranges().size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const tensor::FlatRange& range = places.ranges()[i];
+    EXPECT_EQ(places.range(i).numel(), range.end - range.begin);
+    EXPECT_EQ(range.begin,
+              arena_.layout().slots[static_cast<std::size_t>(range.first_slot)].offset);
+  }
+  EXPECT_EQ(places.range(1).numel(), kLarge + 3);
+  EXPECT_EQ(places.ranges()[2].end_slot - places.ranges()[2].first_slot, 2);
+  EXPECT_EQ(places.bytes_beside_arena(), (kLarge + 3) * sizeof(float));
+  EXPECT_EQ(GradientPlaces(arena_, false).ranges(), arena_.layout().ranges);
+  EXPECT_EQ(GradientPlaces(arena_, false).bytes_beside_arena(), 0U);
+}
+
+TEST_F(GradientPlacesTest, ALargeOneStaysUntilAllAreGathered) {
+  GradientPlaces places(arena_, true);
+  const at::Tensor read_by_optimizer = places.range(1);
+  EXPECT_EQ(read_by_optimizer.abs().max().item<float>(), 0);
+  const at::Tensor grad = wave(kLarge + 3, 0);
+  ASSERT_TRUE(places.leave(1, grad));
+  EXPECT_EQ(places.share(1).data_ptr(), grad.data_ptr());
+  EXPECT_EQ(read_by_optimizer.data_ptr(), grad.data_ptr());
+  places.share(1).add_(1);
+  EXPECT_TRUE(read_by_optimizer.equal(wave(kLarge + 3, 0) + 1));
+  places.gather();
+  EXPECT_TRUE(arena_.slot(1).equal(wave(kLarge + 3, 0) + 1));
+  EXPECT_EQ(read_by_optimizer.data_ptr(), arena_.slot(1).data_ptr());
+  EXPECT_FALSE(places.share(1).is_view());
+  ASSERT_TRUE(places.leave(1, wave(kLarge + 3, 2))) << "of the next step";
+  EXPECT_TRUE(read_by_optimizer.equal(wave(kLarge + 3, 2)));
+}
+
+TEST_F(GradientPlacesTest, OthersAreCopied) {
+  GradientPlaces places(arena_, true);
+  EXPECT_FALSE(places.leave(0, wave(5, 0))) << "small";
+  EXPECT_FALSE(places.leave(1, at::zeros({kLarge + 3}, at::kDouble))) << "of another type";
+  EXPECT_FALSE(places.leave(1, at::zeros({2 * kLarge + 6}).slice(0, 0, 2 * kLarge + 6, 2)))
+      << "with gaps";
+  GradientPlaces together(arena_, false);
+  EXPECT_FALSE(together.leave(1, wave(kLarge + 3, 0)));
+}
+
+/// A large matrix, a convolution and a bias.
+struct Net : torch::nn::Module {
+  Net() {
+    matrix = register_parameter("matrix", wave(kLarge, 1).view({512, -1}));
+    filters = register_parameter(
+        "filters",
+        wave(256 * 64 * 9, 2).view({256, 64, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast));
+    bias = register_parameter("bias", wave(512, 3));
+  }
+  at::Tensor loss(std::int64_t step) const {
+    const at::Tensor rows = wave(4 * 256, static_cast<double>(step)).view({4, 256});
+    const at::Tensor image = wave(64 * 25, static_cast<double>(step)).view({1, 64, 5, 5});
+    return at::linear(rows, matrix, bias).sin().sum() +
+           at::conv2d(image.contiguous(at::MemoryFormat::ChannelsLast), filters).cos().sum();
+  }
+  at::Tensor matrix, filters, bias;
+};
+
+/// Under "none", where large gradients stay, or with all of them gathered before each update.
+std::vector<at::Tensor> trained(bool is_gathered, int num_microbatches) {
+  Net net;
+  const auto strategy = make_none({});
+  strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
+  const auto optimizer = optim::make_optimizer(optim::AdamWConfig{}, strategy->param_groups());
+  for (int step = 0; step < 3; ++step) {
+    for (int part = 0; part < num_microbatches; ++part) {
+      strategy->begin_microbatch(part == 0, part + 1 == num_microbatches);
+      strategy->backward(net.loss(step * num_microbatches + part), 0.5);
+    }
+    strategy->finish_gradients();
+    if (is_gathered || step == 1) grad_norm(*strategy);
+    strategy->update(*optimizer, 1e-2);
+  }
+  std::vector<at::Tensor> results;
+  for (const StateShard& shard : strategy->model_state()) results.push_back(shard.data.clone());
+  for (const optim::SlotState& state : optimizer->state()) {
+    for (const StateShard& shard : strategy->cut_by_parameter("", state.tensors))
+      results.push_back(shard.data.clone());
+  }
+  return results;
+}
+
+TEST(GradientPlacesInTraining, NoBitDependsOnWhereTheyLie) {
+  for (const int num_microbatches : {1, 2}) {
+    const std::vector<at::Tensor> staying = trained(false, num_microbatches);
+    const std::vector<at::Tensor> gathered = trained(true, num_microbatches);
+    ASSERT_EQ(staying.size(), 9U);
+    for (std::size_t i = 0; i < staying.size(); ++i) {
+      EXPECT_TRUE(staying[i].equal(gathered[i])) << i;
+      EXPECT_GT(staying[i].abs().max().item<float>(), 0) << i;
+    }
+  }
+}
+
+TEST(GradientPlacesInTraining, BackwardsMemoryIsWhatTheOptimizerReads) {
+  Net net;
+  const auto strategy = make_none({});
+  strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
+  const auto step = [&] {
+    strategy->begin_microbatch(true, true);
+    strategy->backward(net.loss(0), 1.0);
+    strategy->finish_gradients();
+  };
+  step();
+  std::vector<const void*> before;
+  for (const auto& group : strategy->param_groups()) {
+    for (const optim::ParamSlot& slot : group.slots) before.push_back(slot.grad.data_ptr());
+  }
+  strategy->gradients();
+  std::size_t number = 0;
+  std::size_t num_moved = 0;
+  for (const auto& group : strategy->param_groups()) {
+    for (const optim::ParamSlot& slot : group.slots)
+      num_moved += slot.grad.data_ptr() == before[number++] ? 0 : 1;
+  }
+  EXPECT_EQ(num_moved, 2U) << "the matrix and the filters";
+}
+
+}  // namespace
+}  // namespace paceline::parallel
