@@ -26,7 +26,7 @@ class Elementwise final : public Optimizer {
     for (const SlotList& list : lists_) {
       const ParamGroup& group = groups_[list.group];
       const auto scalars = rule_.scalars(
-          {lr * group.lr_scale, group.weight_decay, num_steps_, rule_.momentum.value_or(0)});
+          {lr * group.lr_scale, lr, group.weight_decay, num_steps_, rule_.momentum.value_or(0)});
       for (std::size_t i = 0; i < list.slots.size(); ++i) {
         std::vector<at::Tensor> values{list.params[i]};
         for (const SlotState& state : states_) values.push_back(state.tensors[list.slots[i]]);

@@ -16,6 +16,7 @@ namespace paceline::optim {
 /// What the scalars of one update of a group are made of.
 struct ElementStep {
   double lr = 0;  ///< with the group's lr_scale
+  double unscaled_lr = 0;
   double weight_decay = 0;
   std::int64_t number = 1;  ///< from 1 on
   double momentum = 0;      ///< ElementRule::momentum, or what a schedule has made of it
@@ -37,8 +38,8 @@ struct ElementRule {
 
   std::string_view name;  ///< of a literal
   tensor::ElementUpdate update;
-  std::vector<State> states;
-  std::function<std::vector<double>(const ElementStep&)> scalars;
+  std::vector<State> states = {};
+  std::function<std::vector<double>(const ElementStep&)> scalars = {};
   std::optional<double> momentum = {};  ///< or beta1; none: no schedule can change it
 };
 

@@ -60,7 +60,7 @@ class Layerwise final : public Optimizer {
   std::int64_t num_parameters() const { return std::ssize(shards_.parameters); }
 
   ElementStep step_of(const ParamGroup& group, double lr) const {
-    return {lr * group.lr_scale, group.weight_decay, num_steps_, rule_.momentum.value_or(0)};
+    return {lr * group.lr_scale, lr, group.weight_decay, num_steps_, rule_.momentum.value_or(0)};
   }
 
   void take_gradients() {

@@ -4,6 +4,7 @@
 #include "paceline/config/parse.h"
 #include "paceline/optim/adafactor.h"
 #include "paceline/optim/adam.h"
+#include "paceline/optim/decoupled.h"
 #include "paceline/optim/lamb.h"
 #include "paceline/optim/lars.h"
 #include "paceline/optim/lion.h"
@@ -15,9 +16,11 @@
 #include "paceline/tensor/aten.h"
 #include "support/parity.h"
 
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <span>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -44,6 +47,7 @@ std::unique_ptr<Optimizer> build_as(const Json& options, std::vector<ParamGroup>
   Json own = options;
   own.erase("weight_decay");  // the groups'
   own.erase("cycled");        // the schedule's
+  own["lr"] = kLr;            // where it starts
   if (own.contains("betas")) {
     own["beta1"] = own["betas"][0];
     own["beta2"] = own["betas"][1];
@@ -75,6 +79,8 @@ std::unique_ptr<Optimizer> build(const Json& golden, std::vector<ParamGroup> gro
       {"sgd", build_as<SgdConfig>},
       {"adam", build_as<AdamConfig>},
       {"adamw", build_as<AdamWConfig>},
+      {"decoupled_sgdw", build_as<DecoupledSgdwConfig>},
+      {"decoupled_adamw", build_as<DecoupledAdamWConfig>},
       {"nadam", build_as<NAdamConfig>},
       {"nadamw", build_as<NAdamWConfig>},
       {"radam", build_as<RAdamConfig>},
@@ -102,52 +108,70 @@ void expect_equal(const std::string& component, const at::Tensor& actual, const 
   }
 }
 
+std::vector<ParamSlot> first_slots(at::ScalarType dtype) {
+  std::vector<ParamSlot> slots;
+  for (std::size_t p = 0; p < kShapes.size(); ++p) {
+    at::Tensor param = wave(kShapes[p], 10.0 * static_cast<double>(p), dtype);
+    if (param.dim() == 4) param = param.contiguous(at::MemoryFormat::ChannelsLast);
+    slots.push_back({param, at::zeros_like(param)});
+  }
+  return slots;
+}
+
+void take_fifty_steps(Optimizer& optimizer, std::span<const ParamSlot> slots, bool is_cycled) {
+  for (int step = 0; step < 50; ++step) {
+    for (std::size_t p = 0; p < slots.size(); ++p) {
+      const double phase = 10.0 * static_cast<double>(p) + step + 1;
+      slots[p].grad.copy_(wave(kShapes[p], phase, slots[p].param.scalar_type()));
+    }
+    if (is_cycled) {
+      ASSERT_TRUE(optimizer.set_momentum(0.9 - 0.05 * std::sin(step)));
+    }
+    optimizer.step(kLr / (step + 1));
+  }
+}
+
+void expect_as_reference(const Json& golden) {
+  const std::string name = golden.at("name");
+  const std::string dtype = golden.at("dtype");
+  const Json& options = golden.at("options");
+  const std::string what = name + options.dump() + dtype;
+  const std::string component = name + ", " + dtype;
+  SCOPED_TRACE(what);
+  const std::vector<ParamSlot> slots = first_slots(dtype == "float64" ? at::kDouble : at::kFloat);
+  const auto optimizer = build(golden, {{.name = "decay",
+                                         .weight_decay = options.at("weight_decay"),
+                                         .slots = {slots[0], slots[2]},
+                                         .is_matrix = true},
+                                        {.name = "no_decay", .slots = {slots[1]}}});
+  take_fifty_steps(*optimizer, slots, options.contains("cycled"));
+  for (std::size_t p = 0; p < slots.size(); ++p)
+    expect_equal(component, slots[p].param, golden.at("params").at(p), what);
+  const std::vector<SlotState> states = optimizer->state();
+  const std::vector<ParameterState> of_parameters = optimizer->parameter_state();
+  EXPECT_EQ(states.size() + of_parameters.size(), golden.at("state").size());
+  const auto expect_state = [&](const auto& state) {
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      constexpr std::array<std::size_t, 3> kOrder{0, 2, 1};  // of slots over groups
+      const Json& expected = golden.at("state").at(state.name).at(kOrder[i]);
+      EXPECT_EQ(state.tensors[i].defined(), !expected.is_null());
+      if (state.tensors[i].defined()) expect_equal(component, state.tensors[i], expected, what);
+    }
+  };
+  for (const ParameterState& state : of_parameters) expect_state(state);
+  for (const SlotState& state : states) expect_state(state);
+}
+
 TEST(OptimizerGolden, FiftyStepsAsTheReference) {
   const Json cases = Json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/optimizers.json"));
   ASSERT_EQ(cases.size(), 86U);
-  for (const Json& golden : cases) {
-    const std::string what = golden.at("name").get<std::string>() + golden.at("options").dump() +
-                             golden.at("dtype").get<std::string>();
-    const auto dtype = golden.at("dtype") == "float64" ? at::kDouble : at::kFloat;
-    const std::string component =
-        golden.at("name").get<std::string>() + ", " + golden.at("dtype").get<std::string>();
-    std::vector<ParamSlot> slots;
-    for (std::size_t p = 0; p < kShapes.size(); ++p) {
-      at::Tensor param = wave(kShapes[p], 10.0 * static_cast<double>(p), dtype);
-      if (param.dim() == 4) param = param.contiguous(at::MemoryFormat::ChannelsLast);
-      slots.push_back({param, at::zeros_like(param)});
-    }
-    const double decay = golden.at("options").at("weight_decay");
-    const auto optimizer = build(
-        golden,
-        {{.name = "decay", .weight_decay = decay, .slots = {slots[0], slots[2]}, .is_matrix = true},
-         {.name = "no_decay", .slots = {slots[1]}}});
-    for (int step = 0; step < 50; ++step) {
-      for (std::size_t p = 0; p < slots.size(); ++p) {
-        slots[p].grad.copy_(wave(kShapes[p], 10.0 * static_cast<double>(p) + step + 1, dtype));
-      }
-      if (golden.at("options").contains("cycled")) {
-        ASSERT_TRUE(optimizer->set_momentum(0.9 - 0.05 * std::sin(step))) << what;
-      }
-      optimizer->step(kLr / (step + 1));
-    }
-    for (std::size_t p = 0; p < slots.size(); ++p) {
-      expect_equal(component, slots[p].param, golden.at("params").at(p), what);
-    }
-    const std::vector<std::size_t> order{0, 2, 1};  // of slots over groups
-    const std::vector<SlotState> states = optimizer->state();
-    const std::vector<ParameterState> of_parameters = optimizer->parameter_state();
-    EXPECT_EQ(states.size() + of_parameters.size(), golden.at("state").size()) << what;
-    const auto expect_state = [&](const auto& state) {
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        const Json& expected = golden.at("state").at(state.name).at(order[i]);
-        EXPECT_EQ(state.tensors[i].defined(), !expected.is_null()) << what;
-        if (state.tensors[i].defined()) expect_equal(component, state.tensors[i], expected, what);
-      }
-    };
-    for (const ParameterState& state : of_parameters) expect_state(state);
-    for (const SlotState& state : states) expect_state(state);
-  }
+  for (const Json& golden : cases) expect_as_reference(golden);
+}
+
+TEST(OptimizerGolden, FiftyStepsAsComposer) {
+  const Json cases = Json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/composer_optimizers.json"));
+  ASSERT_EQ(cases.size(), 12U);
+  for (const Json& golden : cases) expect_as_reference(golden);
 }
 
 }  // namespace

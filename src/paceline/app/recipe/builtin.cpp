@@ -68,6 +68,7 @@
 #include "paceline/nn/losses/poly.h"
 #include "paceline/optim/adafactor.h"
 #include "paceline/optim/adam.h"
+#include "paceline/optim/decoupled.h"
 #include "paceline/optim/lamb.h"
 #include "paceline/optim/lars.h"
 #include "paceline/optim/lion.h"
@@ -181,6 +182,8 @@ void add_optimization(Registries& registries) {
   registries.optimizers.add<optim::AdafactorConfig>();
   registries.optimizers.add<optim::AdamConfig>();
   registries.optimizers.add<optim::AdamWConfig>();
+  registries.optimizers.add<optim::DecoupledSgdwConfig>();
+  registries.optimizers.add<optim::DecoupledAdamWConfig>();
   registries.optimizers.add<optim::NAdamConfig>();
   registries.optimizers.add<optim::NAdamWConfig>();
   registries.optimizers.add<optim::RAdamConfig>();

@@ -365,10 +365,9 @@ constexpr ForeignValue kValues[] = {
     {"schedule.name", "exponentiallr", "exponential"},
     {"schedule.name", "constant_with_warmup", "constant"},
     {"optimizer.name", "rmsproptf", "rmsprop_tf"},
-    {"optimizer.name", "decoupled_adamw", "adamw"},
-    {"optimizer.name", "decoupledadamw", "adamw"},
+    {"optimizer.name", "decoupledadamw", "decoupled_adamw"},
     {"optimizer.name", "momentum", "sgd"},
-    {"optimizer.name", "decoupled_sgdw", "sgd"},
+    {"optimizer.name", "decoupledsgdw", "decoupled_sgdw"},
     {"callbacks", "earlystopping", "early_stop"},
 };
 
