@@ -18,10 +18,11 @@
 
 namespace paceline::models {
 
-/// How numbers are stored, and what autocast computes with.
+/// How numbers are stored and where, and what autocast computes with.
 struct StepTypes {
   at::ScalarType stored = at::kFloat;
   std::optional<at::ScalarType> autocast = std::nullopt;
+  at::Device place = at::kCPU;
 };
 
 struct StepResult {
@@ -30,20 +31,22 @@ struct StepResult {
   std::vector<nn::NamedTensor> parameters;
 };
 
-/// Logits and gradients of one step of a network of 7 classes, in its own type.
+/// Logits and gradients of one step of a network of 7 classes, in its own type, at its place.
 inline StepResult run_step(nn::Network& network, at::IntArrayRef image_sizes,
                            const StepTypes& types) {
   const at::Tensor images = at::linspace(-2, 2, c10::multiply_integers(image_sizes), at::kDouble)
                                 .sin()
                                 .view(image_sizes)
-                                .to(types.stored)
+                                .to(types.place, types.stored)
                                 .requires_grad_();
   at::Tensor logits;
   {
-    const tensor::AutocastGuard autocast(at::kCPU, types.autocast);
+    const tensor::AutocastGuard autocast(types.place.type(), types.autocast);
     logits = network.forward({{"images", images}}, {.seed = 5, .step = 7, .first_position = 40});
   }
-  nn::CrossEntropy({}).sum(logits.to(at::kDouble), at::arange(logits.size(0)) % 7).backward();
+  nn::CrossEntropy({})
+      .sum(logits.to(at::kDouble), at::arange(logits.size(0), types.place) % 7)
+      .backward();
   return {logits.detach(), images.grad(), nn::named_parameters(network)};
 }
 

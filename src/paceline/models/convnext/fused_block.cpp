@@ -223,7 +223,7 @@ struct FusedConvNextBlock : torch::autograd::Function<FusedConvNextBlock> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             at::TensorList weights, const FusedConvNextOptions& options) {
     // Types are written out here.
-    const tensor::AutocastGuard no_autocast({at::kCPU, false, options.dtype});
+    const tensor::AutocastGuard no_autocast({input.device().type(), false, options.dtype});
     ConvNextPass pass({weights.begin(), weights.end()}, options.dtype);
     const at::Tensor output = pass.forward(input, options);
     context->saved_data["dtype"] = static_cast<std::int64_t>(options.dtype);
@@ -246,13 +246,14 @@ struct FusedConvNextBlock : torch::autograd::Function<FusedConvNextBlock> {
 std::optional<at::ScalarType> fused_convnext_block_dtype(const at::Tensor& input,
                                                          const ConvNextBlockWeights& weights) {
   const at::ScalarType stored = weights[1].scalar_type();
-  const bool are_alike = std::ranges::all_of(weights, [stored](const at::Tensor& weight) {
-    return weight.numel() == 0 || (weight.is_cpu() && weight.scalar_type() == stored);
+  const bool are_alike = std::ranges::all_of(weights, [&](const at::Tensor& weight) {
+    return weight.numel() == 0 ||
+           (weight.device() == input.device() && weight.scalar_type() == stored);
   });
-  if (!are_alike || !input.is_cpu() || input.numel() == 0 ||
-      !input.is_contiguous(at::MemoryFormat::ChannelsLast))
+  if (!are_alike || input.numel() == 0 || !input.is_contiguous(at::MemoryFormat::ChannelsLast))
     return std::nullopt;
-  const at::ScalarType dtype = tensor::AutocastSettings::current(at::kCPU).cast_of(stored);
+  const auto autocast = tensor::AutocastSettings::current(input.device().type());
+  const at::ScalarType dtype = autocast.cast_of(stored);
   const at::ScalarType of_input = input.scalar_type();
   return of_input == stored || of_input == dtype ? std::optional(dtype) : std::nullopt;
 }

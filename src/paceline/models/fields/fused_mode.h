@@ -14,7 +14,7 @@ namespace paceline::models {
 
 /// When a block runs as one autograd node instead of one per operation.
 enum class FusedMode {
-  kAuto,  ///< where it applies: on the CPU, unless an activation checkpoint keeps matmuls
+  kAuto,  ///< where it applies: unless an activation checkpoint keeps matmuls
   kOn,    ///< always; ConfigError where it does not apply
   kOff,
 };

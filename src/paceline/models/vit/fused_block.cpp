@@ -1,6 +1,7 @@
 #include "paceline/models/vit/fused_block.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/blocks/attention_kernel.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>
@@ -46,7 +47,9 @@ enum Saved : std::size_t {
   kKey,
   kValue,
   kMixed,
-  kLogSumExp,         // of the flash kernel
+  kLogSumExp,  // of the attention kernel, if one was taken
+  kDrawSeed,
+  kDrawOffset,
   kAttentionWeights,  // of plain attention, before they drop
   kBranch1,           // before layer scale
   kY,
@@ -124,16 +127,30 @@ void split_heads(const at::Tensor& projected, const FusedVitBlockOptions& option
   kept[kKey] = normalize(kKeys, kKeyNorm, options.eps, kept);
 }
 
-void attend(variable_list& kept) {
+/// The attention weights as they mix the values.
+at::Tensor dropped_weights(const variable_list& kept) {
+  const at::Tensor& weights = kept[kAttentionWeights];
+  return kept[kDropAttention].defined() ? weights * kept[kDropAttention] : weights;
+}
+
+/// The kernel that computes it; none if the attention weights themselves drop.
+nn::AttentionKernel attend(variable_list& kept) {
   const at::Tensor& query = kept[kQuery];
-  if (!kept[kDropAttention].defined()) {
-    std::tie(kept[kMixed], kept[kLogSumExp]) =
-        at::_scaled_dot_product_flash_attention_for_cpu(query, kept[kKey], kept[kValue]);
-    return;
+  const nn::AttentionKernel kernel = kept[kDropAttention].defined()
+                                         ? nn::AttentionKernel::kNone
+                                         : nn::attention_kernel(query, kept[kKey], kept[kValue]);
+  if (kernel != nn::AttentionKernel::kNone) {
+    nn::KernelAttention found = nn::kernel_attention(kernel, query, kept[kKey], kept[kValue]);
+    kept[kMixed] = std::move(found.mixed);
+    kept[kLogSumExp] = std::move(found.log_sum_exp);
+    kept[kDrawSeed] = std::move(found.draw_seed);
+    kept[kDrawOffset] = std::move(found.draw_offset);
+    return kernel;
   }
   const at::Tensor scores = at::matmul(query * attention_scale(query), kept[kKey].transpose(2, 3));
   kept[kAttentionWeights] = at::softmax(scores, -1);
-  kept[kMixed] = at::matmul(kept[kAttentionWeights] * kept[kDropAttention], kept[kValue]);
+  kept[kMixed] = at::matmul(dropped_weights(kept), kept[kValue]);
+  return kernel;
 }
 
 /// The residual stream with a branch added, which is used up.
@@ -184,20 +201,21 @@ at::Tensor branch_backward(at::Tensor grad, const BranchEnd& end, at::ScalarType
 
 /// From the gradient of what attention mixes to those of query, key and value.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> mixing_backward(const at::Tensor& grad,
+                                                               nn::AttentionKernel kernel,
                                                                const variable_list& kept) {
   const at::Tensor& query = kept[kQuery];
   const at::Tensor& key = kept[kKey];
   const at::Tensor& value = kept[kValue];
-  if (kept[kLogSumExp].defined()) {
-    return at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        grad, query, key, value, kept[kMixed], kept[kLogSumExp], /*dropout_p=*/0.0,
-        /*is_causal=*/false);
+  if (kernel != nn::AttentionKernel::kNone) {
+    return nn::kernel_attention_backward(
+        kernel, grad, query, key, value,
+        {kept[kMixed], kept[kLogSumExp], kept[kDrawSeed], kept[kDrawOffset]});
   }
   const at::Tensor& weights = kept[kAttentionWeights];
-  const at::Tensor& drop = kept[kDropAttention];
   const double scale = attention_scale(query);
-  const at::Tensor grad_value = at::matmul((weights * drop).transpose(2, 3), grad);
-  const at::Tensor grad_weights = at::matmul(grad, value.transpose(2, 3)).mul_(drop);
+  const at::Tensor grad_value = at::matmul(dropped_weights(kept).transpose(2, 3), grad);
+  const at::Tensor grad_weights = at::matmul(grad, value.transpose(2, 3));
+  if (kept[kDropAttention].defined()) grad_weights.mul_(kept[kDropAttention]);
   const at::Tensor grad_scores =
       at::_softmax_backward_data(grad_weights, weights, -1, weights.scalar_type());
   return {at::matmul(grad_scores, key).mul_(scale),
@@ -205,11 +223,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> mixing_backward(const at::Tensor&
 }
 
 /// From the gradient of the merged heads to that of qkv, [rows, 3 * dim].
-at::Tensor attention_backward(const at::Tensor& grad, const variable_list& kept,
-                              at::Tensor* grads) {
+at::Tensor attention_backward(const at::Tensor& grad, nn::AttentionKernel kernel,
+                              const variable_list& kept, at::Tensor* grads) {
   const at::IntArrayRef sizes = kept[kQuery].sizes();
-  auto [grad_query, grad_key, grad_value] =
-      mixing_backward(grad.view({sizes[0], sizes[2], sizes[1], sizes[3]}).transpose(1, 2), kept);
+  auto [grad_query, grad_key, grad_value] = mixing_backward(
+      grad.view({sizes[0], sizes[2], sizes[1], sizes[3]}).transpose(1, 2), kernel, kept);
   if (is_there(kept[kQueryNorm])) {
     grad_query = norm_backward(grad_query, kQueries, kQueryNorm, kept, grads);
     grad_key = norm_backward(grad_key, kKeys, kKeyNorm, kept, grads);
@@ -226,7 +244,7 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, at::TensorList weights,
                             const VitBlockDrops& drops, const FusedVitBlockOptions& options) {
     // Types are written out here.
-    const tensor::AutocastGuard no_autocast({at::kCPU, false, options.dtype});
+    const tensor::AutocastGuard no_autocast({x.device().type(), false, options.dtype});
     variable_list kept(weights.begin(), weights.end());
     kept.resize(kSavedCount);
     kept[kX] = x;
@@ -239,7 +257,7 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
 
     kept[kNormed1] = normalize(kX, kNorm1, options.eps, kept).to(options.dtype);
     split_heads(linear(kept[kNormed1], kQkv, kept), options, kept);
-    attend(kept);
+    context->saved_data["kernel"] = static_cast<std::int64_t>(attend(kept));
     kept[kY] = add_branch(x, linear(merge_heads(kept[kMixed]), kProj, kept), kEnd1, kept);
 
     kept[kNormed2] = normalize(kY, kNorm2, options.eps, kept).to(options.dtype);
@@ -256,6 +274,7 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
     const variable_list kept = context->get_saved_variables();
     PACELINE_CHECK(kept.size() == kSavedCount, "a fused block saved {} tensors", kept.size());
     const at::ScalarType dtype = kept[kNormed1].scalar_type();
+    const auto kernel = static_cast<nn::AttentionKernel>(context->saved_data["kernel"].toInt());
     const at::Tensor grad = grad_outputs[0].contiguous();
     // One gradient for x, the weights and, undefined, for each of the two other arguments.
     variable_list all_grads(1 + kNumWeights + 2);
@@ -270,7 +289,7 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
 
     inner = branch_backward(grad_y, kEnd1, dtype, kept, grads);
     inner = linear_backward(inner, merge_heads(kept[kMixed]), kProj, kept, grads);
-    inner = attention_backward(inner, kept, grads);
+    inner = attention_backward(inner, kernel, kept, grads);
     inner = linear_backward(inner, kept[kNormed1], kQkv, kept, grads);
     all_grads[0] = added(norm_backward(inner, kX, kNorm1, kept, grads), grad_y);
     return all_grads;
@@ -282,12 +301,12 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
 std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
                                                     const VitBlockWeights& weights) {
   const at::ScalarType dtype = x.scalar_type();
-  if (!x.is_cpu() || !x.is_floating_point() || !x.is_contiguous()) return std::nullopt;
-  const bool are_alike = std::ranges::all_of(weights, [dtype](const at::Tensor& weight) {
-    return !is_there(weight) || (weight.is_cpu() && weight.scalar_type() == dtype);
+  if (!x.is_floating_point() || !x.is_contiguous()) return std::nullopt;
+  const bool are_alike = std::ranges::all_of(weights, [&](const at::Tensor& weight) {
+    return !is_there(weight) || (weight.device() == x.device() && weight.scalar_type() == dtype);
   });
   if (!are_alike) return std::nullopt;
-  return tensor::AutocastSettings::current(at::kCPU).cast_of(dtype);
+  return tensor::AutocastSettings::current(x.device().type()).cast_of(dtype);
 }
 
 at::Tensor fused_vit_block(const at::Tensor& x, const VitBlockWeights& weights,

@@ -59,10 +59,13 @@ void scale_and_add(float* __restrict x, const float* __restrict scale,
   for (std::int64_t i = 0; i < count; ++i) x[i] = x[i] * scale[i] + other[i] * other_scale[i];
 }
 
+/// Float32 on the CPU; all else is LibTorch's.
+bool has_kernel(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() == at::kFloat; }
+
 }  // namespace
 
 ChannelSums channel_sums(const at::Tensor& x, const at::Tensor& other) {
-  if (x.scalar_type() != at::kFloat) {
+  if (!has_kernel(x)) {
     const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     return {x.sum(1, /*keepdim=*/false, type), (x.to(type) * other.to(type)).sum(1)};
   }
@@ -89,7 +92,7 @@ ChannelSums channel_sums(const at::Tensor& x, const at::Tensor& other) {
 
 void scale_and_add(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& other,
                    const at::Tensor& other_scale) {
-  if (x.scalar_type() != at::kFloat) {
+  if (!has_kernel(x)) {
     x.copy_(x * scale.unsqueeze(1) + other * other_scale.unsqueeze(1));
     return;
   }

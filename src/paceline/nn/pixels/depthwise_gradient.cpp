@@ -27,7 +27,7 @@ std::pair<at::Tensor, at::Tensor> by_libtorch(const at::Tensor& grad, const at::
 
 std::pair<at::Tensor, at::Tensor> depthwise_gradients(const at::Tensor& grad,
                                                       const at::Tensor& input) {
-  if (input.scalar_type() == at::kDouble) return by_libtorch(grad, input);
+  if (!input.is_cpu() || input.scalar_type() == at::kDouble) return by_libtorch(grad, input);
   const at::Tensor grads = grad.to(at::kFloat).contiguous();
   const at::Tensor inputs = input.to(at::kFloat).contiguous();
   const PixelGrid grid{input.size(0), input.size(1), input.size(2), input.size(3)};
