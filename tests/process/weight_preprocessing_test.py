@@ -60,6 +60,29 @@ class WeightPreprocessing(HubTest):
         report = paceline("eval", "runs/taken", "--json", cwd=self.root)
         self.assertEqual(report.code, 0, str(report))
         self.assertAlmostEqual(json.loads(report.out)["metrics"]["val/loss"], self.losses("taken")[-1][1], places=6)
+        images = sorted(map(str, (self.data / "val").rglob("*.*")))[:6]
+        told = [paceline("predict", f"runs/{name}", *images, "--json", cwd=self.root) for name in ("taken", "by_hand")]
+        self.assertEqual([each.code for each in told], [0, 0], str(told[0]))
+        self.assertEqual(told[0].out, told[1].out)
+        exported = paceline("export", "runs/taken", "--format", "hf", "-o", self.root / "exported", cwd=self.root)
+        self.assertEqual(exported.code, 0, str(exported))
+        config = json.loads((self.root / "exported" / "config.json").read_text())["pretrained_cfg"]
+        self.assertEqual({key: config[key] for key in PUBLISHED["pretrained_cfg"]}, PUBLISHED["pretrained_cfg"])
+
+    def test_a_file_follows_the_config_beside_it(self):
+        folder = self.root / "downloaded"
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(self.weights)
+        local = folder / "model.safetensors"
+        self.assertNotIn(SAID, self.run_of("alone", pretrained=local))
+        (folder / "config.json").write_text(json.dumps({"architectures": ["of another program"]}))
+        self.assertNotIn(SAID, self.run_of("foreign", pretrained=local))
+        (folder / "config.json").write_text(json.dumps(PUBLISHED))
+        self.assertIn(SAID, self.run_of("local", pretrained=local))
+        self.run_of("fetched")
+        self.assertEqual(self.losses("local"), self.losses("fetched"))
+        (folder / "config.json").write_text("{")
+        self.assertIn("config.json", self.run_of("broken", pretrained=local, code=3))
 
     def test_a_run_from_the_weights_of_a_run_follows_that(self):
         self.run_of("first")

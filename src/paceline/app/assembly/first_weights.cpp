@@ -4,6 +4,7 @@
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/assembly/weight_preprocessing.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/json.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
@@ -72,10 +73,15 @@ LocalWeights fetch(const Registries& registries, comm::Communicator& communicato
   return weights;
 }
 
-/// Of a run: what it took itself. Other programs' files tell nothing.
+/// Of a run: what it took itself. Of another program's file: what the config.json beside it says,
+/// as timm's repositories have it.
 Preprocessing saved_with(const std::filesystem::path& weights, const Registries& registries) {
-  if (std::filesystem::is_regular_file(weights)) return {};
-  return preprocessing_of(checkpoint::CheckpointReader(weights).manifest(), registries);
+  if (!std::filesystem::is_regular_file(weights))
+    return preprocessing_of(checkpoint::CheckpointReader(weights).manifest(), registries);
+  const std::filesystem::path config = weights.parent_path() / "config.json";
+  if (!base::file_exists(config)) return {};
+  const auto published = pretrained::preprocessing_in_config(config);
+  return published ? in_words_of_recipe(*published) : Preprocessing();
 }
 
 /// Of a path that this machine has. Every rank must call it.
