@@ -2,12 +2,37 @@
 
 #include "paceline/data/storage/storage.h"
 
+#include <algorithm>
 #include <charconv>
+#include <ctime>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace paceline::data {
+namespace {
+
+std::optional<std::time_t> time_of(const std::string& http_date) {
+  std::tm time{};
+  if (::strptime(http_date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time) == nullptr)
+    return std::nullopt;
+  return ::timegm(&time);
+}
+
+/// How long the server wants to be left alone: seconds, or a date by its own clock (RFC 9110,
+/// 10.2.3). 0 if it does not say.
+double wanted_wait_s(const HttpResponse& response) {
+  const std::string wanted = response.header("retry-after");
+  double wait_s = 0;
+  std::from_chars(wanted.data(), wanted.data() + wanted.size(), wait_s);
+  const auto until = time_of(wanted);
+  if (!until) return wait_s;
+  const std::time_t now = time_of(response.header("date")).value_or(std::time(nullptr));
+  return std::max(0.0, std::difftime(*until, now));
+}
+
+}  // namespace
 
 std::string HttpResponse::header(const std::string& name) const {
   const auto found = headers.find(name);
@@ -39,10 +64,8 @@ void throw_unless_ok(const HttpResponse& response, const std::string& path) {
   };
   const std::string said = response.refusal.empty() ? "" : ": " + response.refusal;
   if (status == 408 || status == 425 || status == 429 || status / 100 == 5) {
-    double wait_s = 0;
-    const std::string wanted = response.header("retry-after");
-    std::from_chars(wanted.data(), wanted.data() + wanted.size(), wait_s);
-    throw TransientError(fmt::format("{}: HTTP status {}{}", path, status, said), wait_s);
+    throw TransientError(fmt::format("{}: HTTP status {}{}", path, status, said),
+                         wanted_wait_s(response));
   }
   if (status == 401) fail("it needs a login; set the token or credentials for this place");
   if (status == 403)

@@ -6,6 +6,7 @@
 #include "paceline/data/storage/storage.h"
 #include "support/data/http_server.h"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -97,11 +98,26 @@ TEST(HttpExchange, StatusesSayWhatTheyMean) {
   expect(418, "the place: HTTP status 418: the server refuses");
   for (const int status : {408, 425, 429, 500, 503})
     EXPECT_THROW(throw_unless_ok({status, {}, "", ""}, "the place"), TransientError);
-  try {
-    throw_unless_ok({503, {{"retry-after", "7"}}, "", "busy"}, "the place");
-  } catch (const TransientError& error) {
-    EXPECT_EQ(error.wait_s, 7);
-  }
+}
+
+TEST(HttpExchange, WaitsAsTheServerAsks) {
+  using Headers = std::map<std::string, std::string>;
+  const auto wait_s = [](const Headers& headers) {
+    try {
+      throw_unless_ok({503, headers, "", "busy"}, "the place");
+    } catch (const TransientError& error) {
+      return error.wait_s;
+    }
+    return -1.0;
+  };
+  const std::string now = "Wed, 21 Oct 2015 07:28:00 GMT";
+  EXPECT_EQ(wait_s({}), 0);
+  EXPECT_EQ(wait_s({{"retry-after", "7"}}), 7);
+  EXPECT_EQ(wait_s({{"retry-after", "Wed, 21 Oct 2015 07:29:30 GMT"}, {"date", now}}), 90);
+  EXPECT_EQ(wait_s({{"retry-after", "Wed, 21 Oct 2015 07:27:00 GMT"}, {"date", now}}), 0);
+  EXPECT_EQ(wait_s({{"retry-after", now}}), 0) << "long ago by our own clock";
+  EXPECT_GT(wait_s({{"retry-after", "Fri, 01 Jan 2100 00:00:00 GMT"}}), 1e6);
+  EXPECT_EQ(wait_s({{"retry-after", "soon"}, {"date", now}}), 0);
 }
 
 TEST(HttpExchange, PartsOfUrls) {
