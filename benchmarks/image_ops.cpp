@@ -1,4 +1,5 @@
-// Microseconds that each image operation takes on 224 x 224 pixels: image_ops [REPETITIONS]
+// Microseconds that each image operation takes on 224 x 224 pixels: image_ops [REPETITIONS
+// [OPERATION]]
 //
 // From raw pixels to raw pixels on one thread, without what copying them costs ("copy"); the best
 // of the repetitions. Prints one {"operation": ..., "us": ...} a line.
@@ -70,17 +71,19 @@ void report(const std::string& operation, double us) {
 
 class Bench {
  public:
-  explicit Bench(int repetitions) : repetitions_(repetitions) {
+  /// With `only` empty all operations run.
+  Bench(int repetitions, std::string only) : repetitions_(repetitions), only_(std::move(only)) {
     copy_us_ = time_plan({});
-    report("copy", copy_us_);
+    if (is_wanted("copy")) report("copy", copy_us_);
   }
 
   void run_plan(const std::string& name, const pl::Plan& plan) {
-    report(name, time_plan(plan) - copy_us_);
+    if (is_wanted(name)) report(name, time_plan(plan) - copy_us_);
   }
 
   /// Over many draws.
   void run_transform(const std::string& name, const pl::TransformConfig& transform) {
+    if (!is_wanted(name)) return;
     const pl::TransformPipeline pipeline({pl::CenterCropConfig{kSide}, transform});
     const double us = microseconds(repetitions_, 500, [&](int index) {
       const auto position = static_cast<std::uint64_t>(index);
@@ -91,6 +94,7 @@ class Bench {
   }
 
   void run_floats(const std::string& name, pl::PixelLayout layout, const pl::Plan& plan) {
+    if (!is_wanted(name)) return;
     const pl::TransformPipeline pipeline({pl::CenterCropConfig{kSide}, pl::NormalizeConfig{}});
     report(name, microseconds(repetitions_, 20, [&](int) {
              pipeline.apply(sample_, plan, scratch_, pl::PixelSink{floats_.data(), layout});
@@ -98,6 +102,7 @@ class Bench {
   }
 
  private:
+  bool is_wanted(const std::string& name) const { return only_.empty() || only_ == name; }
   double time_plan(const pl::Plan& plan) {
     return microseconds(repetitions_, 20, [&](int) {
       if (!plain_.apply(sample_, plan, scratch_, pl::ByteSink{bytes_.data()}).empty()) std::abort();
@@ -105,6 +110,7 @@ class Bench {
   }
 
   int repetitions_;
+  std::string only_;
   pl::StoredSample sample_ = picture();
   pl::TransformPipeline plain_{{pl::CenterCropConfig{kSide}}};
   pl::TransformScratch scratch_;
@@ -120,10 +126,10 @@ pl::Plan augment_plan(pl::AugmentOp op, double magnitude,
   return plan;
 }
 
-void run_all(int repetitions) {
+void run(int repetitions, const std::string& only) {
   using enum pl::AugmentOp;
   constexpr auto kBilinear = pl::AffineInterpolation::kBilinear;
-  Bench bench(repetitions);
+  Bench bench(repetitions, only);
   bench.run_plan("brightness", augment_plan(kBrightness, 0.27));
   bench.run_plan("contrast", augment_plan(kContrast, 0.27));
   bench.run_plan("saturation", augment_plan(kColor, 0.27));
@@ -167,7 +173,7 @@ void run_all(int repetitions) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  run_all(argc > 1 ? std::atoi(argv[1]) : 20);
+  run(argc > 1 ? std::atoi(argv[1]) : 20, argc > 2 ? argv[2] : "");
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -129,15 +129,18 @@ def peer_compute(workspace, model, size):
 FAMILIES = ("resnet50d", "resnext50_32x4d", "convnext_tiny", "convnextv2_atto", "mobilenet_v3_small", "efficientnet_b0",
             "vit_tiny_patch16_224", "vit_base_patch32_224")
 FORMS = ((), ("--channels-last",), ("--compile",), ("--compile", "--channels-last"))
+FAMILY_STEPS = {1: 24, 8: 10}  # by batch
 
 
 def own_family(workspace, model, batch):
     text = COMPUTE_BOUND.replace("MODEL", model).replace("SIZE", "224").replace("batch_size: 16", f"batch_size: {batch}")
-    return step_ms(workspace.train(text.replace("12ba", "30ba")), skip=5)
+    steps = FAMILY_STEPS[batch]
+    return step_ms(workspace.train(text.replace("12ba", f"{steps}ba")), skip=steps // 6)
 
 
 def peer_family_in(workspace, form, model, batch):
-    return workspace.peer("loop.py", "--model", model, "--size", 224, "--batch", batch, "--steps", 30, *form)["step_ms"]
+    return workspace.peer("loop.py", "--model", model, "--size", 224, "--batch", batch, "--steps",
+                          FAMILY_STEPS[batch], *form)["step_ms"]
 
 
 @functools.cache
@@ -270,7 +273,7 @@ def peer_weight_load(workspace, mode):
 # An optimizer's step, beside the peer's fastest form of it, of those that it has on a CPU.
 
 OPTIMIZERS = {"sgd": "fused", "adam": "fused", "adamw": "fused", "nadam": "foreach", "nadamw": "foreach", "radam": "foreach",
-              "rmsprop": "foreach", "rmsprop_tf": "foreach", "lion": "foreach"}
+              "rmsprop": "foreach", "rmsprop_tf": "foreach", "lion": "foreach", "lamb": "foreach", "muon": "plain"}
 
 
 def own_optimizer(workspace, name):
@@ -278,8 +281,15 @@ def own_optimizer(workspace, name):
 
 
 def peer_optimizer(workspace, name, form):
-    forms = {form, "foreach", "plain"}
+    forms = {form, "plain"} if form == "plain" else {form, "foreach", "plain"}
     return min(workspace.peer("optimizer_step.py", name, each, 30)["ms"] for each in forms)
+
+
+# An augmentation of an image of 224 pixels in memory, on one thread: the mean over 500 draws of the best of some tries.
+
+AUGMENTATIONS = (("rand_augment", "rand_augment(2, 9)"), ("augmix", "augmix"), ("gaussian_blur", "gaussian_blur(9)"),
+                 ("perspective", "random_perspective"))
+AUGMENTATION_TRIES = 5
 
 
 FSDP_MODELS = (("tiny", "vit_tiny_patch16_224", 8), ("base", "vit_base_patch32_224", 2))
@@ -320,6 +330,10 @@ MEASURES = [
               lambda w, name=name: own_optimizer(w, name),
               lambda w, name=name, form=form: peer_optimizer(w, name, form), beside="its fastest of fused, foreach and plain")
       for name, form in OPTIMIZERS.items()],
+    *[Measure(f"augment_{name}", f"{operation} of an image of 224 pixels", "us", "≤ 0.25", "≤ 0.125",
+              lambda w, operation=operation: w.program("image_ops", AUGMENTATION_TRIES, operation)["us"],
+              lambda w, name=name: w.peer("augment.py", name, AUGMENTATION_TRIES, threads=1)["us"], beside="torchvision with Pillow")
+      for name, operation in AUGMENTATIONS],
     *[Measure(f"all_reduce{mib}", f"all_reduce of {mib} MiB between two local ranks", "ms", "≤ 0.5", "≤ 0.25",
               lambda w, mib=mib: w.program("all_reduce", mib, 30, ranks=2)["ms"],
               lambda w, mib=mib: w.peer("all_reduce.py", mib, 30, ranks=2, threads=1)["ms"], beside="Gloo")

@@ -13,9 +13,29 @@ import torch
 import torchvision
 
 name, form, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+
+class MuonAndAdamW:
+    """torch.optim.Muon for matrices, convolutions as [outputs, all else], and AdamW for all else, the head included."""
+
+    def __init__(self, groups, lr, **_):
+        decayed, plain = (list(group["params"]) for group in groups)
+        head = decayed.pop()
+        self.filters = decayed
+        self.matrices = [torch.nn.Parameter(weight.detach().flatten(1)) for weight in decayed]
+        self.parts = [torch.optim.Muon(self.matrices, lr=lr), torch.optim.AdamW([head, *plain], lr=lr, fused=True)]
+
+    def step(self):
+        for filters, matrix in zip(self.filters, self.matrices):
+            matrix.grad = filters.grad.flatten(1)
+        for part in self.parts:
+            part.step()
+
+
 kinds = {"sgd": (torch.optim.SGD, {"momentum": 0.9}), "adam": (torch.optim.Adam, {}), "adamw": (torch.optim.AdamW, {}),
          "nadam": (torch.optim.NAdam, {}), "nadamw": (timm.optim.NAdamW, {}), "radam": (torch.optim.RAdam, {}),
-         "rmsprop": (torch.optim.RMSprop, {}), "rmsprop_tf": (timm.optim.RMSpropTF, {}), "lion": (timm.optim.Lion, {})}
+         "rmsprop": (torch.optim.RMSprop, {}), "rmsprop_tf": (timm.optim.RMSpropTF, {}), "lion": (timm.optim.Lion, {}),
+         "lamb": (timm.optim.Lamb, {}), "muon": (MuonAndAdamW, {})}
 forms = {"fused": {"fused": True}, "foreach": {"foreach": True}, "plain": {"foreach": False}}
 kind, options = kinds[name]
 parameters = list(torchvision.models.resnet50().parameters())
