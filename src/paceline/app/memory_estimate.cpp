@@ -177,9 +177,9 @@ MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
 ActivationBytes measure(const Recipe& recipe, const Registries& registries,
                         std::span<const data::FieldSpec> fields) {
   tensor::count_tensor_memory();
-  // On one rank a strategy holds nothing for a while: what comes and goes is autograd's.
+  // On one rank these hold nothing for a while: what comes and goes is autograd's.
   Recipe alone = with_strategy(
-      recipe, gathers_casts(recipe) ? recipe.parallel.strategy : ParallelStrategy::kNone);
+      recipe, gathers_casts(recipe) ? recipe.parallel.strategy : ParallelStrategy::kDdp);
   if (alone.parallel.strategy == ParallelStrategy::kHsdp) alone.parallel.fsdp.shard_group_size = 1;
   Prepared made = prepare(alone, registries, 1, 1);
   made.state.task->set_training(true);

@@ -250,7 +250,8 @@ std::optional<at::ScalarType> fused_convnext_block_dtype(const at::Tensor& input
     return weight.numel() == 0 ||
            (weight.device() == input.device() && weight.scalar_type() == stored);
   });
-  if (!are_alike || input.numel() == 0 || !input.is_contiguous(at::MemoryFormat::ChannelsLast))
+  if (!are_alike || input.is_meta() || input.numel() == 0 ||
+      !input.is_contiguous(at::MemoryFormat::ChannelsLast))
     return std::nullopt;
   const auto autocast = tensor::AutocastSettings::current(input.device().type());
   const at::ScalarType dtype = autocast.cast_of(stored);

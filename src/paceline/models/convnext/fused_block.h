@@ -8,8 +8,8 @@ namespace paceline::models {
 
 /// The type in which fused_convnext_block's matrix products compute what the block's separate
 /// operations would: autocast's, or that of the weights. Nothing unless input and weights lie on
-/// one device with one floating type (under autocast the input may have autocast's), the input
-/// channels-last.
+/// one device, with memory there and one floating type (under autocast the input may have
+/// autocast's), the input channels-last.
 std::optional<at::ScalarType> fused_convnext_block_dtype(const at::Tensor& input,
                                                          const ConvNextBlockWeights& weights);
 

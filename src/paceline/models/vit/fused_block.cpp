@@ -301,7 +301,7 @@ struct FusedVitBlock : torch::autograd::Function<FusedVitBlock> {
 std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
                                                     const VitBlockWeights& weights) {
   const at::ScalarType dtype = x.scalar_type();
-  if (!x.is_floating_point() || !x.is_contiguous()) return std::nullopt;
+  if (x.is_meta() || !x.is_floating_point() || !x.is_contiguous()) return std::nullopt;
   const bool are_alike = std::ranges::all_of(weights, [&](const at::Tensor& weight) {
     return !is_there(weight) || (weight.device() == x.device() && weight.scalar_type() == dtype);
   });

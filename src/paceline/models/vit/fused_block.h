@@ -8,8 +8,8 @@
 namespace paceline::models {
 
 /// The type in which fused_vit_block's matrix products compute what the block's separate operations
-/// would: autocast's, or that of the tokens. Nothing unless tokens and weights lie on one device
-/// with one floating type, the tokens' rows contiguous.
+/// would: autocast's, or that of the tokens. Nothing unless tokens and weights lie with memory on
+/// one device with one floating type, the tokens' rows contiguous.
 std::optional<at::ScalarType> fused_vit_block_dtype(const at::Tensor& x,
                                                     const VitBlockWeights& weights);
 

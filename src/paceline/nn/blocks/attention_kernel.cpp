@@ -14,7 +14,7 @@ constexpr bool kNotCausal = false;
 
 AttentionKernel attention_kernel(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value) {
-  if (query.is_cpu()) return AttentionKernel::kFlash;
+  if (!query.is_cuda()) return AttentionKernel::kFlash;
   switch (static_cast<sdp::SDPBackend>(at::_fused_sdp_choice(query, key, value))) {
     case sdp::SDPBackend::flash_attention:
       return AttentionKernel::kFlash;
@@ -33,7 +33,7 @@ KernelAttention kernel_attention(AttentionKernel kernel, const at::Tensor& query
         query, key, value, /*attn_bias=*/{}, /*compute_log_sumexp=*/true);
     return {mixed, log_sum_exp, seed, offset};
   }
-  if (query.is_cpu()) {
+  if (!query.is_cuda()) {
     auto [mixed, log_sum_exp] = at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
     return {mixed, log_sum_exp, {}, {}};
   }
@@ -52,7 +52,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> kernel_attention_backward(
             /*grad_input_mask=*/{true, true, true, false});
     return {grad_query, grad_key, grad_value};
   }
-  if (query.is_cpu()) {
+  if (!query.is_cuda()) {
     return at::_scaled_dot_product_flash_attention_for_cpu_backward(
         grad, query, key, value, mixed, log_sum_exp, kNoDropout, kNotCausal);
   }

@@ -77,6 +77,7 @@ void BucketedGradients::begin() {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot)
     share_of_[slot] = is_trained_[slot] != 0 ? Share::kNone : Share::kZeros;
   refused_.clear();
+  places_.release();
   reducer_.begin();
 }
 

@@ -88,6 +88,12 @@ void GradientPlaces::gather() {
   }
 }
 
+void GradientPlaces::release() {
+  for (std::size_t slot = 0; slot < shares_.size(); ++slot) {
+    if (is_elsewhere_[slot] != 0) return_to_arena(slot);
+  }
+}
+
 at::Tensor GradientPlaces::range(std::size_t number) const {
   const tensor::FlatRange& range = ranges_[number];
   const auto first = static_cast<std::size_t>(range.first_slot);

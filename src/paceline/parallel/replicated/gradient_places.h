@@ -25,6 +25,8 @@ class GradientPlaces {
   bool leave(std::size_t slot, const at::Tensor& grad);
   /// Copies what has stayed elsewhere into the arena.
   void gather();
+  /// Frees it instead: nobody reads it any more.
+  void release();
 
   /// What an optimizer updates at once: the layout's ranges, less what can lie elsewhere, and each
   /// of those.
