@@ -36,6 +36,14 @@ std::vector<tensor::FlatRange> split_ranges(const tensor::FlatLayout& layout, Is
   return ranges;
 }
 
+/// Whether the elements of both have the same order in memory; nobody steps along a side of 1.
+bool are_laid_out_alike(const at::Tensor& a, const at::Tensor& b) {
+  for (std::int64_t dim = 0; dim < a.dim(); ++dim) {
+    if (a.size(dim) > 1 && a.stride(dim) != b.stride(dim)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 GradientPlaces::GradientPlaces(const tensor::Arena& arena, bool may_stay)
@@ -68,11 +76,12 @@ void GradientPlaces::return_to_arena(std::size_t slot) {
 }
 
 bool GradientPlaces::leave(std::size_t slot, const at::Tensor& grad) {
-  if (!movable_[slot].defined() || grad.strides() != shares_[slot].strides() ||
-      grad.scalar_type() != shares_[slot].scalar_type() || !grad.is_cpu())
+  const at::Tensor& share = shares_[slot];
+  if (!movable_[slot].defined() || !are_laid_out_alike(grad, share) ||
+      grad.scalar_type() != share.scalar_type() || !grad.is_cpu())
     return false;
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  shares_[slot] = grad;
+  shares_[slot] = grad.as_strided(share.sizes(), share.strides());
   movable_[slot].set_(grad.storage(), grad.storage_offset(), {grad.numel()}, {1});
   is_elsewhere_[slot] = 1;
   return true;
