@@ -80,18 +80,11 @@ class Descriptor {
 
 /// What stands where a regular file is wanted, for messages.
 std::string_view kind_of(mode_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFLNK:
-      return "is a symbolic link: name what it points at, or remove it";
-    case S_IFDIR:
-      return "is a folder: name a file";
-    case S_IFIFO:
-      return "is a pipe: name a regular file";
-    case S_IFSOCK:
-      return "is a socket: name a regular file";
-    default:
-      return "is a device: name a regular file";
-  }
+  if (S_ISLNK(mode)) return "is a symbolic link: name what it points at, or remove it";
+  if (S_ISDIR(mode)) return "is a folder: name a file";
+  if (S_ISFIFO(mode)) return "is a pipe: name a regular file";
+  if (S_ISSOCK(mode)) return "is a socket: name a regular file";
+  return "is a device: name a regular file";
 }
 
 /// Throws unless the descriptor is of a regular file.

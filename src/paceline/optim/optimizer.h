@@ -44,7 +44,8 @@ struct ParameterShards {
 };
 
 /// What the optimizer updates at once: one parameter, or a flat range that holds many. The gradient
-/// has the same sizes and strides and is read at every step; it is never replaced.
+/// has the same sizes and strides and is read at every step; the tensor is never replaced, but its
+/// memory may be another each time, so that nobody keeps views of it.
 struct ParamSlot {
   at::Tensor param;
   at::Tensor grad;

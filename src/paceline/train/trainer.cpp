@@ -178,6 +178,8 @@ at::Tensor Trainer::limit_gradients() {
   }
   if (config_.grad_clip_value)
     parallel::clip_grad_value(*state_.strategy, *config_.grad_clip_value);
+  if (config_.grad_clip_adaptive)
+    parallel::clip_grad_adaptive(*state_.strategy, *config_.grad_clip_adaptive);
   return norm;
 }
 

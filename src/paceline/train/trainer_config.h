@@ -3,6 +3,7 @@
 #include "paceline/config/schema.h"
 #include "paceline/nn/activation_checkpoint.h"
 #include "paceline/optim/grad_scaler.h"
+#include "paceline/parallel/adaptive_clipping.h"
 #include "paceline/train/precision.h"
 #include "paceline/train/watch/condition.h"
 
@@ -41,6 +42,7 @@ struct TrainerConfig {
   std::optional<ActivationCheckpointing> activation_checkpointing;
   std::optional<double> grad_clip_norm;
   std::optional<double> grad_clip_value;
+  std::optional<parallel::AdaptiveClipping> grad_clip_adaptive;
   std::optional<config::Duration> eval_every{{1, config::TimeUnit::kEpoch}};
   std::optional<std::int64_t> eval_batches;
   std::optional<std::string> stop_when;
@@ -134,6 +136,9 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
       field(&Config::grad_clip_value, "grad_clip_value",
             "Largest magnitude of each element of the gradients.", MoreThan{0},
             AtMost{1e30, "float32 ends at 3e38"}, MayChangeOnResume{}),
+      field(&Config::grad_clip_adaptive, "grad_clip_adaptive",
+            "Clip the gradients of each output unit by the norm of its weights; null: do not.",
+            MayChangeOnResume{}),
       field(
           &Config::eval_every, "eval_every",
           "How often to evaluate; also at the end. null: never, and no validation data are needed.",
@@ -154,6 +159,10 @@ struct paceline::config::Schema<paceline::train::TrainerConfig> {
     if (value.precision != paceline::train::Precision::kFloat16 &&
         value.grad_scaler != paceline::optim::GradScalerConfig{})
       problems.add("grad_scaler", "only precision fp16 scales the loss");
+    if (value.grad_clip_adaptive && (value.grad_clip_norm || value.grad_clip_value))
+      problems.add("grad_clip_adaptive",
+                   "clips as grad_clip_norm and grad_clip_value do, and only one of them is meant: "
+                   "leave out the others");
     if (!value.stop_when) return;
     try {
       paceline::train::Condition::parse(*value.stop_when);

@@ -8,6 +8,7 @@
 #include "paceline/optim/lars.h"
 #include "paceline/optim/muon.h"
 #include "paceline/optim/sgd.h"
+#include "paceline/parallel/adaptive_clipping.h"
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
@@ -59,6 +60,7 @@ struct Training {
   int num_microbatches;  ///< batch statistics are those of a microbatch, so ResNet has one
   std::shared_ptr<const optim::OptimizerPlan> optimizer = plan(optim::SgdConfig{.momentum = 0.9});
   double lr = 0.02;  ///< at which differences in rounding do not grow
+  bool clips_adaptively = false;
 };
 
 const std::map<std::string, Training> kTrainings{
@@ -68,7 +70,9 @@ const std::map<std::string, Training> kTrainings{
     {"resnet_by_lars", {small_resnet, 1, plan(optim::LarsConfig{})}},
     {"vit_by_muon", {small_vit, 3, plan(optim::MuonConfig{})}},
     // With its usual eps1 what is no more than rounding would be as long a step as any other.
-    {"resnet_by_adafactor", {small_resnet, 1, plan(optim::AdafactorConfig{.eps1 = 1e-4}), 2e-3}}};
+    {"resnet_by_adafactor", {small_resnet, 1, plan(optim::AdafactorConfig{.eps1 = 1e-4}), 2e-3}},
+    {"resnet_clipped_adaptively",
+     {.make = small_resnet, .num_microbatches = 1, .clips_adaptively = true}}};
 
 std::vector<tensor::StateShard> train(const Training& training, const Net& net,
                                       parallel::Strategy& strategy, comm::Communicator& ranks) {
@@ -82,7 +86,11 @@ std::vector<tensor::StateShard> train(const Training& training, const Net& net,
   const test::Share share(ranks.rank(), ranks.world_size());
   for (int step = 0; step < 30; ++step) {
     test::ragged_step(strategy, net, share, training.num_microbatches);
-    parallel::clip_grad_norm(strategy, 0.5);
+    if (training.clips_adaptively) {
+      parallel::clip_grad_adaptive(strategy, {.threshold = 0.02, .floor = 1e-3});
+    } else {
+      parallel::clip_grad_norm(strategy, 0.5);
+    }
     optimizer->step(training.lr);
   }
   return strategy.model_state();
@@ -122,7 +130,8 @@ TEST_P(StrategyNumbers, AreThoseOfOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(All, StrategyNumbers,
                          testing::Values("vit", "resnet", "vit_by_lamb", "resnet_by_lars",
-                                         "vit_by_muon", "resnet_by_adafactor"),
+                                         "vit_by_muon", "resnet_by_adafactor",
+                                         "resnet_clipped_adaptively"),
                          [](const auto& of) { return of.param; });
 
 }  // namespace

@@ -219,10 +219,13 @@ TEST(QueuedStep, IsTheCpusAndWaitsOnce) {
   }
 }
 
+void clip_adaptively(ScriptedRun& run) { run.config.grad_clip_adaptive = {.threshold = 0.05}; }
+
 TEST(QueuedStep, IsTheCpusAndWaitsOnceUnderEveryStrategy) {
   for (const auto& [name, make] : test::main_strategies()) {
     SCOPED_TRACE(name);
     expect_cheap_steps_with_the_numbers_of_the_cpu(2, make, clip_and_accumulate);
+    expect_cheap_steps_with_the_numbers_of_the_cpu(2, make, clip_adaptively);
   }
 }
 
