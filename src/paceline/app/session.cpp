@@ -26,6 +26,7 @@
 #include "paceline/train/trainer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -132,6 +133,7 @@ void Session::build_engine() {
   auto callbacks = make_callbacks(recipe_, context_.registries);
   check_metric_names(recipe_, val_part_.has_value(), *state_.task, algorithms, callbacks);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
+  std::ranges::copy(engine_->notes(), std::back_inserter(notes_));
 }
 
 void Session::resume(checkpoint::CheckpointReader& reader) {

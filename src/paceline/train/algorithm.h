@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,10 @@ class Algorithm {
   virtual AlgorithmTraits traits() const = 0;
   /// The metrics of an evaluation that it looks at, by the key of its options that names them.
   virtual std::map<std::string, std::string> metrics_in_use() const { return {}; }
+  /// Before all events: the algorithms of the run, this one among them, as what it does may hang on
+  /// another. Returns what the banner should tell of that; empty: nothing. Throws ConfigError for
+  /// one that it cannot go with.
+  virtual std::string meet(std::span<const std::unique_ptr<Algorithm>> /*all*/) { return {}; }
   /// Every rank must reach the same decisions.
   virtual void apply(Event event, TrainState& state, const RunContext& run) = 0;
   /// Instead of a pass's events (kBeforeForward to kAfterBackward), on a rank that a ragged batch

@@ -51,7 +51,7 @@ struct LabelsSeen {
 
 }  // namespace
 
-void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms) {
+std::vector<std::string> bring_together(std::span<const std::unique_ptr<Algorithm>> algorithms) {
   std::set<std::string_view> names;
   std::string_view replaces_loss;
   std::string_view takes_passes;
@@ -64,6 +64,12 @@ void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms) {
     if (algorithm->traits().takes_extra_passes)
       refuse_two(takes_passes, *algorithm, "take gradients twice");
   }
+  std::vector<std::string> notes;
+  for (const auto& algorithm : algorithms) {
+    if (std::string note = algorithm->meet(algorithms); !note.empty())
+      notes.push_back(std::move(note));
+  }
+  return notes;
 }
 
 void check_intervals(std::span<const std::unique_ptr<Callback>> callbacks) {
@@ -79,8 +85,9 @@ void check_intervals(std::span<const std::unique_ptr<Callback>> callbacks) {
 
 Engine::Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
                std::vector<std::unique_ptr<Callback>> callbacks)
-    : algorithms_(std::move(algorithms)), callbacks_(std::move(callbacks)) {
-  check_together(algorithms_);
+    : algorithms_(std::move(algorithms)),
+      callbacks_(std::move(callbacks)),
+      notes_(bring_together(algorithms_)) {
   check_intervals(callbacks_);
   for (const auto& callback : callbacks_) {
     CallbackTraits traits = callback->traits();

@@ -14,8 +14,9 @@
 
 namespace paceline::train {
 
-/// Throws ConfigError when two algorithms share a name, or a trait that only one may have.
-void check_together(std::span<const std::unique_ptr<Algorithm>> algorithms);
+/// Has the algorithms of a run meet each other. Returns what the banner should tell of that. Throws
+/// ConfigError when two share a name, or a trait that only one may have, and what meet() throws.
+std::vector<std::string> bring_together(std::span<const std::unique_ptr<Algorithm>> algorithms);
 
 /// Throws ConfigError when a callback wants to be called by the clock on the wall.
 void check_intervals(std::span<const std::unique_ptr<Callback>> callbacks);
@@ -23,9 +24,12 @@ void check_intervals(std::span<const std::unique_ptr<Callback>> callbacks);
 /// Calls algorithms, then callbacks, at each event.
 class Engine {
  public:
-  /// Throws what check_together() and check_intervals() throw.
+  /// Throws what bring_together() and check_intervals() throw.
   Engine(std::vector<std::unique_ptr<Algorithm>> algorithms,
          std::vector<std::unique_ptr<Callback>> callbacks);
+
+  /// What bring_together() returned.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   void fire(Event event, TrainState& state, const RunContext& run);
 
@@ -85,6 +89,7 @@ class Engine {
 
   std::vector<std::unique_ptr<Algorithm>> algorithms_;
   std::vector<std::unique_ptr<Callback>> callbacks_;
+  std::vector<std::string> notes_;
   std::vector<Watcher> watchers_;
   std::array<std::vector<Algorithm*>, kNumEvents> algorithms_at_;
   std::array<std::vector<const Watcher*>, kNumEvents> watchers_at_;

@@ -167,7 +167,8 @@ TEST_F(MemoryEstimateTest, CountsWhatAlgorithmsCopy) {
   const auto measured = [&](const std::vector<std::string>& overrides) {
     return measure_algorithms(load(overrides));
   };
-  for (const char* algorithm : {"mixup.alpha=1", "sam.rho=0.05"}) {
+  for (const char* algorithm :
+       {"mixup.alpha=1", "cutmix.alpha=1", "cutout.length=0.5", "sam.rho=0.05"}) {
     for (const int accumulation : {1, 2}) {  // all microbatches are mixed before the first pass
       const double expected = extra_of(algorithm, accumulation, predicted);
       EXPECT_GT(expected, 500'000) << algorithm;

@@ -62,6 +62,26 @@ class FlaggedAlgorithm final : public Algorithm {
   AlgorithmTraits traits_;
 };
 
+/// Tells whom it has met.
+class MeetingAlgorithm final : public Algorithm {
+ public:
+  explicit MeetingAlgorithm(std::string name) : name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  AlgorithmTraits traits() const override { return {.events = {}}; }
+  std::string meet(std::span<const std::unique_ptr<Algorithm>> all) override {
+    std::string note;
+    for (const auto& other : all) {
+      if (other->name() == "enemy") throw base::ConfigError(name_ + " does not go with enemy");
+      if (other.get() != this) note += fmt::format("{} met {}", name_, other->name());
+    }
+    return note;
+  }
+  void apply(Event, TrainState&, const RunContext&) override {}
+
+ private:
+  std::string name_;
+};
+
 class StoppingCallback final : public Callback {
  public:
   std::string_view name() const override { return "stopping"; }
@@ -160,6 +180,23 @@ TEST_F(EngineTest, RefusesTwoLossesAndTwoOfAName) {
   twins.push_back(algorithm("a", 0));
   twins.push_back(algorithm("a", 1));
   EXPECT_THROW(Engine(std::move(twins), {}), base::ConfigError);
+}
+
+TEST_F(EngineTest, AlgorithmsMeetBeforeAllEvents) {
+  const auto engine_of = [&](std::vector<std::string> names) {
+    std::vector<std::unique_ptr<Algorithm>> algorithms;
+    algorithms.push_back(algorithm("silent", 0));
+    for (std::string& name : names)
+      algorithms.push_back(std::make_unique<MeetingAlgorithm>(std::move(name)));
+    return Engine(std::move(algorithms), {});
+  };
+  EXPECT_THAT(engine_of({"one"}).notes(), testing::ElementsAre("one met silent"));
+  EXPECT_THAT(engine_of({}).notes(), testing::IsEmpty());
+  EXPECT_THAT(
+      [&] {
+        engine_of({"one", "enemy"});
+      },
+      testing::ThrowsMessage<base::ConfigError>("one does not go with enemy"));
 }
 
 TEST_F(EngineTest, KeepsTheReasonToStopUntilItIsTaken) {

@@ -244,7 +244,7 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
   std::vector<std::unique_ptr<train::Algorithm>> algorithms;
   for (const auto& [name, component] : recipe.algorithms)
     attempt([&] { algorithms.push_back(registries.algorithms.build(component)); });
-  attempt([&] { train::check_together(algorithms); });
+  attempt([&] { train::bring_together(algorithms); });
   if (recipe.model.pretrained) {
     attempt([&] {
       if (check_weight_source(recipe)) return;  // else a file of this machine

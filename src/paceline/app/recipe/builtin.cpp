@@ -1,6 +1,9 @@
 #include "paceline/app/recipe/builtin.h"
 
 #include "paceline/algorithms/blurpool/blurpool.h"
+#include "paceline/algorithms/colout/colout.h"
+#include "paceline/algorithms/cutmix/cutmix.h"
+#include "paceline/algorithms/cutout/cutout.h"
 #include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
 #include "paceline/algorithms/mixup/mixup.h"
@@ -203,6 +206,9 @@ void add_optimization(Registries& registries) {
   registries.schedules.add<optim::MultiStepConfig>();
   registries.schedules.add<optim::OneCycleConfig>();
   registries.algorithms.add<algorithms::BlurPoolConfig>();
+  registries.algorithms.add<algorithms::ColoutConfig>();
+  registries.algorithms.add<algorithms::CutmixConfig>();
+  registries.algorithms.add<algorithms::CutoutConfig>();
   registries.algorithms.add<algorithms::DistillationConfig>(
       [&models = registries.models](const algorithms::DistillationConfig& config) {
         return make(config, [&models](const config::Component& it) { return models.build(it); });

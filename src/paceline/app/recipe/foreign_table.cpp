@@ -5,8 +5,6 @@ namespace {
 
 constexpr std::string_view kNoDevice =
     "a rank uses its GPU if there is one, else the CPU; CUDA_VISIBLE_DEVICES chooses";
-constexpr std::string_view kNotBuilt =
-    "not built yet: `paceline list` shows the algorithms and transforms that there are";
 constexpr std::string_view kTransforms =
     "data.train_transforms lists what is done to images; `paceline list transforms` shows what "
     "there is";
@@ -222,8 +220,9 @@ constexpr ForeignName kNames[] = {
     {"mixup", "algorithms.mixup", "{alpha: {}, fold: false, partner: reversed}", "",
      GivenValue::kAboveZero},
     {"ema", "algorithms.ema.smoothing", "", "", GivenValue::kShare},
-    {"cutmix", "", "", kNotBuilt},
-    {"cutmix_alpha", "", "", kNotBuilt},
+    {"cutmix", "", "", "leave it out: without algorithms.cutmix nothing is pasted",
+     GivenValue::kZero},
+    {"cutmix", "algorithms.cutmix", "{alpha: {}, partner: reversed}", "", GivenValue::kAboveZero},
     {"model_ema", "", "", "write +algorithms.ema (the average is evaluated as val_ema/...)"},
     {"model_ema_decay", "algorithms.ema.smoothing", "", ""},
     {"wandb", "", "", kLoggers},

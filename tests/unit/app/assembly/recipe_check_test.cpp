@@ -168,6 +168,43 @@ TEST(RecipeCheck, WhatIsNotEvaluatedCannotBeLookedAt) {
                                 HasSubstr("callbacks.early_stop.monitor"))));
 }
 
+TEST(RecipeCheck, MixingAlgorithmsThatDoNotGoTogether) {
+  const std::string data =
+      "data: {name: synthetic, eval_transforms: [normalize]}\ncheckpoint: {keep_best: 0}\n";
+  EXPECT_THAT(problems_of(data + "algorithms: {mixup: , cutmix: , cutout: , colout: }"), IsEmpty());
+  EXPECT_THAT(problems_of(data + "algorithms: {mixup: {group: 2}, cutmix: }"),
+              ElementsAre(HasSubstr("algorithms.cutmix.group: cutmix and mixup take turns")));
+  EXPECT_THAT(problems_of(data + "algorithms: {mixup: {interpolate_loss: true},\n"
+                                 "  cutmix: {with_mixup: sequential}}"),
+              ElementsAre(HasSubstr("algorithms.mixup.interpolate_loss: the targets")));
+  EXPECT_THAT(problems_of(data + "algorithms: {mixup: {interpolate_loss: true},\n"
+                                 "  cutmix: {interpolate_loss: true}}"),
+              ElementsAre(HasSubstr("both replace the loss")));
+}
+
+TEST(RecipeCheck, OptionsOfWhatTransformsBatches) {
+  const auto registries = make_registries();
+  const auto told_of = [&](const std::string& algorithm) {
+    try {
+      recipe_of("algorithms: {" + algorithm + "}", *registries);
+    } catch (const base::ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told_of("cutmix: {alpha: 0, group: 4}, cutout: {length: 1}, colout: {p_row: 0}"), "");
+  EXPECT_THAT(told_of("cutmix: {alpha: -1}"), HasSubstr("cutmix.alpha: must be at least 0"));
+  EXPECT_THAT(told_of("cutmix: {group: 0}"), HasSubstr("cutmix.group: must be at least 1"));
+  EXPECT_THAT(told_of("cutmix: {with_mixup: never}"), HasSubstr("cutmix.with_mixup"));
+  EXPECT_THAT(told_of("cutmix: {interpolate_loss: true, group: 4}"),
+              HasSubstr("cutmix.interpolate_loss"));
+  EXPECT_THAT(told_of("cutout: {length: 0}"), HasSubstr("cutout.length: must be more than 0"));
+  EXPECT_THAT(told_of("cutout: {length: 1.1}"), HasSubstr("cutout.length: must be at most 1"));
+  EXPECT_THAT(told_of("cutout: {num_holes: 0}"), HasSubstr("cutout.num_holes: must be at least 1"));
+  EXPECT_THAT(told_of("colout: {p_row: 1}"), HasSubstr("colout.p_row: must be less than 1"));
+  EXPECT_THAT(told_of("colout: {p_col: -0.1}"), HasSubstr("colout.p_col: must be at least 0"));
+}
+
 TEST(RecipeCheck, PartsOfTheNetwork) {
   EXPECT_THAT(problems_of("data: {path: /data}\n"
                           "model: {name: resnet18, freeze: [stem, 'layer[12]']}\n"
