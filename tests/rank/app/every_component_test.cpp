@@ -81,6 +81,8 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "sam"},
      {.own = {{"ascent", "global"}},  // else each rank goes its own way
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
+    {{"algorithms", "swa"},  // stopped while it averages, and ends after the average was loaded
+     {.own = {{"start", "1ba"}, {"end", "3ba"}, {"interval", "1ba"}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
     {{"dataset", "mixture"},
      {.own = {{"parts",

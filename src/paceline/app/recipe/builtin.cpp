@@ -6,6 +6,7 @@
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
+#include "paceline/algorithms/swa/swa.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
 #include "paceline/callbacks/early_stop.h"
@@ -208,6 +209,7 @@ void add_optimization(Registries& registries) {
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
+  registries.algorithms.add<algorithms::SwaConfig>();
 }
 
 void add_observers(Registries& registries) {
