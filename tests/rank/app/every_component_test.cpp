@@ -81,6 +81,10 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "sam"},
      {.own = {{"ascent", "global"}},  // else each rank goes its own way
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
+    {{"algorithms", "squeeze_excite"},
+     {.own = {{"latent_channels", "0.5"}, {"min_channels", "16"}},
+      .around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",
+                 "data.image_size=32"}}},
     {{"algorithms", "swa"},  // stopped while it averages, and ends after the average was loaded
      {.own = {{"start", "1ba"}, {"end", "3ba"}, {"interval", "1ba"}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},

@@ -6,6 +6,7 @@
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
+#include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
 #include "paceline/algorithms/swa/swa.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
@@ -209,6 +210,7 @@ void add_optimization(Registries& registries) {
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
+  registries.algorithms.add<algorithms::SqueezeExciteConfig>();
   registries.algorithms.add<algorithms::SwaConfig>();
 }
 
