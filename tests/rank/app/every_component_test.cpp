@@ -73,6 +73,9 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "distillation"},
      {.own = {{"teacher", "{name: resnet20, num_classes: 5}"},
               {"weights", "{folder}/teacher.safetensors"}}}},
+    {{"algorithms", "ghost_batchnorm"},
+     {.own = {{"ghost_batch_size", "1"}},
+      .around = {"model=resnet20", "data.num_samples=16", "data.global_batch_size=4"}}},
     {{"algorithms", "mixup"},
      {.own = {{"group", "2"}},  // else each rank mixes by itself
       .around = {"data.num_samples=16", "data.global_batch_size=4"}}},

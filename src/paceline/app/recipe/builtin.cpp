@@ -3,6 +3,7 @@
 #include "paceline/algorithms/blurpool/blurpool.h"
 #include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
+#include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
@@ -207,6 +208,7 @@ void add_optimization(Registries& registries) {
         return make(config, [&models](const config::Component& it) { return models.build(it); });
       });
   registries.algorithms.add<algorithms::EmaConfig>();
+  registries.algorithms.add<algorithms::GhostBatchNormConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
