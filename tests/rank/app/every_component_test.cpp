@@ -76,6 +76,8 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "ghost_batchnorm"},
      {.own = {{"ghost_batch_size", "1"}},
       .around = {"model=resnet20", "data.num_samples=16", "data.global_batch_size=4"}}},
+    {{"algorithms", "layer_freezing"},  // the second epoch trains half of it
+     {.own = {{"freeze_start", "0"}}, .around = {"train.duration=2ep"}, .refused_by_fsdp = {{}}}},
     {{"algorithms", "mixup"},
      {.own = {{"group", "2"}},  // else each rank mixes by itself
       .around = {"data.num_samples=16", "data.global_batch_size=4"}}},

@@ -4,6 +4,7 @@
 #include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
 #include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
+#include "paceline/algorithms/layer_freezing/layer_freezing.h"
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
@@ -209,6 +210,7 @@ void add_optimization(Registries& registries) {
       });
   registries.algorithms.add<algorithms::EmaConfig>();
   registries.algorithms.add<algorithms::GhostBatchNormConfig>();
+  registries.algorithms.add<algorithms::LayerFreezingConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
