@@ -96,20 +96,24 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   nn::Network& network = state_.task->network();
   nn::set_device(network, context.device.place());
   check_samples(*state_.task, train_part_);
-  check_views(*state_.task, batches_,
-              recipe_.data.drop_last
-                  ? 0
-                  : train_part_.sampler->places_per_epoch() % batches_.global_batch_size);
+  const std::int64_t last_batch =
+      recipe_.data.drop_last ? 0
+                             : train_part_.sampler->places_per_epoch() % batches_.global_batch_size;
+  check_views(*state_.task, batches_, last_batch);
   if (val_part_) check_samples(*state_.task, *val_part_);
-  const auto values = initial_values(recipe_, network, train_part_.dataset->class_names(), notes_);
+  const TensorOrigins origins(network);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
-  build_engine();
+  build_engine(last_batch);
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
-  lay_out(state_, *engine_, run, group_rules(*optimizer_plan_, network), values);
+  const auto rules = group_rules(*optimizer_plan_, network);
+  change_network(state_, *engine_, run);
   surgery_ = surgery_done(*engine_, recipe_);
+  state_.strategy->prepare(
+      network, rules,
+      initial_values(recipe_, network, origins, train_part_.dataset->class_names(), notes_));
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   add_training_state(state_, *engine_, run, *optimizer_plan_);
   if (val_part_)
@@ -128,10 +132,11 @@ void Session::refuse_non_finite_weights() const {
                                           *recipe_.model.pretrained, problem));
 }
 
-void Session::build_engine() {
+void Session::build_engine(std::int64_t last_batch) {
   auto algorithms = make_algorithms(recipe_, context_.registries);
   auto callbacks = make_callbacks(recipe_, context_.registries);
   check_metric_names(recipe_, val_part_.has_value(), *state_.task, algorithms, callbacks);
+  check_least_samples(algorithms, batches_, last_batch);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));
   std::ranges::copy(engine_->notes(), std::back_inserter(notes_));
 }

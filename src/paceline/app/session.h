@@ -109,7 +109,8 @@ class Session {
 
  private:
   void refuse_non_finite_weights() const;
-  void build_engine();
+  /// `last_batch` is that of check_views().
+  void build_engine(std::int64_t last_batch);
   /// What rank 0 does in attach().
   void take_over(const RunDirectory& directory, const config::Node& resolved,
                  const std::optional<std::filesystem::path>& resumed,

@@ -28,10 +28,12 @@ class BatchNorm2d : public torch::nn::Module {
 
   /// Keeps the statistics as they are, also in training mode; weight and bias still train.
   void set_frozen(bool frozen) { frozen_ = frozen; }
+  bool is_frozen() const { return frozen_; }
   bool uses_batch_statistics() const { return is_training() && !frozen_; }
 
   /// Replaces the local statistics, for instance by ones over all ranks. Empty restores them.
   void set_training_kernel(TrainingKernel kernel) { training_kernel_ = std::move(kernel); }
+  bool has_training_kernel() const { return static_cast<bool>(training_kernel_); }
 
   double eps() const { return eps_; }
   double momentum() const { return momentum_; }

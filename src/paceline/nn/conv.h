@@ -13,7 +13,7 @@ namespace paceline::nn {
 class Conv2d;
 
 /// Computes a convolution in another way, as a method that changes networks wants it: parameters
-/// and their names stay. Shared between layers; stateless.
+/// and their names stay. Stateless.
 class ConvMethod {
  public:
   virtual ~ConvMethod() = default;
@@ -46,8 +46,10 @@ class Conv2d : public torch::nn::Module {
 
   const Options& options() const { return options_; }
   std::int64_t in_channels() const { return in_channels_; }
-  /// How forward() computes from now on; another one takes its place.
+  /// How forward() computes from now on; it takes the place of method(), which it may call.
   void set_method(std::shared_ptr<const ConvMethod> method) { method_ = std::move(method); }
+  /// Null if it is the plain one.
+  const std::shared_ptr<const ConvMethod>& method() const { return method_; }
   bool has_method() const { return method_ != nullptr; }
 
   ImageSize output_size(const ImageSize& input) const {

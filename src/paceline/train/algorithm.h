@@ -37,6 +37,7 @@ struct AlgorithmTraits {
   bool transforms_batches = false;  ///< transform() is called
   bool changes_network = false;     ///< at kInit, as changed_layers() tells afterwards
   bool may_come_or_go = false;      ///< where a run is resumed: it begins, or ends, in the middle
+  std::int64_t least_samples = 0;   ///< of a rank's microbatch, unless it has none
   std::vector<std::string_view> scalars = {};  ///< what scalars() gives
 };
 

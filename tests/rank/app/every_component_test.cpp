@@ -82,6 +82,11 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "distillation"},
      {.own = {{"teacher", "{name: resnet20, num_classes: 5}"},
               {"weights", "{folder}/teacher.safetensors"}}}},
+    {{"algorithms", "ghost_batchnorm"},
+     {.own = {{"ghost_batch_size", "1"}},
+      .around = {"model=resnet20", "data.num_samples=16", "data.global_batch_size=4"}}},
+    {{"algorithms", "layer_freezing"},  // the second epoch trains half of it
+     {.own = {{"freeze_start", "0"}}, .around = {"train.duration=2ep"}, .refused_by_fsdp = {{}}}},
     {{"algorithms", "mixup"},
      {.own = {{"group", "2"}},  // else each rank mixes by itself
       .around = {"data.num_samples=16", "data.global_batch_size=4"}}},
@@ -90,6 +95,12 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "sam"},
      {.own = {{"ascent", "global"}},  // else each rank goes its own way
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
+    {{"algorithms", "squeeze_excite"},
+     {.own = {{"latent_channels", "0.5"}, {"min_channels", "16"}},
+      .around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",
+                 "data.image_size=32"}}},
+    {{"algorithms", "swa"},  // stopped while it averages, and ends after the average was loaded
+     {.own = {{"start", "1ba"}, {"end", "3ba"}, {"interval", "1ba"}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
     {{"dataset", "mixture"},
      {.own = {{"parts",

@@ -30,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 constexpr const char* kSmallRecipe = R"(
@@ -134,6 +135,31 @@ TEST_F(SurgeryRun, ExportedWeightsBringItAlong) {
               {"model.pretrained=" + file.string(), "++algorithms.blurpool.min_channels=64"});
       },
       ThrowsMessage<base::ConfigError>(AllOf(HasSubstr(file.string()), HasSubstr("blurpool"))));
+}
+
+TEST_F(SurgeryRun, LayersThatWereAddedAreReadWithTheRest) {
+  const std::vector<std::string> excite{
+      "++algorithms.squeeze_excite={min_channels: 512, latent_channels: 4}"};
+  const auto added = [](const fs::path& run) {
+    checkpoint::CheckpointReader reader(find_checkpoint(run));
+    return reader.tensor("layer4.1.conv1.se.fc1.weight");
+  };
+  train(run_, excite);
+  EXPECT_EQ(record_of(run_).at(0).layers.at("convolutions").size(), 3u);
+  EXPECT_NEAR(evaluate(run_), trained_loss(run_), 1e-6);
+  train(next_, {"model.pretrained=" + run_.string() + "@last", "optimizer.lr=0"});
+  EXPECT_EQ(record_of(next_), record_of(run_));
+  EXPECT_TRUE(added(next_).equal(added(run_)));
+  EXPECT_THAT(log_, Not(HasSubstr("kept as initialised")));
+
+  const fs::path plain = folder_.path() / "plain";
+  const fs::path widened = folder_.path() / "widened";
+  train(plain, {"train.duration=1ba"});
+  std::vector<std::string> from_plain = excite;
+  from_plain.push_back("model.pretrained=" + plain.string() + "@last");
+  train(widened, from_plain);
+  EXPECT_THAT(log_, HasSubstr("6 tensors that algorithms added are not in the file"));
+  EXPECT_FALSE(added(widened).equal(added(run_))) << "it learnt something else";
 }
 
 TEST_F(SurgeryRun, TheMemoryOfANewRunIsThatOfItsNetwork) {

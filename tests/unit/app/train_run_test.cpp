@@ -27,6 +27,7 @@
 #include <csignal>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -595,6 +596,26 @@ TEST_F(TrainRunTest, EvaluatesAndExportsTheWeightsOfAnAlgorithmWhenAskedTo) {
   EXPECT_FALSE(average.equal(reader.tensor("head.weight")));
   export_checkpoint(run_, "", file, files_);
   EXPECT_TRUE(exported().equal(reader.tensor("head.weight")));
+}
+
+TEST_F(TrainRunTest, EvaluatesTheAverageOfEachAlgorithmForItself) {
+  train({"++algorithms.ema={half_life: 1ba}",
+         "++algorithms.swa={start: 1ba, end: 4ba, interval: 1ba}", "train.eval_every=1ba"});
+  std::vector<nlohmann::json> rows;
+  std::istringstream metrics(base::read_file(run_ / "metrics.jsonl"));
+  for (std::string line; std::getline(metrics, line);) {
+    nlohmann::json row = nlohmann::json::parse(line);
+    if (row.contains("val/loss")) rows.push_back(std::move(row));
+  }
+  ASSERT_EQ(rows.size(), 4u);
+  for (const nlohmann::json& row : std::span(rows).last(2)) {
+    EXPECT_NE(row.at("val_ema/loss"), row.at("val/loss")) << row;
+    EXPECT_NE(row.at("val_ema/loss"), row.at("val_swa/loss")) << row;
+  }
+  EXPECT_NE(rows[2].at("val_swa/loss"), rows[2].at("val/loss"));
+  EXPECT_EQ(rows[3].at("val_swa/loss"), rows[3].at("val/loss")) << "it is loaded";
+  EXPECT_NEAR(evaluate({}, "swa")->result.values.at("val_swa/loss"),
+              rows[3].at("val/loss").get<double>(), 1e-6);
 }
 
 TEST_F(TrainRunTest, ARunCannotGoOnWithAnAlgorithmThatChangesTheNetwork) {

@@ -1,7 +1,6 @@
 #include "paceline/algorithms/ema/ema.h"
 
 #include "paceline/base/error.h"
-#include "paceline/tensor/aten.h"
 #include "paceline/train/train_state.h"
 
 #include <cmath>
@@ -59,70 +58,28 @@ train::AlgorithmTraits Ema::traits() const {
 }
 
 void Ema::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
-  if (event == train::Event::kPrepared) return prepare(state);
+  if (event == train::Event::kPrepared) {
+    average_.emplace(*state.strategy);
+    return;
+  }
   const train::Clock& clock = state.clock;
   const std::int64_t count =
       interval_.unit == TimeUnit::kEpoch ? clock.step / clock.lengths.steps_per_epoch : clock.step;
   if (clock.step < to_steps(config_.start, clock.lengths)) return;
   if (!std::exchange(is_started_, true)) {
-    copy_weights();
+    move(1.0);
   } else if (count % static_cast<std::int64_t>(interval_.value) == 0) {
-    update();
+    move(1.0 - smoothing_);
   }
 }
 
-void Ema::prepare(train::TrainState& state) {
-  for (const optim::ParamGroup& group : state.strategy->param_groups()) {
-    for (const optim::ParamSlot& slot : group.slots) {
-      weights_.push_back(slot.param.detach());
-      averages_.push_back(weights_.back().clone());
-    }
-  }
-  for (tensor::StateShard& shard : state.strategy->model_state()) {
-    if (!shard.is_buffer || !shard.data.is_floating_point()) continue;
-    const at::Tensor average = shard.data.clone();
-    buffers_.push_back({std::move(shard), average});
-  }
+void Ema::move(double share) {
+  average_->move_weights(share);
+  average_->move_buffers(share);
 }
 
-std::vector<Ema::Pair> Ema::pairs() const {
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < weights_.size(); ++i) pairs.push_back({weights_[i], averages_[i]});
-  for (const Buffer& buffer : buffers_) pairs.push_back({buffer.shard.data, buffer.average});
-  return pairs;
-}
-
-void Ema::copy_weights() {
-  const at::NoGradGuard no_grad;
-  for (const auto& [value, average] : pairs()) average.copy_(value);
-}
-
-void Ema::update() {
-  const at::NoGradGuard no_grad;
-  for (const auto& [value, average] : pairs()) average.lerp_(value, 1.0 - smoothing_);
-}
-
-void Ema::swap_weights(train::TrainState& state) {
-  const at::NoGradGuard no_grad;
-  for (const auto& [value, average] : pairs()) {
-    const at::Tensor kept = value.clone();
-    value.copy_(average);
-    average.copy_(kept);
-  }
-  state.strategy->state_was_loaded();
-}
-
-std::vector<tensor::StateShard> Ema::tensors(const train::TrainState& state) const {
-  const std::string prefix = fmt::format("{}{}/", tensor::kAlgorithms, name());
-  auto shards = state.strategy->cut_by_parameter(prefix, averages_);
-  for (const Buffer& buffer : buffers_) {
-    tensor::StateShard shard = buffer.shard;
-    shard.name = prefix + shard.name;
-    shard.data = buffer.average;
-    shard.is_replicated = false;  // between evaluations running statistics are a rank's own
-    shards.push_back(std::move(shard));
-  }
-  return shards;
+std::vector<tensor::StateShard> Ema::tensors(const train::TrainState& /*state*/) const {
+  return average_->shards(fmt::format("{}{}/", tensor::kAlgorithms, name()));
 }
 
 nlohmann::json Ema::state_dict() const { return {{"is_started", is_started_}}; }

@@ -2,7 +2,7 @@
 
 #include "paceline/config/duration.h"
 #include "paceline/config/schema.h"
-#include "paceline/tensor/aten.h"
+#include "paceline/parallel/averaged_weights.h"
 #include "paceline/train/algorithm.h"
 
 #include <cstdint>
@@ -40,32 +40,18 @@ class Ema final : public train::Algorithm {
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   std::vector<tensor::StateShard> tensors(const train::TrainState& state) const override;
   bool has_weights() const override { return is_started_; }
-  void swap_weights(train::TrainState& state) override;
+  void swap_weights(train::TrainState& /*state*/) override { average_->swap(); }
   nlohmann::json state_dict() const override;
   void load_state_dict(const nlohmann::json& state) override;
 
  private:
-  /// A tensor of the run and its average.
-  struct Pair {
-    at::Tensor value;
-    at::Tensor average;
-  };
-  struct Buffer {
-    tensor::StateShard shard;  ///< of the model
-    at::Tensor average;
-  };
-  void prepare(train::TrainState& state);
-  void copy_weights();
-  void update();
-  std::vector<Pair> pairs() const;
+  void move(double share);
 
   EmaConfig config_;
   config::Duration interval_;
   double smoothing_;
   bool is_started_ = false;
-  std::vector<at::Tensor> weights_;   ///< as param_groups() has them: flat, or shards
-  std::vector<at::Tensor> averages_;  ///< parallel to them
-  std::vector<Buffer> buffers_;
+  std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on
 };
 
 std::unique_ptr<train::Algorithm> make(const EmaConfig& config);

@@ -26,9 +26,13 @@ std::unique_ptr<train::Engine> make_engine_of_algorithms(const Recipe& recipe,
                                          std::vector<std::unique_ptr<train::Callback>>());
 }
 
+void change_network(train::TrainState& state, train::Engine& engine, const train::RunContext& run) {
+  engine.fire(train::Event::kInit, state, run);
+}
+
 void lay_out(train::TrainState& state, train::Engine& engine, const train::RunContext& run,
              std::span<const optim::GroupRule> rules, const parallel::FillValues& values) {
-  engine.fire(train::Event::kInit, state, run);
+  change_network(state, engine, run);
   state.strategy->prepare(state.task->network(), rules, values);
 }
 

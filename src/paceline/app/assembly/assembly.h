@@ -25,8 +25,11 @@ std::vector<std::unique_ptr<train::Callback>> make_callbacks(const Recipe& recip
 std::unique_ptr<train::Engine> make_engine_of_algorithms(const Recipe& recipe,
                                                          const Registries& registries);
 
-/// Algorithms change the state's task, then its strategy takes over the parameters, which `values`
-/// gives their first values. Every rank must call it.
+/// Algorithms change the network of the state's task. Every rank must call it.
+void change_network(train::TrainState& state, train::Engine& engine, const train::RunContext& run);
+
+/// That, then the state's strategy takes over the parameters, which `values` gives their first
+/// values. Every rank must call it.
 void lay_out(train::TrainState& state, train::Engine& engine, const train::RunContext& run,
              std::span<const optim::GroupRule> rules, const parallel::FillValues& values);
 

@@ -15,12 +15,12 @@
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/sharded/sharded_strategy.h"
+#include "paceline/tensor/storage.h"
 #include "paceline/train/task.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <unordered_map>
 #include <utility>
 
 namespace paceline::app {
@@ -211,35 +211,51 @@ std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& r
   return task;
 }
 
+TensorOrigins::TensorOrigins(const nn::Network& network) : tensors_(nn::state_dict(network)) {
+  std::uint64_t number = 0;
+  for (const nn::NamedTensor& named : tensors_) {
+    origins_.emplace(named.tensor.unsafeGetTensorImpl(), Origin{named.name, number});
+    if (named.is_parameter) ++number;
+  }
+}
+
+const TensorOrigins::Origin* TensorOrigins::find(const at::Tensor& tensor) const {
+  const auto found = origins_.find(tensor.unsafeGetTensorImpl());
+  return found == origins_.end() ? nullptr : &found->second;
+}
+
 parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
+                                    const TensorOrigins& origins,
                                     std::span<const std::string> class_names,
                                     std::vector<std::string>& notes) {
-  struct Origin {
-    std::string name;  // an algorithm may have moved the parameter since
-    std::uint64_t number;
-  };
-  auto origins = std::make_shared<std::unordered_map<const void*, Origin>>();
-  std::uint64_t number = 0;
-  for (const nn::NamedTensor& named : nn::named_parameters(network)) {
-    origins->emplace(named.tensor.unsafeGetTensorImpl(), Origin{named.name, number++});
-  }
   std::shared_ptr<checkpoint::WeightImport> weights;
   if (recipe.model.pretrained) {
-    const auto tensors = checkpoint::named_tensors(network);
+    std::vector<checkpoint::NamedTensor> tensors;
+    for (const nn::NamedTensor& named : origins.tensors())
+      tensors.push_back({named.name, named.tensor});
+    checkpoint::ImportOptions options = import_options(recipe.model, network);
+    for (const nn::NamedTensor& named : nn::state_dict(network)) {
+      if (origins.find(named.tensor) != nullptr) continue;
+      tensors.push_back({named.name, named.tensor});
+      options.may_lack.insert(named.name);
+    }
     weights = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
-                                                         network.head_names(),
-                                                         import_options(recipe.model, network));
-    for (const auto& item : network.named_buffers()) weights->copy(item.key(), item.value());
+                                                         network.head_names(), options);
+    for (const auto& [name, tensor] : tensors) {
+      if (tensor::has_memory(tensor)) weights->copy(name, tensor);
+    }
     notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
                                 *recipe.model.pretrained, weights->num_tensors(), tensors.size()));
     notes.insert(notes.end(), weights->notes().begin(), weights->notes().end());
     add_notes_on_head(*weights, network, class_names, notes);
   }
+  const auto known = std::make_shared<const TensorOrigins>(origins);
   return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
-    const Origin& origin = origins->at(parameter.tensor.unsafeGetTensorImpl());
-    if (weights && weights->copy(origin.name, parameter.tensor)) return;
+    const TensorOrigins::Origin* const origin = known->find(parameter.tensor);
+    PACELINE_CHECK(origin != nullptr, "an algorithm added {} without values", parameter.name);
+    if (weights && weights->copy(origin->name, parameter.tensor)) return;
     const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
-    network.initialize_parameter({origin.name, host}, {.seed = seed, .index = origin.number});
+    network.initialize_parameter({origin->name, host}, {.seed = seed, .index = origin->number});
     if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);
   };
 }

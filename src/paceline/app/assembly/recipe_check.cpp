@@ -177,6 +177,30 @@ void check_views(const train::Task& task, const BatchArithmetic& batches, std::i
   }
 }
 
+void check_least_samples(std::span<const std::unique_ptr<train::Algorithm>> algorithms,
+                         const BatchArithmetic& batches, std::int64_t last_batch) {
+  const int num_ranks = batches.world_size;
+  for (const auto& algorithm : algorithms) {
+    const std::int64_t least = algorithm->traits().least_samples;
+    for (const std::int64_t size : {batches.global_batch_size, last_batch}) {
+      std::int64_t fewest = least;
+      for (const std::int64_t share : {size / num_ranks, (size + num_ranks - 1) / num_ranks}) {
+        for (const std::int64_t part :
+             train::split_sizes(share, size, batches.grad_accum_steps, num_ranks)) {
+          if (part > 0) fewest = std::min(fewest, part);
+        }
+      }
+      if (fewest == least) continue;
+      throw base::ConfigError(fmt::format(
+          "algorithms.{}: it needs {} samples in each microbatch of a rank, and a batch of {} on "
+          "{} ranks in {} microbatches leaves {}: choose a smaller number there, a larger batch, "
+          "fewer microbatches (train.grad_accum_steps){}",
+          algorithm->name(), least, size, num_ranks, batches.grad_accum_steps, fewest,
+          size == last_batch ? ", or data.drop_last=true: it is an epoch's last batch" : ""));
+    }
+  }
+}
+
 void check_metric_names(const Recipe& recipe, bool evaluates, const train::Task& task,
                         std::span<const std::unique_ptr<train::Algorithm>> algorithms,
                         std::span<const std::unique_ptr<train::Callback>> callbacks) {

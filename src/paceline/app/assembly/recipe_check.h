@@ -29,6 +29,11 @@ void check_momentum(const optim::Schedule& schedule, const optim::OptimizerPlan&
 /// a smaller one, else 0.
 void check_views(const train::Task& task, const BatchArithmetic& batches, std::int64_t last_batch);
 
+/// Throws ConfigError if a microbatch of a rank would hold fewer samples than an algorithm needs
+/// (AlgorithmTraits::least_samples). `last_batch` is that of check_views().
+void check_least_samples(std::span<const std::unique_ptr<train::Algorithm>> algorithms,
+                         const BatchArithmetic& batches, std::int64_t last_batch);
+
 /// What `train` would refuse of a recipe as it was written before it opens images, beyond what its
 /// schema says and apart from what hangs on ranks or the device, a message each. Builds the
 /// parts; models have no memory meanwhile.

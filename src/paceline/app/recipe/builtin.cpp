@@ -6,9 +6,13 @@
 #include "paceline/algorithms/cutout/cutout.h"
 #include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
+#include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
+#include "paceline/algorithms/layer_freezing/layer_freezing.h"
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
+#include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
+#include "paceline/algorithms/swa/swa.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
 #include "paceline/callbacks/early_stop.h"
@@ -214,9 +218,13 @@ void add_optimization(Registries& registries) {
         return make(config, [&models](const config::Component& it) { return models.build(it); });
       });
   registries.algorithms.add<algorithms::EmaConfig>();
+  registries.algorithms.add<algorithms::GhostBatchNormConfig>();
+  registries.algorithms.add<algorithms::LayerFreezingConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
+  registries.algorithms.add<algorithms::SqueezeExciteConfig>();
+  registries.algorithms.add<algorithms::SwaConfig>();
 }
 
 void add_observers(Registries& registries) {

@@ -104,6 +104,10 @@ class Comparison {
       notes.push_back(fmt::format("{} of the file is not used, as this model gives out features",
                                   base::join(head_names_, " and ")));
     }
+    if (num_lacked_ > 0)
+      notes.push_back(
+          fmt::format("{} tensors that algorithms added are not in the file: kept as initialised",
+                      num_lacked_));
     notes.insert(notes.end(), adapted_.begin(), adapted_.end());
     if (!converted_.empty())
       notes.push_back(fmt::format("converted from {}", fmt::join(converted_, ", ")));
@@ -119,6 +123,10 @@ class Comparison {
       lacks_head_ = lacks_head_ || is_absent;
     } else if (is_absent) {
       if (is_batch_counter(wanted.name)) return;
+      if (options_.may_lack.contains(wanted.name)) {
+        ++num_lacked_;
+        return;
+      }
       problems_.push_back(
           fmt::format("{}: missing, wanted {}", wanted.name, shape_text(wanted.tensor.sizes())));
     } else if (wanted.tensor.sizes() != at::IntArrayRef(node.mapped().shape) &&
@@ -152,7 +160,8 @@ class Comparison {
   std::optional<std::pair<std::int64_t, std::int64_t>> other_classes_;
   bool lacks_head_ = false;
   bool copies_head_ = false;
-  bool leaves_head_ = false;  ///< the file has one that this model cannot take
+  bool leaves_head_ = false;    ///< the file has one that this model cannot take
+  std::size_t num_lacked_ = 0;  ///< of those that may be
   std::map<std::string, TensorSource> copied_;
   std::set<std::string_view> converted_;
   std::vector<std::string> adapted_;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ struct ImportOptions {
   std::string key = {};  ///< chooses among several weights, as open_weights() does
   /// Asked, at once only, for what is stored in another shape.
   tensor::FindAdaptation adaptation_of = {};
+  /// Names of tensors that keep their values where the weights have none for them.
+  std::set<std::string> may_lack = {};
   /// Nothing: no adaptation, and no head that stays as initialised.
   bool is_strict = false;
 };

@@ -3,12 +3,12 @@
 namespace paceline::nn {
 
 SqueezeExcitation::SqueezeExcitation(std::int64_t channels, std::int64_t squeeze_channels,
-                                     Activation activation, Activation gate)
+                                     Activation activation, Activation gate, bool has_bias)
     : activation_(activation), gate_(gate) {
   fc1_ = register_module("fc1", std::make_shared<Conv2d>(channels, squeeze_channels, 1,
-                                                         Conv2d::Options{.bias = true}));
+                                                         Conv2d::Options{.bias = has_bias}));
   fc2_ = register_module("fc2", std::make_shared<Conv2d>(squeeze_channels, channels, 1,
-                                                         Conv2d::Options{.bias = true}));
+                                                         Conv2d::Options{.bias = has_bias}));
 }
 
 at::Tensor SqueezeExcitation::forward(const at::Tensor& input) const {

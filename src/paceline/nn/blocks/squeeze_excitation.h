@@ -15,7 +15,7 @@ class SqueezeExcitation : public torch::nn::Module {
  public:
   /// `gate` is the activation that makes the factors.
   SqueezeExcitation(std::int64_t channels, std::int64_t squeeze_channels, Activation activation,
-                    Activation gate);
+                    Activation gate, bool has_bias = true);
 
   /// [N, channels, H, W] to the same shape.
   at::Tensor forward(const at::Tensor& input) const;

@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Recipe recipe_of(std::string_view yaml, const Registries& registries) {
   return config::bind<Recipe>(config::parse_yaml(yaml, "r.yaml"), {registries.catalogs(), 0});
@@ -114,6 +115,37 @@ TEST(RecipeCheck, ViewsOfASampleStayTogether) {
                 testing::ThrowsMessage<base::ConfigError>(HasSubstr("loss.num_views: 3")));
   }
   check_views(*make_task(recipe_of("", *registries), *registries), {25, 2, 3, {}}, 1);
+}
+
+/// Needs three samples in a microbatch.
+class Needing final : public train::Algorithm {
+ public:
+  std::string_view name() const override { return "needing"; }
+  train::AlgorithmTraits traits() const override { return {.events = {}, .least_samples = 3}; }
+  void apply(train::Event, train::TrainState&, const train::RunContext&) override {}
+};
+
+TEST(RecipeCheck, MicrobatchesHoldWhatAlgorithmsNeed) {
+  std::vector<std::unique_ptr<train::Algorithm>> algorithms;
+  algorithms.push_back(std::make_unique<Needing>());
+  const auto check = [&](std::int64_t global, int ranks, int accum, std::int64_t last) {
+    check_least_samples(algorithms, {global, ranks, accum, {}}, last);
+  };
+  check(24, 2, 4, 0);
+  check(24, 2, 1, 6);
+  for (const auto& [global, ranks, accum, last] :
+       {std::tuple(4, 2, 1, 0), std::tuple(24, 2, 6, 0), std::tuple(20, 2, 3, 0),
+        std::tuple(5, 2, 1, 0)}) {
+    EXPECT_THAT(
+        [&] { check(global, ranks, accum, last); },
+        testing::ThrowsMessage<base::ConfigError>(AllOf(
+            HasSubstr("algorithms.needing: it needs 3 samples"), Not(HasSubstr("drop_last")))));
+  }
+  EXPECT_THAT([&] { check(24, 2, 1, 5); },
+              testing::ThrowsMessage<base::ConfigError>(HasSubstr("data.drop_last=true")));
+  check(24, 4, 1, 0);
+  algorithms.clear();
+  check(1, 1, 1, 0);
 }
 
 /// Logs values of its own under a name.

@@ -122,6 +122,18 @@ TEST_F(WeightsTest, EveryDifferenceIsNamedAndNothingIsCopied) {
   EXPECT_EQ(target[3].tensor.sum().item<double>(), 0);
 }
 
+TEST_F(WeightsTest, WhatMayLackIsKept) {
+  export_weights(files_, path_, model(10, 3));
+  auto target = model(10, 0);
+  target.push_back({"conv1.se.weight", at::ones({2})});
+  const WeightImport import(path_, target, kHead,
+                            {.may_lack = {"conv1.se.weight", "conv1.weight"}});
+  EXPECT_EQ(import.num_tensors(), 5u);
+  EXPECT_FALSE(import.copy("conv1.se.weight", target.back().tensor));
+  EXPECT_TRUE(import.copy("conv1.weight", target.front().tensor)) << "it is there";
+  EXPECT_THAT(import.notes(), ElementsAre(HasSubstr("1 tensors that algorithms added")));
+}
+
 TEST_F(WeightsTest, OfManyDifferencesEachIsNamed) {
   const auto message_with = [&](int num_differences) {
     auto other = model(10, 3);

@@ -1,0 +1,97 @@
+#include "paceline/algorithms/layer_freezing/layer_freezing.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/nn/conv.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/train_state.h"
+
+#include <set>
+
+namespace paceline::algorithms {
+namespace {
+
+void append_layers(const torch::nn::Module& module, const std::string& prefix,
+                   std::vector<std::vector<std::string>>& layers) {
+  const auto children = module.named_children();
+  const auto own = module.named_parameters(/*recurse=*/false);
+  const bool is_layer = children.is_empty() || dynamic_cast<const nn::Conv2d*>(&module) != nullptr;
+  if (is_layer && !own.is_empty()) {
+    layers.emplace_back();
+    for (const auto& parameter : own) layers.back().push_back(prefix + parameter.key());
+  }
+  for (const auto& child : children)
+    append_layers(*child.value(), prefix + child.key() + ".", layers);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> parameters_by_layer(const torch::nn::Module& network) {
+  std::vector<std::vector<std::string>> layers;
+  append_layers(network, "", layers);
+  return layers;
+}
+
+void LayerFreezing::apply(train::Event event, train::TrainState& state,
+                          const train::RunContext& run) {
+  if (event == train::Event::kFitStart) {
+    layers_ = parameters_by_layer(state.task->network());
+    try_all(state);
+  }
+  const std::int64_t before = num_frozen_;
+  num_frozen_ = num_frozen_after(state.clock.epoch(), state.clock.lengths);
+  freeze(num_frozen_, state);
+  if (num_frozen_ > before && run.is_main_rank())
+    base::log_info("layer_freezing: {} of {} layers rest from step {} on", num_frozen_,
+                   layers_.size(), state.clock.step);
+}
+
+std::int64_t LayerFreezing::num_frozen_after(std::int64_t epoch,
+                                             const config::StepLengths& lengths) const {
+  const double elapsed = static_cast<double>(epoch * lengths.steps_per_epoch) /
+                         static_cast<double>(lengths.total_steps);
+  if (elapsed <= config_.freeze_start) return 0;
+  const double share =
+      config_.freeze_level * ((elapsed - config_.freeze_start) / (1 - config_.freeze_start));
+  return static_cast<std::int64_t>(share * static_cast<double>(layers_.size() - 1));
+}
+
+// What a strategy cannot leave out should end the run now and not in the middle.
+void LayerFreezing::try_all(train::TrainState& state) const {
+  const config::StepLengths& lengths = state.clock.lengths;
+  if (lengths.total_steps == 0) {
+    throw base::ConfigError(
+        "algorithms.layer_freezing counts shares of the run, whose length is not known in steps: "
+        "give train.duration in ep, ba or sp");
+  }
+  std::set<std::int64_t> numbers;
+  for (std::int64_t epoch = 1; epoch * lengths.steps_per_epoch < lengths.total_steps; ++epoch)
+    numbers.insert(num_frozen_after(epoch, lengths));
+  if (numbers.empty() || *numbers.rbegin() == 0) {
+    throw base::ConfigError(
+        fmt::format("algorithms.layer_freezing would freeze none of {} layers after any epoch "
+                    "before the last of {} steps: let freeze_start be less, train longer, or take "
+                    "it out",
+                    layers_.size(), lengths.total_steps));
+  }
+  for (const std::int64_t number : numbers) freeze(number, state);
+}
+
+void LayerFreezing::freeze(std::int64_t num_frozen, train::TrainState& state) const {
+  std::set<std::string> frozen;
+  for (std::int64_t i = 0; i < num_frozen; ++i) {
+    const std::vector<std::string>& names = layers_[static_cast<std::size_t>(i)];
+    frozen.insert(names.begin(), names.end());
+  }
+  try {
+    state.strategy->set_trainable([&](const std::string& name) { return !frozen.contains(name); });
+  } catch (const base::ConfigError& error) {
+    throw base::ConfigError(fmt::format("algorithms.layer_freezing: {}", error.what()));
+  }
+}
+
+std::unique_ptr<train::Algorithm> make(const LayerFreezingConfig& config) {
+  return std::make_unique<LayerFreezing>(config);
+}
+
+}  // namespace paceline::algorithms

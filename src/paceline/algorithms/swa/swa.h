@@ -1,0 +1,90 @@
+#pragma once
+
+#include "paceline/config/duration.h"
+#include "paceline/config/schema.h"
+#include "paceline/parallel/averaged_weights.h"
+#include "paceline/train/algorithm.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace paceline::algorithms {
+
+struct SwaConfig {
+  config::Duration start{0.7, config::TimeUnit::kFraction};
+  config::Duration end{0.97, config::TimeUnit::kFraction};
+  config::Duration interval{1, config::TimeUnit::kEpoch};
+};
+
+/// Stochastic weight averaging: the plain mean of the trained weights at equal distances, which
+/// takes their place towards the end of the run. Training goes on with it, so that running
+/// statistics follow; until then evaluations measure it besides the trained weights.
+///
+/// The first step (or epoch, if `interval` counts these) that ends at or after `start` gives the
+/// first weights, and each `interval` from there on more: average <- average + (weights - average)
+/// / (n + 1). The first one that ends at or after `end` loads the average. Floating buffers are
+/// those of the last weights taken, and not averaged; optimizer state and schedule stay as they
+/// are. The mean is laid out as the strategy holds the weights: shards are averaged as shards. The
+/// numbers are Composer's. With `ema` each is evaluated for itself.
+/// Paper: Izmailov et al., "Averaging weights leads to wider optima and better generalization",
+/// UAI 2018.
+class Swa final : public train::Algorithm {
+ public:
+  /// Throws ConfigError for an interval that is no count of steps or epochs.
+  explicit Swa(const SwaConfig& config);
+
+  std::string_view name() const override { return "swa"; }
+  train::AlgorithmTraits traits() const override;
+  /// Throws ConfigError, at kPrepared, for an end that does not come after the start, or not within
+  /// the run.
+  void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
+  std::vector<tensor::StateShard> tensors(const train::TrainState& state) const override;
+  bool has_weights() const override { return num_averaged_ > 0 && !is_loaded_; }
+  void swap_weights(train::TrainState& /*state*/) override { average_->swap(); }
+  nlohmann::json state_dict() const override;
+  void load_state_dict(const nlohmann::json& state) override;
+
+ private:
+  /// Steps after which something happens.
+  struct Moments {
+    std::int64_t first = 0;
+    std::int64_t interval = 1;
+    std::int64_t load = 0;
+  };
+  Moments moments(const config::StepLengths& lengths) const;
+  void check(const train::TrainState& state, const train::RunContext& run) const;
+  void load(std::int64_t step, const train::RunContext& run);
+
+  SwaConfig config_;
+  std::int64_t num_averaged_ = 0;
+  bool is_loaded_ = false;
+  std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on
+};
+
+std::unique_ptr<train::Algorithm> make(const SwaConfig& config);
+
+}  // namespace paceline::algorithms
+
+template <>
+struct paceline::config::Schema<paceline::algorithms::SwaConfig> {
+  using Config = paceline::algorithms::SwaConfig;
+  static constexpr std::string_view name = "swa";
+  static constexpr std::string_view summary =
+      "Averages weights at equal distances, evaluates the average too, and ends with it.";
+  static constexpr std::string_view paper = "Izmailov et al., 2018";
+  static constexpr auto fields = std::tuple{
+      field(&Config::start, "start", "When averaging begins: 0.7dur, 60ep, 5000ba."),
+      field(&Config::end, "end",
+            "When the average is loaded into the trained weights; leave an epoch behind it for "
+            "BatchNorm's statistics."),
+      field(&Config::interval, "interval",
+            "From start on weights are taken so often, in ba or ep.")};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (value.start.unit == value.end.unit && value.end.value <= value.start.value)
+      problems.add("end", "must come after start");
+  }
+};

@@ -1,0 +1,204 @@
+#include "paceline/algorithms/swa/swa.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/log.h"
+#include "paceline/comm/fake/fake_communicator.h"
+#include "paceline/config/problems.h"
+#include "paceline/models/resnet/resnet.h"
+#include "paceline/nn/batch_norm.h"
+#include "paceline/parallel/replicated/replicated_strategy.h"
+#include "paceline/train/run_context.h"
+#include "paceline/train/tasks/classification.h"
+#include "paceline/train/train_state.h"
+
+#include <array>
+#include <atomic>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace paceline::algorithms {
+namespace {
+
+using config::TimeUnit;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+using train::Event;
+
+/// A BatchNorm of two channels under "none", whose weights a test sets, for 12 steps in 4 epochs.
+class SwaTest : public ::testing::Test {
+ protected:
+  SwaTest() {
+    const std::array rules{optim::GroupRule{"all", 0.0, 1.0, [](auto&&...) { return true; }}};
+    state_.strategy = parallel::make_none({});
+    state_.strategy->prepare(*norm_, rules);
+    state_.clock.lengths = {.total_steps = 12, .steps_per_epoch = 3, .samples_per_step = 1};
+  }
+
+  void step(Swa& swa, double weight) {
+    const at::NoGradGuard no_grad;
+    norm_->weight.fill_(weight);
+    norm_->running_mean.fill_(10 * weight);
+    state_.clock.step += 1;
+    fire(swa, Event::kStepEnd);
+    if (state_.clock.is_epoch_start()) fire(swa, Event::kEpochEnd);
+  }
+  /// Steps up to `last`, whose weights are their numbers.
+  void step_to(Swa& swa, std::int64_t last) {
+    while (state_.clock.step < last) step(swa, static_cast<double>(state_.clock.step + 1));
+  }
+  void fire(Swa& swa, Event event) {
+    if (swa.traits().events.contains(event)) swa.apply(event, state_, run_);
+  }
+
+  double weight() const { return norm_->weight[0].item<double>(); }
+  double average(const Swa& swa, const std::string& name = "weight") const {
+    for (const tensor::StateShard& shard : swa.tensors(state_)) {
+      if (shard.name == "algorithms.swa/" + name) return shard.data[0].item<double>();
+    }
+    ADD_FAILURE() << "there is no average of " << name;
+    return 0;
+  }
+
+  std::shared_ptr<nn::BatchNorm2d> norm_ = std::make_shared<nn::BatchNorm2d>(2);
+  train::TrainState state_;
+  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
+  std::atomic<int> signal_{0};
+  train::RunContext run_{*communicator_, {}, 1, {}, signal_};
+  std::string log_;
+  base::LogRedirection redirection_{
+      [this](base::LogLevel, std::string_view line) { (log_ += line) += '\n'; }};
+};
+
+TEST_F(SwaTest, EndsWithThePlainMean) {
+  Swa swa({.start = {2, TimeUnit::kBatch},
+           .end = {9, TimeUnit::kBatch},
+           .interval = {3, TimeUnit::kBatch}});
+  fire(swa, Event::kPrepared);
+  step_to(swa, 1);
+  EXPECT_FALSE(swa.has_weights()) << "nothing was averaged yet";
+  step_to(swa, 4);
+  EXPECT_TRUE(swa.has_weights());
+  EXPECT_EQ(average(swa), 2) << "the first at the start, whatever the interval";
+  step_to(swa, 8);
+  EXPECT_EQ(average(swa), 5) << "of steps 2, 5 and 8";
+  EXPECT_EQ(average(swa, "running_mean"), 80) << "statistics are the last ones";
+  EXPECT_EQ(swa.tensors(state_).size(), 4u) << "the count of batches is no average";
+  EXPECT_EQ(weight(), 8);
+  step_to(swa, 9);
+  EXPECT_EQ(weight(), 5) << "the trained weights are the average";
+  EXPECT_EQ(norm_->running_mean[0].item<double>(), 80);
+  EXPECT_FALSE(swa.has_weights()) << "there are no others any more";
+  EXPECT_THAT(log_, HasSubstr("the mean of 3 sets of weights is loaded after step 9"));
+  step_to(swa, 12);
+  EXPECT_EQ(weight(), 12) << "training goes on";
+  EXPECT_EQ(average(swa), 5);
+}
+
+TEST_F(SwaTest, CountsEpochsWhateverStartAndEndAreCountedIn) {
+  Swa swa({.start = {0.3, TimeUnit::kFraction},  // step 4: the second epoch's end is the next
+           .end = {7, TimeUnit::kBatch}});
+  fire(swa, Event::kPrepared);
+  step_to(swa, 5);
+  EXPECT_FALSE(swa.has_weights());
+  step_to(swa, 8);
+  EXPECT_EQ(average(swa), 6);
+  EXPECT_EQ(weight(), 8);
+  step_to(swa, 9);
+  EXPECT_EQ(weight(), 7.5) << "of steps 6 and 9";
+}
+
+TEST_F(SwaTest, SwapsExactlyAndBack) {
+  Swa swa({.start = {0, TimeUnit::kBatch},
+           .end = {9, TimeUnit::kBatch},
+           .interval = {1, TimeUnit::kBatch}});
+  fire(swa, Event::kPrepared);
+  for (const double value : {0.1, 0.7, 0.3}) step(swa, value);
+  const double before = average(swa);
+  swa.swap_weights(state_);
+  EXPECT_EQ(weight(), before);
+  EXPECT_EQ(average(swa), static_cast<double>(0.3f));
+  swa.swap_weights(state_);
+  EXPECT_EQ(norm_->weight[0].item<float>(), 0.3f);
+  EXPECT_EQ(average(swa), before);
+}
+
+TEST_F(SwaTest, GoesOnFromItsStateAsIfNeverStopped) {
+  const SwaConfig config{.start = {1, TimeUnit::kBatch},
+                         .end = {7, TimeUnit::kBatch},
+                         .interval = {2, TimeUnit::kBatch}};
+  Swa whole(config);
+  fire(whole, Event::kPrepared);
+  step_to(whole, 4);
+  Swa resumed(config);
+  fire(resumed, Event::kPrepared);
+  const auto saved = whole.tensors(state_);
+  const auto loaded = resumed.tensors(state_);
+  for (std::size_t i = 0; i < saved.size(); ++i) loaded[i].data.copy_(saved[i].data);
+  resumed.load_state_dict(whole.state_dict());
+  EXPECT_TRUE(resumed.has_weights());
+  step_to(resumed, 7);
+  EXPECT_EQ(weight(), 4) << "of steps 1, 3, 5 and 7";
+  Swa late(config);
+  fire(late, Event::kPrepared);
+  late.load_state_dict(resumed.state_dict());
+  step_to(late, 9);
+  EXPECT_EQ(weight(), 9) << "it is loaded once";
+}
+
+TEST_F(SwaTest, ComesIntoARunThatIsPastItsEnd) {
+  Swa swa({.start = {2, TimeUnit::kBatch},
+           .end = {5, TimeUnit::kBatch},
+           .interval = {2, TimeUnit::kBatch}});
+  fire(swa, Event::kPrepared);
+  state_.clock.step = 8;
+  step(swa, 9);
+  EXPECT_EQ(weight(), 9);
+  EXPECT_FALSE(swa.has_weights());
+}
+
+TEST_F(SwaTest, RefusesTimesThatDoNotFitTheRun) {
+  const auto refusal = [&](const SwaConfig& config, const char* words) {
+    EXPECT_THAT(
+        [&] {
+          Swa swa(config);
+          fire(swa, Event::kPrepared);
+        },
+        ThrowsMessage<base::ConfigError>(HasSubstr(words)));
+  };
+  refusal({.start = {0.5, TimeUnit::kFraction}, .end = {2, TimeUnit::kEpoch}},
+          "end (2ep) must come after start (0.5dur), which are steps 6 and 6");
+  refusal({.end = {5, TimeUnit::kEpoch}}, "loaded after step 15, and the run has 12");
+  state_.clock.lengths.total_steps = 11;
+  refusal({.end = {10, TimeUnit::kBatch}}, "loaded after step 12, and the run has 11");
+  for (const config::Duration& interval :
+       {config::Duration{0.5, TimeUnit::kEpoch}, config::Duration{0, TimeUnit::kBatch},
+        config::Duration{1, TimeUnit::kSecond}})
+    refusal({.interval = interval}, "algorithms.swa.interval is");
+}
+
+TEST_F(SwaTest, RefusesAnEndBeforeTheStartOfTheSameUnit) {
+  config::Problems problems;
+  config::Schema<SwaConfig>::validate(
+      {.start = {0.9, TimeUnit::kFraction}, .end = {0.9, TimeUnit::kFraction}}, problems);
+  EXPECT_THAT(problems.message(), HasSubstr("must come after start"));
+}
+
+TEST_F(SwaTest, WarnsWhereStatisticsCannotFollow) {
+  const auto warn = [&](const SwaConfig& config, bool freezes) {
+    log_.clear();
+    auto network = std::make_shared<models::ResNet>(models::ResNetConfig{.num_classes = 5});
+    nn::set_batch_norm_frozen(*network, freezes);
+    state_.task = std::make_unique<train::ClassificationTask>(std::move(network), nullptr);
+    Swa swa(config);
+    fire(swa, Event::kPrepared);
+    return log_;
+  };
+  EXPECT_THAT(warn({}, false), HasSubstr("loaded after step 12 of 12, and less than an epoch"));
+  EXPECT_EQ(warn({}, true), "");
+  EXPECT_EQ(warn({.start = {2, TimeUnit::kEpoch}, .end = {3, TimeUnit::kEpoch}}, false), "");
+}
+
+}  // namespace
+}  // namespace paceline::algorithms
