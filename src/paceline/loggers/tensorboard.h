@@ -28,8 +28,8 @@ std::unique_ptr<metrics::MetricSink> make(const TensorboardConfig& config,
 /// files hold beyond a resume.
 class TensorboardWriter final : public RecordWriter {
  public:
-  /// `clock` and `files` must outlive the writer. The folder is made here and never again: it may be
-  /// the run's, whose loss must show. The file is opened by the first write.
+  /// `clock` and `files` must outlive the writer. The folder is made here and never again: it may
+  /// be the run's, whose loss must show. The file is opened by the first write.
   TensorboardWriter(std::filesystem::path directory, std::string run_name, base::FileSystem& files,
                     const base::Clock& clock);
 

@@ -1,8 +1,8 @@
 #include "paceline/checkpoint/directory.h"
 
 #include "paceline/base/file.h"
-#include "support/interrupted_file_system.h"
 #include "support/faulty_file_system.h"
+#include "support/interrupted_file_system.h"
 #include "support/unsynced_file_system.h"
 
 #include <set>

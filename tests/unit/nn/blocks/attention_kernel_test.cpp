@@ -33,7 +33,8 @@ TEST(AttentionKernel, EqualsScaledDotProductAttentionAndItsGradients) {
 
 TEST(AttentionKernel, NoneComputesNothing) {
   const at::Tensor tokens = tokens_of(0);
-  EXPECT_THROW(kernel_attention(AttentionKernel::kNone, tokens, tokens, tokens), base::InternalError);
+  EXPECT_THROW(kernel_attention(AttentionKernel::kNone, tokens, tokens, tokens),
+               base::InternalError);
 }
 
 }  // namespace
