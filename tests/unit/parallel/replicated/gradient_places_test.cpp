@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kLarge = GradientPlaces::kLeastToStay;
 
-at::Tensor wave(std::int64_t numel, double phase) {
+at::Tensor flat_wave(std::int64_t numel, double phase) {
   return (at::arange(numel, at::kFloat) * 0.7 + phase).sin();
 }
 
@@ -54,45 +54,45 @@ TEST_F(GradientPlacesTest, ALargeOneStaysUntilAllAreGathered) {
   GradientPlaces places(arena_, true);
   const at::Tensor read_by_optimizer = places.range(1);
   EXPECT_EQ(read_by_optimizer.abs().max().item<float>(), 0);
-  const at::Tensor grad = wave(kLarge + 3, 0);
+  const at::Tensor grad = flat_wave(kLarge + 3, 0);
   ASSERT_TRUE(places.leave(1, grad));
   EXPECT_EQ(places.share(1).data_ptr(), grad.data_ptr());
   EXPECT_EQ(read_by_optimizer.data_ptr(), grad.data_ptr());
   places.share(1).add_(1);
-  EXPECT_TRUE(read_by_optimizer.equal(wave(kLarge + 3, 0) + 1));
+  EXPECT_TRUE(read_by_optimizer.equal(flat_wave(kLarge + 3, 0) + 1));
   places.gather();
-  EXPECT_TRUE(arena_.slot(1).equal(wave(kLarge + 3, 0) + 1));
+  EXPECT_TRUE(arena_.slot(1).equal(flat_wave(kLarge + 3, 0) + 1));
   EXPECT_EQ(read_by_optimizer.data_ptr(), arena_.slot(1).data_ptr());
   EXPECT_FALSE(places.share(1).is_view());
-  ASSERT_TRUE(places.leave(1, wave(kLarge + 3, 2))) << "of the next step";
-  EXPECT_TRUE(read_by_optimizer.equal(wave(kLarge + 3, 2)));
+  ASSERT_TRUE(places.leave(1, flat_wave(kLarge + 3, 2))) << "of the next step";
+  EXPECT_TRUE(read_by_optimizer.equal(flat_wave(kLarge + 3, 2)));
 }
 
 TEST_F(GradientPlacesTest, OthersAreCopied) {
   GradientPlaces places(arena_, true);
-  EXPECT_FALSE(places.leave(0, wave(5, 0))) << "small";
+  EXPECT_FALSE(places.leave(0, flat_wave(5, 0))) << "small";
   EXPECT_FALSE(places.leave(1, at::zeros({kLarge + 3}, at::kDouble))) << "of another type";
   EXPECT_FALSE(places.leave(1, at::zeros({2 * kLarge + 6}).slice(0, 0, 2 * kLarge + 6, 2)))
       << "with gaps";
   GradientPlaces together(arena_, false);
-  EXPECT_FALSE(together.leave(1, wave(kLarge + 3, 0)));
+  EXPECT_FALSE(together.leave(1, flat_wave(kLarge + 3, 0)));
 }
 
 /// A large matrix, two convolutions and a bias.
 struct Net : torch::nn::Module {
   Net() {
-    matrix = register_parameter("matrix", wave(kLarge, 1).view({512, -1}));
+    matrix = register_parameter("matrix", flat_wave(kLarge, 1).view({512, -1}));
     filters = register_parameter(
         "filters",
-        wave(256 * 64 * 9, 2).view({256, 64, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast));
+        flat_wave(256 * 64 * 9, 2).view({256, 64, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast));
     pointwise = register_parameter(
         "pointwise",
-        wave(512 * 256, 4).view({512, 256, 1, 1}).contiguous(at::MemoryFormat::ChannelsLast));
-    bias = register_parameter("bias", wave(512, 3));
+        flat_wave(512 * 256, 4).view({512, 256, 1, 1}).contiguous(at::MemoryFormat::ChannelsLast));
+    bias = register_parameter("bias", flat_wave(512, 3));
   }
   at::Tensor loss(std::int64_t step) const {
-    const at::Tensor rows = wave(4 * 256, static_cast<double>(step)).view({4, 256});
-    const at::Tensor image = wave(64 * 25, static_cast<double>(step)).view({1, 64, 5, 5});
+    const at::Tensor rows = flat_wave(4 * 256, static_cast<double>(step)).view({4, 256});
+    const at::Tensor image = flat_wave(64 * 25, static_cast<double>(step)).view({1, 64, 5, 5});
     return at::linear(rows, matrix, bias).sin().sum() +
            at::conv2d(at::conv2d(image.contiguous(at::MemoryFormat::ChannelsLast), filters),
                       pointwise)
