@@ -3,6 +3,7 @@
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/tensor/torch.h"
+#include "support/small_net.h"
 
 #include <cmath>
 #include <limits>
@@ -15,13 +16,11 @@
 namespace paceline::parallel {
 namespace {
 
-at::Tensor wave(at::IntArrayRef shape, double phase) {
-  return (at::arange(c10::multiply_integers(shape), at::kDouble) * 0.7 + phase).sin().view(shape);
-}
+using paceline::test::wave;
 
 /// A linear function, so that gradients are what the test wants.
-struct Net : torch::nn::Module {
-  Net() {
+struct ClippedNet : torch::nn::Module {
+  ClippedNet() {
     add("filters", wave({4, 3, 2, 2}, 1).contiguous(at::MemoryFormat::ChannelsLast));
     add("matrix", wave({5, 7}, 2));
     add("zeros", at::zeros({3, 4}, at::kDouble));
@@ -72,7 +71,7 @@ class AdaptiveClippingTest : public testing::Test {
     return found;
   }
 
-  Net net_;
+  ClippedNet net_;
   std::map<std::string, at::Tensor> grads_;
   std::unique_ptr<ReplicatedStrategy> strategy_ = make_none({});
 };

@@ -79,12 +79,12 @@ TEST_F(GradientPlacesTest, OthersAreCopied) {
 }
 
 /// A large matrix, two convolutions and a bias.
-struct Net : torch::nn::Module {
-  Net() {
+struct LargeNet : torch::nn::Module {
+  LargeNet() {
     matrix = register_parameter("matrix", flat_wave(kLarge, 1).view({512, -1}));
-    filters = register_parameter(
-        "filters",
-        flat_wave(256 * 64 * 9, 2).view({256, 64, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast));
+    filters = register_parameter("filters", flat_wave(256 * 64 * 9, 2)
+                                                .view({256, 64, 3, 3})
+                                                .contiguous(at::MemoryFormat::ChannelsLast));
     pointwise = register_parameter(
         "pointwise",
         flat_wave(512 * 256, 4).view({512, 256, 1, 1}).contiguous(at::MemoryFormat::ChannelsLast));
@@ -104,7 +104,7 @@ struct Net : torch::nn::Module {
 
 /// Under "none", where large gradients stay, or with all of them gathered before each update.
 std::vector<at::Tensor> trained(bool is_gathered, int num_microbatches) {
-  Net net;
+  LargeNet net;
   const auto strategy = make_none({});
   strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
   const auto optimizer = optim::make_optimizer(optim::AdamWConfig{}, strategy->param_groups());
@@ -139,7 +139,7 @@ TEST(GradientPlacesInTraining, NoBitDependsOnWhereTheyLie) {
 }
 
 TEST(GradientPlacesInTraining, BackwardsMemoryIsWhatTheOptimizerReads) {
-  Net net;
+  LargeNet net;
   const auto strategy = make_none({});
   strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
   const auto step = [&] {
