@@ -137,8 +137,6 @@ TEST(ForeignNames, KeepTheirValue) {
   EXPECT_EQ(option("--cutmix", "1.0"),
             "write '+algorithms.cutmix={alpha: 1.0, partner: reversed}'");
   EXPECT_EQ(option("--cutmix", "0"), "leave it out: without algorithms.cutmix nothing is pasted");
-  EXPECT_EQ(option("--cutmix-alpha", "0.5"), "write +algorithms.cutmix.alpha=0.5");
-  EXPECT_EQ(option("--no-cutmix"), "write ~algorithms.cutmix");
   EXPECT_EQ(option("--ema", "0.999"), "write ++algorithms.ema.smoothing=0.999");
   EXPECT_EQ(option("--model-ema-decay", "0.9999"), "write ++algorithms.ema.smoothing=0.9999");
   EXPECT_EQ(option("--reprob", "0.25"),
@@ -153,9 +151,11 @@ TEST(ForeignNames, KeepTheirValue) {
   EXPECT_EQ(option("--eval-interval", "1ep"), "write train.eval_every=1ep");
 }
 
-TEST(ForeignNames, ANumberIsTheFirstOptionOfAnAlgorithm) {
+TEST(ForeignNames, AlgorithmsAndTheirOptionsAreKnownByName) {
   const auto registries = make_registries();
   const KnownForeignNames all(registries->algorithms);
+  EXPECT_EQ(all.option_advice("--cutmix-alpha", "0.5"), "write +algorithms.cutmix.alpha=0.5");
+  EXPECT_EQ(all.option_advice("--no-cutmix", ""), "write ~algorithms.cutmix");
   EXPECT_EQ(all.option_advice("--sam", "0.1"), "write +algorithms.sam.rho=0.1");
   EXPECT_EQ(all.option_advice("--sam", "true"), "write +algorithms.sam");
   EXPECT_EQ(all.option_advice("--blurpool", "1"), "write +algorithms.blurpool");
