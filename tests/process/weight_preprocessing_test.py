@@ -74,9 +74,9 @@ class WeightPreprocessing(HubTest):
         folder.mkdir()
         (folder / "model.safetensors").write_bytes(self.weights)
         local = folder / "model.safetensors"
-        self.assertNotIn(SAID, self.run_of("alone", pretrained=local))
+        self.assertNotIn(SAID, self.run_of("alone", "data.image_size=32", pretrained=local))
         (folder / "config.json").write_text(json.dumps({"architectures": ["of another program"]}))
-        self.assertNotIn(SAID, self.run_of("foreign", pretrained=local))
+        self.assertNotIn(SAID, self.run_of("foreign", "data.image_size=32", pretrained=local))
         (folder / "config.json").write_text(json.dumps(PUBLISHED))
         self.assertIn(SAID, self.run_of("local", pretrained=local))
         self.run_of("fetched")

@@ -1,6 +1,6 @@
-#include "paceline/optim/lamb.h"
+#include "paceline/optim/layerwise/lamb.h"
 
-#include "paceline/optim/layerwise.h"
+#include "paceline/optim/layerwise/layerwise.h"
 #include "paceline/tensor/shared_code.h"
 
 #include <cmath>

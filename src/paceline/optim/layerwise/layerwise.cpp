@@ -1,4 +1,4 @@
-#include "paceline/optim/layerwise.h"
+#include "paceline/optim/layerwise/layerwise.h"
 
 #include "paceline/optim/slot_lists.h"
 

@@ -1,7 +1,7 @@
-#include "paceline/optim/lars.h"
+#include "paceline/optim/layerwise/lars.h"
 
 #include "paceline/base/error.h"
-#include "paceline/optim/layerwise.h"
+#include "paceline/optim/layerwise/layerwise.h"
 #include "paceline/tensor/shared_code.h"
 
 #include <utility>

@@ -1,7 +1,7 @@
-#include "paceline/optim/layerwise.h"
+#include "paceline/optim/layerwise/layerwise.h"
 
-#include "paceline/optim/lamb.h"
-#include "paceline/optim/lars.h"
+#include "paceline/optim/layerwise/lamb.h"
+#include "paceline/optim/layerwise/lars.h"
 
 #include <cmath>
 
