@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <utility>
 
 namespace paceline::base {
 
@@ -124,5 +126,13 @@ class Philox {
   std::uint32_t next_block_ = 0;
   int used_ = 4;
 };
+
+/// Brings items into an order, each as likely. Paper: Durstenfeld, "Algorithm 235: Random
+/// permutation", CACM 1964.
+template <class Items>
+void shuffle(Items& items, Philox& draws) {
+  for (std::size_t count = items.size(); count > 1; --count)
+    std::swap(items[count - 1], items[draws.below(count)]);
+}
 
 }  // namespace paceline::base

@@ -1,6 +1,8 @@
 #include "paceline/base/philox_lanes.h"
 
+#include <map>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +79,29 @@ TEST(Philox, NormalHasUnitVariance) {
   }
   EXPECT_NEAR(sum / kCount, 0.0, 0.02);
   EXPECT_NEAR(squares / kCount, 1.0, 0.02);
+}
+
+TEST(Philox, ShufflesIntoEachOrderAsOften) {
+  std::map<std::vector<int>, int> seen;
+  constexpr int kCount = 6000;
+  for (int i = 0; i < kCount; ++i) {
+    Philox draws(7, DrawPurpose::kTest, 2, static_cast<std::uint64_t>(i));
+    std::vector<int> items{1, 2, 3};
+    shuffle(items, draws);
+    ++seen[items];
+  }
+  ASSERT_EQ(seen.size(), 6u);
+  double chi_square = 0;
+  for (const auto& [order, count] : seen)
+    chi_square += (count - kCount / 6.0) * (count - kCount / 6.0) / (kCount / 6.0);
+  EXPECT_LT(chi_square, 20.5) << "of 5 degrees of freedom, beyond 1 in 1000";
+}
+
+TEST(Philox, ShufflesNothing) {
+  Philox draws(7, DrawPurpose::kTest, 3, 0);
+  std::vector<int> none;
+  shuffle(none, draws);
+  EXPECT_TRUE(none.empty());
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "paceline/algorithms/colout/colout.h"
 
-#include "paceline/algorithms/microbatch/shuffle.h"
 #include "paceline/base/error.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
@@ -21,7 +20,7 @@ std::int64_t num_kept(double dropped, std::int64_t side) {
 std::vector<std::int64_t> draw_kept(std::int64_t side, std::int64_t count, base::Philox& draws) {
   std::vector<std::int64_t> lines(static_cast<std::size_t>(side));
   std::iota(lines.begin(), lines.end(), 0);
-  shuffle(lines, draws);
+  base::shuffle(lines, draws);
   return first_sorted(std::move(lines), count);
 }
 

@@ -1,7 +1,5 @@
 #include "paceline/algorithms/mixing/draws.h"
 
-#include "paceline/algorithms/microbatch/shuffle.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -48,7 +46,7 @@ std::vector<std::int64_t> draw_partners(Partner partner, const SampleGroup& grou
   std::vector<std::int64_t> rows = rows_of(group);
   switch (partner) {
     case Partner::kPermutation:
-      shuffle(rows, draws);
+      base::shuffle(rows, draws);
       break;
     case Partner::kReversed:
       std::reverse(rows.begin(), rows.end());

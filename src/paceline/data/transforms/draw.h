@@ -12,7 +12,6 @@
 #include <numeric>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace paceline::data {
 
@@ -33,13 +32,6 @@ template <class Filter>
 Filter draw_filter(Filter filter, base::Philox& draws) {
   if (filter != Filter::kRandom) return filter;
   return draws.below(2) == 0 ? Filter::kBilinear : Filter::kBicubic;
-}
-
-/// Any order of `items` with the same probability: Fisher-Yates from the back.
-template <class Items>
-void shuffle(Items& items, base::Philox& draws) {
-  for (std::size_t last = items.size() - 1; last > 0; --last)
-    std::swap(items[last], items[draws.below(last + 1)]);
 }
 
 /// Which of `shares`, whose sum is above 0; one uniform number.

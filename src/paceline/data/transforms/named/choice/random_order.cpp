@@ -16,7 +16,7 @@ class RandomOrder final : public TransformOfOthers<RandomOrderConfig> {
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     std::vector<std::size_t> order(transforms().size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    shuffle(order, draws);
+    base::shuffle(order, draws);
     for (const std::size_t index : order) image = transforms()[index]->draw(image, draws, plan);
     return image;
   }

@@ -15,7 +15,7 @@ class ColorJitter final : public TransformOf<ColorJitterConfig> {
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
     std::array<std::size_t, 4> order;
     std::iota(order.begin(), order.end(), std::size_t{0});
-    shuffle(order, draws);
+    base::shuffle(order, draws);
     const auto draw_factor = [&](double strength) {
       return strength == 0 ? 1.0 : draws.uniform(std::max(0.0, 1.0 - strength), 1.0 + strength);
     };
