@@ -13,5 +13,14 @@ TEST(HostTensor, IsZerosThatOwnTheirMemory) {
   EXPECT_EQ(host_zeros(0, at::kDouble, cpu_device()).numel(), 0);
 }
 
+TEST(HostTensor, IsTheTensorItselfWhereThatLiesThere) {
+  const at::Tensor values = at::zeros({2, 3});
+  fill_on_host(values, [&](const at::Tensor& host) {
+    EXPECT_EQ(host.data_ptr(), values.data_ptr());
+    host.fill_(4);
+  });
+  EXPECT_EQ(values.sum().item<float>(), 24);
+}
+
 }  // namespace
 }  // namespace paceline::tensor

@@ -6,6 +6,7 @@
 #include "paceline/nn/conv.h"
 #include "paceline/nn/init.h"
 #include "paceline/nn/module_tree.h"
+#include "paceline/tensor/host_tensor.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
@@ -75,9 +76,8 @@ std::vector<NamedConv> wide_convs(const torch::nn::Module& network,
 void initialize(const nn::SqueezeExcitation& excitation, tensor::DrawKey& key) {
   const at::NoGradGuard no_grad;
   for (const nn::NamedTensor& parameter : nn::named_parameters(excitation)) {
-    const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
-    nn::default_weight(host, key);
-    if (!parameter.tensor.is_cpu()) parameter.tensor.copy_(host);
+    tensor::fill_on_host(parameter.tensor,
+                         [&](const at::Tensor& host) { nn::default_weight(host, key); });
     ++key.index;
   }
 }

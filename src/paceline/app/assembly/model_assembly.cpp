@@ -15,6 +15,7 @@
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/sharded/sharded_strategy.h"
+#include "paceline/tensor/host_tensor.h"
 #include "paceline/tensor/storage.h"
 #include "paceline/train/task.h"
 
@@ -254,9 +255,9 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
     const TensorOrigins::Origin* const origin = known->find(parameter.tensor);
     PACELINE_CHECK(origin != nullptr, "an algorithm added {} without values", parameter.name);
     if (weights && weights->copy(origin->name, parameter.tensor)) return;
-    const at::Tensor host = parameter.tensor.detach().to(at::kCPU);  // itself if it lies there
-    network.initialize_parameter({origin->name, host}, {.seed = seed, .index = origin->number});
-    if (!parameter.tensor.is_cpu()) parameter.tensor.detach().copy_(host);
+    tensor::fill_on_host(parameter.tensor, [&](const at::Tensor& host) {
+      network.initialize_parameter({origin->name, host}, {.seed = seed, .index = origin->number});
+    });
   };
 }
 
