@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/optim/optimizer.h"
+#include "paceline/parallel/gradient_norm.h"
 #include "paceline/parallel/strategy.h"
 #include "paceline/tensor/aten.h"
 
@@ -70,12 +71,9 @@ at::Tensor rows_of(const at::Tensor& slot, const Segment& segment) {
       .view({segment.num_units, segment.length});
 }
 
-void add_squares(const at::Tensor& rows, const Segment& segment, const at::Tensor& sums) {
-  const auto dtype = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  sums.narrow(0, segment.first_unit, segment.num_units)
-      .add_(at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, /*keepdim=*/false, dtype)
-                .to(at::kDouble)
-                .square_());
+/// The numbers of a segment's units, of all: a view.
+at::Tensor of_units(const at::Tensor& numbers, const Segment& segment) {
+  return numbers.narrow(0, segment.first_unit, segment.num_units);
 }
 
 using Visit = std::function<void(const optim::ParamSlot& slot, const Segment& segment)>;
@@ -103,8 +101,8 @@ void clip_grad_adaptive(Strategy& strategy, const AdaptiveClipping& clipping) {
   const at::Tensor of_weights = squares[0];
   const at::Tensor of_gradients = squares[1];
   for_each_segment(groups, units, [&](const optim::ParamSlot& slot, const Segment& segment) {
-    add_squares(rows_of(slot.param, segment), segment, of_weights);
-    add_squares(rows_of(slot.grad, segment), segment, of_gradients);
+    of_units(of_weights, segment).add_(squares_of_rows(rows_of(slot.param, segment)));
+    of_units(of_gradients, segment).add_(squares_of_rows(rows_of(slot.grad, segment)));
   });
   shards.sum(squares);
   const at::Tensor most = of_weights.sqrt().clamp_min_(clipping.floor).mul_(clipping.threshold);
@@ -112,9 +110,7 @@ void clip_grad_adaptive(Strategy& strategy, const AdaptiveClipping& clipping) {
   const at::Tensor factors = at::where(norms.isfinite() & (norms > most), most / norms, 1.0);
   for_each_segment(groups, units, [&](const optim::ParamSlot& slot, const Segment& segment) {
     const at::Tensor rows = rows_of(slot.grad, segment);
-    rows.mul_(factors.narrow(0, segment.first_unit, segment.num_units)
-                  .unsqueeze(1)
-                  .to(rows.scalar_type()));
+    rows.mul_(of_units(factors, segment).unsqueeze(1).to(rows.scalar_type()));
   });
 }
 

@@ -9,24 +9,23 @@ namespace {
 
 constexpr std::int64_t kRun = 1024;
 
-at::Tensor sum_of_squares(const at::Tensor& rows) {
-  const auto dtype = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  return at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, false, dtype)
-      .to(at::kDouble)
-      .square()
-      .sum();
-}
-
 }  // namespace
+
+at::Tensor squares_of_rows(const at::Tensor& rows) {
+  const auto dtype = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return at::linalg_vector_norm(rows, 2, at::IntArrayRef{1}, /*keepdim=*/false, dtype)
+      .to(at::kDouble)
+      .square();
+}
 
 at::Tensor flat_norm(std::span<const at::Tensor> flats) {
   const at::NoGradGuard no_grad;
   at::Tensor total;
   for (const at::Tensor& flat : flats) {
     const std::int64_t whole = flat.numel() / kRun * kRun;
-    at::Tensor sum = sum_of_squares(flat.narrow(0, 0, whole).view({-1, kRun}));
+    at::Tensor sum = squares_of_rows(flat.narrow(0, 0, whole).view({-1, kRun})).sum();
     if (whole < flat.numel()) {
-      sum = sum + sum_of_squares(flat.narrow(0, whole, flat.numel() - whole).view({1, -1}));
+      sum = sum + squares_of_rows(flat.narrow(0, whole, flat.numel() - whole).view({1, -1})).sum();
     }
     total = total.defined() ? total + sum : sum;
   }

@@ -6,6 +6,10 @@
 
 namespace paceline::parallel {
 
+/// The sum of squares of each row of [rows, n], taken in float32 (float64 for float64): float64
+/// [rows].
+at::Tensor squares_of_rows(const at::Tensor& rows);
+
 /// Euclidean norm over flat tensors [n], in one pass. Sums of squares are taken in float32 (float64
 /// for float64) over runs of 1024 elements, which keeps the error below 1e-6 however many there
 /// are, and in float64 over the runs; the result does not depend on the number of threads. A
