@@ -52,6 +52,18 @@ constexpr auto eps_field(std::string_view help) {
                AtMost{1, "nothing would be left of a step"}, MayChangeOnResume{});
 }
 
+/// What SGD and its kin share, the learning rate first.
+template <class Config>
+constexpr auto momentum_fields() {
+  using namespace config;
+  return std::tuple{
+      lr_field<Config>(),
+      field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
+      field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
+            InRange{0.0, 1.0}, MayChangeOnResume{}),
+      field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{})};
+}
+
 /// What Adam and its kin share, the learning rate first.
 template <class Config>
 constexpr auto adam_fields() {

@@ -58,15 +58,10 @@ struct paceline::config::Schema<paceline::optim::DecoupledSgdwConfig> {
   static constexpr std::string_view summary =
       "SGD with weight decay that does not depend on the base learning rate.";
   static constexpr std::string_view paper = "Loshchilov and Hutter, ICLR 2019";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{
-          optim::lr_field<Config>(),
-          field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
-          field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
-                InRange{0.0, 1.0}, MayChangeOnResume{}),
-          field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{})},
-      optim::group_fields<Config>(
-          "Weight decay, times the learning rate over the base learning rate."));
+  static constexpr auto fields =
+      std::tuple_cat(optim::momentum_fields<Config>(),
+                     optim::group_fields<Config>(
+                         "Weight decay, times the learning rate over the base learning rate."));
   static void validate(const Config& config, Problems& problems) {
     if (config.nesterov && (config.momentum == 0 || config.dampening != 0))
       problems.add("nesterov", "needs momentum above 0 and dampening 0");

@@ -40,12 +40,7 @@ struct paceline::config::Schema<paceline::optim::SgdConfig> {
   static constexpr std::string_view name = "sgd";
   static constexpr std::string_view summary = "Stochastic gradient descent with momentum.";
   static constexpr std::string_view paper = "Sutskever et al., ICML 2013";
-  static constexpr auto fields = std::tuple_cat(
-      std::tuple{
-          optim::lr_field<Config>(),
-          field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
-          field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
-                InRange{0.0, 1.0}, MayChangeOnResume{}),
-          field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{})},
-      optim::group_fields<Config>("Weight decay, added to the gradient."));
+  static constexpr auto fields =
+      std::tuple_cat(optim::momentum_fields<Config>(),
+                     optim::group_fields<Config>("Weight decay, added to the gradient."));
 };

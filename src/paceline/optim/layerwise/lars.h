@@ -45,12 +45,8 @@ struct paceline::config::Schema<paceline::optim::LarsConfig> {
       "SGD whose gradients are scaled to each parameter's length, for large batches.";
   static constexpr std::string_view paper = "You et al., 2017";
   static constexpr auto fields = std::tuple_cat(
+      optim::momentum_fields<Config>(),
       std::tuple{
-          optim::lr_field<Config>(),
-          field(&Config::momentum, "momentum", "Momentum factor.", InRange{0.0, 1.0}),
-          field(&Config::dampening, "dampening", "Share of the gradient kept out of the momentum.",
-                InRange{0.0, 1.0}, MayChangeOnResume{}),
-          field(&Config::nesterov, "nesterov", "Nesterov momentum.", MayChangeOnResume{}),
           field(&Config::trust_coeff, "trust_coeff",
                 "Length of a gradient over that of its parameter.", MoreThan{0.0},
                 AtMost{1e06, "no weights survive a step"}, MayChangeOnResume{}),
