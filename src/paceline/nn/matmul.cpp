@@ -1,5 +1,6 @@
 #include "paceline/nn/matmul.h"
 
+#include "paceline/nn/attention/attention_kernel.h"
 #include "paceline/nn/rerun.h"
 #include "paceline/tensor/autocast.h"
 
@@ -80,9 +81,8 @@ struct KnownAttention : torch::autograd::Function<KnownAttention> {
     const variable_list saved = context->get_saved_variables();
     variable_list grads(5);
     std::tie(grads[0], grads[1], grads[2]) =
-        at::_scaled_dot_product_flash_attention_for_cpu_backward(
-            grad_outputs[0], saved[0], saved[1], saved[2], saved[3], saved[4], /*dropout_p=*/0.0,
-            /*is_causal=*/false);
+        kernel_attention_backward(AttentionKernel::kFlash, grad_outputs[0], saved[0], saved[1],
+                                  saved[2], {.mixed = saved[3], .log_sum_exp = saved[4]});
     return grads;
   }
 };
@@ -140,9 +140,8 @@ at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::T
     return at::scaled_dot_product_attention(query, key, value);
   }
   const Rerun::Tensors found = Rerun::once([&] {
-    const auto [result, log_sum_exp] =
-        at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
-    return Rerun::Tensors{result, log_sum_exp};
+    const KernelAttention attention = kernel_attention(AttentionKernel::kFlash, query, key, value);
+    return Rerun::Tensors{attention.mixed, attention.log_sum_exp};
   });
   if (!Rerun::is_repeating()) return found[0];
   return KnownAttention::apply(query, key, value, found[0], found[1]);

@@ -1,7 +1,7 @@
 #include "paceline/models/vit/fused_block.h"
 
 #include "paceline/base/error.h"
-#include "paceline/nn/blocks/attention_kernel.h"
+#include "paceline/nn/attention/attention_kernel.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>

@@ -15,10 +15,10 @@ enum class AttentionKernel {
 
 /// What a kernel's forward pass leaves for its backward pass.
 struct KernelAttention {
-  at::Tensor mixed;        ///< the result, [batch, heads, tokens, head_dim]
-  at::Tensor log_sum_exp;  ///< of the scores of each query
-  at::Tensor draw_seed;    ///< CUDA's alone, though nothing is drawn
-  at::Tensor draw_offset;  ///< as above
+  at::Tensor mixed;             ///< the result, [batch, heads, tokens, head_dim]
+  at::Tensor log_sum_exp;       ///< of the scores of each query
+  at::Tensor draw_seed = {};    ///< CUDA's alone, though nothing is drawn
+  at::Tensor draw_offset = {};  ///< as above
 };
 
 /// The kernel that at::scaled_dot_product_attention would take on a GPU; flash on the CPU, which
@@ -26,8 +26,7 @@ struct KernelAttention {
 AttentionKernel attention_kernel(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value);
 
-/// Attention without mask and dropout, scaled by 1 / sqrt(head_dim). For use without autograd; not
-/// for kNone.
+/// Attention without mask and dropout, scaled by 1 / sqrt(head_dim); not for kNone.
 KernelAttention kernel_attention(AttentionKernel kernel, const at::Tensor& query,
                                  const at::Tensor& key, const at::Tensor& value);
 

@@ -1,4 +1,4 @@
-#include "paceline/nn/blocks/attention_kernel.h"
+#include "paceline/nn/attention/attention_kernel.h"
 
 #include "paceline/base/error.h"
 
@@ -35,7 +35,7 @@ KernelAttention kernel_attention(AttentionKernel kernel, const at::Tensor& query
   }
   if (!query.is_cuda()) {
     auto [mixed, log_sum_exp] = at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
-    return {mixed, log_sum_exp, {}, {}};
+    return {mixed, log_sum_exp};
   }
   const auto found = at::_scaled_dot_product_flash_attention(query, key, value);
   return {std::get<0>(found), std::get<1>(found), std::get<6>(found), std::get<7>(found)};

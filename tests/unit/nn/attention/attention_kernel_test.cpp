@@ -1,4 +1,4 @@
-#include "paceline/nn/blocks/attention_kernel.h"
+#include "paceline/nn/attention/attention_kernel.h"
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/torch.h"
