@@ -1,14 +1,12 @@
 #include "paceline/algorithms/blurpool/blurpool.h"
 
+#include "golden/algorithms/golden_values.h"
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/linear.h"
 #include "paceline/nn/max_pool.h"
 #include "paceline/nn/module_tree.h"
-#include "support/parity.h"
 #include "support/small_net.h"
-
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,21 +22,8 @@ using paceline::test::wave;
 
 constexpr double kBlurTolerance = 1e-9;
 
-/// One of its lists, by value: a loop over a member of a temporary would see nothing.
-json golden_cases(const char* list) {
-  const json golden = json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/blurpool.json"));
-  EXPECT_FALSE(golden.at(list).empty());
-  return golden.at(list);
-}
-
 void expect_values(const at::Tensor& got, const json& wanted, const char* what) {
-  const at::Tensor flat = got.detach().reshape({-1});
-  ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    paceline::test::expect_reference("blurpool", what, flat[i].item<double>(),
-                                     wanted[static_cast<std::size_t>(i)].get<double>(),
-                                     kBlurTolerance);
-  }
+  expect_golden_values("blurpool", what, got, wanted, kBlurTolerance);
 }
 
 void backward(const at::Tensor& output) { (output * wave(output.sizes(), 5)).sum().backward(); }
@@ -58,7 +43,7 @@ std::vector<std::int64_t> with_size(std::vector<std::int64_t> sizes, const json&
 }
 
 TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
-  for (const json& each : golden_cases("surgeries")) {
+  for (const json& each : golden_list("blurpool.json", "surgeries")) {
     SCOPED_TRACE(each["model"].dump() + each["options"].dump());
     const bool is_deep = each["model"] == "resnet50";
     models::ResNet network(is_deep ? models::ResNetConfig{.layers = {3, 4, 6, 3},
@@ -83,7 +68,7 @@ TEST(GoldenBlurPool, ChangesComposersLayersOfResNets) {
 }
 
 TEST(GoldenBlurPool, BlursAsComposer) {
-  for (const json& each : golden_cases("blurs")) {
+  for (const json& each : golden_list("blurpool.json", "blurs")) {
     if (!each["stride"].is_number()) continue;  // ours are equal in both directions
     SCOPED_TRACE(each["size"].dump() + each["stride"].dump());
     const at::Tensor x = wave(with_size({2, each["channels"]}, each["size"]), 1).requires_grad_();
@@ -95,7 +80,7 @@ TEST(GoldenBlurPool, BlursAsComposer) {
 }
 
 TEST(GoldenBlurPool, PoolsAreComposers) {
-  for (const json& each : golden_cases("pools")) {
+  for (const json& each : golden_list("blurpool.json", "pools")) {
     const json& options = each["options"];
     SCOPED_TRACE(options.dump());
     torch::nn::Module owner;
@@ -118,7 +103,7 @@ TEST(GoldenBlurPool, PoolsAreComposers) {
 
 TEST(GoldenBlurPool, ConvolutionsAreComposers) {
   int num_compared = 0;
-  for (const json& each : golden_cases("convs")) {
+  for (const json& each : golden_list("blurpool.json", "convs")) {
     const json& options = each["options"];
     if (options.contains("dilation")) continue;  // ours have none
     SCOPED_TRACE(each.at("options").dump() + each["blur_first"].dump());
@@ -188,7 +173,7 @@ class BlurNet final : public torch::nn::Module {
 };
 
 TEST(GoldenBlurPool, ANetworksLogitsAndGradientsAreComposers) {
-  for (const json& each : golden_cases("nets")) {
+  for (const json& each : golden_list("blurpool.json", "nets")) {
     SCOPED_TRACE(each["options"].dump() + each["size"].dump());
     BlurNet net;
     BlurPoolConfig config = blur_config(each["options"]);

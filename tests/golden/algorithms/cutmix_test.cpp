@@ -1,6 +1,6 @@
 #include "paceline/algorithms/cutmix/cutmix.h"
 
-#include "golden/algorithms/scripted_step.h"
+#include "golden/algorithms/mixed_step.h"
 
 #include <cstdint>
 #include <vector>
@@ -55,30 +55,13 @@ TEST(GoldenCutmix, GivesComposersImagesTargetsLossesAndGradients) {
   for (const json& each : golden_list("cutmix.json", "cases")) {
     const json& options = each.at("options");
     SCOPED_TRACE(options.dump());
-    const bool interpolates = options.at("interpolate_loss");
-    const at::Tensor images = golden_images({4, 3, 6, 5}, options.at("images"));
-    ScriptedStep step(images, options.at("targets"));
-    MixedBy by{{mixture_of(options, {6, 5})}, {}};
-    by.mixtures.front().partners = options.at("permutation").get<std::vector<std::int64_t>>();
-    by.partners = at::tensor(partner_rows(by.mixtures));
-
-    const at::Tensor pasted = paste(images, by.partners, by.mixtures);
-    if (!interpolates) mix_targets(step.state.batch, 5, by);
-    step.forward();
-    if (interpolates) mix_losses(step.state, by);
-    const at::Tensor mean = step.state.loss / 4;
-    mean.backward();
-
-    EXPECT_EQ(pasted.scalar_type(), images.scalar_type());
-    EXPECT_EQ(by.mixtures.front().box, box_in(each.at("box")));
-    expect_golden_values("cutmix", "image", pasted, each.at("mixed"), 1e-8);
-    expect_golden_values("cutmix", "target", step.target(), each.at("target"), 1e-8);
-    expect_golden_values("cutmix", "partner", step.targets.index_select(0, by.partners),
-                         each.at("permuted_target"), 1e-8);
-    paceline::test::expect_reference("cutmix", "loss", mean.item<double>(),
-                                     each.at("loss").get<double>(), 1e-6);
-    expect_golden_values("cutmix", "gradient", step.network->logits.grad(), each.at("grad_logits"),
-                         1e-7);
+    Mixture mixture = mixture_of(options, {6, 5});
+    EXPECT_EQ(mixture.box, box_in(each.at("box")));
+    mixture.partners = options.at("permutation").get<std::vector<std::int64_t>>();
+    expect_mixed_step("cutmix", each, golden_images({4, 3, 6, 5}, options.at("images")), mixture,
+                      [](const at::Tensor& images, const MixedBy& by) {
+                        return paste(images, by.partners, by.mixtures);
+                      });
   }
 }
 

@@ -1,11 +1,9 @@
 #include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
 
+#include "golden/algorithms/golden_values.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
-#include "support/parity.h"
 #include "support/small_net.h"
-
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,13 +20,7 @@ using paceline::test::wave;
 constexpr double kGhostTolerance = 1e-10;
 
 void expect_ghost_values(const at::Tensor& got, const json& wanted, const char* what) {
-  const at::Tensor flat = got.detach().reshape({-1});
-  ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    paceline::test::expect_reference("ghost_batchnorm", what, flat[i].item<double>(),
-                                     wanted[static_cast<std::size_t>(i)].get<double>(),
-                                     kGhostTolerance);
-  }
+  expect_golden_values("ghost_batchnorm", what, got, wanted, kGhostTolerance);
 }
 
 void expect_ghost_case(const json& golden) {
@@ -57,9 +49,7 @@ void expect_ghost_case(const json& golden) {
 }
 
 TEST(GoldenGhostBatchNorm, NumbersAreComposers) {
-  const json golden = json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/ghost_batchnorm.json"));
-  ASSERT_FALSE(golden["cases"].empty());
-  for (const json& each : golden["cases"]) expect_ghost_case(each);
+  for (const json& each : golden_list("ghost_batchnorm.json", "cases")) expect_ghost_case(each);
 }
 
 }  // namespace

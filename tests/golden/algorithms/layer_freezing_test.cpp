@@ -1,5 +1,6 @@
 #include "paceline/algorithms/layer_freezing/layer_freezing.h"
 
+#include "golden/algorithms/golden_values.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/models/resnet/resnet.h"
@@ -11,7 +12,6 @@
 
 #include <array>
 #include <atomic>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,9 +68,7 @@ void expect_frozen_case(const json& golden) {
 
 TEST(GoldenLayerFreezing, FreezesComposersLayers) {
   const base::LogRedirection quiet([](base::LogLevel, std::string_view) {});
-  const json golden = json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/layer_freezing.json"));
-  ASSERT_FALSE(golden["cases"].empty());
-  for (const json& each : golden["cases"]) expect_frozen_case(each);
+  for (const json& each : golden_list("layer_freezing.json", "cases")) expect_frozen_case(each);
 }
 
 }  // namespace

@@ -1,39 +1,16 @@
 #pragma once
 
+#include "golden/algorithms/golden_values.h"
 #include "paceline/nn/losses.h"
 #include "paceline/nn/network.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/train_state.h"
-#include "support/parity.h"
 #include "support/small_net.h"
 
-#include <fstream>
 #include <memory>
 #include <string>
 
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 namespace paceline::algorithms {
-
-/// A list of a golden file.
-inline nlohmann::json golden_list(const std::string& file, const char* list) {
-  const nlohmann::json golden =
-      nlohmann::json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/" + file));
-  EXPECT_FALSE(golden.at(list).empty());
-  return golden.at(list);
-}
-
-inline void expect_golden_values(const std::string& component, const char* quantity,
-                                 const at::Tensor& got, const nlohmann::json& wanted,
-                                 double tolerance) {
-  const at::Tensor flat = got.detach().reshape({-1}).to(at::kDouble);
-  ASSERT_EQ(flat.numel(), std::ssize(wanted)) << quantity;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    paceline::test::expect_reference(component, quantity, flat[i].item<double>(),
-                                     wanted[static_cast<std::size_t>(i)].get<double>(), tolerance);
-  }
-}
 
 /// The scripts' images of such a type.
 inline at::Tensor golden_images(at::IntArrayRef sizes, const std::string& dtype) {

@@ -1,12 +1,10 @@
 #include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
 
+#include "golden/algorithms/golden_values.h"
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/module_tree.h"
-#include "support/parity.h"
 #include "support/small_net.h"
-
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,13 +20,6 @@ using paceline::test::wave;
 
 constexpr double kExciteTolerance = 1e-10;
 
-/// One of its lists, by value: a loop over a member of a temporary would see nothing.
-json excite_cases(const char* list) {
-  const json golden = json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/squeeze_excite.json"));
-  EXPECT_FALSE(golden.at(list).empty());
-  return golden.at(list);
-}
-
 std::int64_t num_parameters(const torch::nn::Module& module) {
   std::int64_t number = 0;
   for (const nn::NamedTensor& named : nn::named_parameters(module)) number += named.tensor.numel();
@@ -36,7 +27,7 @@ std::int64_t num_parameters(const torch::nn::Module& module) {
 }
 
 TEST(GoldenSqueezeExcite, FollowsComposersLayersOfResNets) {
-  for (const json& each : excite_cases("surgeries")) {
+  for (const json& each : golden_list("squeeze_excite.json", "surgeries")) {
     SCOPED_TRACE(each["model"].dump() + each["options"].dump());
     models::ResNet network(each["model"] == "resnet50"
                                ? models::ResNetConfig{.layers = {3, 4, 6, 3},
@@ -55,13 +46,7 @@ TEST(GoldenSqueezeExcite, FollowsComposersLayersOfResNets) {
 }
 
 void expect_excited(const at::Tensor& got, const json& wanted, const char* what) {
-  const at::Tensor flat = got.detach().reshape({-1});
-  ASSERT_EQ(flat.numel(), std::ssize(wanted)) << what;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    paceline::test::expect_reference("squeeze_excite", what, flat[i].item<double>(),
-                                     wanted[static_cast<std::size_t>(i)].get<double>(),
-                                     kExciteTolerance);
-  }
+  expect_golden_values("squeeze_excite", what, got, wanted, kExciteTolerance);
 }
 
 std::shared_ptr<nn::Conv2d> conv_of(const json& options) {
@@ -74,7 +59,7 @@ std::shared_ptr<nn::Conv2d> conv_of(const json& options) {
 }
 
 TEST(GoldenSqueezeExcite, ConvolutionsAreComposers) {
-  for (const json& each : excite_cases("convs")) {
+  for (const json& each : golden_list("squeeze_excite.json", "convs")) {
     SCOPED_TRACE(each["options"].dump());
     torch::nn::Module owner;
     const auto conv = owner.register_module("conv", conv_of(each["options"]));

@@ -1,16 +1,9 @@
 #include "paceline/algorithms/ema/ema.h"
 
 #include "paceline/base/error.h"
-#include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
-#include "paceline/nn/batch_norm.h"
-#include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/train/run_context.h"
-#include "paceline/train/train_state.h"
-
-#include <array>
-#include <atomic>
+#include "unit/algorithms/averaging_fixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,47 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using train::Event;
 
-/// A BatchNorm of two channels under "none", whose weights a test sets.
-class EmaTest : public ::testing::Test {
- protected:
-  EmaTest() {
-    const at::NoGradGuard no_grad;
-    norm_->weight.fill_(1);
-    norm_->bias.fill_(0);
-    const std::array rules{optim::GroupRule{"all", 0.0, 1.0, [](auto&&...) { return true; }}};
-    state_.strategy = parallel::make_none({});
-    state_.strategy->prepare(*norm_, rules);
-    state_.clock.lengths = {.total_steps = 12, .steps_per_epoch = 3, .samples_per_step = 1};
-  }
-
-  void step(Ema& ema, double weight) {
-    const at::NoGradGuard no_grad;
-    norm_->weight.fill_(weight);
-    norm_->running_mean.fill_(10 * weight);
-    state_.clock.step += 1;
-    fire(ema, Event::kStepEnd);
-    if (state_.clock.is_epoch_start()) fire(ema, Event::kEpochEnd);
-  }
-
-  void fire(Ema& ema, Event event) {
-    if (ema.traits().events.contains(event)) ema.apply(event, state_, run_);
-  }
-
-  /// Of a tensor that the average holds, by the parameter's or buffer's name.
-  double average(const Ema& ema, const std::string& name) const {
-    for (const tensor::StateShard& shard : ema.tensors(state_)) {
-      if (shard.name == "algorithms.ema/" + name) return shard.data[0].item<double>();
-    }
-    ADD_FAILURE() << "there is no average of " << name;
-    return 0;
-  }
-
-  std::shared_ptr<nn::BatchNorm2d> norm_ = std::make_shared<nn::BatchNorm2d>(2);
-  train::TrainState state_;
-  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
-  std::atomic<int> signal_{0};
-  train::RunContext run_{*communicator_, {}, 1, {}, signal_};
-};
+using EmaTest = AveragingFixture;
 
 EmaConfig every(double interval, double half_life, TimeUnit unit = TimeUnit::kBatch) {
   return {.half_life = {{half_life, unit}}, .update_interval = {{interval, unit}}};

@@ -2,17 +2,10 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
-#include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/config/problems.h"
 #include "paceline/models/resnet/resnet.h"
-#include "paceline/nn/batch_norm.h"
-#include "paceline/parallel/replicated/replicated_strategy.h"
-#include "paceline/train/run_context.h"
 #include "paceline/train/tasks/classification.h"
-#include "paceline/train/train_state.h"
-
-#include <array>
-#include <atomic>
+#include "unit/algorithms/averaging_fixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,46 +19,14 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using train::Event;
 
-/// A BatchNorm of two channels under "none", whose weights a test sets, for 12 steps in 4 epochs.
-class SwaTest : public ::testing::Test {
+class SwaTest : public AveragingFixture {
  protected:
-  SwaTest() {
-    const std::array rules{optim::GroupRule{"all", 0.0, 1.0, [](auto&&...) { return true; }}};
-    state_.strategy = parallel::make_none({});
-    state_.strategy->prepare(*norm_, rules);
-    state_.clock.lengths = {.total_steps = 12, .steps_per_epoch = 3, .samples_per_step = 1};
-  }
-
-  void step(Swa& swa, double weight) {
-    const at::NoGradGuard no_grad;
-    norm_->weight.fill_(weight);
-    norm_->running_mean.fill_(10 * weight);
-    state_.clock.step += 1;
-    fire(swa, Event::kStepEnd);
-    if (state_.clock.is_epoch_start()) fire(swa, Event::kEpochEnd);
-  }
   /// Steps up to `last`, whose weights are their numbers.
   void step_to(Swa& swa, std::int64_t last) {
     while (state_.clock.step < last) step(swa, static_cast<double>(state_.clock.step + 1));
   }
-  void fire(Swa& swa, Event event) {
-    if (swa.traits().events.contains(event)) swa.apply(event, state_, run_);
-  }
-
   double weight() const { return norm_->weight[0].item<double>(); }
-  double average(const Swa& swa, const std::string& name = "weight") const {
-    for (const tensor::StateShard& shard : swa.tensors(state_)) {
-      if (shard.name == "algorithms.swa/" + name) return shard.data[0].item<double>();
-    }
-    ADD_FAILURE() << "there is no average of " << name;
-    return 0;
-  }
 
-  std::shared_ptr<nn::BatchNorm2d> norm_ = std::make_shared<nn::BatchNorm2d>(2);
-  train::TrainState state_;
-  std::unique_ptr<comm::Communicator> communicator_ = comm::make_fake_communicator(0, 1);
-  std::atomic<int> signal_{0};
-  train::RunContext run_{*communicator_, {}, 1, {}, signal_};
   std::string log_;
   base::LogRedirection redirection_{
       [this](base::LogLevel, std::string_view line) { (log_ += line) += '\n'; }};
