@@ -83,7 +83,9 @@ void require_descriptors(int count) {
 
 void require_more_descriptors(int count) {
   constexpr std::ptrdiff_t kBesides = 16;
-  const std::filesystem::directory_iterator open("/proc/self/fd");
+  std::error_code error;
+  const std::filesystem::directory_iterator open("/proc/self/fd", error);
+  if (error) throw ConfigError(limit_behind(error.value()));
   require_descriptors(static_cast<int>(std::distance(begin(open), end(open)) + kBesides) + count);
 }
 

@@ -38,6 +38,10 @@ TEST(SystemLimit, TooFewDescriptorsAreAnErrorWithACure) {
   EXPECT_NO_THROW(require_more_descriptors(10));
   EXPECT_THAT([] { require_more_descriptors(98); },  // besides standard streams
               ThrowsMessage<ConfigError>(HasSubstr("may have 100")));
+  const rlimit none{0, limit.rlim_max};  // so not even the open ones can be counted
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THAT([] { require_more_descriptors(1); },
+              ThrowsMessage<ConfigError>(HasSubstr("raise the limit of descriptors")));
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 

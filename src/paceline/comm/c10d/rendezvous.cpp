@@ -12,7 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include <dlfcn.h>
+#include <netdb.h>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+/// Takes the place of libc's for the whole program. LibTorch's sockets ask for the name of every
+/// peer they connect to, to show it in messages: where the name server does not answer, each
+/// connection would stand still for 5 seconds or more. Addresses are shown as numbers instead.
+extern "C" int getnameinfo(const sockaddr* address, socklen_t address_length, char* host,
+                           socklen_t host_length, char* service, socklen_t service_length,
+                           int flags) {
+  static const auto of_libc =
+      reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_NEXT, "getnameinfo"));
+  if ((flags & NI_NAMEREQD) == 0) flags |= NI_NUMERICHOST;
+  return of_libc(address, address_length, host, host_length, service, service_length, flags);
+}
 
 namespace paceline::comm {
 namespace {

@@ -177,6 +177,7 @@ TEST(Connect, APartForWhichThereAreTooFewDescriptorsIsRefused) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   std::barrier all_are_here(4);
+  count_descriptors_at_rest();  // what earlier groups still close would make room
   const auto errors = errors_of(test_options(4), [&](const GroupOptions& options) {
     const auto communicator = connect(options);
     all_are_here.arrive_and_wait();

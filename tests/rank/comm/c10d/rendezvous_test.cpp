@@ -4,10 +4,14 @@
 #include "rank/comm/connected_ranks.h"
 #include "support/counting_store.h"
 
+#include <array>
 #include <bit>
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 
 namespace paceline::comm {
 namespace {
@@ -20,6 +24,20 @@ using ::testing::IsEmpty;
 
 c10::intrusive_ptr<RunStore> view_of(const test::CountedStores& stores, int rank) {
   return c10::make_intrusive<RunStore>(stores.of(rank), "an id");
+}
+
+// LibTorch's sockets ask for it at every connection.
+TEST(Rendezvous, AsksNoNameServerForThePeersNames) {
+  sockaddr_in loopback{};
+  loopback.sin_family = AF_INET;
+  loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::array<char, NI_MAXHOST> host{};
+  const auto found_by_libraries =
+      reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_DEFAULT, "getnameinfo"));
+  const auto* address = reinterpret_cast<const sockaddr*>(&loopback);
+  ASSERT_EQ(found_by_libraries(address, sizeof loopback, host.data(), host.size(), nullptr, 0, 0),
+            0);
+  EXPECT_STREQ(host.data(), "127.0.0.1");
 }
 
 TEST(Join, ManyRanksMeetWithFewOperationsEach) {
