@@ -15,16 +15,17 @@ void check_rate(double rate) {
   }
 }
 
-/// 0 or 1 / keep for each element of `like`, whose dimension 0 counts samples.
-at::Tensor scaled_mask(const at::Tensor& like, double rate, base::DrawPurpose purpose,
-                       std::uint64_t index, const ForwardContext& context) {
-  const double keep = 1.0 - rate;
-  const tensor::DrawKey key{.seed = context.seed,
-                            .purpose = purpose,
-                            .group = static_cast<std::uint64_t>(context.step),
-                            .index = index};
-  const at::Tensor mask = tensor::keep_mask(like, keep, key, context.first_position);
-  return keep > 0.0 ? mask.mul_(1.0 / keep) : mask;
+tensor::DrawKey draw_key(base::DrawPurpose purpose, std::uint64_t index,
+                         const ForwardContext& context) {
+  return {.seed = context.seed,
+          .purpose = purpose,
+          .group = static_cast<std::uint64_t>(context.step),
+          .index = index};
+}
+
+/// So that the expected value stays.
+at::Tensor scale_up(const at::Tensor& mask, double rate) {
+  return rate < 1.0 ? mask.mul_(1.0 / (1.0 - rate)) : mask;
 }
 
 }  // namespace
@@ -44,11 +45,21 @@ at::Tensor Dropout::factors(at::IntArrayRef sizes, const at::TensorOptions& opti
   if (!is_active() || num_samples == 0) return {};
   const at::Tensor like =
       at::empty({num_samples, c10::multiply_integers(sizes) / num_samples}, options);
-  return scaled_mask(like, rate_, base::DrawPurpose::kDropout, index_, context).view(sizes);
+  const tensor::DrawKey key = draw_key(base::DrawPurpose::kDropout, index_, context);
+  const at::Tensor mask = tensor::keep_mask(like, 1.0 - rate_, key, context.first_position);
+  return scale_up(mask, rate_).view(sizes);
 }
 
-DropPath::DropPath(double rate, std::uint64_t index) : rate_(rate), index_(index) {
+DropPath::DropPath(double rate, std::uint64_t index)
+    : rule_{.rate = rate}, may_draw_(rate > 0), index_(index) {
   check_rate(rate);
+}
+
+void DropPath::set_rule(const DropPathRule& rule) {
+  check_rate(rule.rate);
+  PACELINE_CHECK(rule.group >= 0, "groups of {} samples", rule.group);
+  rule_ = rule;
+  may_draw_ = may_draw_ || rule.rate > 0;
 }
 
 at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
@@ -65,8 +76,42 @@ at::Tensor DropPath::forward(const at::Tensor& input, std::int64_t num_samples,
 at::Tensor DropPath::factors(const at::TensorOptions& options, std::int64_t num_samples,
                              const ForwardContext& context) const {
   if (!is_active() || num_samples == 0) return {};
-  const at::Tensor like = at::empty({num_samples, 1}, options);
-  return scaled_mask(like, rate_, base::DrawPurpose::kDropPath, index_, context);
+  if (!is_training()) return at::full({num_samples, 1}, 1.0 - rule_.rate, options);
+  const at::Tensor mask = drawn_mask(options, num_samples, context);
+  return rule_.scales_in_evaluation ? mask : scale_up(mask, rule_.rate);
+}
+
+bool DropPath::drops_all(std::int64_t num_samples, const ForwardContext& context) const {
+  if (rule_.group == 1 || !is_training() || rule_.rate == 0 || num_samples == 0) return false;
+  return std::ranges::all_of(group_masks(num_samples, context),
+                             [](float mask) { return mask == 0; });
+}
+
+/// 0 or 1 for each sample; drawn on the host, wherever the samples are.
+std::vector<float> DropPath::group_masks(std::int64_t num_samples,
+                                         const ForwardContext& context) const {
+  const tensor::DrawKey key = draw_key(base::DrawPurpose::kDropPath, index_, context);
+  const std::int64_t first = context.first_position;
+  std::vector<float> masks;
+  std::int64_t drawn_at = -1;
+  for (std::int64_t position = first; position < first + num_samples; ++position) {
+    const std::int64_t at = rule_.group == 0 ? first : position / rule_.group * rule_.group;
+    masks.push_back(
+        at == drawn_at ? masks.back()
+                       : tensor::keep_mask(at::empty({1, 1}, at::kFloat), 1.0 - rule_.rate, key, at)
+                             .item<float>());
+    drawn_at = at;
+  }
+  return masks;
+}
+
+at::Tensor DropPath::drawn_mask(const at::TensorOptions& options, std::int64_t num_samples,
+                                const ForwardContext& context) const {
+  if (rule_.group != 1)
+    return at::tensor(group_masks(num_samples, context), at::kFloat).view({-1, 1}).to(options);
+  const tensor::DrawKey key = draw_key(base::DrawPurpose::kDropPath, index_, context);
+  return tensor::keep_mask(at::empty({num_samples, 1}, options), 1.0 - rule_.rate, key,
+                           context.first_position);
 }
 
 double drop_path_rate(double last, std::int64_t block, std::int64_t depth) {
@@ -79,7 +124,7 @@ bool draws_in_training(const torch::nn::Module& module) {
     const auto* dropout = below->as<Dropout>();
     const auto* drop_path = below->as<DropPath>();
     return (dropout != nullptr && dropout->rate() > 0) ||
-           (drop_path != nullptr && drop_path->rate() > 0);
+           (drop_path != nullptr && drop_path->may_draw());
   });
 }
 

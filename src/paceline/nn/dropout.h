@@ -3,6 +3,7 @@
 #include "paceline/nn/network.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace paceline::nn {
 
@@ -32,6 +33,15 @@ class Dropout : public torch::nn::Module {
   std::uint64_t index_;
 };
 
+/// How a DropPath drops, and what makes up for it.
+struct DropPathRule {
+  double rate = 0.0;
+  /// Samples that a draw drops together, by their position in the epoch; 0: all of a microbatch.
+  std::int64_t group = 1;
+  /// Instead of dividing what is kept by 1 - rate in training, evaluations multiply by it.
+  bool scales_in_evaluation = false;
+};
+
 /// Zeroes whole samples of a residual branch with probability `rate` in training mode and divides
 /// the others by 1 - rate ("stochastic depth"). Draws are keyed as Dropout's. Paper: Huang et al.,
 /// "Deep networks with stochastic depth", 2016.
@@ -47,11 +57,24 @@ class DropPath : public torch::nn::Module {
   at::Tensor factors(const at::TensorOptions& options, std::int64_t num_samples,
                      const ForwardContext& context) const;
 
-  bool is_active() const { return is_training() && rate_ > 0; }
-  double rate() const { return rate_; }
+  /// Whether forward() would zero all samples of this microbatch because they share a draw: then
+  /// the branch need not be computed. Never waits for the device.
+  bool drops_all(std::int64_t num_samples, const ForwardContext& context) const;
+
+  /// Whether forward() may multiply.
+  bool is_active() const { return rule_.rate > 0 && (is_training() || rule_.scales_in_evaluation); }
+  /// Whether it has had a rule by which it draws: the rate may be 0 meanwhile.
+  bool may_draw() const { return may_draw_; }
+  const DropPathRule& rule() const { return rule_; }
+  void set_rule(const DropPathRule& rule);
 
  private:
-  double rate_;
+  std::vector<float> group_masks(std::int64_t num_samples, const ForwardContext& context) const;
+  at::Tensor drawn_mask(const at::TensorOptions& options, std::int64_t num_samples,
+                        const ForwardContext& context) const;
+
+  DropPathRule rule_;
+  bool may_draw_;
   std::uint64_t index_;
 };
 

@@ -99,6 +99,9 @@ const std::map<NamedCase, Needs> kNeeds{
      {.own = {{"latent_channels", "0.5"}, {"min_channels", "16"}},
       .around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",
                  "data.image_size=32"}}},
+    {{"algorithms", "stochastic_depth"},  // else each rank draws for its own microbatch
+     {.own = {{"group", "2"}, {"drop_rate", "0.5"}, {"warmup", "2ba"}},
+      .around = {"data.num_samples=16", "data.global_batch_size=4"}}},
     {{"algorithms", "swa"},  // stopped while it averages, and ends after the average was loaded
      {.own = {{"start", "1ba"}, {"end", "3ba"}, {"interval", "1ba"}}}},
     {{"callbacks", "copy_checkpoints"}, {.own = {{"to", "{folder}/to"}}}},
@@ -285,7 +288,7 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
     const bool is_sharded = loaded.recipe.parallel.strategy == ParallelStrategy::kFsdp;
     paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
       Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
-                      last_step);
+                      SessionChanges::at_most(last_step, loaded.recipe));
       std::unique_ptr<RunDirectory> directory;
       if (!run.empty()) {
         directory = std::make_unique<RunDirectory>(

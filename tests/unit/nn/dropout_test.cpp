@@ -56,6 +56,46 @@ TEST(Dropout, IsTheIdentityInEvaluationAndAtRateZero) {
   EXPECT_THROW(Dropout(1.5, 0), base::ConfigError);
 }
 
+TEST(DropPath, AGroupSharesADrawWhateverItsBatch) {
+  DropPath path(0, 3);
+  path.set_rule({.rate = 0.5, .group = 4, .scales_in_evaluation = true});
+  const at::Tensor whole = path.factors(at::kFloat, 64, {.seed = 1, .step = 2});
+  const at::Tensor groups = whole.view({16, 4});
+  EXPECT_TRUE(groups.eq(groups.slice(1, 0, 1)).all().item<bool>());
+  EXPECT_GT(groups.sum().item<double>(), 0);
+  EXPECT_LT(groups.sum().item<double>(), 64) << "what is kept is not scaled";
+  for (std::int64_t first = 0; first < 64; first += 2) {
+    const ForwardContext context{.seed = 1, .step = 2, .first_position = first};
+    EXPECT_TRUE(path.factors(at::kFloat, 2, context).equal(whole.slice(0, first, first + 2)));
+    EXPECT_EQ(path.drops_all(2, context), whole[first].item<float>() == 0);
+  }
+}
+
+TEST(DropPath, AllOfAMicrobatchShareTheDrawOfItsFirst) {
+  DropPath path(0, 3);
+  path.set_rule({.rate = 0.5, .group = 0});
+  int num_dropped = 0;
+  for (std::int64_t step = 0; step < 1000; ++step) {
+    const ForwardContext context{.seed = 1, .step = step};
+    const at::Tensor factors = path.factors(at::kFloat, 3, context);
+    EXPECT_TRUE(factors.eq(factors[0]).all().item<bool>());
+    EXPECT_TRUE(path.drops_all(3, context) ? factors.eq(0).all().item<bool>()
+                                           : factors.eq(2).all().item<bool>());
+    num_dropped += path.drops_all(3, context) ? 1 : 0;
+  }
+  EXPECT_NEAR(num_dropped, 500, 80);
+}
+
+TEST(DropPath, EvaluationsMayMakeUpForWhatWasDropped) {
+  DropPath path(0, 3);
+  path.set_rule({.rate = 0.25, .group = 0, .scales_in_evaluation = true});
+  path.eval();
+  EXPECT_TRUE(path.is_active());
+  EXPECT_FALSE(path.drops_all(2, {}));
+  EXPECT_TRUE(path.forward(at::ones({4, 3}), 2, {}).equal(at::full({4, 3}, 0.75)));
+  EXPECT_THROW(path.set_rule({.rate = -0.1}), base::ConfigError);
+}
+
 TEST(Dropout, AModuleDrawsIfARateBelowItIsNotZero) {
   torch::nn::Module module;
   module.register_module("none", std::make_shared<Dropout>(0.0, 0));

@@ -12,6 +12,7 @@
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
 #include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
+#include "paceline/algorithms/stochastic_depth/stochastic_depth.h"
 #include "paceline/algorithms/swa/swa.h"
 #include "paceline/app/recipe/local_path.h"
 #include "paceline/callbacks/copy_checkpoints.h"
@@ -224,6 +225,7 @@ void add_optimization(Registries& registries) {
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
   registries.algorithms.add<algorithms::SqueezeExciteConfig>();
+  registries.algorithms.add<algorithms::StochasticDepthConfig>();
   registries.algorithms.add<algorithms::SwaConfig>();
 }
 

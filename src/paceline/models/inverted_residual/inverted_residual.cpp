@@ -1,6 +1,9 @@
 #include "paceline/models/inverted_residual/inverted_residual.h"
 
+#include "paceline/nn/blocks/skipped_branch.h"
+
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace paceline::models {
@@ -51,6 +54,8 @@ at::Tensor InvertedResidual::forward(const at::Tensor& input,
 
 at::Tensor InvertedResidual::compute(const at::Tensor& input,
                                      const nn::ForwardContext& context) const {
+  if (drop_path_ && drop_path_->drops_all(input.size(0), context))
+    return nn::add_nothing_of(input, std::array<const torch::nn::Module*, 1>{this});
   at::Tensor x = input;
   for (const auto& conv : convs_) {
     if (squeeze_ && conv == convs_.back()) x = squeeze_->forward(x);

@@ -1,5 +1,7 @@
 #include "paceline/models/resnet/residual_block.h"
 
+#include "paceline/nn/blocks/skipped_branch.h"
+
 #include <span>
 #include <string>
 
@@ -66,17 +68,27 @@ at::Tensor ResidualBlock::forward(const at::Tensor& input,
 
 at::Tensor ResidualBlock::compute(const at::Tensor& input,
                                   const nn::ForwardContext& context) const {
+  if (drop_path_->drops_all(input.size(0), context)) return skip(input);
   at::Tensor output = input;
   for (const nn::ConvStep& step : std::span(branch_).first(branch_.size() - 1))
     output = step.forward_relu(output);
   const nn::ConvStep& last = branch_.back();
-  if (last.folded) return last.folded->forward_add_relu(output, shortcut(input));
+  if (last.folded && !drop_path_->is_active())
+    return last.folded->forward_add_relu(output, shortcut(input));
   output = last.forward(output);
   // What was dropped is a view, which autograd changes in place by copies.
   output = drop_path_->is_active()
                ? drop_path_->forward(output, input.size(0), context) + shortcut(input)
                : output.add_(shortcut(input));
   return at::relu_(output);
+}
+
+at::Tensor ResidualBlock::skip(const at::Tensor& input) const {
+  std::vector<const torch::nn::Module*> branch;
+  for (const nn::ConvStep& step : branch_)
+    branch.insert(branch.end(), {step.conv.get(), step.norm.get()});
+  const at::Tensor output = nn::add_nothing_of(shortcut(input), branch);
+  return changes_size() ? at::relu(output) : output;
 }
 
 void ResidualBlock::fold_norms(at::ScalarType dtype) {

@@ -55,6 +55,8 @@ class ResidualBlock : public nn::Unit, public nn::FoldsNorms {
  private:
   at::Tensor compute(const at::Tensor& input, const nn::ForwardContext& context) const;
   at::Tensor shortcut(const at::Tensor& input) const;
+  /// Without the branch.
+  at::Tensor skip(const at::Tensor& input) const;
   bool changes_size() const {
     return config_.stride != 1 || config_.in_channels != config_.out_channels;
   }

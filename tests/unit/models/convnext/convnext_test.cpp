@@ -29,7 +29,7 @@ TEST(ConvNext, DropPathGrowsFromBlockToBlock) {
   config.drop_path_rate = 0.4;
   std::vector<double> rates;
   for (const auto& module : ConvNext(config).modules(/*include_self=*/false))
-    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rate());
+    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rule().rate);
   EXPECT_THAT(rates, testing::ElementsAre(0.0, testing::DoubleEq(0.1), testing::DoubleEq(0.2),
                                           testing::DoubleEq(0.3), testing::DoubleEq(0.4)));
 }

@@ -35,7 +35,7 @@ TEST(InvertedResidualFeatures, DropPathGrowsOverAllStages) {
   std::vector<double> rates;
   for (const auto& module :
        InvertedResidualFeatures(two_stages(true)).modules(/*include_self=*/false))
-    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rate());
+    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rule().rate);
   EXPECT_THAT(rates, testing::ElementsAre(0.0, testing::DoubleEq(0.1), testing::DoubleEq(0.2),
                                           testing::DoubleEq(0.3)));
 }

@@ -98,7 +98,7 @@ TEST(ResNet, DropPathGrowsFromTheFirstBlockToTheLast) {
   const ResNet network({.layers = {2, 1}, .width = 8, .drop_path_rate = 0.4});
   std::vector<double> rates;
   for (const auto& module : network.modules(/*include_self=*/false)) {
-    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rate());
+    if (const auto* path = module->as<nn::DropPath>()) rates.push_back(path->rule().rate);
   }
   EXPECT_EQ(rates, (std::vector<double>{0.0, 0.2, 0.4}));
 }
