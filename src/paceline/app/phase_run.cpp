@@ -32,14 +32,6 @@
 namespace paceline::app {
 namespace {
 
-/// Every rank's program and recipe must be the same, or they would train different models, and
-/// before that ask for different collectives.
-void agree_on_recipe(const config::Node& recipe, comm::Communicator& communicator) {
-  std::map<std::string, std::string> facts = section_texts(recipe);
-  facts["paceline version"] = base::kVersion;
-  comm::agree(communicator, facts);
-}
-
 /// The most that a rank's tensors held, on the device where they train; the largest of all ranks.
 /// Every rank must call it.
 std::uint64_t most_tensor_bytes(const SessionContext& context) {
@@ -157,11 +149,12 @@ void report_run(std::unique_ptr<Session> session, const train::FitResult& result
 }
 
 std::unique_ptr<Session> make_session(const Job& job) {
-  agree_on_recipe(job.loaded.without_paths, job.context.communicator);
+  agree_on_recipe(job.loaded, job.context.communicator);
+  const Recipe& recipe = job.loaded.recipe;
   auto session = std::make_unique<Session>(
-      job.loaded.recipe, job.context,
-      job.request.is_fast_dev_run ? std::optional<std::int64_t>(job.request.fast_dev_steps)
-                                  : std::nullopt,
+      recipe, job.context,
+      job.request.is_fast_dev_run ? SessionChanges::at_most(job.request.fast_dev_steps, recipe)
+                                  : SessionChanges(),
       std::move(job.loaded.train_set));
   job.loaded.recipe.data.preprocessing = session->recipe().data.preprocessing;
   record_preprocessing(job.loaded.recipe.data.preprocessing, job.loaded.resolved);
@@ -334,6 +327,12 @@ LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overri
                          const Registries& registries, int world_size) {
   PhasedRecipe recipe = load_phases(path, overrides, registries.context(world_size));
   return load_recipe(std::move(recipe.phases.front().recipe), registries, world_size);
+}
+
+void agree_on_recipe(const LoadedRecipe& loaded, comm::Communicator& communicator) {
+  std::map<std::string, std::string> facts = section_texts(loaded.without_paths);
+  facts["paceline version"] = base::kVersion;
+  comm::agree(communicator, facts);
 }
 
 RunPlace place_of(const Recipe& recipe, const std::optional<std::filesystem::path>& directory,

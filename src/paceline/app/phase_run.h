@@ -33,6 +33,10 @@ LoadedRecipe load_recipe(config::Loaded<Recipe> loaded, const Registries& regist
 LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
                          const Registries& registries, int world_size);
 
+/// Throws unless every rank's program and recipe are the same: they would train different models,
+/// and before that ask for different collectives. Every rank must call it.
+void agree_on_recipe(const LoadedRecipe& loaded, comm::Communicator& communicator);
+
 /// What is trained as one: a phase of a run, or a run that has none.
 struct PhaseJob {
   LoadedRecipe loaded;

@@ -54,8 +54,15 @@ std::string size_text(data::ImageSize size) {
 
 }  // namespace
 
-Session::Session(const Recipe& recipe, const SessionContext& context,
-                 std::optional<std::int64_t> max_steps, std::unique_ptr<data::Dataset> train_set)
+SessionChanges SessionChanges::at_most(std::int64_t steps, const Recipe& recipe) {
+  SessionChanges changes;
+  changes.duration = recipe.train.duration;
+  changes.duration->any_of.push_back({static_cast<double>(steps), config::TimeUnit::kBatch});
+  return changes;
+}
+
+Session::Session(const Recipe& recipe, const SessionContext& context, SessionChanges changes,
+                 std::unique_ptr<data::Dataset> train_set)
     : recipe_(recipe),
       context_(context),
       notes_(find_first_weights(context.registries, context.communicator, context.files,
@@ -68,12 +75,11 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
                                 context.communicator.world_size())),
       optimizer_plan_(context.registries.optimizers.build(recipe.optimizer)),
       base_lr_(base_lr_of(optimizer_plan_->lr, recipe.train, batches_.global_batch_size)),
-      schedule_(context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
+      schedule_(changes.schedule
+                    ? std::move(changes.schedule)
+                    : context.registries.schedules.build(recipe.schedule, batches_.lengths)) {
   check_momentum(*schedule_, *optimizer_plan_);
-  if (max_steps) {
-    recipe_.train.duration.any_of.push_back(
-        {static_cast<double>(*max_steps), config::TimeUnit::kBatch});
-  }
+  if (changes.duration) recipe_.train.duration = *std::move(changes.duration);
   choose_kernels(recipe_, context.device);
   const DataPlace place =
       data_place(recipe_, context.communicator, context.num_threads, context.device);
@@ -104,7 +110,7 @@ Session::Session(const Recipe& recipe, const SessionContext& context,
   const TensorOrigins origins(network);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);
-  build_engine(last_batch);
+  build_engine(last_batch, std::move(changes.callbacks));
   const train::RunContext run{
       context_.communicator, {}, recipe_.run.seed, {}, context_.interruption.signal(),
       context_.device};
@@ -132,9 +138,11 @@ void Session::refuse_non_finite_weights() const {
                                           *recipe_.model.pretrained, problem));
 }
 
-void Session::build_engine(std::int64_t last_batch) {
+void Session::build_engine(std::int64_t last_batch,
+                           std::vector<std::unique_ptr<train::Callback>> more_callbacks) {
   auto algorithms = make_algorithms(recipe_, context_.registries);
   auto callbacks = make_callbacks(recipe_, context_.registries);
+  std::ranges::move(more_callbacks, std::back_inserter(callbacks));
   check_metric_names(recipe_, val_part_.has_value(), *state_.task, algorithms, callbacks);
   check_least_samples(algorithms, batches_, last_batch);
   engine_ = std::make_unique<train::Engine>(std::move(algorithms), std::move(callbacks));

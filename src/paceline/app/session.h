@@ -10,6 +10,7 @@
 #include "paceline/comm/communicator.h"
 #include "paceline/config/node.h"
 #include "paceline/optim/schedule.h"
+#include "paceline/train/algorithm.h"
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
@@ -57,14 +58,23 @@ struct SessionContext {
   std::function<void(std::int64_t step)> first_step_done = [](std::int64_t) {};
 };
 
+/// What a program puts in place of what the recipe says, or beside it.
+struct SessionChanges {
+  /// How long is trained. The schedule, and whatever counts shares of the run, go by the recipe's.
+  std::optional<config::DurationList> duration = {};
+  std::unique_ptr<optim::Schedule> schedule = nullptr;           ///< null: the recipe's
+  std::vector<std::unique_ptr<train::Callback>> callbacks = {};  ///< besides the recipe's
+
+  /// A run that is cut short after so many steps.
+  static SessionChanges at_most(std::int64_t steps, const Recipe& recipe);
+};
+
 /// All objects of one training run, built from a recipe and wired together.
 class Session {
  public:
   /// Opens the data, builds model, strategy, optimizer and schedule. Every rank must call it.
-  /// `max_steps` cuts the run short without changing its schedule; `train_set` is null unless it
-  /// is open already.
-  Session(const Recipe& recipe, const SessionContext& context,
-          std::optional<std::int64_t> max_steps = std::nullopt,
+  /// `train_set` is null unless it is open already.
+  Session(const Recipe& recipe, const SessionContext& context, SessionChanges changes = {},
           std::unique_ptr<data::Dataset> train_set = nullptr);
   ~Session();
 
@@ -110,7 +120,8 @@ class Session {
  private:
   void refuse_non_finite_weights() const;
   /// `last_batch` is that of check_views().
-  void build_engine(std::int64_t last_batch);
+  void build_engine(std::int64_t last_batch,
+                    std::vector<std::unique_ptr<train::Callback>> more_callbacks);
   /// What rank 0 does in attach().
   void take_over(const RunDirectory& directory, const config::Node& resolved,
                  const std::optional<std::filesystem::path>& resumed,

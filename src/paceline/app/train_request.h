@@ -1,11 +1,19 @@
 #pragma once
 
+#include "paceline/app/lr_find/lr_rules.h"
+
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace paceline::app {
+
+/// How a learning rate is to be found before training.
+struct LrFindChoice {
+  LrRange range;
+  LrRule rule = LrRule::kValley;
+};
 
 /// What `paceline train` is asked to do.
 struct TrainRequest {
@@ -18,6 +26,7 @@ struct TrainRequest {
   bool is_dry_run = false;            ///< build everything, train nothing
   bool is_fast_dev_run = false;       ///< a few steps of everything, in a scratch directory
   int fast_dev_steps = 2;
+  std::optional<LrFindChoice> lr_find;  ///< optimizer.lr is found first
 };
 
 }  // namespace paceline::app

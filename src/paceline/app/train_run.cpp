@@ -1,5 +1,6 @@
 #include "paceline/app/train_run.h"
 
+#include "paceline/app/lr_find/lr_find_run.h"
 #include "paceline/app/phase_run.h"
 #include "paceline/app/phased_run.h"
 #include "paceline/app/recipe/builtin.h"
@@ -32,6 +33,7 @@ config::Overrides overrides_of(const TrainRequest& request) {
 
 int run_training(const TrainRequest& request, const SessionContext& context) {
   tensor::count_tensor_memory();
+  if (request.lr_find) return run_training(with_found_lr(request, context), context);
   const int world_size = context.communicator.world_size();
   const config::BindContext bind_context = context.registries.context(world_size);
   PhasedRecipe recipe =

@@ -92,7 +92,7 @@ void check_with_data(const app::Phase& phase, const RecipeArguments& arguments,
   base::RealFileSystem files;
   const base::Interruption no_signal;
   const app::Session session(loaded.recipe, {registries, *communicator, files, no_signal},
-                             /*max_steps=*/std::nullopt, std::move(loaded.train_set));
+                             /*changes=*/{}, std::move(loaded.train_set));
   fmt::print("{}: sound, with {}\n", name_of(arguments, phase), app::describe_data(session));
 }
 

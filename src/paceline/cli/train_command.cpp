@@ -35,6 +35,18 @@ void refuse_other_words(const std::string& resume) {
                   resume));
 }
 
+void choose_lr_find(const std::string& style_name, app::TrainRequest& request,
+                    const std::string& resume) {
+  if (request.is_dry_run || request.is_fast_dev_run)
+    throw base::ConfigError("--lr-find trains, so it does not go with --dry-run or --fast-dev-run");
+  if (!resume.empty() && resume != "auto")
+    throw base::ConfigError(
+        "--lr-find goes with --resume auto alone: give optimizer.lr, which the checkpoint's run "
+        "has");
+  const auto style = config::enum_value<app::LrFindStyle>(style_name);
+  request.lr_find = app::LrFindChoice{app::usual_range(style), app::usual_rule(style)};
+}
+
 }  // namespace
 
 int run_train(const std::vector<std::string>& arguments, const app::Registries& registries) {
@@ -67,9 +79,15 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
                                    "Two steps (or =N) of training and validation and a checkpoint, "
                                    "in a scratch directory")
                           ->check(CLI::Range(1, 1'000'000));
+  std::string lr_find;
+  app.add_flag("--lr-find{fastai}", lr_find,
+               "Find optimizer.lr first, by the test and the rule of fastai (or =lightning), as "
+               "`paceline lr-find`; a run that goes on keeps what was found")
+      ->check(CLI::IsMember(config::enum_names<app::LrFindStyle>()));
   app.footer("Launch options:\n" + launch::launch_options_help());
   if (!parse_arguments(app, arguments, registries)) return 0;
   request.is_fast_dev_run = fast->count() > 0;
+  if (!lr_find.empty()) choose_lr_find(lr_find, request, resume);
   if (!run_directory.empty()) request.run_directory = run_directory;
   if (!resume.empty()) request.resume = resume;
   refuse_other_words(resume);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/base/error.h"
+#include "paceline/base/text.h"
 #include "paceline/config/component.h"
 #include "paceline/config/duration.h"
 #include "paceline/config/sides.h"
@@ -44,6 +45,24 @@ std::string_view enum_name(E value) {
     if (entry.value == value) return entry.name;
   }
   throw base::InternalError("an enum value has no name in its EnumNames");
+}
+
+/// All of them, in their order.
+template <class E>
+std::vector<std::string> enum_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : EnumNames<E>::names) names.emplace_back(entry.name);
+  return names;
+}
+
+/// The value of that name. Throws ConfigError where there is none.
+template <class E>
+E enum_value(std::string_view name) {
+  for (const auto& entry : EnumNames<E>::names) {
+    if (entry.name == name) return entry.value;
+  }
+  throw base::ConfigError(
+      fmt::format("expected one of {}; got {}", base::join(enum_names<E>(), ", "), name));
 }
 
 /// How a field of type T is read and written; the specialisations below are all there are.

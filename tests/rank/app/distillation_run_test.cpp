@@ -54,7 +54,7 @@ class DistillationRun : public ::testing::Test {
     const bool is_resuming = std::filesystem::exists(folder_.path() / run);
     test::run_ranks(kRanks, [&](comm::Communicator& communicator) {
       Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, kRanks},
-                      last_step);
+                      SessionChanges::at_most(last_step, loaded.recipe));
       const RunDirectory directory =
           attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator);
       session.trainer().fit();

@@ -76,7 +76,7 @@ class FreezingRun : public ::testing::TestWithParam<std::string> {
     std::map<std::string, std::string> found;
     test::run_ranks(2, [&](comm::Communicator& communicator) {
       Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
-                      last_step);
+                      SessionChanges::at_most(last_step, loaded.recipe));
       const RunDirectory directory =
           attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator);
       session.trainer().fit();

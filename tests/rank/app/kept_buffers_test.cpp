@@ -51,7 +51,7 @@ class KeptBuffers : public ::testing::TestWithParam<std::string> {
     State state(static_cast<std::size_t>(world_size));
     paceline::test::run_ranks(world_size, [&](comm::Communicator& communicator) {
       Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
-                      last_step);
+                      SessionChanges::at_most(last_step, loaded.recipe));
       const RunDirectory directory =
           attach(session, folder_.path() / run, is_resuming, loaded, files_, communicator);
       session.trainer().fit();
@@ -104,7 +104,8 @@ TEST_P(KeptBuffers, AreLeftOutWhereTheyAreNotWanted) {
     const LoadedRecipe loaded =
         load_recipe(folder_.write("recipe.yaml", kKeptBuffersRecipe),
                     std::vector<std::string>{"parallel.strategy=none"}, *registries_, 1);
-    Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1}, 1);
+    Session session(loaded.recipe, {*registries_, communicator, files_, interruption_, 1},
+                    SessionChanges::at_most(1, loaded.recipe));
     load_checkpoint(reader, train::state_shards(session.state()), checkpoint::ExtraTensors::kRefuse,
                     communicator);
   });

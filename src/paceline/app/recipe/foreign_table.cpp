@@ -37,6 +37,9 @@ constexpr ForeignName kNames[] = {
      "wall-clock time; in a list the first to come ends the run"},
     {"fast_dev_run", "--fast-dev-run", "", ""},
     {"dry_run", "--dry-run", "", ""},
+    {"lr_finder", "--lr-find", "", ""},
+    {"auto_lr_find", "--lr-find", "", ""},
+    {"find_lr", "--lr-find", "", ""},
     // Batch and data. A plain batch_size is answered apart.
     {"global_train_batch_size", "data.global_batch_size", "", ""},
     {"train_batch_size", "data.global_batch_size", "", "samples per step over all ranks"},

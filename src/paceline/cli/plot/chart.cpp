@@ -1,11 +1,15 @@
 #include "paceline/cli/plot/chart.h"
 
+#include "paceline/loggers/terminal.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace paceline::cli {
 namespace {
@@ -86,6 +90,12 @@ std::string svg_chart(const Chart& chart, int top) {
 }
 
 }  // namespace
+
+int terminal_columns() {
+  constexpr int kMostColumns = 120;
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  return std::min(kMostColumns, loggers::terminal_width(STDOUT_FILENO, std::getenv));
+}
 
 std::string text_chart(const Chart& chart, int columns, int rows) {
   constexpr int kMargin = 12;  // for values

@@ -14,6 +14,9 @@ struct Chart {
   std::vector<double> y;  ///< one for each
 };
 
+/// How wide a chart may be on standard output; 0 where that is no terminal.
+int terminal_columns();
+
 /// An area of blocks of that size, with the smallest and largest value beside it, for a terminal:
 /// `columns` and `rows` count characters and lines, all included.
 std::string text_chart(const Chart& chart, int columns, int rows);

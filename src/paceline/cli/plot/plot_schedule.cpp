@@ -4,17 +4,14 @@
 #include "paceline/app/schedule_curves.h"
 #include "paceline/base/file.h"
 #include "paceline/cli/plot/chart.h"
-#include "paceline/loggers/terminal.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace paceline::cli {
 namespace {
@@ -22,13 +19,6 @@ namespace {
 constexpr int kMostPoints = 2000;
 constexpr std::size_t kMostRows = 40;  // of a table
 constexpr int kRows = 12;
-constexpr int kMostColumns = 120;
-
-/// 0 where standard output is no terminal.
-int terminal_columns() {
-  if (isatty(STDOUT_FILENO) == 0) return 0;
-  return std::min(kMostColumns, loggers::terminal_width(STDOUT_FILENO, std::getenv));
-}
 
 Chart chart_of(const app::ScheduleCurve& curve, const std::string& phase) {
   Chart chart{phase.empty() ? curve.name : phase + ": " + curve.name, "steps", {}, curve.values};
