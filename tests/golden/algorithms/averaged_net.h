@@ -74,7 +74,7 @@ inline void follow_updates(
   state.strategy->prepare(*net, rules);
   state.clock.lengths = {.total_steps = golden["max_batches"],
                          .steps_per_epoch = golden["batches_per_epoch"],
-                         .samples_per_step = 1};
+                         .samples_per_step = golden.value("samples_per_step", std::int64_t{1})};
   algorithm.apply(train::Event::kPrepared, state, run);
   const bool counts_epochs = algorithm.traits().events.contains(train::Event::kEpochEnd);
   auto wanted = golden["updates"].begin();

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/train/train_state.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -44,6 +45,20 @@ double smoothing_of(const EmaConfig& config, const Duration& interval) {
   return std::exp2(-interval.value / half_life.value);
 }
 
+/// As torchvision's training script adapts its decay.
+double rescaled(double smoothing, const Duration& interval, const config::StepLengths& lengths) {
+  if (lengths.total_steps == 0) {
+    throw base::ConfigError(
+        "algorithms.ema.rescale asks how many epochs the run has, which is not known in steps: "
+        "give "
+        "train.duration in ep, ba or sp, or smoothing as it should be");
+  }
+  const double epochs =
+      static_cast<double>(lengths.total_steps) / static_cast<double>(lengths.steps_per_epoch);
+  const auto samples = static_cast<double>(to_steps(interval, lengths) * lengths.samples_per_step);
+  return 1.0 - std::min(1.0, (1.0 - smoothing) * samples / epochs);
+}
+
 }  // namespace
 
 Ema::Ema(const EmaConfig& config)
@@ -60,6 +75,8 @@ train::AlgorithmTraits Ema::traits() const {
 void Ema::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
   if (event == train::Event::kPrepared) {
     average_.emplace(*state.strategy);
+    if (config_.rescale == EmaRescale::kTorchvision)
+      smoothing_ = rescaled(*config_.smoothing, interval_, state.clock.lengths);
     return;
   }
   const train::Clock& clock = state.clock;
@@ -67,10 +84,17 @@ void Ema::apply(train::Event event, train::TrainState& state, const train::RunCo
       interval_.unit == TimeUnit::kEpoch ? clock.step / clock.lengths.steps_per_epoch : clock.step;
   if (clock.step < to_steps(config_.start, clock.lengths)) return;
   if (!std::exchange(is_started_, true)) {
+    first_count_ = count;
     move(1.0);
   } else if (count % static_cast<std::int64_t>(interval_.value) == 0) {
-    move(1.0 - smoothing_);
+    move(1.0 - kept_at(count));
   }
+}
+
+double Ema::kept_at(std::int64_t count) const {
+  if (!config_.warmup_power) return smoothing_;
+  const double since = static_cast<double>(count - first_count_) / config_.warmup_gamma;
+  return std::min(smoothing_, 1.0 - std::pow(1.0 + since, -*config_.warmup_power));
 }
 
 void Ema::move(double share) {
@@ -82,10 +106,13 @@ std::vector<tensor::StateShard> Ema::tensors(const train::TrainState& /*state*/)
   return average_->shards(fmt::format("{}{}/", tensor::kAlgorithms, name()));
 }
 
-nlohmann::json Ema::state_dict() const { return {{"is_started", is_started_}}; }
+nlohmann::json Ema::state_dict() const {
+  return {{"is_started", is_started_}, {"first_count", first_count_}};
+}
 
 void Ema::load_state_dict(const nlohmann::json& state) {
   is_started_ = state.at("is_started").get<bool>();
+  first_count_ = state.value("first_count", std::int64_t{1});  // of before there was a warm-up
 }
 
 std::unique_ptr<train::Algorithm> make(const EmaConfig& config) {

@@ -5,6 +5,7 @@
 #include "paceline/parallel/averaged_weights.h"
 #include "paceline/train/algorithm.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,9 +15,18 @@
 
 namespace paceline::algorithms {
 
+/// What is done to a smoothing that is given.
+enum class EmaRescale {
+  kNone,
+  kTorchvision,  ///< 1 - (1 - s) * samples of an interval / epochs of the run, at least 0
+};
+
 struct EmaConfig {
   std::optional<config::Duration> half_life = {};
   std::optional<double> smoothing = {};
+  EmaRescale rescale = EmaRescale::kNone;
+  std::optional<double> warmup_power = {};
+  double warmup_gamma = 1.0;
   std::optional<config::Duration> update_interval = {};
   config::Duration start{0, config::TimeUnit::kFraction};
 };
@@ -27,12 +37,14 @@ struct EmaConfig {
 ///
 /// After every `update_interval`, counted from the start of the run: average <- s * average + (1 -
 /// s) * weights, with s given, or 2 to the power of -update_interval / half_life. The first step
-/// (or epoch, if these are counted) from `start` on copies the weights. A step that fp16 skipped
-/// counts. The numbers are Composer's.
-/// Paper: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
+/// (or epoch, if these are counted) from `start` on copies the weights. With `warmup_power`, n
+/// steps (or epochs) after that s is at most 1 - (1 + n / warmup_gamma)^-warmup_power. A step that
+/// fp16 skipped counts. The numbers are Composer's, the warm-up timm's. Paper: Polyak and Juditsky,
+/// "Acceleration of stochastic approximation by averaging", 1992.
 class Ema final : public train::Algorithm {
  public:
-  /// Throws ConfigError for lengths that do not fit each other.
+  /// Throws ConfigError for lengths that do not fit each other, and at kPrepared for a run of
+  /// unknown length whose epochs are asked for.
   explicit Ema(const EmaConfig& config);
 
   std::string_view name() const override { return "ema"; }
@@ -46,17 +58,27 @@ class Ema final : public train::Algorithm {
 
  private:
   void move(double share);
+  /// What the average keeps of itself at the update with that count.
+  double kept_at(std::int64_t count) const;
 
   EmaConfig config_;
   config::Duration interval_;
   double smoothing_;
   bool is_started_ = false;
+  std::int64_t first_count_ = 0;                      ///< of the copy, in the interval's unit
   std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on
 };
 
 std::unique_ptr<train::Algorithm> make(const EmaConfig& config);
 
 }  // namespace paceline::algorithms
+
+template <>
+struct paceline::config::EnumNames<paceline::algorithms::EmaRescale> {
+  using Rescale = paceline::algorithms::EmaRescale;
+  static constexpr std::array names{EnumName{Rescale::kNone, "none"},
+                                    EnumName{Rescale::kTorchvision, "torchvision"}};
+};
 
 template <>
 struct paceline::config::Schema<paceline::algorithms::EmaConfig> {
@@ -70,6 +92,15 @@ struct paceline::config::Schema<paceline::algorithms::EmaConfig> {
       field(&Config::smoothing, "smoothing",
             "What the average keeps of itself at each update, instead of half_life.",
             InRange{0, 1}),
+      field(&Config::rescale, "rescale",
+            "torchvision: smoothing is adapted to the samples of an interval and the epochs of the "
+            "run, as its --model-ema-decay."),
+      field(&Config::warmup_power, "warmup_power",
+            "The average keeps less of itself at first, the longer the lower this is; timm's "
+            "use_warmup has 0.6667.",
+            MoreThan{0}, AtMost{100, "there is no warm-up left"}),
+      field(&Config::warmup_gamma, "warmup_gamma", "The warm-up is so many times as long.",
+            MoreThan{0}, AtMost{1e9, "no run is as long"}),
       field(&Config::update_interval, "update_interval",
             "How often it is updated, in ba or ep; 1 of half_life's unit if left out."),
       field(&Config::start, "start", "When averaging begins: 0.2dur, 5ep, 1000ba.")};
@@ -77,5 +108,7 @@ struct paceline::config::Schema<paceline::algorithms::EmaConfig> {
   static void validate(const Config& value, Problems& problems) {
     if (value.half_life && value.smoothing)
       problems.add("smoothing", "and half_life say the same thing; leave one of them out");
+    if (value.rescale != algorithms::EmaRescale::kNone && !value.smoothing)
+      problems.add("rescale", "adapts smoothing, which is not given");
   }
 };

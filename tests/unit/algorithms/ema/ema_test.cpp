@@ -5,6 +5,8 @@
 #include "paceline/config/parse.h"
 #include "unit/algorithms/averaging_fixture.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -56,6 +58,39 @@ TEST_F(EmaTest, CountsEpochs) {
   fire(ema, Event::kPrepared);
   for (const double weight : {1.0, 2.0, 3.0, 4.0, 5.0, 7.0}) step(ema, weight);
   EXPECT_EQ(average(ema, "weight"), 5) << "of the weights after steps 3 and 6";
+}
+
+// torchvision's recipe of 2021: 600 epochs of 8 x 128 samples, an update each 32 steps.
+TEST_F(EmaTest, AdaptsTorchvisionsDecayToTheRun) {
+  state_.clock.lengths = {
+      .total_steps = 600 * 1250, .steps_per_epoch = 1250, .samples_per_step = 1024};
+  Ema ema({.smoothing = 0.99998,
+           .rescale = EmaRescale::kTorchvision,
+           .update_interval = {{32, TimeUnit::kBatch}}});
+  fire(ema, Event::kPrepared);
+  step(ema, 0);
+  state_.clock.step = 31;
+  step(ema, 1);
+  EXPECT_NEAR(average(ema), 1 - 0.998908, 1e-6);
+  state_.clock.lengths.total_steps = 0;
+  EXPECT_THAT([&] { fire(ema, Event::kPrepared); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("algorithms.ema.rescale")));
+}
+
+TEST_F(EmaTest, AWarmUpCountsFromTheCopy) {
+  Ema ema({.smoothing = 0.9,
+           .warmup_power = 0.5,
+           .update_interval = {{1, TimeUnit::kBatch}},
+           .start = {3, TimeUnit::kBatch}});
+  fire(ema, Event::kPrepared);
+  for (const double weight : {1.0, 1.0, 8.0}) step(ema, weight);
+  EXPECT_EQ(average(ema), 8);
+  EXPECT_EQ(ema.state_dict().at("first_count"), 3);
+  step(ema, 4);
+  EXPECT_NEAR(average(ema), 4 + 4 * (1 - std::sqrt(0.5)), 1e-6);
+  Ema resumed({.smoothing = 0.9, .warmup_power = 0.5});
+  resumed.load_state_dict({{"is_started", true}});  // of a checkpoint from before there was one
+  EXPECT_EQ(resumed.state_dict().at("first_count"), 1);
 }
 
 TEST_F(EmaTest, SwapsExactlyAndBack) {
