@@ -5,6 +5,7 @@
 #include "paceline/data/transforms/named/geometry/resize.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paceline::app {
 namespace {
@@ -13,6 +14,58 @@ namespace {
 bool fixes_size(const data::TransformConfig& transform) {
   if (transform.get_if<data::RandomResizedCropConfig>() != nullptr) return false;
   return transform.get_if<data::ResizeConfig>() != nullptr || transform->fixed_size(std::nullopt);
+}
+
+/// One increment more each time that the line is as high.
+std::vector<SizeChange> along_line(const ProgressiveResizing& config, int image_size,
+                                   std::int64_t begin, std::int64_t end) {
+  const int start = *config.start_size;
+  std::vector<SizeChange> changes{{0, start}};
+  const std::int64_t growth = image_size - start;
+  for (std::int64_t grown = config.increment; grown < growth; grown += config.increment) {
+    // The first step at which the line is as high.
+    const std::int64_t step = begin + (grown * (end - begin) + growth - 1) / growth;
+    changes.push_back({step, start + static_cast<int>(grown)});
+  }
+  changes.push_back({end, image_size});
+  return changes;
+}
+
+int nearest_multiple(double size, int increment) {
+  return static_cast<int>(std::nearbyint(size / increment)) * increment;
+}
+
+/// As a share of the run, or for FFCV in epochs; not rounded to steps.
+double moment_of(const config::Duration& duration, double whole,
+                 const config::StepLengths& lengths) {
+  if (duration.unit == config::TimeUnit::kFraction) return duration.value * whole;
+  return static_cast<double>(to_steps(duration, lengths)) * whole /
+         static_cast<double>(lengths.total_steps);
+}
+
+/// The size in a step, as Composer pins it.
+int composers_size(const ProgressiveResizing& config, int image_size, std::int64_t step,
+                   const config::StepLengths& lengths) {
+  const double begin = moment_of(config.begin, 1, lengths), end = moment_of(config.end, 1, lengths);
+  const double elapsed = static_cast<double>(step) / static_cast<double>(lengths.total_steps);
+  const double share = elapsed < begin ? 0 : std::min((elapsed - begin) / (end - begin), 1.0);
+  const double start_scale = static_cast<double>(*config.start_size) / image_size;
+  const double scale = start_scale + (1 - start_scale) * share;
+  return nearest_multiple(image_size * scale, config.increment);
+}
+
+/// The size in a step, as ffcv-imagenet's ramp gives it.
+int ffcvs_size(const ProgressiveResizing& config, int image_size, std::int64_t step,
+               const config::StepLengths& lengths) {
+  const double epochs =
+      static_cast<double>(lengths.total_steps) / static_cast<double>(lengths.steps_per_epoch);
+  const double begin = moment_of(config.begin, epochs, lengths);
+  const double end = moment_of(config.end, epochs, lengths);
+  const auto epoch = static_cast<double>(step / lengths.steps_per_epoch);
+  if (epoch <= begin) return *config.start_size;
+  if (epoch >= end) return image_size;
+  const double slope = (image_size - *config.start_size) / (end - begin);
+  return nearest_multiple(*config.start_size + slope * (epoch - begin), config.increment);
 }
 
 }  // namespace
@@ -31,14 +84,13 @@ std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int imag
     throw base::ConfigError(fmt::format(
         "data.progressive_resizing.begin ({}: step {}) must come before its end ({}: step {})",
         config.begin.to_string(), begin, config.end.to_string(), end));
-  std::vector<SizeChange> changes{{0, start}};
-  const std::int64_t growth = image_size - start;
-  for (std::int64_t grown = config.increment; grown < growth; grown += config.increment) {
-    // The first step at which the line is as high.
-    const std::int64_t step = begin + (grown * (end - begin) + growth - 1) / growth;
-    changes.push_back({step, start + static_cast<int>(grown)});
+  if (config.law == ResizingLaw::kLine) return along_line(config, image_size, begin, end);
+  std::vector<SizeChange> changes;
+  const auto size_at = config.law == ResizingLaw::kComposer ? composers_size : ffcvs_size;
+  for (std::int64_t step = 0; step < lengths.total_steps; ++step) {
+    const int size = size_at(config, image_size, step, lengths);
+    if (changes.empty() || changes.back().size != size) changes.push_back({step, size});
   }
-  changes.push_back({end, image_size});
   return changes;
 }
 

@@ -4,11 +4,19 @@
 #include "paceline/config/schema.h"
 #include "paceline/data/transforms/transform.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 namespace paceline::app {
+
+/// How sizes follow the run.
+enum class ResizingLaw {
+  kLine,      ///< start_size and increments more, each at the step at which the line is as high
+  kComposer,  ///< in each step the multiple of increment that is nearest to the line
+  kFfcv,      ///< the same once an epoch, and the exact size from `end` on
+};
 
 /// Training on small images first (Howard, fast.ai 2018; Composer's ProgressiveResizing; FFCV's
 /// ramp), drawn at that size by the loader, which so gets faster too.
@@ -17,6 +25,7 @@ struct ProgressiveResizing {
   config::Duration begin{0.5, config::TimeUnit::kFraction};
   config::Duration end{0.8, config::TimeUnit::kFraction};
   int increment = 32;
+  ResizingLaw law = ResizingLaw::kLine;
 };
 
 /// From optimizer step `first_step` on, the shorter side of training images has `size` pixels.
@@ -25,9 +34,9 @@ struct SizeChange {
   int size = 0;
 };
 
-/// The sizes of a run, the first one from step 0 on: start_size until `begin`, then one `increment`
-/// more each time that the straight line from there to image_size at `end` allows. Empty when
-/// start_size is not set. Throws ConfigError for numbers that make no such line.
+/// The sizes of a run, the first one from step 0 on: they follow the straight line from start_size
+/// at `begin` to image_size at `end` by the law. Composer's and FFCV's round halves to even. Empty
+/// when start_size is not set. Throws ConfigError for numbers that make no such line.
 std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int image_size,
                                      const config::StepLengths& lengths);
 
@@ -41,6 +50,14 @@ std::vector<data::TransformConfig> with_size(std::vector<data::TransformConfig> 
 config::Sides grown_to(data::ImageSize size, int shorter);
 
 }  // namespace paceline::app
+
+template <>
+struct paceline::config::EnumNames<paceline::app::ResizingLaw> {
+  using Law = paceline::app::ResizingLaw;
+  static constexpr std::array names{EnumName{Law::kLine, "line"},
+                                    EnumName{Law::kComposer, "composer"},
+                                    EnumName{Law::kFfcv, "ffcv"}};
+};
 
 template <>
 struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
@@ -57,5 +74,9 @@ struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
                  field(&Config::begin, "begin", "When the images begin to grow."),
                  field(&Config::end, "end", "When they have reached data.image_size."),
                  field(&Config::increment, "increment", "By how many pixels they grow at a time.",
-                       AtLeast{1}, AtMost{16384, "no image has a longer side"})};
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"}),
+                 field(&Config::law, "law",
+                       "line: grow by an increment whenever the line to the final size allows; "
+                       "composer: the multiple of increment nearest to it, in each step; ffcv: the "
+                       "same once an epoch.")};
 };
