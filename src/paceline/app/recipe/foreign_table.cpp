@@ -170,6 +170,7 @@ constexpr ForeignName kNames[] = {
     {"channels_last", "train.channels_last", "true", ""},
     {"use_channels_last", "train.channels_last", "true", ""},
     {"label_smoothing", "loss.label_smoothing", "", ""},
+    {"progressive_resizing", "data.progressive_resizing", "", ""},
     {"smoothing", "loss.label_smoothing", "", ""},
     {"check_val_every_n_epoch", "train.eval_every", "{}ep", ""},
     {"val_check_interval", "train.eval_every", "{}ep", "", GivenValue::kShare},
