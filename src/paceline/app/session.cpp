@@ -205,7 +205,8 @@ train::Trainer& Session::trainer() {
   if (trainer_) return *trainer_;
   run_ = std::make_unique<const train::RunContext>(
       train::RunContext{context_.communicator, run_directory_, recipe_.run.seed, sink_pointers_,
-                        context_.interruption.signal(), context_.device});
+                        context_.interruption.signal(), context_.device,
+                        train::autocast_dtype(recipe_.train.precision)});
   trainer_ = std::make_unique<train::Trainer>(
       train::TrainerParts{.state = state_,
                           .run = *run_,

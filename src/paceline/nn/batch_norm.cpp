@@ -3,6 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/nn/rerun.h"
 
+#include <algorithm>
+
 namespace paceline::nn {
 
 BatchNorm2d::BatchNorm2d(std::int64_t channels, double eps, double momentum)
@@ -43,6 +45,13 @@ int set_batch_norm_frozen(torch::nn::Module& module, bool frozen) {
     }
   });
   return count;
+}
+
+bool has_training_kernels(const torch::nn::Module& module) {
+  return std::ranges::any_of(module.modules(), [](const auto& below) {
+    const auto* norm = below->template as<BatchNorm2d>();
+    return norm != nullptr && norm->has_training_kernel();
+  });
 }
 
 }  // namespace paceline::nn

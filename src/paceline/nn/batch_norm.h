@@ -55,4 +55,8 @@ class BatchNorm2d : public torch::nn::Module {
 /// are.
 int set_batch_norm_frozen(torch::nn::Module& module, bool frozen);
 
+/// Whether some BatchNorm2d below `module` has a training kernel, as those that normalise over all
+/// ranks have.
+bool has_training_kernels(const torch::nn::Module& module);
+
 }  // namespace paceline::nn

@@ -142,9 +142,15 @@ class Strategy {
   /// them.
   virtual void synchronise_buffers() = 0;
 
-  /// Around forward passes outside a step, without gradients. Buffers are synchronised.
-  virtual void begin_evaluation() { synchronise_buffers(); }
-  virtual void end_evaluation() {}
+  /// Around forward passes without gradients: outside a step, or before its first microbatch.
+  virtual void begin_passes() {}
+  virtual void end_passes() {}
+  /// The same with synchronised buffers.
+  void begin_evaluation() {
+    synchronise_buffers();
+    begin_passes();
+  }
+  void end_evaluation() { end_passes(); }
   /// Instead of a forward pass, in a step or outside, on a rank that a ragged batch left without
   /// samples.
   virtual void forward_nothing() {}

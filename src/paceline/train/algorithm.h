@@ -72,9 +72,13 @@ class Algorithm {
   /// records, in the order of AlgorithmTraits::order. Draws are keyed by step and
   /// Batch::first_position. Fields may be replaced or added (`targets` are what the loss sees),
   /// their memory is the loader's and is not written; `labels` stay as they are. Samples may get
-  /// fewer, in all fields, size and indices alike, if num_kept() says so; the loss then weighs what
-  /// is left of the whole global batch. Must not wait for the device.
+  /// fewer, by keep_samples(), if num_kept() says so; the loss then weighs what is left of the
+  /// whole global batch. Must not wait for the device.
   virtual void transform(Batch& /*microbatch*/, TrainState& /*state*/, const RunContext& /*run*/) {}
+  /// Instead of transform() for a microbatch of which a ragged batch left this rank no samples: the
+  /// same collectives.
+  virtual void transform_nothing(const Batch& /*microbatch*/, TrainState& /*state*/,
+                                 const RunContext& /*run*/) {}
   /// How many of a microbatch's `size` samples transform() leaves, at least one. Of these arguments
   /// alone: by it every rank knows what the others keep, without asking.
   virtual std::int64_t num_kept(std::int64_t size, const Clock& /*clock*/) const { return size; }

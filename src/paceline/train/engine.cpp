@@ -153,13 +153,16 @@ void Engine::forward_nothing() const {
 }
 
 void Engine::transform(Batch& microbatch, TrainState& state, const RunContext& run) const {
-  if (microbatch.size == 0) return;  // as a ragged last batch may leave a rank
   for (Algorithm* algorithm : transforms_) {
+    if (microbatch.size == 0) {  // as a ragged last batch may leave a rank
+      algorithm->transform_nothing(microbatch, state, run);
+      continue;
+    }
     const std::int64_t before = microbatch.size;
     const std::int64_t wanted = algorithm->num_kept(before, state.clock);
     const LabelsSeen labels(microbatch);
     algorithm->transform(microbatch, state, run);
-    PACELINE_CHECK(microbatch.size == wanted && std::ssize(microbatch.indices) == wanted,
+    PACELINE_CHECK(microbatch.size == wanted,
                    "algorithm '{}' keeps {} of {} samples, and {} were announced",
                    algorithm->name(), microbatch.size, before, wanted);
     PACELINE_CHECK(wanted < before || labels.are_those_of(microbatch),

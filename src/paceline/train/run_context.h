@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 
 namespace paceline::train {
@@ -20,6 +21,8 @@ struct RunContext {
   std::span<metrics::MetricSink* const> sinks;  ///< empty on ranks other than 0
   const std::atomic<int>& received_signal;      ///< 0, or the signal that asks this rank to stop
   tensor::Device& device = tensor::cpu_device();
+  /// In which autocast has forward passes compute; nothing: in what the weights are.
+  std::optional<c10::ScalarType> autocast_dtype = {};
 
   bool is_main_rank() const { return communicator.rank() == 0; }
 };

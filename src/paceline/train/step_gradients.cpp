@@ -126,7 +126,7 @@ std::vector<std::int64_t> StepGradients::not_finite_samples() const {
   std::vector<std::int64_t> samples;
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     if (!losses_[i].defined() || std::isfinite(losses_[i].item<double>())) continue;
-    const auto& indices = microbatches_[i].indices;
+    const std::vector<std::int64_t> indices = sample_indices(microbatches_[i]);
     samples.insert(samples.end(), indices.begin(), indices.end());
   }
   return samples;

@@ -95,6 +95,9 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "sam"},
      {.own = {{"ascent", "global"}},  // else each rank goes its own way
       .refused_by_fsdp = {{{"ascent", "rank"}}}}},
+    {{"algorithms", "selective_backprop"},  // else each rank chooses of its own microbatch
+     {.own = {{"group", "2"}, {"start", "0"}, {"end", "1"}},
+      .around = {"data.num_samples=16", "data.global_batch_size=4"}}},
     {{"algorithms", "squeeze_excite"},
      {.own = {{"latent_channels", "0.5"}, {"min_channels", "16"}},
       .around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",

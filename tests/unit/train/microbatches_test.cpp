@@ -31,7 +31,13 @@ class Transforming final : public Algorithm {
   }
   void apply(Event, TrainState&, const RunContext&) override {}
   void transform(Batch& batch, TrainState&, const RunContext&) override { change_(batch); }
+  void transform_nothing(const Batch& batch, TrainState&, const RunContext&) override {
+    EXPECT_EQ(batch.size, 0);
+    ++num_nothings;
+  }
   std::int64_t num_kept(std::int64_t size, const Clock&) const override { return kept_(size); }
+
+  static inline int num_nothings = 0;
 
  private:
   std::string name_;
@@ -41,10 +47,7 @@ class Transforming final : public Algorithm {
 };
 
 void keep_first(Batch& batch, std::int64_t count) {
-  batch.fields =
-      batch.fields.map([&](const at::Tensor& field) { return field.narrow(0, 0, count); });
-  batch.indices.resize(static_cast<std::size_t>(count));
-  batch.size = count;
+  keep_samples(batch, at::arange(count, at::kLong));
 }
 
 class MicrobatchesTest : public ::testing::Test {
@@ -98,7 +101,24 @@ TEST_F(MicrobatchesTest, EachIsTransformedOnceInTheOrderOfTheAlgorithms) {
 
 TEST_F(MicrobatchesTest, OneWithoutSamplesIsNotTransformed) {
   add("counting", 0, [](Batch& batch) { EXPECT_GT(batch.size, 0); });
+  Transforming::num_nothings = 0;
   EXPECT_THAT(make(2, 5, 3, 2).back().size, 0);
+  EXPECT_EQ(Transforming::num_nothings, 1) << "and is told so, as others may wait for it";
+}
+
+TEST_F(MicrobatchesTest, SamplesThatAreKeptAreThoseOfTheDataSet) {
+  algorithms_.push_back(std::make_unique<Transforming>(
+      "two", 0,
+      [](Batch& batch) {
+        keep_samples(batch, at::tensor({3, 1}, at::kLong));
+      },
+      [](auto) { return 2; }));
+  algorithms_.push_back(std::make_unique<Transforming>(
+      "one", 1, [](Batch& batch) { keep_samples(batch, at::tensor({1}, at::kLong)); },
+      [](auto) { return 1; }));
+  const auto microbatches = make(4, 4, 1);
+  EXPECT_THAT(sample_indices(microbatches[0]), ElementsAre(11));
+  EXPECT_EQ(microbatches[0].fields.at("images").item<float>(), 1);
 }
 
 // Rank 0 of 3 has 5 of 13 samples and its peers 4: in microbatches of 3 and 2, and of 3 and 1, of
@@ -109,7 +129,7 @@ TEST_F(MicrobatchesTest, WeighWhatAllRanksKeepWithoutAskingThem) {
   ASSERT_EQ(microbatches.size(), 2U);
   EXPECT_EQ(microbatches[0].size, 2);
   EXPECT_EQ(microbatches[1].size, 1);
-  EXPECT_THAT(microbatches[1].indices, ElementsAre(13));
+  EXPECT_THAT(sample_indices(microbatches[1]), ElementsAre(13));
   for (const Batch& microbatch : microbatches) EXPECT_EQ(microbatch.global_size, 3 * (2 + 1));
 }
 

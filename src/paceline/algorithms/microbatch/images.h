@@ -9,9 +9,10 @@
 
 namespace paceline::algorithms {
 
-/// AlgorithmTraits::order of what transforms images: sizes change first, and what mixes images
-/// mixes them as the network would see them.
+/// AlgorithmTraits::order of what transforms microbatches: samples are chosen as they come, then
+/// sizes change, and what mixes images mixes them as the network would see them.
 enum TransformOrder : int {
+  kSelectionOrder = -1,  // also before what gives BatchNorms another training kernel
   kColoutOrder = 20,
   kCutoutOrder = 30,
   kMixupOrder = 40,

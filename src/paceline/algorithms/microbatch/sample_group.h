@@ -13,7 +13,14 @@ namespace paceline::algorithms {
 
 /// What is drawn for microbatches; part of a draw's key, so that draws of one algorithm never shift
 /// another's. The numbers are part of reproducibility: never reuse or reorder them.
-enum class Drawn : std::uint64_t { kMixup = 0, kCutmix = 1, kCutout = 2, kColout = 3, kTurn = 4 };
+enum class Drawn : std::uint64_t {
+  kMixup = 0,
+  kCutmix = 1,
+  kCutout = 2,
+  kColout = 3,
+  kTurn = 4,
+  kSelection = 5
+};
 
 /// What a draw is a function of: neither ranks nor microbatches, but for the sample that is first.
 struct GroupKey {

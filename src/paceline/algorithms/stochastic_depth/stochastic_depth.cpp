@@ -11,13 +11,6 @@
 namespace paceline::algorithms {
 namespace {
 
-bool normalises_with_other_ranks(const torch::nn::Module& network) {
-  return std::ranges::any_of(network.modules(), [](const auto& module) {
-    const auto* norm = module->template as<nn::BatchNorm2d>();
-    return norm != nullptr && norm->has_training_kernel();
-  });
-}
-
 /// In steps, not rounded.
 double length_of(const config::Duration& duration, const config::StepLengths& lengths) {
   const auto rounded = static_cast<double>(to_steps(duration, lengths));
@@ -93,7 +86,7 @@ void StochasticDepth::change(const torch::nn::Module& network, bool is_main_rank
     }
     if (config_.rescale == DropRescale::kComposer) layers_["blocks"].push_back(block);
   }
-  if (config_.method == DropMethod::kBlock && normalises_with_other_ranks(network)) {
+  if (config_.method == DropMethod::kBlock && nn::has_training_kernels(network)) {
     throw base::ConfigError(
         "algorithms.stochastic_depth leaves blocks out on one rank and not on another, so their "
         "parallel.sync_batch_norm would wait for each other: use method: sample, or drop one");

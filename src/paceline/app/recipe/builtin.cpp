@@ -11,6 +11,7 @@
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
+#include "paceline/algorithms/selective_backprop/selective_backprop.h"
 #include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
 #include "paceline/algorithms/stochastic_depth/stochastic_depth.h"
 #include "paceline/algorithms/swa/swa.h"
@@ -224,6 +225,7 @@ void add_optimization(Registries& registries) {
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();
+  registries.algorithms.add<algorithms::SelectiveBackpropConfig>();
   registries.algorithms.add<algorithms::SqueezeExciteConfig>();
   registries.algorithms.add<algorithms::StochasticDepthConfig>();
   registries.algorithms.add<algorithms::SwaConfig>();

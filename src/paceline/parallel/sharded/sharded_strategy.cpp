@@ -115,11 +115,6 @@ void ShardedStrategy::reduce_over_shards(const at::Tensor& values, comm::ReduceO
   groups_.shards().all_reduce(values, op, label)->wait();
 }
 
-void ShardedStrategy::begin_evaluation() {
-  synchronise_buffers();
-  schedule_->gather_root();
-}
-
 void ShardedStrategy::synchronise_buffers() {
   if (config_.buffers == BufferPolicy::kBroadcast)
     broadcast_from_first_rank(buffers_, groups_.world());

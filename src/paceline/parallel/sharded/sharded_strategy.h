@@ -50,9 +50,9 @@ class ShardedStrategy final : public Strategy {
   std::span<const at::Tensor> gradients() override { return layout_->grad_shards(); }
   void reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                           std::string_view label) const override;
-  void begin_evaluation() override;
+  void begin_passes() override { schedule_->gather_root(); }
   void forward_nothing() override { schedule_->forward_nothing(); }
-  void end_evaluation() override { schedule_->release_all(); }
+  void end_passes() override { schedule_->release_all(); }
   void synchronise_buffers() override;
   std::vector<StateShard> model_state() const override;
   std::vector<StateShard> cut_by_parameter(const std::string& prefix,

@@ -72,6 +72,22 @@ Batch with_floats_as(Batch batch, at::ScalarType dtype) {
   return batch;
 }
 
+void keep_samples(Batch& batch, const at::Tensor& rows) {
+  batch.fields =
+      batch.fields.map([&](const at::Tensor& field) { return field.index_select(0, rows); });
+  batch.kept = batch.kept.defined() ? batch.kept.index_select(0, rows) : rows;
+  batch.size = rows.numel();
+}
+
+std::vector<std::int64_t> sample_indices(const Batch& batch) {
+  if (!batch.kept.defined()) return batch.indices;
+  std::vector<std::int64_t> indices;
+  const at::Tensor kept = batch.kept.cpu();
+  for (std::int64_t i = 0; i < kept.numel(); ++i)
+    indices.push_back(batch.indices.at(kept.const_data_ptr<std::int64_t>()[i]));
+  return indices;
+}
+
 std::vector<std::int64_t> split_sizes(std::int64_t share, std::int64_t global_size,
                                       int num_microbatches, int world_size) {
   const std::int64_t largest_share = (global_size + world_size - 1) / world_size;

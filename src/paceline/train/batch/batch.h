@@ -24,10 +24,13 @@ inline constexpr std::string_view kTargets = "targets";
 struct Batch {
   tensor::Fields fields;
   std::int64_t size = 0;
-  std::int64_t global_size = 0;       ///< samples of the whole global batch, over all ranks
-  std::int64_t first_position = 0;    ///< global position of the first sample in the epoch's order
-  std::vector<std::int64_t> indices;  ///< in the data set, for messages; one per sample
-  std::vector<std::string> skipped;   ///< of a whole share: as HostBatch::skipped
+  std::int64_t global_size = 0;     ///< samples of the whole global batch, over all ranks
+  std::int64_t first_position = 0;  ///< global position of the first sample in the epoch's order
+  /// In the data set, for messages: of each sample, or with `kept` of those that it counts.
+  std::vector<std::int64_t> indices;
+  /// int64 [size] beside the fields: which of `indices` the samples are; undefined: all, in order.
+  at::Tensor kept = {};
+  std::vector<std::string> skipped;  ///< of a whole share: as HostBatch::skipped
 };
 
 /// Wraps the loader's memory as tensors without copying; the batch owns it. Of a loader that gives
@@ -36,6 +39,13 @@ Batch wrap(std::unique_ptr<data::HostBatch> host);
 
 /// The batch with floating fields in another dtype.
 Batch with_floats_as(Batch batch, at::ScalarType dtype);
+
+/// Leaves the batch these of its samples, int64 [n] beside the fields, in that order. Does not wait
+/// for the device.
+void keep_samples(Batch& batch, const at::Tensor& rows);
+
+/// Where each sample lies in the data set. Waits for the device if samples were chosen there.
+std::vector<std::int64_t> sample_indices(const Batch& batch);
 
 /// The sizes of the parts into which split() cuts a rank's share.
 std::vector<std::int64_t> split_sizes(std::int64_t share, std::int64_t global_size,
