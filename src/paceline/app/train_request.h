@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/app/lr_find/lr_rules.h"
+#include "paceline/optim/lr_find/lr_rules.h"
 
 #include <filesystem>
 #include <optional>
@@ -11,8 +11,8 @@ namespace paceline::app {
 
 /// How a learning rate is to be found before training.
 struct LrFindChoice {
-  LrRange range;
-  LrRule rule = LrRule::kValley;
+  optim::LrRange range;
+  optim::LrRule rule = optim::LrRule::kValley;
 };
 
 /// What `paceline train` is asked to do.

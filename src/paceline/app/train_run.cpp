@@ -1,6 +1,6 @@
 #include "paceline/app/train_run.h"
 
-#include "paceline/app/lr_find/lr_find_run.h"
+#include "paceline/app/lr_find_run.h"
 #include "paceline/app/phase_run.h"
 #include "paceline/app/phased_run.h"
 #include "paceline/app/recipe/builtin.h"

@@ -1,4 +1,4 @@
-#include "paceline/app/lr_find/lr_find_run.h"
+#include "paceline/app/lr_find_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
@@ -30,8 +30,8 @@ struct LrFindWork {
   std::filesystem::path svg, csv;  ///< empty: none
 };
 
-app::LrRange range_of(const LrFindWork& work) {
-  app::LrRange range = app::usual_range(config::enum_value<app::LrFindStyle>(work.style));
+optim::LrRange range_of(const LrFindWork& work) {
+  optim::LrRange range = optim::usual_range(config::enum_value<optim::LrFindStyle>(work.style));
   range.low = work.low.value_or(range.low);
   range.high = work.high.value_or(range.high);
   range.num_steps = work.num_steps;
@@ -41,7 +41,7 @@ app::LrRange range_of(const LrFindWork& work) {
 /// Up to the first loss that is no number.
 Chart chart_of(const app::LrFindResult& result) {
   Chart chart{"smoothed loss", "log10 of optimizer.lr", {}, {}};
-  const std::vector<double> means = app::smoothed(result.curve.losses, result.range.style);
+  const std::vector<double> means = optim::smoothed(result.curve.losses, result.range.style);
   for (std::size_t i = 0; i < means.size() && std::isfinite(means[i]); ++i) {
     chart.x.push_back(std::log10(result.curve.rates[i]));
     chart.y.push_back(means[i]);
@@ -50,7 +50,7 @@ Chart chart_of(const app::LrFindResult& result) {
 }
 
 std::string csv_of(const app::LrFindResult& result) {
-  const std::vector<double> means = app::smoothed(result.curve.losses, result.range.style);
+  const std::vector<double> means = optim::smoothed(result.curve.losses, result.range.style);
   const auto cell = [](double value) {
     return std::isfinite(value) ? fmt::format("{}", value) : std::string();
   };
@@ -61,7 +61,7 @@ std::string csv_of(const app::LrFindResult& result) {
   return text;
 }
 
-std::string json_of(const app::LrFindResult& result, app::LrRule rule, double lr) {
+std::string json_of(const app::LrFindResult& result, optim::LrRule rule, double lr) {
   nlohmann::json suggestions = nlohmann::json::object();
   for (const auto& [each, rate] : result.suggestions) {
     nlohmann::json& value = suggestions[std::string(config::enum_name(each))];
@@ -76,11 +76,11 @@ std::string json_of(const app::LrFindResult& result, app::LrRule rule, double lr
       {"ended_early", result.end},
       {"rates", result.curve.rates},
       {"losses", result.curve.losses},
-      {"smoothed_losses", app::smoothed(result.curve.losses, result.range.style)}};
+      {"smoothed_losses", optim::smoothed(result.curve.losses, result.range.style)}};
   return all.dump() + "\n";
 }
 
-std::string text_of(const app::LrFindResult& result, app::LrRule rule, double lr,
+std::string text_of(const app::LrFindResult& result, optim::LrRule rule, double lr,
                     const LrFindWork& work) {
   constexpr int kRows = 14;
   const int columns = terminal_columns();
@@ -106,9 +106,9 @@ void write_files(const LrFindWork& work, const app::LrFindResult& result, base::
 }
 
 void find(const LrFindWork& work, const app::SessionContext& context) {
-  const app::LrRange range = range_of(work);
-  const app::LrRule rule =
-      work.rule.empty() ? app::usual_rule(range.style) : config::enum_value<app::LrRule>(work.rule);
+  const optim::LrRange range = range_of(work);
+  const optim::LrRule rule = work.rule.empty() ? optim::usual_rule(range.style)
+                                               : config::enum_value<optim::LrRule>(work.rule);
   const app::LrFindResult result = app::find_lr(work.request, range, context);
   comm::first_rank_decides(context.communicator, [&] {
     write_files(work, result, context.files);
@@ -131,10 +131,10 @@ int run_lr_find(const std::vector<std::string>& arguments, const app::Registries
   app.add_option("--phase", phase, "Of a recipe of phases this one");
   app.add_option("--like", work.style,
                  "Whose test: fastai (1e-7 to 10, valley) or lightning (1e-8 to 1, steepest)")
-      ->check(CLI::IsMember(config::enum_names<app::LrFindStyle>()))
+      ->check(CLI::IsMember(config::enum_names<optim::LrFindStyle>()))
       ->capture_default_str();
   app.add_option("--rule", work.rule, "How the rate is read off: valley, steepest, minimum, slide")
-      ->check(CLI::IsMember(config::enum_names<app::LrRule>()));
+      ->check(CLI::IsMember(config::enum_names<optim::LrRule>()));
   app.add_option("--min", work.low, "The first rate, as a value of optimizer.lr");
   app.add_option("--max", work.high, "The last rate");
   app.add_option("--steps", work.num_steps, "Steps of the test")->capture_default_str();

@@ -43,8 +43,8 @@ void choose_lr_find(const std::string& style_name, app::TrainRequest& request,
     throw base::ConfigError(
         "--lr-find goes with --resume auto alone: give optimizer.lr, which the checkpoint's run "
         "has");
-  const auto style = config::enum_value<app::LrFindStyle>(style_name);
-  request.lr_find = app::LrFindChoice{app::usual_range(style), app::usual_rule(style)};
+  const auto style = config::enum_value<optim::LrFindStyle>(style_name);
+  request.lr_find = app::LrFindChoice{optim::usual_range(style), optim::usual_rule(style)};
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
   app.add_flag("--lr-find{fastai}", lr_find,
                "Find optimizer.lr first, by the test and the rule of fastai (or =lightning), as "
                "`paceline lr-find`; a run that goes on keeps what was found")
-      ->check(CLI::IsMember(config::enum_names<app::LrFindStyle>()));
+      ->check(CLI::IsMember(config::enum_names<optim::LrFindStyle>()));
   app.footer("Launch options:\n" + launch::launch_options_help());
   if (!parse_arguments(app, arguments, registries)) return 0;
   request.is_fast_dev_run = fast->count() > 0;

@@ -1,6 +1,6 @@
 """Writes lr_find.json: learning rate range tests as fastai 2.8.2 and Lightning 2.6.6 run them and read them.
 
-    python tests/golden/app/lr_find/make_lr_find.py
+    python tests/golden/optim/lr_find/make_lr_find.py
 
 What they compute, as a contract for the C++:
 

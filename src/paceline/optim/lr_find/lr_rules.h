@@ -1,12 +1,12 @@
 #pragma once
 
-#include "paceline/app/lr_find/range_test.h"
+#include "paceline/optim/lr_find/lr_range.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
 
-namespace paceline::app {
+namespace paceline::optim {
 
 /// How a learning rate is read off a range test. Each smooths and cuts the curve as its own library
 /// does, whatever the test's style.
@@ -27,11 +27,11 @@ LrRule usual_rule(LrFindStyle style);
 /// before; nothing where it has too few points.
 std::optional<double> suggested_rate(LrRule rule, const LrCurve& curve, std::int64_t num_steps);
 
-}  // namespace paceline::app
+}  // namespace paceline::optim
 
 template <>
-struct paceline::config::EnumNames<paceline::app::LrRule> {
-  using Rule = paceline::app::LrRule;
+struct paceline::config::EnumNames<paceline::optim::LrRule> {
+  using Rule = paceline::optim::LrRule;
   static constexpr std::array names{
       EnumName{Rule::kValley, "valley"}, EnumName{Rule::kSteepest, "steepest"},
       EnumName{Rule::kMinimum, "minimum"}, EnumName{Rule::kSlide, "slide"}};

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace paceline::app {
+namespace paceline::optim {
 
 /// Whose learning rate range test it is.
 enum class LrFindStyle { kFastai, kLightning };
@@ -40,10 +40,11 @@ std::vector<double> smoothed(const std::vector<double>& losses, LrFindStyle styl
 /// fastai looks at each, Lightning not at the first.
 bool has_diverged(const std::vector<double>& smoothed_losses, LrFindStyle style);
 
-}  // namespace paceline::app
+}  // namespace paceline::optim
 
 template <>
-struct paceline::config::EnumNames<paceline::app::LrFindStyle> {
-  static constexpr std::array names{EnumName{paceline::app::LrFindStyle::kFastai, "fastai"},
-                                    EnumName{paceline::app::LrFindStyle::kLightning, "lightning"}};
+struct paceline::config::EnumNames<paceline::optim::LrFindStyle> {
+  static constexpr std::array names{
+      EnumName{paceline::optim::LrFindStyle::kFastai, "fastai"},
+      EnumName{paceline::optim::LrFindStyle::kLightning, "lightning"}};
 };

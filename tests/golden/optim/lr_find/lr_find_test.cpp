@@ -1,6 +1,6 @@
 // Against fastai's and Lightning's learning rate finders; see make_lr_find.py.
 
-#include "paceline/app/lr_find/lr_rules.h"
+#include "paceline/optim/lr_find/lr_rules.h"
 #include "support/parity.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace paceline::app {
+namespace paceline::optim {
 namespace {
 
 constexpr double kOfFloat32 = 1e-5;  // in which fastai smooths
@@ -74,4 +74,4 @@ TEST(GoldenLrFind, TestsAndSuggestionsAreTheirs) {
 }
 
 }  // namespace
-}  // namespace paceline::app
+}  // namespace paceline::optim

@@ -1,11 +1,11 @@
-#include "paceline/app/lr_find/lr_rules.h"
+#include "paceline/optim/lr_find/lr_rules.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
-namespace paceline::app {
+namespace paceline::optim {
 namespace {
 
 constexpr std::size_t kLeastPoints = 2;  // one alone is lower than none
@@ -139,4 +139,4 @@ std::optional<double> suggested_rate(LrRule rule, const LrCurve& curve, std::int
   return steepest(as_lightning_sees(curve));
 }
 
-}  // namespace paceline::app
+}  // namespace paceline::optim

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "paceline/app/lr_find/lr_rules.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_request.h"
+#include "paceline/optim/lr_find/lr_rules.h"
 
 #include <optional>
 #include <string>
@@ -13,12 +13,12 @@ namespace paceline::app {
 
 /// What a learning rate range test found.
 struct LrFindResult {
-  LrRange range;
-  LrCurve curve;
-  std::vector<std::pair<LrRule, std::optional<double>>> suggestions;  ///< of every rule
+  optim::LrRange range;
+  optim::LrCurve curve;
+  std::vector<std::pair<optim::LrRule, std::optional<double>>> suggestions;  ///< of every rule
   std::string end;  ///< why it ended before its last step, for people; empty: it did not
 
-  std::optional<double> suggestion(LrRule rule) const;
+  std::optional<double> suggestion(optim::LrRule rule) const;
 };
 
 /// Trains the request's recipe for range.num_steps steps with rising learning rates, in place of
@@ -29,11 +29,11 @@ struct LrFindResult {
 /// The loss is the mean over the global batch, so all ranks stop together, and any number of ranks
 /// finds the same. Every rank must call it. Throws base::Error; ConfigError for a recipe of phases
 /// of which none is named, and for a range that is none; Interrupted after a signal.
-LrFindResult find_lr(const TrainRequest& request, const LrRange& range,
+LrFindResult find_lr(const TrainRequest& request, const optim::LrRange& range,
                      const SessionContext& context);
 
 /// The rate by that rule. Throws ConfigError where it has too few points.
-double require_suggestion(const LrFindResult& result, LrRule rule);
+double require_suggestion(const LrFindResult& result, optim::LrRule rule);
 
 /// `request` with the optimizer.lr that TrainRequest::lr_find finds, or, where the run goes on,
 /// that it has; every rank must call it. Throws what find_lr() throws.

@@ -1,4 +1,4 @@
-#include "paceline/app/lr_find/lr_find_run.h"
+#include "paceline/app/lr_find_run.h"
 
 #include "paceline/app/phase_run.h"
 #include "paceline/app/recipe/builtin.h"
@@ -25,19 +25,19 @@ namespace {
 /// Has the optimizer's learning rate be the range's, step by step.
 class RangeSchedule final : public optim::Schedule {
  public:
-  RangeSchedule(const LrRange& range, double base_lr) : range_(range), base_lr_(base_lr) {}
+  RangeSchedule(const optim::LrRange& range, double base_lr) : range_(range), base_lr_(base_lr) {}
   std::string_view name() const override { return "lr_find"; }
   double factor(std::int64_t step) const override { return range_.rate(step) / base_lr_; }
 
  private:
-  LrRange range_;
+  optim::LrRange range_;
   double base_lr_;
 };
 
 /// Notes each step's loss, and asks for the end when it has grown too large.
 class RangeWatch final : public train::Callback {
  public:
-  RangeWatch(const LrRange& range, LrCurve& curve) : range_(range), curve_(curve) {}
+  RangeWatch(const optim::LrRange& range, optim::LrCurve& curve) : range_(range), curve_(curve) {}
 
   std::string_view name() const override { return "lr_find"; }
   train::CallbackTraits traits() const override { return {.events = {train::Event::kStepEnd}}; }
@@ -45,9 +45,9 @@ class RangeWatch final : public train::Callback {
                                       const train::RunContext& run) override {
     curve_.rates.push_back(range_.rate(state.clock.step - 1));
     curve_.losses.push_back(state.step_totals.mean_loss());
-    const std::vector<double> means = smoothed(curve_.losses, range_.style);
+    const std::vector<double> means = optim::smoothed(curve_.losses, range_.style);
     if (run.is_main_rank()) tell(means.back());
-    if (!has_diverged(means, range_.style)) return std::nullopt;
+    if (!optim::has_diverged(means, range_.style)) return std::nullopt;
     return fmt::format("the loss has grown to {:.4g}", means.back());
   }
 
@@ -63,12 +63,12 @@ class RangeWatch final : public train::Callback {
                    done, all, curve_.rates.back(), mean, step_s * static_cast<double>(all - done));
   }
 
-  LrRange range_;
-  LrCurve& curve_;
+  optim::LrRange range_;
+  optim::LrCurve& curve_;
   double first_end_s_ = 0;  ///< of the first step
 };
 
-void check(const LrRange& range) {
+void check(const optim::LrRange& range) {
   constexpr std::int64_t kLeastSteps = 6;  // as fastai
   if (!(range.low > 0 && range.high > range.low && std::isfinite(range.high))) {
     throw base::ConfigError(fmt::format(
@@ -148,14 +148,14 @@ std::string lr_of_run(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::optional<double> LrFindResult::suggestion(LrRule rule) const {
+std::optional<double> LrFindResult::suggestion(optim::LrRule rule) const {
   for (const auto& [each, rate] : suggestions) {
     if (each == rule) return rate;
   }
   return std::nullopt;
 }
 
-LrFindResult find_lr(const TrainRequest& request, const LrRange& range,
+LrFindResult find_lr(const TrainRequest& request, const optim::LrRange& range,
                      const SessionContext& context) {
   check(range);
   const int world_size = context.communicator.world_size();
@@ -168,12 +168,13 @@ LrFindResult find_lr(const TrainRequest& request, const LrRange& range,
   LrFindResult result;
   result.range = range;
   run_test(std::move(loaded), context, result);
-  for (const LrRule rule : kLrRules)
-    result.suggestions.emplace_back(rule, suggested_rate(rule, result.curve, range.num_steps));
+  for (const optim::LrRule rule : optim::kLrRules)
+    result.suggestions.emplace_back(rule,
+                                    optim::suggested_rate(rule, result.curve, range.num_steps));
   return result;
 }
 
-double require_suggestion(const LrFindResult& result, LrRule rule) {
+double require_suggestion(const LrFindResult& result, optim::LrRule rule) {
   if (const auto rate = result.suggestion(rule)) return *rate;
   throw base::ConfigError(fmt::format(
       "lr-find: the test ended after {} of {} steps{}, too few points for the rule {}: begin at a "

@@ -1,10 +1,10 @@
-#include "paceline/app/lr_find/range_test.h"
+#include "paceline/optim/lr_find/lr_range.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 
-namespace paceline::app {
+namespace paceline::optim {
 namespace {
 
 constexpr double kBeta = 0.98;
@@ -42,4 +42,4 @@ bool has_diverged(const std::vector<double>& smoothed_losses, LrFindStyle style)
   return smoothed_losses.back() > kDivergence * least;
 }
 
-}  // namespace paceline::app
+}  // namespace paceline::optim
