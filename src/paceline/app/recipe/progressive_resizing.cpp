@@ -31,8 +31,14 @@ std::vector<SizeChange> along_line(const ProgressiveResizing& config, int image_
   return changes;
 }
 
-int nearest_multiple(double size, int increment) {
-  return static_cast<int>(std::nearbyint(size / increment)) * increment;
+/// Halves go to the even one; no image grows beyond what it is.
+int nearest_multiple(double size, int increment, int image_size) {
+  const int nearest = static_cast<int>(std::nearbyint(size / increment)) * increment;
+  if (nearest > 0) return std::min(nearest, image_size);
+  throw base::ConfigError(fmt::format(
+      "data.progressive_resizing: {:g} pixels are rounded to none by an increment of {}: choose a "
+      "smaller increment",
+      size, increment));
 }
 
 /// As a share of the run, or for FFCV in epochs; not rounded to steps.
@@ -51,7 +57,7 @@ int composers_size(const ProgressiveResizing& config, int image_size, std::int64
   const double share = elapsed < begin ? 0 : std::min((elapsed - begin) / (end - begin), 1.0);
   const double start_scale = static_cast<double>(*config.start_size) / image_size;
   const double scale = start_scale + (1 - start_scale) * share;
-  return nearest_multiple(image_size * scale, config.increment);
+  return nearest_multiple(image_size * scale, config.increment, image_size);
 }
 
 /// The size in a step, as ffcv-imagenet's ramp gives it.
@@ -65,7 +71,8 @@ int ffcvs_size(const ProgressiveResizing& config, int image_size, std::int64_t s
   if (epoch <= begin) return *config.start_size;
   if (epoch >= end) return image_size;
   const double slope = (image_size - *config.start_size) / (end - begin);
-  return nearest_multiple(*config.start_size + slope * (epoch - begin), config.increment);
+  return nearest_multiple(*config.start_size + slope * (epoch - begin), config.increment,
+                          image_size);
 }
 
 }  // namespace
@@ -85,6 +92,11 @@ std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int imag
         "data.progressive_resizing.begin ({}: step {}) must come before its end ({}: step {})",
         config.begin.to_string(), begin, config.end.to_string(), end));
   if (config.law == ResizingLaw::kLine) return along_line(config, image_size, begin, end);
+  if (lengths.total_steps == 0) {
+    throw base::ConfigError(
+        "data.progressive_resizing.law: composer and ffcv count shares of the run, whose length is "
+        "not known in steps: give train.duration in ep, ba or sp, or write law: line");
+  }
   std::vector<SizeChange> changes;
   const auto size_at = config.law == ResizingLaw::kComposer ? composers_size : ffcvs_size;
   for (std::int64_t step = 0; step < lengths.total_steps; ++step) {

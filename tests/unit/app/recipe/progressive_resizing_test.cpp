@@ -46,6 +46,17 @@ TEST(ProgressiveResizing, RefusesWhatMakesNoLine) {
       ThrowsMessage<base::ConfigError>(HasSubstr("(0.8dur: step 80) must come before")));
 }
 
+TEST(ProgressiveResizing, RefusesLawsThatCannotBeFollowed) {
+  EXPECT_THAT([] { changes({.start_size = 12, .law = ResizingLaw::kComposer}, 64); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("rounded to none")));
+  const ProgressiveResizing by_epoch{.start_size = 32,
+                                     .begin = {0, TimeUnit::kEpoch},
+                                     .end = {4, TimeUnit::kEpoch},
+                                     .law = ResizingLaw::kFfcv};
+  EXPECT_THAT([&] { size_changes(by_epoch, 64, {.steps_per_epoch = 10, .samples_per_step = 8}); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("not known in steps")));
+}
+
 TEST(ProgressiveResizing, ChangesTheCropAlone) {
   const auto transforms = with_size(data::imagenet_train(224), 160);
   EXPECT_EQ(transforms.front().get_if<data::RandomResizedCropConfig>()->size, 160);
