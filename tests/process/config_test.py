@@ -143,7 +143,7 @@ class Config(RunTest):
         self.assertIn("measured", self.ok("info", "--help"))
 
     def test_every_verb_that_is_listed_works(self):
-        verbs = re.findall(r"^  (\w+)", self.ok("--help"), re.MULTILINE)
+        verbs = re.findall(r"^  ([\w-]+)", self.ok("--help"), re.MULTILINE)
         self.assertTrue({"train", "launch", "eval", "info"} <= set(verbs), verbs)
         for verb in verbs:
             self.assertIn(verb, self.ok(verb, "--help"))

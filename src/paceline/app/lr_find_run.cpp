@@ -95,6 +95,13 @@ PhasedRecipe load(const TrainRequest& request, const config::BindContext& contex
                   request.recipe.string(), base::join(names, ", ")));
 }
 
+/// Every rank must look for the same, or they would train apart.
+void agree_on_range(const optim::LrRange& range, comm::Communicator& communicator) {
+  comm::agree(communicator, {{"lr-find", fmt::format("like {} from {} to {} in {} steps",
+                                                     config::enum_name(range.style), range.low,
+                                                     range.high, range.num_steps)}});
+}
+
 /// Without what a test has no use for.
 Recipe recipe_of_test(Recipe recipe, const Registries& registries) {
   recipe.train.eval_every.reset();
@@ -164,6 +171,7 @@ LrFindResult find_lr(const TrainRequest& request, const optim::LrRange& range,
       load_recipe(std::move(recipe.phases.front().recipe), context.registries, world_size,
                   context.device.place().type(), &context.interruption);
   context.communicator.set_timeout(collective_timeout(loaded.recipe.parallel));
+  agree_on_range(range, context.communicator);
   agree_on_recipe(loaded, context.communicator);
   LrFindResult result;
   result.range = range;
@@ -186,6 +194,8 @@ double require_suggestion(const LrFindResult& result, optim::LrRule rule) {
 TrainRequest with_found_lr(const TrainRequest& request, const SessionContext& context) {
   TrainRequest found = request;
   const LrFindChoice choice = *std::exchange(found.lr_find, std::nullopt);
+  // Phases are refused, also where the run goes on and nothing is looked for.
+  load(found, context.registries.context(context.communicator.world_size()));
   std::string lr;
   if (request.resume == "auto" && request.run_directory) {
     lr = comm::first_rank_decides(context.communicator,

@@ -2,6 +2,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
 #include "paceline/cli/plot/chart.h"
@@ -9,6 +10,7 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/launch/options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -94,14 +96,24 @@ std::string text_of(const app::LrFindResult& result, optim::LrRule rule, double 
     text += fmt::format("{:<10}{}{}\n", config::enum_name(each),
                         rate ? fmt::format("{:.4g}", *rate) : "too few points",
                         each == rule ? "  <- optimizer.lr" : "");
-  return text + fmt::format("train with it: paceline train {} optimizer.lr={:.4g}\n",
-                            work.request.recipe.string(), lr);
+  std::vector<std::string> words{work.request.recipe.string()};
+  words.insert(words.end(), work.request.overrides.begin(), work.request.overrides.end());
+  words.push_back(fmt::format("optimizer.lr={:.4g}", lr));
+  std::ranges::transform(words, words.begin(), base::shell_word);
+  const std::string phase = work.request.only_phase
+                                ? fmt::format(", in phase {}", *work.request.only_phase)
+                                : std::string();
+  return text + fmt::format("train with it{}: paceline train {}\n", phase, base::join(words, " "));
 }
 
 void write_files(const LrFindWork& work, const app::LrFindResult& result, base::FileSystem& files) {
   if (!work.csv.empty()) base::write_file_atomically(files, work.csv, csv_of(result));
+  if (work.svg.empty()) return;
   const Chart chart = chart_of(result);
-  if (work.svg.empty() || chart.x.empty()) return;
+  if (chart.x.empty()) {
+    base::log_warning("{} is not drawn: no loss was finite", work.svg.string());
+    return;
+  }
   base::write_file_atomically(files, work.svg, svg_charts(std::span(&chart, 1)));
 }
 
@@ -137,7 +149,10 @@ int run_lr_find(const std::vector<std::string>& arguments, const app::Registries
       ->check(CLI::IsMember(config::enum_names<optim::LrRule>()));
   app.add_option("--min", work.low, "The first rate, as a value of optimizer.lr");
   app.add_option("--max", work.high, "The last rate");
-  app.add_option("--steps", work.num_steps, "Steps of the test")->capture_default_str();
+  constexpr std::int64_t kMostSteps = 100'000;  // a rule compares each with each
+  app.add_option("--steps", work.num_steps, "Steps of the test")
+      ->check(CLI::Range(std::int64_t{1}, kMostSteps))
+      ->capture_default_str();
   app.add_option("--svg", work.svg, "The SVG file to draw, too");
   app.add_option("--csv", work.csv, "A table of rates and losses to write, too");
   app.add_flag("--json", work.as_json, "Print one JSON object");

@@ -1,5 +1,6 @@
 #include "paceline/optim/lr_find/lr_rules.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -20,13 +21,16 @@ LrCurve curve_of(int size, const Loss& loss) {
 }
 
 TEST(LrRules, FindAPointOfAValley) {
-  const LrCurve curve = curve_of(60, [](int i) { return 1 + std::pow((i - 40) / 40.0, 2); });
-  for (const LrRule rule : kLrRules) {
-    const auto rate = suggested_rate(rule, curve, 60);
-    ASSERT_TRUE(rate) << config::enum_name(rule);
-    EXPECT_GT(*rate, 1e-5) << config::enum_name(rule);
-    EXPECT_LT(*rate, 1e-0) << config::enum_name(rule);
-  }
+  const LrCurve curve = curve_of(60, [](int i) { return 1 + std::pow((i - 30) / 10.0, 2); });
+  // What fastai's rules see begins with the seventh point, and falls to the least and no further.
+  const auto means = smoothed(curve.losses, LrFindStyle::kFastai);
+  const auto least = std::min_element(means.begin(), means.end() - 5);
+  const auto length = static_cast<std::size_t>(least - means.begin()) - 6 + 1;
+  EXPECT_EQ(suggested_rate(LrRule::kMinimum, curve, 60), curve.rates[6 + length - 1] / 10);
+  EXPECT_EQ(suggested_rate(LrRule::kValley, curve, 60),
+            curve.rates[6 - 1 + length / 3 + length / 6]);
+  // By the rate itself it falls fastest where rates lie closest.
+  EXPECT_EQ(suggested_rate(LrRule::kSteepest, curve, 60), curve.rates[10]);
 }
 
 TEST(LrRules, TellNothingOfTooFewPoints) {
