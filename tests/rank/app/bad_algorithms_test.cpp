@@ -167,6 +167,9 @@ const std::vector<BadAlgorithms> kBad{
      {"algorithms.selective_backprop", "several views"},
      {"loss=jensen_shannon", "loss.num_views=2", "data.sampler=repeated_augmentation",
       "++data.sampler.repeats=2"}},
+    {"{selective_backprop: }",
+     {"algorithms.selective_backprop", "not known in steps"},
+     {"train.duration=30s", "schedule=constant"}},
     // squeeze_excite
     {"{squeeze_excite: {latent_channels: 0}}", {kNinthLine, "latent_channels", "more than 0"}},
     {"{squeeze_excite: {latent_channels: 1.5}}", {kNinthLine, "latent_channels", "whole number"}},

@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -99,7 +100,29 @@ INSTANTIATE_TEST_SUITE_P(
                       "mixup: {alpha: 1}, cutmix: {}",
                       "mixup: {alpha: 1}, cutmix: {with_mixup: sequential, partner: reversed}",
                       "mixup: {alpha: 1}, cutmix: {with_mixup: alternate, interpolate_loss: true}",
-                      "cutout: {num_holes: 2}", "colout: {}, cutout: {}, mixup: {}, cutmix: {}"));
+                      "selective_backprop: {start: 0, end: 1, interrupt: 0}",
+                      "selective_backprop: {start: 0, end: 1, keep: 0.7}, mixup: {}",
+                      "stochastic_depth: {drop_rate: 0.5}", "cutout: {num_holes: 2}",
+                      "colout: {}, cutout: {}, mixup: {}, cutmix: {}"));
+
+/// Where a forward pass waits for the other ranks, as the overrides make it.
+class SelectionOverRanks : public BatchTransformsRun {};
+
+TEST_P(SelectionOverRanks, GoesOnWhereABatchLeavesARankWithoutSamples) {
+  std::vector<std::string> overrides{
+      "++algorithms.selective_backprop={start: 0, end: 1, interrupt: 0}"};
+  std::istringstream words(GetParam());
+  for (std::string word; words >> word;) overrides.push_back(word);
+  const auto losses = logged(train(2, 1, overrides), "train/loss");
+  ASSERT_EQ(losses.size(), 6U);
+  for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss)) << loss;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forward, SelectionOverRanks,
+    ::testing::Values("parallel.strategy=fsdp",
+                      "model=resnet18 model.layers=[1,1] model.width=16 data.size=32 "
+                      "data.image_size=32 parallel.sync_batch_norm=true"));
 
 TEST(BatchTransformsNote, TellsHowMixupAndCutmixGoTogether) {
   const auto registries = make_registries();

@@ -103,6 +103,11 @@ train::AlgorithmTraits SelectiveBackprop::traits() const {
 void SelectiveBackprop::apply(train::Event event, train::TrainState& state,
                               const train::RunContext& /*run*/) {
   if (event == train::Event::kInit) {
+    if (state.clock.lengths.total_steps == 0) {
+      throw base::ConfigError(
+          "algorithms.selective_backprop counts shares of the run, whose length is not known in "
+          "steps: give train.duration in ep, ba or sp");
+    }
     is_forward_collective_ =
         nn::has_training_kernels(require_classification(*state.task).network());
   } else {
@@ -112,11 +117,6 @@ void SelectiveBackprop::apply(train::Event event, train::TrainState& state,
 }
 
 bool SelectiveBackprop::selects(const train::Clock& clock) const {
-  if (clock.lengths.total_steps == 0) {
-    throw base::ConfigError(
-        "algorithms.selective_backprop counts shares of the run, whose length is not known in "
-        "steps: give train.duration in ep, ba or sp");
-  }
   const double elapsed =
       static_cast<double>(clock.step) / static_cast<double>(clock.lengths.total_steps);
   return selects_samples(config_, elapsed, clock.batch_in_epoch());
@@ -134,7 +134,9 @@ void SelectiveBackprop::transform(train::Batch& microbatch, train::TrainState& s
                                   const train::RunContext& run) {
   if (!selects(state.clock)) return;
   const at::NoGradGuard no_grad;
-  const at::Tensor all = losses(microbatch, state, run);
+  const at::Tensor all = losses(microbatch, state, run);  // also for the ranks that wait for it
+  const std::int64_t size = microbatch.size;
+  if (num_kept(size, state.clock) == size) return;
   std::vector<at::Tensor> kept;
   for (const SampleGroup& group : groups_by_row(microbatch, state.clock.step, run, config_.group)) {
     const auto places =
@@ -144,7 +146,6 @@ void SelectiveBackprop::transform(train::Batch& microbatch, train::TrainState& s
         rows_at(sender_.send(places, run.device), all.narrow(0, group.row, group.count));
     kept.push_back(rows + group.row);
   }
-  const std::int64_t size = microbatch.size;
   keep_samples(microbatch, kept.size() == 1 ? kept.front() : at::cat(kept));
   share_ = static_cast<double>(microbatch.size) / static_cast<double>(size);
 }
