@@ -107,8 +107,13 @@ std::vector<float> DropPath::group_masks(std::int64_t num_samples,
 
 at::Tensor DropPath::drawn_mask(const at::TensorOptions& options, std::int64_t num_samples,
                                 const ForwardContext& context) const {
-  if (rule_.group != 1)
-    return at::tensor(group_masks(num_samples, context), at::kFloat).view({-1, 1}).to(options);
+  if (rule_.group != 1) {
+    const std::vector<float> masks = group_masks(num_samples, context);
+    const bool are_equal = std::ranges::all_of(masks, [&](float mask) { return mask == masks[0]; });
+    // As of one draw for all: then no device waits for memory of the host.
+    if (are_equal) return at::full({num_samples, 1}, masks[0], options);
+    return at::tensor(masks, at::kFloat).view({-1, 1}).to(options);
+  }
   const tensor::DrawKey key = draw_key(base::DrawPurpose::kDropPath, index_, context);
   return tensor::keep_mask(at::empty({num_samples, 1}, options), 1.0 - rule_.rate, key,
                            context.first_position);
