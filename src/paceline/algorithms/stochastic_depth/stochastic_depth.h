@@ -54,11 +54,14 @@ struct ResidualBranches {
 /// by its rate. Draws are keyed by step, layer and the position of the first sample, so N ranks by
 /// A microbatches drop as one rank by N * A.
 ///
-/// A block whose branch a microbatch drops is not computed: its BatchNorms keep their statistics,
-/// and its parameters get gradients of zero. The rate grows linearly over `warmup`, as a function
-/// of the clock. With `rescale: composer` evaluations compute another network, which is recorded
-/// with the weights; with `timm` they do not, and a run may be resumed with it or without.
-/// Paper: Huang et al., "Deep networks with stochastic depth", ECCV 2016. Numbers are Composer's.
+/// A block of convolutions whose branch a microbatch drops is not computed: its BatchNorms keep
+/// their statistics, and its parameters get gradients of zero. Those of ViTs and ConvNeXts, which
+/// have none, are multiplied by zero; a ViT's block has two branches, each with a draw of its own.
+/// The rate grows linearly over `warmup`, as a function of the clock; an evaluation of a checkpoint
+/// of meanwhile is by the full rate. With `rescale: composer` evaluations compute another network,
+/// which is recorded with the weights; with `timm` they do not, and a run may be resumed with it or
+/// without. Paper: Huang et al., "Deep networks with stochastic depth", ECCV 2016. Numbers are
+/// Composer's.
 class StochasticDepth final : public train::Algorithm {
  public:
   explicit StochasticDepth(const StochasticDepthConfig& config) : config_(config) {}
@@ -129,7 +132,8 @@ struct paceline::config::Schema<paceline::algorithms::StochasticDepthConfig> {
       field(&Config::distribution, "distribution",
             "Rates that grow from block to block up to drop_rate, or the same for all."),
       field(&Config::warmup, "warmup",
-            "Rates grow from 0 over so much of the run: 0.1dur, 5ep, 1000ba."),
+            "Rates grow from 0 over so much of the run: 0.1dur, 5ep, 1000ba. paceline eval of a "
+            "checkpoint of meanwhile scales by the full rate."),
       field(&Config::rescale, "rescale",
             "Who makes up for what was left out: evaluations (composer), or training (timm)."),
       algorithms::group_field<Config>()};

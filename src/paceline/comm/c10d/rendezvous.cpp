@@ -24,6 +24,7 @@ extern "C" int getnameinfo(const sockaddr* address, socklen_t address_length, ch
                            int flags) {
   static const auto of_libc =
       reinterpret_cast<decltype(&getnameinfo)>(dlsym(RTLD_NEXT, "getnameinfo"));
+  if (of_libc == nullptr) return EAI_SYSTEM;
   if ((flags & NI_NAMEREQD) == 0) flags |= NI_NUMERICHOST;
   return of_libc(address, address_length, host, host_length, service, service_length, flags);
 }
