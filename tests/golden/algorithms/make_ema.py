@@ -39,42 +39,21 @@ The file: `cases`, each with the constructor's `options`, `max_batches`, `batche
 """
 
 import json
-import math
 import pathlib
 
 import torch
+from averaged_net import BATCHES_PER_EPOCH, MAX_BATCHES, Net, wave, write_weights
 from composer.algorithms.ema import EMA
 from composer.core import Event, State
 from composer.devices import DeviceCPU
-from torch import nn
-
-MAX_BATCHES, BATCHES_PER_EPOCH = 16, 4
 
 
-def wave(shape, phase):
-    values = [0.5 * math.sin(0.7 * i + phase) for i in range(math.prod(shape))]
-    return torch.tensor(values, dtype=torch.float64).reshape(shape)
-
-
-class Net(nn.Module):
-    """Five trained parameters, a frozen one, two running statistics and a counter."""
+class PartlyFrozenNet(Net):
+    """Of its six parameters the last is frozen."""
 
     def __init__(self):
         super().__init__()
-        self.fc1 = nn.Linear(2, 3)
-        self.bn = nn.BatchNorm1d(3)
-        self.fc2 = nn.Linear(3, 2)
         self.fc2.bias.requires_grad_(False)
-
-
-def write_weights(net, batch):
-    """What the model holds after `batch` batches; float64 rounded to float32."""
-    with torch.no_grad():
-        for number, parameter in enumerate(net.parameters()):
-            parameter.copy_(wave(parameter.shape, 10.0 * number + batch))
-        net.bn.running_mean.copy_(wave([3], 70.0 + batch))
-        net.bn.running_var.copy_(wave([3], 80.0 + batch) + 1.0)
-        net.bn.num_batches_tracked.fill_(batch)
 
 
 def snapshot(named):
@@ -115,7 +94,7 @@ def events(state):
 
 
 def run(options):
-    net = Net()
+    net = PartlyFrozenNet()
     write_weights(net, 0)
     state, ema, updates = new_state(net), EMA(**options), []
     send(ema, state, Event.INIT)
@@ -146,7 +125,7 @@ def assert_swaps(ema, state, net):
 
 def assert_fault_after_checkpoint():
     """EPOCH_END with the average still in the model takes one for the other."""
-    net = Net()
+    net = PartlyFrozenNet()
     state, ema = new_state(net), EMA(half_life="1ep")
     write_weights(net, 1)
     send(ema, state, Event.INIT)

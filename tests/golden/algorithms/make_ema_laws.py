@@ -19,36 +19,12 @@ The file: `cases`, as of make_ema.py but for the options' names, which are the C
 """
 
 import json
-import math
 import pathlib
 
 import torch
+from averaged_net import BATCHES_PER_EPOCH, MAX_BATCHES, Net, write_weights
 from timm.utils import ModelEmaV3
-from torch import nn
 from torch.optim.swa_utils import AveragedModel
-
-MAX_BATCHES, BATCHES_PER_EPOCH = 16, 4
-
-
-def wave(shape, phase):
-    values = [0.5 * math.sin(0.7 * i + phase) for i in range(math.prod(shape))]
-    return torch.tensor(values, dtype=torch.float64).reshape(shape)
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.fc1 = nn.Linear(2, 3)
-        self.bn = nn.BatchNorm1d(3)
-        self.fc2 = nn.Linear(3, 2)
-
-
-def write_weights(net, batch):
-    with torch.no_grad():
-        for number, parameter in enumerate(net.parameters()):
-            parameter.copy_(wave(parameter.shape, 10.0 * number + batch))
-        net.bn.running_mean.copy_(wave([3], 70.0 + batch))
-        net.bn.running_var.copy_(wave([3], 80.0 + batch) + 1.0)
 
 
 def average_of(module):

@@ -28,42 +28,14 @@ that took weights or loaded them, with `batch`, `is_taken`, `is_loaded`, `averag
 """
 
 import json
-import math
 import pathlib
 import warnings
 
 import torch
+from averaged_net import BATCHES_PER_EPOCH, MAX_BATCHES, Net, write_weights
 from composer.algorithms.swa import SWA
 from composer.core import Event, State
 from composer.devices import DeviceCPU
-from torch import nn
-
-MAX_BATCHES, BATCHES_PER_EPOCH = 16, 4
-
-
-def wave(shape, phase):
-    values = [0.5 * math.sin(0.7 * i + phase) for i in range(math.prod(shape))]
-    return torch.tensor(values, dtype=torch.float64).reshape(shape)
-
-
-class Net(nn.Module):
-    """Six trained parameters, two running statistics and a counter."""
-
-    def __init__(self):
-        super().__init__()
-        self.fc1 = nn.Linear(2, 3)
-        self.bn = nn.BatchNorm1d(3)
-        self.fc2 = nn.Linear(3, 2)
-
-
-def write_weights(net, batch):
-    """What the model holds after `batch` batches; float64 rounded to float32."""
-    with torch.no_grad():
-        for number, parameter in enumerate(net.parameters()):
-            parameter.copy_(wave(parameter.shape, 10.0 * number + batch))
-        net.bn.running_mean.copy_(wave([3], 70.0 + batch))
-        net.bn.running_var.copy_(wave([3], 80.0 + batch) + 1.0)
-        net.bn.num_batches_tracked.fill_(batch)
 
 
 def values(module):
