@@ -18,6 +18,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace paceline::app {
 namespace {
@@ -155,13 +157,6 @@ std::string lr_of_run(const std::filesystem::path& directory) {
 
 }  // namespace
 
-std::optional<double> LrFindResult::suggestion(optim::LrRule rule) const {
-  for (const auto& [each, rate] : suggestions) {
-    if (each == rule) return rate;
-  }
-  return std::nullopt;
-}
-
 LrFindResult find_lr(const TrainRequest& request, const optim::LrRange& range,
                      const SessionContext& context) {
   check(range);
@@ -176,9 +171,6 @@ LrFindResult find_lr(const TrainRequest& request, const optim::LrRange& range,
   LrFindResult result;
   result.range = range;
   run_test(std::move(loaded), context, result);
-  for (const optim::LrRule rule : optim::kLrRules)
-    result.suggestions.emplace_back(rule,
-                                    optim::suggested_rate(rule, result.curve, range.num_steps));
   return result;
 }
 

@@ -6,8 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace paceline::app {
 
@@ -15,10 +13,12 @@ namespace paceline::app {
 struct LrFindResult {
   optim::LrRange range;
   optim::LrCurve curve;
-  std::vector<std::pair<optim::LrRule, std::optional<double>>> suggestions;  ///< of every rule
   std::string end;  ///< why it ended before its last step, for people; empty: it did not
 
-  std::optional<double> suggestion(optim::LrRule rule) const;
+  /// Nothing where the rule has too few points.
+  std::optional<double> suggestion(optim::LrRule rule) const {
+    return optim::suggested_rate(rule, curve, range.num_steps);
+  }
 };
 
 /// Trains the request's recipe for range.num_steps steps with rising learning rates, in place of

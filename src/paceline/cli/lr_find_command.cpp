@@ -65,9 +65,9 @@ std::string csv_of(const app::LrFindResult& result) {
 
 std::string json_of(const app::LrFindResult& result, optim::LrRule rule, double lr) {
   nlohmann::json suggestions = nlohmann::json::object();
-  for (const auto& [each, rate] : result.suggestions) {
+  for (const optim::LrRule each : optim::kLrRules) {
     nlohmann::json& value = suggestions[std::string(config::enum_name(each))];
-    if (rate) value = *rate;
+    if (const auto rate = result.suggestion(each)) value = *rate;
   }
   const nlohmann::json all{
       {"lr", lr},
@@ -92,10 +92,12 @@ std::string text_of(const app::LrFindResult& result, optim::LrRule rule, double 
   if (!result.end.empty())
     text += fmt::format("ended after {} of {} steps: {}\n", result.curve.rates.size(),
                         result.range.num_steps, result.end);
-  for (const auto& [each, rate] : result.suggestions)
+  for (const optim::LrRule each : optim::kLrRules) {
+    const auto rate = result.suggestion(each);
     text += fmt::format("{:<10}{}{}\n", config::enum_name(each),
                         rate ? fmt::format("{:.4g}", *rate) : "too few points",
                         each == rule ? "  <- optimizer.lr" : "");
+  }
   std::vector<std::string> words{work.request.recipe.string()};
   words.insert(words.end(), work.request.overrides.begin(), work.request.overrides.end());
   words.push_back(fmt::format("optimizer.lr={:.4g}", lr));
