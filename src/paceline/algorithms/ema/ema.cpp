@@ -50,8 +50,7 @@ double rescaled(double smoothing, const Duration& interval, const config::StepLe
   if (lengths.total_steps == 0) {
     throw base::ConfigError(
         "algorithms.ema.rescale asks how many epochs the run has, which is not known in steps: "
-        "give "
-        "train.duration in ep, ba or sp, or smoothing as it should be");
+        "give train.duration in ep, ba or sp, or smoothing as it should be");
   }
   const double epochs =
       static_cast<double>(lengths.total_steps) / static_cast<double>(lengths.steps_per_epoch);

@@ -39,8 +39,8 @@ struct EmaConfig {
 /// s) * weights, with s given, or 2 to the power of -update_interval / half_life. The first step
 /// (or epoch, if these are counted) from `start` on copies the weights. With `warmup_power`, n
 /// steps (or epochs) after that s is at most 1 - (1 + n / warmup_gamma)^-warmup_power. A step that
-/// fp16 skipped counts. The numbers are Composer's, the warm-up timm's. Paper: Polyak and Juditsky,
-/// "Acceleration of stochastic approximation by averaging", 1992.
+/// fp16 skipped counts. The numbers are Composer's, the warm-up timm's.
+/// Paper: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992.
 class Ema final : public train::Algorithm {
  public:
   /// Throws ConfigError for lengths that do not fit each other, and at kPrepared for a run of
