@@ -101,13 +101,16 @@ Found search_jpeg(Bytes file) {
 
 /// The PNG Specification, third edition: chunks, of which eXIf may stand before or behind pixels.
 Found search_png(Bytes file) {
-  constexpr std::size_t kAroundData = 12;  // length, name and checksum
+  constexpr std::size_t kAroundData = 12;                        // length, name and checksum
+  constexpr std::string_view kXmp("XML:com.adobe.xmp\0\0", 19);  // which is not compressed
   Found found;
   for (std::size_t at = 8; at + kAroundData <= file.size();) {
     const std::size_t length = number(file, at, 4, false);
     if (at + kAroundData + length > file.size()) break;
-    if (starts_with(file.subspan(at + 4), "eXIf"))
-      found.exif = read_exif(file.subspan(at + 8, length));
+    const Bytes body = file.subspan(at + 8, length);
+    if (starts_with(file.subspan(at + 4), "eXIf")) found.exif = read_exif(body);
+    if (starts_with(file.subspan(at + 4), "iTXt") && starts_with(body, kXmp))
+      found.xmp = read_xmp(body.subspan(kXmp.size()));
     at += kAroundData + length;
   }
   return found;

@@ -47,8 +47,8 @@ class Orientation {
 };
 
 /// What the file of an image says as Pillow's ImageOps.exif_transpose reads it: EXIF of JPEG, PNG
-/// (eXIf) and WebP, or without it XMP of JPEG and WebP. Upright for other formats (TIFF is always
-/// decoded as its orientation says) and where the file says nothing or is damaged.
+/// (eXIf) and WebP, or without it their XMP. Upright for other formats (TIFF is always decoded as
+/// its orientation says) and where the file says nothing or is damaged.
 Orientation read_orientation(std::span<const std::uint8_t> file);
 
 }  // namespace paceline::data

@@ -10,7 +10,7 @@ import struct
 import sys
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, PngImagePlugin
 
 HERE = pathlib.Path(__file__).parent
 FOLDER = HERE / "orientations"
@@ -52,6 +52,11 @@ def make_files():
     for number in (2, 6):
         yield f"{number}.png", saved(small, "png", exif=exif_of(number))
         yield f"{number}.webp", saved(small, "webp", lossless=True, exif=exif_of(number, ">"))
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("Comment", 'tiff:Orientation="3"')
+    texts.add_itxt("XML:com.adobe.xmp", (XMP % b'tiff:Orientation="6"/>').decode(), lang="en", tkey="x")
+    yield "xmp.png", saved(small, "png", pnginfo=texts)
+    yield "exif_and_xmp.png", saved(small, "png", pnginfo=texts, exif=exif_of(5))
     yield "xmp.webp", saved(small, "webp", lossless=True, xmp=XMP % b'tiff:Orientation="8"/>')
 
 
