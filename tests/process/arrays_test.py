@@ -62,6 +62,33 @@ class Arrays(RunTest):
             self.train(self.write_recipe(), "--run-dir", runs[-1], f"data={{name: {name}, path: {where}}}", *settings)
         self.assertEqual(read_metrics(runs[0]), read_metrics(runs[1]))
 
+    def test_samples_of_several_classes_train_and_are_told(self):
+        folder = self.root / "sets"
+        for split, count in (("train", 24), ("val", 9)):
+            self.write(folder / split, count)
+            (folder / split / "labels.npy").unlink()
+            wanted = array.array("f", [float(i % 4 == c or (i % 2 == 0 and c == 3)) for i in range(count) for c in range(5)])
+            (folder / split / "targets.npy").write_bytes(npy("<f4", (count, 5), wanted.tobytes()))
+        run = self.run_directory("sets")
+        settings = ["model={name: resnet18}", "train.duration=2ep", "data.global_batch_size=12", "data.image_size=null",
+                    "train.eval_every=1ep", "task={name: multi_label, metrics: [average_precision, label_accuracy]}",
+                    f"data={{name: arrays, path: {folder}}}"]
+        refused = paceline("train", self.write_recipe(), *settings, cwd=self.root)
+        self.assertEqual(refused.code, 2, str(refused))
+        self.assertIn("loss=binary_cross_entropy", refused.err)
+        self.train(self.write_recipe(), "--run-dir", run, "loss=binary_cross_entropy", *settings)
+        rows = read_metrics(run)
+        step = next(row for row in rows if "train/loss" in row)
+        self.assertLessEqual({"train/f1_micro", "train/exact_match"}, step.keys())
+        last = [row for row in rows if "val/loss" in row][-1]
+        for name in ("f1_micro", "exact_match", "average_precision", "label_accuracy"):
+            self.assertTrue(0 <= last[f"val/{name}"] <= 1, (name, last))
+        told = json.loads(paceline("eval", run, "--json", cwd=self.root).out)
+        self.assertEqual(told["metrics"]["val/average_precision"], last["val/average_precision"])
+        self.assertEqual(len(told["classes"]), 5)
+        self.assertIn("--predictions is for task classification", paceline(
+            "eval", run, "--predictions", self.root / "x.csv", cwd=self.root).err)
+
     def test_bad_input_gets_one_clear_error(self):
         short = self.root / "short"
         shutil.copytree(self.arrays, short)

@@ -33,7 +33,7 @@ void write_files(const EvalWork& work, const app::EvalReport& report, base::File
   if (!work.predictions.empty()) {
     if (!report.samples)
       throw base::ConfigError(fmt::format(
-          "--predictions is for classifications, and the recipe's task is {}: `paceline predict "
+          "--predictions is for task classification, and the recipe's is {}: `paceline predict "
           "RUN -o FOLDER` writes what it gives out",
           report.recipe.task.name));
     app::write_prediction_table(files, work.predictions, *report.samples, *report.part.dataset,

@@ -2,6 +2,8 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
+
 namespace paceline::metrics {
 namespace {
 
@@ -14,6 +16,22 @@ at::Tensor counted(const at::Tensor& indices, const at::Tensor& counts, std::int
   return at::zeros({size}, indices.options()).index_add_(0, indices, counts);
 }
 
+double weight_of(const ClassCount& count, Average how) {
+  if (how == Average::kMacroOfAll) return 1.0;
+  if (how == Average::kMacro) return count.occurs() ? 1.0 : 0.0;
+  return static_cast<double>(count.samples);
+}
+
+ClassCount all_together(const std::vector<ClassCount>& classes) {
+  ClassCount all;
+  for (const ClassCount& each : classes) {
+    all.samples += each.samples;
+    all.told += each.told;
+    all.correct += each.correct;
+  }
+  return all;
+}
+
 }  // namespace
 
 at::Tensor count_classes(const at::Tensor& logits, const at::Tensor& labels) {
@@ -24,6 +42,11 @@ at::Tensor count_classes(const at::Tensor& logits, const at::Tensor& labels) {
   const at::Tensor own = labels.clamp_min(0);
   return at::stack({counted(own, counts, num_classes), counted(told, counts, num_classes),
                     counted(own, counts * told.eq(own), num_classes)});
+}
+
+at::Tensor count_class_sets(const at::Tensor& wanted, const at::Tensor& told) {
+  const at::NoGradGuard no_grad;
+  return at::stack({wanted.sum(0), told.sum(0), wanted.logical_and(told).sum(0)});
 }
 
 at::Tensor count_confusions(const at::Tensor& logits, const at::Tensor& labels) {
@@ -52,17 +75,28 @@ std::vector<ClassCount> class_counts(const at::Tensor& counts) {
   return classes;
 }
 
-double average(const std::vector<ClassCount>& classes, double (ClassCount::*score)() const,
-               Average how) {
+const ClassAverage* find_average(std::span<const ClassAverage> averages, std::string_view name) {
+  const auto found = std::ranges::find(averages, name, &ClassAverage::name);
+  return found == averages.end() ? nullptr : &*found;
+}
+
+double average(const std::vector<ClassCount>& classes, const ClassAverage& average) {
+  if (average.how == Average::kMicro) return (all_together(classes).*average.score)();
   double sum = 0;
   double weights = 0;
   for (const ClassCount& each : classes) {
-    const double one = each.occurs() ? 1.0 : 0.0;
-    const double weight = how == Average::kMacro ? one : static_cast<double>(each.samples);
-    sum += weight * (each.*score)();
+    const double weight = weight_of(each, average.how);
+    sum += weight * (each.*average.score)();
     weights += weight;
   }
   return sum / weights;
+}
+
+double label_accuracy(const std::vector<ClassCount>& classes, std::int64_t samples) {
+  const ClassCount all = all_together(classes);
+  const std::int64_t decisions = samples * std::ssize(classes);
+  const std::int64_t wrong = all.samples + all.told - 2 * all.correct;
+  return 1.0 - static_cast<double>(wrong) / static_cast<double>(decisions);
 }
 
 double balanced_accuracy(const std::vector<ClassCount>& classes) {

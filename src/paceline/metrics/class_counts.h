@@ -3,6 +3,8 @@
 #include "paceline/tensor/aten.h"
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace paceline::metrics {
@@ -11,6 +13,10 @@ namespace paceline::metrics {
 /// beside the logits, without waiting for a device. They add up. Logits and labels as in
 /// count_top_k(); a sample is told as the class of its largest logit, the first of equal ones.
 at::Tensor count_classes(const at::Tensor& logits, const at::Tensor& labels);
+
+/// The same where a sample may be of any number of classes: bool [N, C], of which it is and as
+/// which it was told.
+at::Tensor count_class_sets(const at::Tensor& wanted, const at::Tensor& told);
 
 /// How many samples of each class (row) were told as each (column): int64 [C, C], likewise.
 at::Tensor count_confusions(const at::Tensor& logits, const at::Tensor& labels);
@@ -33,14 +39,30 @@ struct ClassCount {
 /// Of count_classes(), in host memory.
 std::vector<ClassCount> class_counts(const at::Tensor& counts);
 
-/// How a number of each class becomes one of all: their mean over the classes that occur, or
-/// weighted by their samples.
-enum class Average { kMacro, kWeighted };
+/// How a number of each class becomes one of all.
+enum class Average {
+  kMacro,       ///< their mean over the classes that occur
+  kMacroOfAll,  ///< ... over all, of which one that does not occur has 0
+  kWeighted,    ///< weighted by their samples
+  kMicro,       ///< that of all classes' counts together
+};
 
-/// Of ClassCount::precision, recall or f1, as scikit-learn and torchmetrics average. NaN if there
-/// is nothing to average.
-double average(const std::vector<ClassCount>& classes, double (ClassCount::*score)() const,
-               Average how);
+/// A number that is told of all classes, and its name.
+struct ClassAverage {
+  std::string_view name;
+  double (ClassCount::*score)() const = nullptr;
+  Average how = Average::kMacro;
+};
+
+/// The one of this name, or null.
+const ClassAverage* find_average(std::span<const ClassAverage> averages, std::string_view name);
+
+/// As scikit-learn and torchmetrics average. NaN if there is nothing to average.
+double average(const std::vector<ClassCount>& classes, const ClassAverage& average);
+
+/// Where each of these samples may be of any number of classes: the share of all decisions, one of
+/// each sample and class, that are right. NaN without any.
+double label_accuracy(const std::vector<ClassCount>& classes, std::int64_t samples);
 
 /// The mean recall of the classes that have samples. NaN if none has.
 double balanced_accuracy(const std::vector<ClassCount>& classes);

@@ -29,6 +29,9 @@ class Loss {
 
   virtual bool takes_probabilities() const { return true; }
 
+  /// Whether each class is compared for itself, so that a sample may be of several or of none.
+  virtual bool compares_each_class() const { return false; }
+
   /// How many consecutive rows are views of one sample that are compared with each other: batches
   /// hold all views of a sample, or none.
   virtual int num_views() const { return 1; }

@@ -124,6 +124,9 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"optimizer", "lion"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},
     {{"optimizer", "rmsprop_tf"}, {.own = {{"momentum", "0.9"}, {"centered", "true"}}}},
     {{"sampler", "weighted"}, {.own = {{"file", "{folder}/weights.txt"}}}},
+    {{"task", "multi_label"},
+     {.own = {{"metrics", "[average_precision, f1_macro]"}},
+      .around = {"data=arrays", "data.image_size=null", "loss=binary_cross_entropy"}}},
     {{"transform", "color_jitter"},
      {.own = {{"brightness", "0.4"}, {"saturation", "0.4"}, {"contrast", "0.4"}, {"hue", "0.1"}}}},
     {{"transform", "elastic_transform"}, {.own = {{"sigma", "[1, 1]"}}}},
@@ -228,6 +231,7 @@ class EveryComponent : public ::testing::TestWithParam<NamedCase> {
   void SetUp() override {
     folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
     if (GetParam().name == "distillation") write_teacher();
+    if (GetParam().name == "multi_label") paceline::test::write_arrays_of_sets(folder_);
     if (GetParam().kind != "dataset" || !entry().info->find("path")) return;
     const auto writer = paceline::test::kDatasetFiles.find(GetParam().name);
     if (writer == paceline::test::kDatasetFiles.end())

@@ -73,7 +73,8 @@ void Distillation::apply(train::Event event, train::TrainState& state,
 }
 
 void Distillation::load_teacher(train::TrainState& state, const train::RunContext& run) {
-  if (dynamic_cast<const train::ClassificationTask*>(&*state.task) == nullptr) {
+  const auto* const task = dynamic_cast<const train::ClassificationTask*>(&*state.task);
+  if (task == nullptr || !task->tells_one_class()) {
     throw base::ConfigError(
         "algorithms.distillation compares the logits of task classification, and this run has "
         "another task: leave it out");

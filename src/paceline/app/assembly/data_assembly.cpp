@@ -179,7 +179,8 @@ void check_samples(const train::Task& task, const DataPart& part) {
   train::SampleFacts samples{sample_sizes(part.maker->fields()), part.dataset->num_classes()};
   task.check_samples(samples);
   for (const PipelineChange& change : part.pipeline_changes) {
-    samples.sizes = sample_sizes(data::ImageMaker(change.pipeline).fields());
+    for (auto& [name, sizes] : sample_sizes(data::ImageMaker(change.pipeline).fields()))
+      samples.sizes[name] = std::move(sizes);
     task.check_samples(samples);
   }
 }

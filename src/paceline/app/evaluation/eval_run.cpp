@@ -22,7 +22,8 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
   const std::unique_ptr<train::Task> other = viewed.make_task(loaded);
   train::Task& task = other ? *other : *loaded.state.task;
   std::optional<train::SampleRecorder> recorder;
-  if (const auto* of_classes = dynamic_cast<const train::ClassificationTask*>(&task)) {
+  const auto* of_classes = dynamic_cast<const train::ClassificationTask*>(&task);
+  if (of_classes != nullptr && of_classes->tells_one_class()) {
     recorder.emplace(of_classes->loss_of_targets(), num_told);
     evaluator.show_to(*recorder);
   }

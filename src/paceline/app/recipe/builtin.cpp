@@ -88,6 +88,7 @@
 #include "paceline/optim/schedules.h"
 #include "paceline/optim/sgd.h"
 #include "paceline/train/tasks/classification.h"
+#include "paceline/train/tasks/multi_label.h"
 
 // The one list of components. Each is registered by its Config alone: the header that declares it
 // has its Schema and its make() too (see config::Registry::add). tools/new_component.py writes the
@@ -98,6 +99,7 @@ namespace {
 
 void add_learning(Registries& registries) {
   registries.tasks.add<train::ClassificationConfig>();
+  registries.tasks.add<train::MultiLabelConfig>();
   models::add_builtin(registries.models);
   registries.losses.add<nn::CrossEntropyConfig>();
   registries.losses.add<nn::BinaryCrossEntropyConfig>();

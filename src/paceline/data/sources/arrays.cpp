@@ -68,6 +68,8 @@ ArrayDataset::ArrayDataset(const std::filesystem::path& folder, std::vector<std:
                                         array.name, array.shape[0], arrays_.front().name, size_));
     if (name == kLabelsField && array.shape.size() == 1 && array.kind != 'f')
       take_labels(array, num_classes);
+    if (name == kTargetsField && array.shape.size() == 2 && array.kind == 'f' && labels_.empty())
+      num_classes_ = static_cast<int>(array.shape[1]);
     arrays_.push_back(std::move(array));
   }
 }

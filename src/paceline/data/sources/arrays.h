@@ -24,7 +24,8 @@ class ArrayDataset final : public Dataset {
  public:
   /// NAME.npy in `folder` for each of `names`; none: for each such file there. uint8, int16, int32,
   /// int64, float16 or float32. One called labels, of integers and shape (N), says the classes,
-  /// `num_classes` or by default one more than the largest. Throws DataError that names the file.
+  /// `num_classes` or by default one more than the largest; without it one called targets, of
+  /// floats and shape (N, classes). Throws DataError that names the file.
   ArrayDataset(const std::filesystem::path& folder, std::vector<std::string> names,
                std::optional<int> num_classes);
 

@@ -21,6 +21,7 @@ class BinaryCrossEntropy final : public Loss {
  public:
   explicit BinaryCrossEntropy(const BinaryCrossEntropyConfig& config) : config_(config) {}
   at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  bool compares_each_class() const override { return true; }
 
  private:
   BinaryCrossEntropyConfig config_;

@@ -16,11 +16,13 @@ struct HuberConfig {
 class Mse final : public Loss {
  public:
   at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  bool compares_each_class() const override { return true; }
 };
 
 class L1 final : public Loss {
  public:
   at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  bool compares_each_class() const override { return true; }
 };
 
 /// Half the square up to delta, and linear beyond.
@@ -29,6 +31,7 @@ class Huber final : public Loss {
  public:
   explicit Huber(const HuberConfig& config) : config_(config) {}
   at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  bool compares_each_class() const override { return true; }
 
  private:
   HuberConfig config_;

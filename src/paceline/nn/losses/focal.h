@@ -28,6 +28,7 @@ class Focal final : public Loss {
  public:
   explicit Focal(const FocalConfig& config) : config_(config), weights_(config.class_weights) {}
   at::Tensor per_sample(const at::Tensor& outputs, const at::Tensor& targets) const override;
+  bool compares_each_class() const override { return config_.over == FocalOver::kSigmoid; }
   void check_num_outputs(std::int64_t num_outputs) const override {
     weights_.check_num_classes(num_outputs);
   }

@@ -42,10 +42,14 @@ ClassificationTask::ClassificationTask(std::shared_ptr<nn::Network> network,
 void ClassificationTask::check_samples(const SampleFacts& samples) const {
   if (!samples.sizes.contains(kLabels))
     throw base::ConfigError("task classification needs a data set with labels, one for a sample");
+  check_logits(samples);
+}
+
+void ClassificationTask::check_logits(const SampleFacts& samples) const {
   static_cast<void>(network().flops_per_sample(samples.sizes));  // throws for what it does not take
   if (network().gives_features()) {
     throw base::ConfigError(
-        "model.head: none gives out features, and task classification needs logits: choose linear "
+        "model.head: none gives out features, and the task tells classes by logits: choose linear "
         "or mlp, or a task that takes features");
   }
   const auto num_outputs = nn::num_outputs(network());

@@ -30,7 +30,7 @@ at::Tensor class_probabilities(const at::Tensor& logits);
 
 /// Classification: a network that gives logits, a loss, top-1 and top-5. Metrics count by the
 /// labels, also where a batch holds targets beside them.
-class ClassificationTask final : public Task {
+class ClassificationTask : public Task {
  public:
   ClassificationTask(std::shared_ptr<nn::Network> network, std::shared_ptr<nn::Loss> loss,
                      std::vector<std::string> eval_metrics = {});
@@ -49,8 +49,14 @@ class ClassificationTask final : public Task {
   std::vector<std::string> eval_metrics() const override { return eval_metrics_; }
   std::unique_ptr<EvalMeasure> measure_evaluation(bool classes) const override;
   bool can_be_recorded() const override { return true; }
+  /// Whether the classes of a sample exclude each other.
+  virtual bool tells_one_class() const { return true; }
   /// By Loss::of_evaluation().
   Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) override;
+
+ protected:
+  /// Throws ConfigError or DataError unless the network gives logits of as many classes.
+  void check_logits(const SampleFacts& samples) const;
 
  private:
   std::shared_ptr<nn::Loss> loss_;

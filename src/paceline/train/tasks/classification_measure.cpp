@@ -2,12 +2,10 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/comm/agreement.h"
 #include "paceline/metrics/calibration.h"
 #include "paceline/metrics/classification.h"
-#include "paceline/metrics/ranking.h"
 #include "paceline/train/tasks/classification.h"
-#include "paceline/train/tasks/gathered_scores.h"
+#include "paceline/train/tasks/measure_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -20,93 +18,30 @@ namespace paceline::train {
 namespace {
 
 constexpr std::string_view kTop = "top";
-constexpr std::string_view kLossPercentile = "loss_p";
 constexpr std::string_view kBalancedAccuracy = "balanced_accuracy";
 constexpr std::string_view kCalibrationError = "ece";
-constexpr std::string_view kAuroc = "auroc";
-constexpr std::string_view kAveragePrecision = "average_precision";
-
-struct ClassAverage {
-  std::string_view name;
-  double (metrics::ClassCount::*score)() const;
-  metrics::Average how;
-};
 constexpr std::array kClassAverages{
-    ClassAverage{"precision_macro", &metrics::ClassCount::precision, metrics::Average::kMacro},
-    ClassAverage{"precision_weighted", &metrics::ClassCount::precision,
-                 metrics::Average::kWeighted},
-    ClassAverage{"recall_macro", &metrics::ClassCount::recall, metrics::Average::kMacro},
-    ClassAverage{"recall_weighted", &metrics::ClassCount::recall, metrics::Average::kWeighted},
-    ClassAverage{"f1_macro", &metrics::ClassCount::f1, metrics::Average::kMacro},
-    ClassAverage{"f1_weighted", &metrics::ClassCount::f1, metrics::Average::kWeighted}};
+    metrics::ClassAverage{"precision_macro", &metrics::ClassCount::precision,
+                          metrics::Average::kMacro},
+    metrics::ClassAverage{"precision_weighted", &metrics::ClassCount::precision,
+                          metrics::Average::kWeighted},
+    metrics::ClassAverage{"recall_macro", &metrics::ClassCount::recall, metrics::Average::kMacro},
+    metrics::ClassAverage{"recall_weighted", &metrics::ClassCount::recall,
+                          metrics::Average::kWeighted},
+    metrics::ClassAverage{"f1_macro", &metrics::ClassCount::f1, metrics::Average::kMacro},
+    metrics::ClassAverage{"f1_weighted", &metrics::ClassCount::f1, metrics::Average::kWeighted}};
 
 /// Of more classes a matrix is too large to be read.
 constexpr std::int64_t kMostConfused = 1000;
 
-template <class Number>
-std::optional<Number> number_behind(std::string_view prefix, std::string_view name) {
-  if (!name.starts_with(prefix) || name.size() == prefix.size()) return std::nullopt;
-  Number number{};
-  const auto [end, error] =
-      std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-  return number;
-}
-
 std::optional<std::int64_t> top_of(std::string_view name) {
-  const auto k = number_behind<std::int64_t>(kTop, name);
-  return k && *k >= 1 && name == fmt::format("{}{}", kTop, *k) ? k : std::nullopt;
+  if (!name.starts_with(kTop)) return std::nullopt;
+  std::int64_t k = 0;
+  std::from_chars(name.data() + kTop.size(), name.data() + name.size(), k);
+  return k >= 1 && name == fmt::format("{}{}", kTop, k) ? std::optional(k) : std::nullopt;
 }
 
-std::optional<double> percent_of(std::string_view name) {
-  const auto percent = number_behind<double>(kLossPercentile, name);
-  return percent && *percent >= 0 && *percent <= 100 ? percent : std::nullopt;
-}
-
-const ClassAverage* average_of(std::string_view name) {
-  const auto* const found = std::ranges::find(kClassAverages, name, &ClassAverage::name);
-  return found == kClassAverages.end() ? nullptr : found;
-}
-
-/// What is measured of a batch.
-struct Told {
-  at::Tensor logits;
-  at::Tensor labels;
-  at::Tensor targets;
-};
-
-/// Metrics that are made of the same.
-class Part {
- public:
-  Part() = default;
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
-  virtual ~Part() = default;
-  virtual void add(const Told& told) = 0;
-  virtual void finish(comm::Communicator& communicator, EvalMeasure::Measured& measured) = 0;
-};
-
-/// Sums that are zeros at first; ranks without samples learn from others how many there are.
-class SumsOverRanks {
- public:
-  void add(const at::Tensor& sums) { sums_ = sums_.defined() ? sums_.add_(sums) : sums; }
-
-  /// In host memory, over all ranks: as often as there are columns of these many rows.
-  at::Tensor over_ranks(comm::Communicator& communicator, std::int64_t rows,
-                        at::ScalarType dtype) const {
-    const std::int64_t numel =
-        comm::max_over_ranks(communicator, sums_.defined() ? sums_.numel() : 0);
-    const at::Tensor all = sums_.defined() ? sums_.to(at::kCPU).clone() : at::zeros({numel}, dtype);
-    if (communicator.world_size() > 1)
-      communicator.all_reduce(all.flatten(), comm::ReduceOp::kSum, "sums of an evaluation")->wait();
-    return all.view({rows, numel / rows});
-  }
-
- private:
-  at::Tensor sums_;
-};
-
-class TopCounts final : public Part {
+class TopCounts final : public MeasurePart {
  public:
   explicit TopCounts(std::vector<std::int64_t> ks) : ks_(std::move(ks)) {}
   void add(const Told& told) override {
@@ -130,7 +65,7 @@ class TopCounts final : public Part {
   SumsOverRanks counts_;
 };
 
-class ClassCounts final : public Part {
+class ClassCounts final : public MeasurePart {
  public:
   ClassCounts(std::vector<std::string> names, bool in_a_table)
       : names_(std::move(names)), in_a_table_(in_a_table) {}
@@ -142,9 +77,9 @@ class ClassCounts final : public Part {
   void finish(comm::Communicator& communicator, EvalMeasure::Measured& measured) override {
     auto classes = metrics::class_counts(counts_.over_ranks(communicator, 3, at::kLong));
     for (const std::string& name : names_) {
-      const ClassAverage* const found = average_of(name);
-      measured.values[name] = found ? metrics::average(classes, found->score, found->how)
-                                    : metrics::balanced_accuracy(classes);
+      const metrics::ClassAverage* const found = metrics::find_average(kClassAverages, name);
+      measured.values[name] =
+          found ? metrics::average(classes, *found) : metrics::balanced_accuracy(classes);
     }
     if (!in_a_table_) return;
     at::Tensor confusions;
@@ -160,7 +95,7 @@ class ClassCounts final : public Part {
   SumsOverRanks confusions_;
 };
 
-class Calibration final : public Part {
+class Calibration final : public MeasurePart {
  public:
   void add(const Told& told) override {
     sums_.add(metrics::calibration_sums(class_probabilities(told.logits), told.labels));
@@ -174,90 +109,19 @@ class Calibration final : public Part {
   SumsOverRanks sums_;
 };
 
-class Rankings final : public Part {
- public:
-  explicit Rankings(std::vector<std::string> names) : names_(std::move(names)) {}
-  void add(const Told& told) override {
-    scores_.add(class_probabilities(told.logits), told.labels);
-  }
-  void finish(comm::Communicator& communicator, EvalMeasure::Measured& measured) override {
-    const metrics::RankingScores means = scores_.mean_over_classes(communicator);
-    for (const std::string& name : names_)
-      measured.values[name] = name == kAuroc ? means.auroc : means.average_precision;
-  }
-
- private:
-  std::vector<std::string> names_;
-  GatheredScores scores_;
-};
-
-class LossPercentiles final : public Part {
- public:
-  LossPercentiles(std::vector<std::string> names, const nn::Loss& loss)
-      : names_(std::move(names)), loss_(loss) {}
-  void add(const Told& told) override {
-    losses_.push_back(loss_.per_sample(told.logits, told.targets)
-                          .to(at::kCPU, at::kDouble)
-                          .masked_select(told.labels.to(at::kCPU).ge(0)));
-  }
-  void finish(comm::Communicator& communicator, EvalMeasure::Measured& measured) override {
-    losses_.push_back(at::empty({0}, at::kDouble));
-    const at::Tensor all = std::get<0>(gather_values(communicator, at::cat(losses_)).sort());
-    const std::span sorted(all.const_data_ptr<double>(), static_cast<std::size_t>(all.numel()));
-    for (const std::string& name : names_)
-      measured.values[name] = metrics::percentile(sorted, *percent_of(name));
-  }
-
- private:
-  std::vector<std::string> names_;
-  const nn::Loss& loss_;
-  std::vector<at::Tensor> losses_;
-};
-
-class ClassificationMeasure final : public EvalMeasure {
- public:
-  ClassificationMeasure(const std::vector<std::string>& names, const nn::Loss& loss, bool classes) {
-    std::vector<std::int64_t> ks;
-    std::vector<std::string> of_classes, rankings, percentiles;
-    for (const std::string& name : names) {
-      if (const auto k = top_of(name)) ks.push_back(*k);
-      if (average_of(name) || name == kBalancedAccuracy) of_classes.push_back(name);
-      if (name == kAuroc || name == kAveragePrecision) rankings.push_back(name);
-      if (percent_of(name)) percentiles.push_back(name);
-    }
-    if (!ks.empty()) parts_.push_back(std::make_unique<TopCounts>(ks));
-    if (!of_classes.empty() || classes)
-      parts_.push_back(std::make_unique<ClassCounts>(of_classes, classes));
-    if (std::ranges::find(names, kCalibrationError) != names.end())
-      parts_.push_back(std::make_unique<Calibration>());
-    if (!rankings.empty()) parts_.push_back(std::make_unique<Rankings>(rankings));
-    if (!percentiles.empty())
-      parts_.push_back(std::make_unique<LossPercentiles>(percentiles, loss.of_evaluation()));
-  }
-
-  void add(const tensor::Fields& outputs, const Batch& batch) override {
-    const Told told{outputs.at(kLogits), batch.fields.at(kLabels), targets_of(batch)};
-    for (const auto& part : parts_) part->add(told);
-  }
-
-  Measured finish(comm::Communicator& communicator) override {
-    Measured measured;
-    for (const auto& part : parts_) part->finish(communicator, measured);
-    return measured;
-  }
-
- private:
-  std::vector<std::unique_ptr<Part>> parts_;
-};
+Told read_classification(const tensor::Fields& outputs, const Batch& batch) {
+  return {outputs.at(kLogits), batch.fields.at(kLabels), targets_of(batch)};
+}
 
 }  // namespace
 
 std::optional<std::string> wrong_classification_metric(const std::string& name) {
-  if (top_of(name) || percent_of(name) || average_of(name)) return std::nullopt;
+  if (top_of(name) || loss_percent(name) || metrics::find_average(kClassAverages, name))
+    return std::nullopt;
   std::vector<std::string> others{std::string(kBalancedAccuracy), std::string(kCalibrationError),
                                   std::string(kAuroc), std::string(kAveragePrecision)};
   if (std::ranges::find(others, name) != others.end()) return std::nullopt;
-  for (const ClassAverage& each : kClassAverages) others.emplace_back(each.name);
+  for (const metrics::ClassAverage& each : kClassAverages) others.emplace_back(each.name);
   return fmt::format(
       "'{}' is no metric of classification; expected top<k> (top3), loss_p<percent> (loss_p95), or "
       "one of {}",
@@ -267,7 +131,24 @@ std::optional<std::string> wrong_classification_metric(const std::string& name) 
 std::unique_ptr<EvalMeasure> make_classification_measure(const std::vector<std::string>& names,
                                                          const nn::Loss& loss, bool classes) {
   if (names.empty() && !classes) return nullptr;
-  return std::make_unique<ClassificationMeasure>(names, loss, classes);
+  std::vector<std::int64_t> ks;
+  std::vector<std::string> of_classes, rankings, percentiles;
+  for (const std::string& name : names) {
+    if (const auto k = top_of(name)) ks.push_back(*k);
+    if (metrics::find_average(kClassAverages, name) || name == kBalancedAccuracy)
+      of_classes.push_back(name);
+    if (name == kAuroc || name == kAveragePrecision) rankings.push_back(name);
+    if (loss_percent(name)) percentiles.push_back(name);
+  }
+  std::vector<std::unique_ptr<MeasurePart>> parts;
+  if (!ks.empty()) parts.push_back(std::make_unique<TopCounts>(ks));
+  if (!of_classes.empty() || classes)
+    parts.push_back(std::make_unique<ClassCounts>(of_classes, classes));
+  if (std::ranges::find(names, kCalibrationError) != names.end())
+    parts.push_back(std::make_unique<Calibration>());
+  if (!rankings.empty()) parts.push_back(std::make_unique<Rankings>(rankings, class_probabilities));
+  if (!percentiles.empty()) parts.push_back(std::make_unique<LossPercentiles>(percentiles, loss));
+  return std::make_unique<MeasureOfParts>(read_classification, std::move(parts));
 }
 
 }  // namespace paceline::train

@@ -27,16 +27,21 @@ at::Tensor of_all_ranks(comm::Communicator& communicator, const at::Tensor& own)
   return all;
 }
 
+/// Whether each sample is of a class, as int8 [n]: -1 of one that counts nothing.
+at::Tensor is_of_class(const at::Tensor& labels, std::int64_t own_class) {
+  return labels.eq(own_class).to(at::kChar).masked_fill(labels.lt(0), -1);
+}
+
 /// The samples of all ranks by their scores for one class.
-std::vector<metrics::Scored> scored(const at::Tensor& scores, const at::Tensor& labels,
-                                    std::int64_t own_class) {
-  const at::Tensor values = scores.to(at::kDouble).contiguous();
+std::vector<metrics::Scored> scored(const at::Tensor& scores, const at::Tensor& is_of_it) {
+  const at::Tensor values = scores.contiguous();
+  const at::Tensor own = is_of_it.contiguous();
   const auto* const score = values.const_data_ptr<double>();
-  const auto* const label = labels.const_data_ptr<std::int64_t>();
+  const auto* const is_positive = own.const_data_ptr<std::int8_t>();
   std::vector<metrics::Scored> samples;
-  samples.reserve(static_cast<std::size_t>(labels.numel()));
-  for (std::int64_t i = 0; i < labels.numel(); ++i) {
-    if (label[i] >= 0) samples.push_back({score[i], label[i] == own_class});
+  samples.reserve(static_cast<std::size_t>(own.numel()));
+  for (std::int64_t i = 0; i < own.numel(); ++i) {
+    if (is_positive[i] >= 0) samples.push_back({score[i], is_positive[i] == 1});
   }
   return samples;
 }
@@ -67,15 +72,22 @@ at::Tensor gather_values(comm::Communicator& communicator, const at::Tensor& val
 
 void GatheredScores::add(const at::Tensor& probabilities, const at::Tensor& labels) {
   num_classes_ = probabilities.size(1);
-  const at::Tensor own_labels = labels.to(at::kCPU);
-  const at::Tensor counted = own_labels.ge(0).nonzero().squeeze(1);
-  bytes_ += static_cast<std::uint64_t>(counted.numel() * num_classes_) * probabilities.itemsize();
+  are_sets_ = labels.dim() == 2;
+  at::Tensor own_labels = labels.to(at::kCPU);
+  at::Tensor own = probabilities.to(at::kCPU);
+  if (!are_sets_) {
+    const at::Tensor counted = own_labels.ge(0).nonzero().squeeze(1);
+    own_labels = own_labels.index_select(0, counted);
+    own = own.index_select(0, counted);
+  }
+  bytes_ += own.nbytes() + (are_sets_ ? own_labels.nbytes() : 0);
   if (bytes_ > most_bytes_) {  // told by all ranks, at the end
     probabilities_.clear();
     return;
   }
-  probabilities_.push_back(probabilities.to(at::kCPU).index_select(0, counted));
-  labels_.push_back(own_labels.index_select(0, counted));
+  num_samples_ += own.size(0);
+  probabilities_.push_back(std::move(own));
+  labels_.push_back(std::move(own_labels));
 }
 
 void GatheredScores::require_all(comm::Communicator& communicator) const {
@@ -87,32 +99,41 @@ void GatheredScores::require_all(comm::Communicator& communicator) const {
       num_classes_, most_bytes_ >> 20));
 }
 
-at::Tensor GatheredScores::gather_classes(comm::Communicator& communicator, std::int64_t first,
-                                          std::int64_t count, std::int64_t most) const {
-  std::vector<at::Tensor> columns{at::empty({count, 0}, at::kDouble)};
-  for (const at::Tensor& rows : probabilities_)
-    columns.push_back(rows.narrow(1, first, count).t().to(at::kDouble));
-  return of_all_ranks(communicator, padded(at::cat(columns, 1), most, 0));
+at::Tensor GatheredScores::gather_classes(comm::Communicator& communicator,
+                                          const std::vector<at::Tensor>& of, ClassRange classes,
+                                          at::ScalarType dtype) const {
+  std::vector<at::Tensor> columns{at::empty({classes.count, 0}, dtype)};
+  for (const at::Tensor& rows : of)
+    columns.push_back(rows.narrow(1, classes.first, classes.count).t().to(dtype));
+  return of_all_ranks(communicator, padded(at::cat(columns, 1), most_samples_, /*with=*/-1));
+}
+
+at::Tensor GatheredScores::gather_labels(comm::Communicator& communicator) const {
+  std::vector<at::Tensor> own{at::empty({0}, at::kLong)};
+  own.insert(own.end(), labels_.begin(), labels_.end());
+  return of_all_ranks(communicator, padded(at::cat(own), most_samples_, /*with=*/-1)).flatten();
 }
 
 metrics::RankingScores GatheredScores::mean_over_classes(comm::Communicator& communicator) {
   num_classes_ = comm::max_over_ranks(communicator, num_classes_);
   require_all(communicator);
-  std::vector<at::Tensor> own{at::empty({0}, at::kLong)};
-  own.insert(own.end(), labels_.begin(), labels_.end());
-  const at::Tensor own_labels = at::cat(own);
-  const std::int64_t most = comm::max_over_ranks(communicator, own_labels.numel());
-  const at::Tensor labels =
-      of_all_ranks(communicator, padded(own_labels, most, /*with=*/-1)).flatten();
-  const std::int64_t class_bytes = std::max<std::int64_t>(1, labels.numel() * 8);
+  are_sets_ = comm::any_rank(communicator, are_sets_);
+  most_samples_ = comm::max_over_ranks(communicator, num_samples_);
+  const at::Tensor labels = are_sets_ ? at::Tensor() : gather_labels(communicator);
+  const std::int64_t class_bytes =
+      std::max<std::int64_t>(1, communicator.world_size() * most_samples_ * 8);
   const std::int64_t at_once = std::max<std::int64_t>(1, kGatheredBytes / class_bytes);
   // Each class is ranked by one rank, so that sums over ranks are exact.
   const at::Tensor rows = at::zeros({2, 2, num_classes_}, at::kDouble);
   for (std::int64_t first = 0; first < num_classes_; first += at_once) {
-    const std::int64_t count = std::min(at_once, num_classes_ - first);
-    const at::Tensor chunk = gather_classes(communicator, first, count, most);
-    for (std::int64_t c = communicator.rank(); c < count; c += communicator.world_size()) {
-      auto samples = scored(chunk.select(1, c).flatten(), labels, first + c);
+    const ClassRange classes{first, std::min(at_once, num_classes_ - first)};
+    const at::Tensor scores = gather_classes(communicator, probabilities_, classes, at::kDouble);
+    const at::Tensor sets =
+        are_sets_ ? gather_classes(communicator, labels_, classes, at::kChar) : at::Tensor();
+    for (std::int64_t c = communicator.rank(); c < classes.count; c += communicator.world_size()) {
+      const at::Tensor is_of_it =
+          are_sets_ ? sets.select(1, c).flatten() : is_of_class(labels, first + c);
+      auto samples = scored(scores.select(1, c).flatten(), is_of_it);
       const metrics::RankingScores of_class = metrics::rank(samples);
       put(rows[0], first + c, of_class.auroc);
       put(rows[1], first + c, of_class.average_precision);

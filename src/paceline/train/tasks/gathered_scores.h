@@ -22,7 +22,8 @@ class GatheredScores {
   /// `most_bytes`: what a rank keeps at most.
   explicit GatheredScores(std::uint64_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  /// probabilities: [n, C]; labels: int64 [n], below 0 of a sample that counts nothing.
+  /// probabilities: [n, C]; labels: int64 [n], below 0 of a sample that counts nothing, or bool
+  /// [n, C] where a sample may be of any number of classes. The same kind in each call.
   void add(const at::Tensor& probabilities, const at::Tensor& labels);
 
   /// The means over the classes for which they are defined; NaN where there is none. Every rank
@@ -30,14 +31,25 @@ class GatheredScores {
   metrics::RankingScores mean_over_classes(comm::Communicator& communicator);
 
  private:
+  struct ClassRange {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+
   void require_all(comm::Communicator& communicator) const;
-  /// Of these classes the scores of all ranks' samples: [ranks, classes, most], padded.
-  at::Tensor gather_classes(comm::Communicator& communicator, std::int64_t first,
-                            std::int64_t count, std::int64_t most) const;
+  /// Of these classes a number of each of all ranks' samples: [ranks, classes, most_samples_],
+  /// padded by -1.
+  at::Tensor gather_classes(comm::Communicator& communicator, const std::vector<at::Tensor>& of,
+                            ClassRange classes, at::ScalarType dtype) const;
+  /// [ranks * most_samples_], padded by -1.
+  at::Tensor gather_labels(comm::Communicator& communicator) const;
 
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
   std::int64_t num_classes_ = 0;
+  std::int64_t num_samples_ = 0;
+  std::int64_t most_samples_ = 0;          ///< of any rank
+  bool are_sets_ = false;                  ///< whether labels are bool [n, C]
   std::vector<at::Tensor> probabilities_;  ///< in host memory, of samples that count
   std::vector<at::Tensor> labels_;
 };

@@ -34,6 +34,23 @@ TEST(GatheredScores, RanksTheSamplesOfAllRanks) {
   });
 }
 
+TEST(GatheredScores, RanksSamplesOfSeveralClasses) {
+  const at::Tensor scores = at::tensor({0.9, 0.2, 0.4, 0.8, 0.6, 0.7}).view({3, 2});
+  const at::Tensor is_of = at::tensor({1, 1, 0, 1, 1, 0}, at::kLong).view({3, 2}).to(at::kBool);
+  for (const int ranks : {1, 2, 4}) {  // of four the last has no samples
+    paceline::test::run_ranks(ranks, [&](comm::Communicator& communicator) {
+      GatheredScores gathered;
+      for (std::int64_t row = 0; row < 3; ++row) {
+        if (row % ranks == communicator.rank())
+          gathered.add(scores.narrow(0, row, 1), is_of.narrow(0, row, 1));
+      }
+      const metrics::RankingScores means = gathered.mean_over_classes(communicator);
+      EXPECT_DOUBLE_EQ(means.auroc, (1.0 + 0.5) / 2);
+      EXPECT_DOUBLE_EQ(means.average_precision, (1.0 + (1.0 + 2.0 / 3) / 2) / 2);
+    });
+  }
+}
+
 TEST(GatheredScores, OneRankThatKeepsTooMuchIsAnErrorOfAll) {
   paceline::test::run_ranks(2, [](comm::Communicator& communicator) {
     GatheredScores scores(/*most_bytes=*/std::uint64_t{1} << 20);
