@@ -1,16 +1,10 @@
 """Runs of older programs go on: no default of a key that must not change on resume is another one than it was."""
 
 import json
-import pathlib
-import sys
 import unittest
 
+from keep_defaults import FILE, defaults_of
 from paceline_process import paceline
-
-GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "app"
-sys.path.insert(0, str(GOLDEN))
-
-from keep_defaults import FILE, defaults_of  # noqa: E402
 
 
 class KeptDefaults(unittest.TestCase):
@@ -28,7 +22,7 @@ class KeptDefaults(unittest.TestCase):
 
     def test_every_default_is_kept(self):
         self.assertGreater(len(self.today), 1500)
-        self.assertEqual(sorted(self.today.keys() - self.kept.keys()), [], "run tests/golden/app/keep_defaults.py")
+        self.assertEqual(sorted(self.today.keys() - self.kept.keys()), [], "run tests/process/keep_defaults.py")
 
 
 if __name__ == "__main__":

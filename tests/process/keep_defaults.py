@@ -1,6 +1,6 @@
 """Adds keys that are new to kept_defaults.json: the default of each key that must not change when a run is resumed.
 
-    build/bin/paceline config reference | python3 tests/golden/app/keep_defaults.py
+    build/bin/paceline config reference | python3 tests/process/keep_defaults.py
 
 A run writes each of its values down. A key's other default would make older runs refuse to go on from the recipe that
 they were started by, so this script refuses to write another; kept_defaults_test.py holds the program to it.
