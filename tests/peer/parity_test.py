@@ -22,7 +22,8 @@ PAGE = ROOT / "docs" / "parity.md"
 # Composer wants an older torch, in an environment of its own; old versions of checkpoints and of formats stay as they are.
 ELSEWHERE = ("mosaicml", "Made with NumPy")
 FOLDERS = ("algorithms", "app", "data/codec", "data/transforms", "models", "nn", "optim", "parallel", "train")
-TOLERANCE = 2e-5  # of float32 on another processor, whose kernels add up in another order
+# Of the largest of the numbers beside each other: float32 on another processor, whose kernels add up in another order.
+TOLERANCE = 2e-5
 MODULES = ("algorithms", "app", "data", "models", "nn", "optim", "parallel", "train")
 
 HEAD = """# Parity
@@ -44,17 +45,27 @@ def scripts():
     return [script for script in found if not any(word in docstring(script) for word in ELSEWHERE)]
 
 
-def numbers_differ(a, b):
-    return not (a == b or math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (math.isnan(a) and math.isnan(b)))
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def differences(kept, made, where=""):
+def numbers_differ(a, b, most):
+    return not (a == b or abs(a - b) <= most or (math.isnan(a) and math.isnan(b)))
+
+
+def differences(kept, made, where="", allowed=TOLERANCE, size=1.0):
+    """Of two contents; `size` is that of the largest number beside these, or of those that they are made of."""
     if isinstance(kept, dict) and isinstance(made, dict) and kept.keys() == made.keys():
-        return [each for key in kept for each in differences(kept[key], made[key], f"{where}/{key}")]
+        if "grad_norm" in kept:  # its gradients are told by sums of them, whose errors need not cancel: see the models' tests
+            allowed, size = 4 * TOLERANCE, kept["grad_norm"] / 200
+        return [each for key in kept for each in differences(kept[key], made[key], f"{where}/{key}", allowed, size)]
     if isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
-        return [each for i, pair in enumerate(zip(kept, made)) for each in differences(*pair, f"{where}/{i}")]
-    are_numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (kept, made))
-    if numbers_differ(kept, made) if are_numbers else kept != made:
+        size = max([size, *(abs(value) for value in kept if is_number(value) and math.isfinite(value))])
+        return [each for i, pair in enumerate(zip(kept, made)) for each in differences(*pair, f"{where}/{i}", allowed, size)]
+    are_numbers = is_number(kept) and is_number(made)
+    if are_numbers and math.isfinite(kept):
+        size = max(size, abs(kept))
+    if numbers_differ(kept, made, allowed * size) if are_numbers else kept != made:
         return [f"{where}: {str(kept)[:60]} in the tree, {str(made)[:60]} made anew"]
     return []
 
@@ -76,8 +87,8 @@ class Parity(unittest.TestCase):
     def test_golden_files_are_what_the_references_say(self):
         for script in scripts():
             with self.subTest(script=str(script.relative_to(GOLDEN))), tempfile.TemporaryDirectory() as folder:
-                copy = pathlib.Path(folder) / script.parent.name
-                shutil.copytree(script.parent, copy)
+                shutil.copytree(GOLDEN, folder, dirs_exist_ok=True)  # one script may use another
+                copy = pathlib.Path(folder) / script.parent.relative_to(GOLDEN)
                 before = {path: path.stat().st_mtime_ns for path in copy.rglob("*") if path.is_file()}
                 run = subprocess.run([PYTHON, copy / script.name], cwd=copy, capture_output=True, text=True,
                                      env=environment(OMP_NUM_THREADS="1"), timeout=900)
