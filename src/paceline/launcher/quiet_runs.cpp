@@ -7,12 +7,13 @@
 #include "paceline/launch/rank_info.h"
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervised_rank.h"
+#include "paceline/launcher/children/last_words.h"
+#include "paceline/launcher/children/taken_signals.h"
 
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -21,54 +22,10 @@
 namespace paceline::launcher {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = TakenSignals::Clock;
 
 /// Beyond the launchers' own grace period, for them to kill their ranks and to say so.
 constexpr double kMoreGraceSeconds = 5;
-
-/// While it lives, these signals wait to be taken instead of ending the process, but those that
-/// were ignored stay so. SIGCHLD never is: the kernel would throw the exit codes away.
-class TakenSignals {
- public:
-  TakenSignals() : old_sigchld_(std::signal(SIGCHLD, SIG_DFL)) {
-    sigemptyset(&taken_);
-    for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
-      struct sigaction action {};
-      sigaction(signal, nullptr, &action);
-      if (action.sa_handler != SIG_IGN) sigaddset(&taken_, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &taken_, &before_);
-  }
-  ~TakenSignals() {
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    std::signal(SIGCHLD, old_sigchld_);
-  }
-  TakenSignals(const TakenSignals&) = delete;
-  TakenSignals& operator=(const TakenSignals&) = delete;
-
-  const sigset_t& before() const { return before_; }
-  int take() const {
-    int signal = 0;
-    sigwait(&taken_, &signal);
-    return signal;
-  }
-  /// Nothing once the time is over.
-  std::optional<int> take_until(Clock::time_point deadline) const {
-    while (true) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      if (left.count() <= 0) return std::nullopt;
-      const timespec time{.tv_sec = left.count() / 1000,
-                          .tv_nsec = left.count() % 1000 * 1'000'000};
-      const int signal = sigtimedwait(&taken_, nullptr, &time);
-      if (signal > 0) return signal;  // else the time is over, or a stop and its end came between
-    }
-  }
-
- private:
-  void (*old_sigchld_)(int);
-  sigset_t taken_{};
-  sigset_t before_{};
-};
 
 struct Process {
   const QuietRun* run;
@@ -86,19 +43,10 @@ Process start(const QuietRun& run, const launch::Environment& environment, const
                                     .signal_mask = mask})};
 }
 
-/// What follows the last "error: ", which may be several lines; else the last line.
-std::string last_words(const std::filesystem::path& log) {
-  constexpr std::string_view kError = "error: ";
-  const std::string text(base::trim(base::read_file(log)));
-  const std::size_t error = text.rfind(kError);
-  return error == std::string::npos ? text.substr(text.rfind('\n') + 1)
-                                    : text.substr(error + kError.size());
-}
-
 void throw_if_failed(const QuietRun& run, int status) {
   const int code = launch::exit_code_of_status(status);
   if (code == 0) return;
-  const std::string words = last_words(run.log);
+  const std::string words = last_words(base::read_file(run.log));
   throw base::Error(static_cast<base::ExitCode>(code),
                     words.empty() ? fmt::format("{} ended with {}", base::join(run.command, " "),
                                                 launch::describe_status(status))

@@ -5,6 +5,7 @@
 #include "paceline/launcher/bench.h"
 #include "paceline/launcher/run_control.h"
 #include "paceline/launcher/start.h"
+#include "paceline/launcher/sweep_command.h"
 
 #include <algorithm>
 #include <array>
@@ -25,6 +26,10 @@ constexpr std::array kVerbs{
     Verb{"lr-find",
          "RECIPE [key=value ...] [--like fastai|lightning] [--rule RULE] [launch options]",
          "find a learning rate by a short training with rising rates", run_ranks_of_verb},
+    Verb{"sweep",
+         "RECIPE key=a,b key='log(1e-4,1e-1)' [key=value ...] [--strategy grid|random|halving]",
+         "train a recipe once for each choice of values, or without each of its parts",
+         run_sweep_command},
     Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
          "evaluate a checkpoint", run_ranks_of_verb},
     Verb{"predict",
@@ -60,7 +65,6 @@ constexpr std::array kForeignVerbs{
     ForeignVerb{"torchrun", "write: paceline launch --nproc N -- PROGRAM"},
     ForeignVerb{"accelerate", "write: paceline launch --nproc N -- PROGRAM"},
     ForeignVerb{"composer", "write: paceline train RECIPE --nproc N"},
-    ForeignVerb{"sweep", "write a loop over paceline train RECIPE key=value --run-dir RUN"},
     ForeignVerb{"version", "write: paceline info"}};
 
 }  // namespace

@@ -192,7 +192,7 @@ std::optional<std::string> advice_for(const std::string& name, const Node& given
   auto inside = given.is_map() ? advice_inside(given, world_size) : std::nullopt;
   if (found == foreign_names().end()) return inside;
   if (found->key.find('.') != std::string_view::npos && is_sweep(value))
-    return "write a loop over paceline train RECIPE key=value --run-dir RUN";
+    return "write paceline sweep RECIPE key=a,b";
   return advice_of(*found, value) + (inside ? "; " + *inside : "");
 }
 

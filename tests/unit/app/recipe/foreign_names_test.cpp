@@ -108,8 +108,8 @@ TEST(ForeignNames, WordsThatWouldLeadAstrayLeadElsewhere) {
   EXPECT_EQ(option("--lr-scheduler", "cosineannealinglr"), "write schedule.name=cosine");
   EXPECT_EQ(option("--lr-scheduler", "StepLR"), "write schedule.name=step");
   EXPECT_EQ(option("--ckpt_path", "last"), "write --resume auto --run-dir RUN");
-  EXPECT_THAT(option("-m", "optimizer.lr=0.1,0.2"), ::testing::HasSubstr("write a loop"));
-  EXPECT_THAT(option("--lr", "0.1,0.2"), ::testing::HasSubstr("write a loop"));
+  EXPECT_THAT(option("-m", "optimizer.lr=0.1,0.2"), ::testing::HasSubstr("paceline sweep RECIPE"));
+  EXPECT_THAT(option("--lr", "0.1,0.2"), ::testing::HasSubstr("paceline sweep RECIPE"));
   EXPECT_EQ(option("--devices", "0,1"), "write --nproc 0,1 (ranks per machine)");
   EXPECT_EQ(option("--milestones", "30,60"), "unknown");
   EXPECT_EQ(option("-m", "resnet50"), "write model.name=resnet50");
