@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/first_weights.h"
+#include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/recipe_check.h"

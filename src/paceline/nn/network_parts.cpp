@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/nn/batch_norm.h"
+#include "paceline/nn/factors/factors.h"
 
 #include <algorithm>
 #include <string_view>
@@ -78,8 +79,9 @@ at::Tensor head_weight(const Network& network) {
   if (heads.empty()) return {};
   at::Tensor last;
   for (const NamedTensor& named : named_parameters(network)) {
-    if (named.name.starts_with(heads.front() + ".") && named.name.ends_with(".weight"))
-      last = named.tensor;
+    const bool is_weight =
+        named.name.starts_with(heads.front() + ".") && named.name.ends_with(".weight");
+    if (is_weight && !is_of_first_factor(named.name)) last = named.tensor;
   }
   return last;
 }

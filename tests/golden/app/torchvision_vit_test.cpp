@@ -2,6 +2,7 @@
 // in ours.
 
 #include "golden/models/reference_weights.h"
+#include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/config/bind.h"

@@ -162,6 +162,62 @@ TEST_F(SurgeryRun, LayersThatWereAddedAreReadWithTheRest) {
   EXPECT_FALSE(added(widened).equal(added(run_))) << "it learnt something else";
 }
 
+std::vector<std::string> factors_by(const std::string& init) {
+  return {"++algorithms.factorize={min_channels: 256, min_features: 3, latent_features: 2, init: " +
+          init + "}"};
+}
+
+TEST_F(SurgeryRun, FactorsStayWithTheirWeights) {
+  const auto tensor_of = [](const fs::path& run, const char* name) {
+    checkpoint::CheckpointReader reader(find_checkpoint(run));
+    return reader.tensor(name);
+  };
+  train(run_, factors_by("svd"));
+  const auto layers = record_of(run_).at(0).layers;
+  EXPECT_EQ(layers.at("convolutions").size(), 8u);
+  EXPECT_EQ(layers.at("linear layers"), std::vector<std::string>{"fc"});
+  EXPECT_NEAR(evaluate(run_), trained_loss(run_), 1e-6);
+  const std::string from = "model.pretrained=" + run_.string() + "@last";
+  train(next_, {from, "optimizer.lr=0"});
+  EXPECT_EQ(record_of(next_), record_of(run_));
+  EXPECT_THAT(log_, Not(HasSubstr("kept as initialised")));
+  for (const char* name : {"layer4.1.conv1.to_latent.weight", "layer4.1.conv1.weight", "fc.bias"})
+    EXPECT_TRUE(tensor_of(next_, name).equal(tensor_of(run_, name))) << name;
+
+  const fs::path exported = folder_.path() / "weights.safetensors";
+  export_checkpoint(run_, "", exported, files_);
+  const fs::path few = folder_.path() / "few";
+  train(few, {"model.pretrained=" + exported.string(), "data.num_classes=2", "optimizer.lr=0"});
+  EXPECT_EQ(record_of(few).at(0).layers.count("linear layers"), 0u) << "saves nothing now";
+  EXPECT_TRUE(tensor_of(few, "layer4.1.conv1.to_latent.weight")
+                  .equal(tensor_of(run_, "layer4.1.conv1.to_latent.weight")));
+}
+
+TEST_F(SurgeryRun, WeightsWithoutFactorsAreTakenApart) {
+  train(run_, {});
+  const auto from_plain = [&](const fs::path& run, const std::string& init) {
+    std::vector<std::string> factorized = factors_by(init);
+    factorized.push_back("model.pretrained=" + run_.string() + "@last");
+    train(run, factorized);
+  };
+  from_plain(next_, "svd");
+  EXPECT_THAT(log_, HasSubstr("factorize: 8 convolutions and 1 linear layers"));
+  EXPECT_THAT([&] { from_plain(folder_.path() / "other", "fresh"); },
+              ThrowsMessage<base::ConfigError>(AllOf(
+                  HasSubstr("init: fresh"), HasSubstr("and 6 more"), HasSubstr("init: svd"))));
+}
+
+TEST_F(SurgeryRun, FactorsTakeLessMemory) {
+  const auto parameters = [&](const std::vector<std::string>& overrides) {
+    const Recipe recipe =
+        load_recipe(folder_.write("recipe.yaml", kSmallRecipe), overrides, *registries_, 1).recipe;
+    const MemoryQuestion question = ask_about(recipe, *registries_, 1, 1);
+    return estimate_memory(recipe, *registries_, question).parameters;
+  };
+  EXPECT_EQ(parameters(factors_by("fresh")), parameters(factors_by("svd")));
+  EXPECT_LT(parameters(factors_by("svd")), parameters({}) / 2);
+}
+
 TEST_F(SurgeryRun, TheMemoryOfANewRunIsThatOfItsNetwork) {
   train(run_, kBlur);
   const auto activations = [&](const std::vector<std::string>& overrides) {

@@ -1,6 +1,7 @@
 #include "paceline/app/memory_estimate.h"
 
 #include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"

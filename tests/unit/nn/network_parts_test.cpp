@@ -103,6 +103,9 @@ TEST(NetworkParts, SomethingMustBeLeft) {
 
 TEST(NumOutputs, AreThoseOfTheLayerThatTheNetworkNames) {
   EXPECT_EQ(num_outputs(ThreeParts()), 3);
+  const ThreeParts factorized;
+  factorized.fc_->factorize(1);
+  EXPECT_EQ(num_outputs(factorized), 3) << "of the second factor";
   class Nameless final : public ThreeParts {
     std::vector<std::string> head_names() const override { return {}; }
   };

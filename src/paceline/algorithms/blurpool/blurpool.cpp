@@ -85,7 +85,8 @@ train::LayerNames blur_layers(torch::nn::Module& network, const BlurPoolConfig& 
     torch::nn::Module* const module = item.value().get();
     if (auto* const conv = dynamic_cast<nn::Conv2d*>(module); conv != nullptr) {
       const bool is_wanted = config.replace_convs && conv->options().stride > 1 &&
-                             conv->in_channels() >= config.min_channels;
+                             conv->in_channels() >= config.min_channels &&
+                             !conv->to_latent();  // which has the stride, and is one of these
       if (!is_wanted) continue;
       conv->set_method(std::make_shared<BlurredConv>(kernel, config.blur_first));
       changed["convolutions"].push_back(item.key());

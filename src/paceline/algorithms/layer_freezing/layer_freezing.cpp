@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/nn/conv.h"
+#include "paceline/nn/factors/factors.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
@@ -15,13 +16,19 @@ void append_layers(const torch::nn::Module& module, const std::string& prefix,
                    std::vector<std::vector<std::string>>& layers) {
   const auto children = module.named_children();
   const auto own = module.named_parameters(/*recurse=*/false);
-  const bool is_layer = children.is_empty() || dynamic_cast<const nn::Conv2d*>(&module) != nullptr;
+  const std::string to_latent(nn::kToLatent);
+  const auto* const first_factor = children.find(to_latent);
+  const bool is_layer = children.is_empty() || first_factor != nullptr ||
+                        dynamic_cast<const nn::Conv2d*>(&module) != nullptr;
+  if (first_factor != nullptr)  // computes first
+    append_layers(**first_factor, prefix + to_latent + ".", layers);
   if (is_layer && !own.is_empty()) {
     layers.emplace_back();
     for (const auto& parameter : own) layers.back().push_back(prefix + parameter.key());
   }
-  for (const auto& child : children)
-    append_layers(*child.value(), prefix + child.key() + ".", layers);
+  for (const auto& child : children) {
+    if (child.key() != to_latent) append_layers(*child.value(), prefix + child.key() + ".", layers);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "paceline/base/log.h"
 #include "paceline/nn/blocks/squeeze_excitation.h"
 #include "paceline/nn/conv.h"
+#include "paceline/nn/factors/factors.h"
 #include "paceline/nn/init.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/tensor/host_tensor.h"
@@ -56,7 +57,7 @@ std::vector<NamedConv> wide_convs(const torch::nn::Module& network,
   std::vector<NamedConv> found;
   for (const auto& item : network.named_modules(/*name_prefix=*/{}, /*include_self=*/false)) {
     auto* const conv = dynamic_cast<nn::Conv2d*>(item.value().get());
-    if (conv == nullptr) continue;
+    if (conv == nullptr || nn::is_of_first_factor(item.key())) continue;
     const std::int64_t out_channels = conv->weight.size(0);
     if (std::min(conv->in_channels(), out_channels) < config.min_channels) continue;
     const double latent = config.latent_channels < 1

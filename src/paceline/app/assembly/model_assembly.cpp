@@ -4,10 +4,8 @@
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
-#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/config/write.h"
 #include "paceline/nn/activation_checkpoint.h"
-#include "paceline/nn/adaptation/find_adaptation.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/module_tree.h"
 #include "paceline/nn/network_parts.h"
@@ -15,8 +13,6 @@
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/parallel/sharded/sharded_strategy.h"
-#include "paceline/tensor/host_tensor.h"
-#include "paceline/tensor/storage.h"
 #include "paceline/train/task.h"
 
 #include <algorithm>
@@ -94,30 +90,6 @@ void freeze_parts(nn::Network& network, const std::vector<std::string>& patterns
   } catch (const base::ConfigError& error) {
     throw base::ConfigError(fmt::format("model.freeze: {}", error.what()));
   }
-}
-
-/// What is allowed, and hardly ever meant.
-void add_notes_on_head(const checkpoint::WeightImport& import, const nn::Network& network,
-                       std::span<const std::string> class_names, std::vector<std::string>& notes) {
-  constexpr std::size_t kMost = 5;
-  if (import.lacks_head()) {
-    if (!nn::head_weight(network).requires_grad())
-      notes.emplace_back(
-          "model.freeze holds the head, which is drawn anew and would never learn: take it out");
-    return;
-  }
-  if (import.class_names().empty() || std::ranges::equal(import.class_names(), class_names)) return;
-  notes.push_back(fmt::format(
-      "the weights' head tells {}, and the data have {}: it starts from what it learnt "
-      "of other classes",
-      base::join_first(import.class_names(), kMost), base::join_first(class_names, kMost)));
-}
-
-/// How weights are chosen and made to fit this network.
-checkpoint::ImportOptions import_options(const ModelSection& model, const nn::Network& network) {
-  return {.key = model.pretrained_key.value_or(""),
-          .adaptation_of = nn::find_adaptation(network),
-          .is_strict = model.pretrained_strict};
 }
 
 /// A task may have a loss of its own; then what the recipe says of `loss` would change nothing.
@@ -210,55 +182,6 @@ std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& r
                                      recipe.train.activation_checkpointing->keep);
   }
   return task;
-}
-
-TensorOrigins::TensorOrigins(const nn::Network& network) : tensors_(nn::state_dict(network)) {
-  std::uint64_t number = 0;
-  for (const nn::NamedTensor& named : tensors_) {
-    origins_.emplace(named.tensor.unsafeGetTensorImpl(), Origin{named.name, number});
-    if (named.is_parameter) ++number;
-  }
-}
-
-const TensorOrigins::Origin* TensorOrigins::find(const at::Tensor& tensor) const {
-  const auto found = origins_.find(tensor.unsafeGetTensorImpl());
-  return found == origins_.end() ? nullptr : &found->second;
-}
-
-parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& network,
-                                    const TensorOrigins& origins,
-                                    std::span<const std::string> class_names,
-                                    std::vector<std::string>& notes) {
-  std::shared_ptr<checkpoint::WeightImport> weights;
-  if (recipe.model.pretrained) {
-    std::vector<checkpoint::NamedTensor> tensors;
-    for (const nn::NamedTensor& named : origins.tensors())
-      tensors.push_back({named.name, named.tensor});
-    checkpoint::ImportOptions options = import_options(recipe.model, network);
-    for (const nn::NamedTensor& named : nn::state_dict(network)) {
-      if (origins.find(named.tensor) != nullptr) continue;
-      tensors.push_back({named.name, named.tensor});
-      options.may_lack.insert(named.name);
-    }
-    weights = std::make_shared<checkpoint::WeightImport>(*recipe.model.pretrained, tensors,
-                                                         network.head_names(), options);
-    for (const auto& [name, tensor] : tensors) {
-      if (tensor::has_memory(tensor)) weights->copy(name, tensor);
-    }
-    notes.push_back(fmt::format("starts from the weights in {}, {} of {} tensors",
-                                *recipe.model.pretrained, weights->num_tensors(), tensors.size()));
-    notes.insert(notes.end(), weights->notes().begin(), weights->notes().end());
-    add_notes_on_head(*weights, network, class_names, notes);
-  }
-  const auto known = std::make_shared<const TensorOrigins>(origins);
-  return [=, &network, seed = recipe.run.seed](const nn::NamedTensor& parameter) {
-    const TensorOrigins::Origin* const origin = known->find(parameter.tensor);
-    PACELINE_CHECK(origin != nullptr, "an algorithm added {} without values", parameter.name);
-    if (weights && weights->copy(origin->name, parameter.tensor)) return;
-    tensor::fill_on_host(parameter.tensor, [&](const at::Tensor& host) {
-      network.initialize_parameter({origin->name, host}, {.seed = seed, .index = origin->number});
-    });
-  };
 }
 
 void check_strategy_options(const Recipe& recipe) {

@@ -6,6 +6,7 @@
 #include "paceline/algorithms/cutout/cutout.h"
 #include "paceline/algorithms/distillation/distillation.h"
 #include "paceline/algorithms/ema/ema.h"
+#include "paceline/algorithms/factorize/factorize.h"
 #include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
 #include "paceline/algorithms/layer_freezing/layer_freezing.h"
 #include "paceline/algorithms/mixup/mixup.h"
@@ -222,6 +223,7 @@ void add_optimization(Registries& registries) {
         return make(config, [&models](const config::Component& it) { return models.build(it); });
       });
   registries.algorithms.add<algorithms::EmaConfig>();
+  registries.algorithms.add<algorithms::FactorizeConfig>();
   registries.algorithms.add<algorithms::GhostBatchNormConfig>();
   registries.algorithms.add<algorithms::LayerFreezingConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();

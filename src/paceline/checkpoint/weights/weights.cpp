@@ -44,6 +44,12 @@ bool has_same_bytes(const at::Tensor& from, const at::Tensor& to) {
          from.numel() > 0;
 }
 
+std::vector<std::string> names_of(const StoredWeights& stored) {
+  std::vector<std::string> names;
+  for (const TensorSource& source : stored.tensors) names.push_back(source.name);
+  return names;
+}
+
 /// Compares what there is with what is wanted.
 class Comparison {
  public:
@@ -218,6 +224,12 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::str
   return tensors;
 }
 
+std::set<std::string> names_in_weights(const fs::path& path, const std::string& key) {
+  const std::vector<std::string> names =
+      translate_weight_names(names_of(open_weights(path, key))).names;
+  return {names.begin(), names.end()};
+}
+
 std::optional<SurgeryRecord> surgery_of_weights(const fs::path& path, const std::string& key) {
   return open_weights(path, key).surgery;
 }
@@ -253,8 +265,7 @@ WeightImport::WeightImport(const fs::path& path, std::span<const NamedTensor> te
   StoredWeights stored = open_weights(path, options.key);
   owner_ = std::move(stored.owner);
   notes_ = std::move(stored.notes);
-  std::vector<std::string> names;
-  for (const TensorSource& source : stored.tensors) names.push_back(source.name);
+  const std::vector<std::string> names = names_of(stored);
   TranslatedNames translated = translate_weight_names(names);
   for (std::size_t i = 0; i < names.size(); ++i)
     stored.tensors[i].name = std::move(translated.names[i]);

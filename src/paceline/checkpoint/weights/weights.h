@@ -49,6 +49,10 @@ std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::str
 std::optional<SurgeryRecord> surgery_of_weights(const std::filesystem::path& path,
                                                 const std::string& key = {});
 
+/// Under which names a WeightImport finds what open_weights() opens. Throws CheckpointError.
+std::set<std::string> names_in_weights(const std::filesystem::path& path,
+                                       const std::string& key = {});
+
 /// As what weights are written.
 enum class WeightFormat {
   kSafetensors,
@@ -86,6 +90,8 @@ class WeightImport {
 
   /// Copies one tensor's values; returns false if there are none that fit ("kept as initialised").
   bool copy(const std::string& name, const at::Tensor& tensor) const;
+  /// Whether it has values for a tensor.
+  bool has(const std::string& name) const { return sources_.contains(name); }
   /// How many tensors it has values for.
   std::size_t num_tensors() const { return sources_.size(); }
   /// Whether no values for the classifier are there, or none for as many classes.

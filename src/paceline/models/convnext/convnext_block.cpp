@@ -1,7 +1,6 @@
 #include "paceline/models/convnext/convnext_block.h"
 
 #include "paceline/models/convnext/fused_block.h"
-#include "paceline/nn/linear.h"
 #include "paceline/nn/matmul.h"
 
 #include <string>
@@ -12,12 +11,24 @@ namespace {
 PixelLinear add_linear(torch::nn::Module& mlp, const std::string& name, std::int64_t in,
                        std::int64_t out, bool as_convolution) {
   if (as_convolution) {
-    const auto conv = mlp.register_module(
-        name, std::make_shared<nn::Conv2d>(in, out, 1, nn::Conv2d::Options{.bias = true}));
-    return {conv, conv->weight, conv->bias};
+    return {.conv = mlp.register_module(
+                name, std::make_shared<nn::Conv2d>(in, out, 1, nn::Conv2d::Options{.bias = true}))};
   }
-  const auto linear = mlp.register_module(name, std::make_shared<nn::Linear>(in, out));
-  return {linear, linear->weight, linear->bias};
+  return {.linear = mlp.register_module(name, std::make_shared<nn::Linear>(in, out))};
+}
+
+/// What a 1x1 convolution makes of [pixels, in].
+at::Tensor convolve_pixels(const nn::Conv2d& conv, const at::Tensor& pixels) {
+  const auto& to_latent = conv.to_latent();
+  return nn::linear(to_latent ? convolve_pixels(*to_latent, pixels) : pixels,
+                    conv.weight.flatten(1), conv.bias);
+}
+
+template <class Layer>
+void count_pixels(const Layer& layer, const nn::ImageSize& size, nn::LayerCosts& costs) {
+  if (layer.to_latent()) count_pixels(*layer.to_latent(), size, costs);
+  costs.add(layer, 2.0 * static_cast<double>(size.height * size.width * layer.weight.numel()),
+            {size.height, size.width, layer.weight.size(0)});
 }
 
 /// Autograd takes no undefined tensors among a node's inputs.
@@ -28,7 +39,15 @@ at::Tensor weight_or_empty(const at::Tensor& weight) {
 }  // namespace
 
 at::Tensor PixelLinear::forward(const at::Tensor& pixels) const {
-  return nn::linear(pixels, weight.dim() == 2 ? weight : weight.flatten(1), bias);
+  return linear ? linear->forward(pixels) : convolve_pixels(*conv, pixels);
+}
+
+void PixelLinear::count(const nn::ImageSize& size, nn::LayerCosts& costs) const {
+  if (linear) {
+    count_pixels(*linear, size, costs);
+  } else {
+    count_pixels(*conv, size, costs);
+  }
 }
 
 ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t draw_index)
@@ -51,12 +70,12 @@ ConvNextBlock::ConvNextBlock(const ConvNextBlockConfig& config, std::uint64_t dr
               conv_dw_->bias,
               norm_->weight,
               norm_->bias,
-              fc1_.weight,
-              fc1_.bias,
+              fc1_.weight(),
+              fc1_.bias(),
               grn_ ? grn_->weight : at::empty({0}),
               grn_ ? grn_->bias : at::empty({0}),
-              fc2_.weight,
-              fc2_.bias};
+              fc2_.weight(),
+              fc2_.bias()};
 }
 
 at::Tensor ConvNextBlock::forward(const at::Tensor& input,
@@ -84,17 +103,14 @@ at::Tensor ConvNextBlock::compute(const at::Tensor& input,
 }
 
 std::optional<at::ScalarType> ConvNextBlock::possible_dtype(const at::Tensor& input) const {
-  if (conv_dw_->has_method()) return std::nullopt;
+  if (!conv_dw_->is_plain() || fc1_.has_factors() || fc2_.has_factors()) return std::nullopt;
   return fused_convnext_block_dtype(input, weights_);
 }
 
 void ConvNextBlock::count(nn::ImageSize size, nn::LayerCosts& costs) const {
   conv_dw_->count(size, costs);
-  for (const PixelLinear* const linear : {&fc1_, &fc2_}) {
-    const auto& weight = linear->weight;
-    costs.add(*linear->layer, 2.0 * static_cast<double>(size.height * size.width * weight.numel()),
-              {size.height, size.width, weight.size(0)});
-  }
+  fc1_.count(size, costs);
+  fc2_.count(size, costs);
 }
 
 ConvNextDownsample::ConvNextDownsample(std::int64_t in_dim, std::int64_t out_dim) {

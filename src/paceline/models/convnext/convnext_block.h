@@ -5,6 +5,7 @@
 #include "paceline/nn/dropout.h"
 #include "paceline/nn/global_response_norm.h"
 #include "paceline/nn/layer_norm.h"
+#include "paceline/nn/linear.h"
 #include "paceline/nn/unit.h"
 
 #include <array>
@@ -33,12 +34,18 @@ struct ConvNextBlockConfig {
 /// The MLP's layers see one pixel each, so they are linear layers or, by another shape of the
 /// weight alone, 1x1 convolutions.
 struct PixelLinear {
-  std::shared_ptr<const torch::nn::Module> layer;
-  at::Tensor weight;  ///< [out, in] or [out, in, 1, 1]
-  at::Tensor bias;
+  std::shared_ptr<nn::Linear> linear = nullptr;
+  std::shared_ptr<nn::Conv2d> conv = nullptr;  ///< if it is no linear layer
 
   /// [pixels, in] to [pixels, out].
   at::Tensor forward(const at::Tensor& pixels) const;
+  /// One image of that size.
+  void count(const nn::ImageSize& size, nn::LayerCosts& costs) const;
+  const at::Tensor& weight() const { return linear ? linear->weight : conv->weight; }
+  const at::Tensor& bias() const { return linear ? linear->bias : conv->bias; }
+  bool has_factors() const {
+    return linear ? linear->to_latent() != nullptr : conv->to_latent() != nullptr;
+  }
 };
 
 /// A 7x7 depthwise convolution, LayerNorm of the channels, an MLP four times as wide, and layer
@@ -66,7 +73,7 @@ class ConvNextBlock : public nn::Unit {
   std::shared_ptr<nn::GlobalResponseNorm> grn_;  ///< null in ConvNeXt's first version
   PixelLinear fc2_;
   std::shared_ptr<nn::DropPath> drop_path_;
-  ConvNextBlockWeights weights_;  ///< the layers' own tensors
+  ConvNextBlockWeights weights_;  ///< the layers' own tensors, unless they have factors
 };
 
 /// LayerNorm of the channels and a 2x2 convolution of stride 2: from one stage to the next.

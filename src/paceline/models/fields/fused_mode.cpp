@@ -15,7 +15,8 @@ std::optional<c10::ScalarType> choose_fused(FusedMode mode,
   }
   if (!possible && mode == FusedMode::kOn) {
     throw base::ConfigError(
-        "fused: on needs inputs and weights of one type on one device: use fused: auto");
+        "fused: on needs inputs and weights of one type on one device, and layers that no "
+        "algorithm has changed: use fused: auto");
   }
   return keeps_matmuls ? std::nullopt : possible;
 }

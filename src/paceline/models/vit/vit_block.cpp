@@ -76,9 +76,16 @@ at::Tensor VitBlock::forward(const at::Tensor& x, const TokenShape& shape,
   return run(x, [=, this](const at::Tensor& input) { return compute(input, shape, context); });
 }
 
+std::optional<at::ScalarType> VitBlock::possible_dtype(const at::Tensor& x) const {
+  for (const nn::Linear* const linear : {qkv_.get(), proj_.get(), fc1_.get(), fc2_.get()}) {
+    if (linear->to_latent()) return std::nullopt;
+  }
+  return fused_vit_block_dtype(x, weights_);
+}
+
 at::Tensor VitBlock::compute(const at::Tensor& x, const TokenShape& shape,
                              const nn::ForwardContext& context) const {
-  if (const auto dtype = choose_fused(config_.fused, fused_vit_block_dtype(x, weights_))) {
+  if (const auto dtype = choose_fused(config_.fused, possible_dtype(x))) {
     return fused_vit_block(x, weights_, draw(x.options().dtype(*dtype), shape, context),
                            {shape, config_.num_heads, kNormEps, *dtype});
   }

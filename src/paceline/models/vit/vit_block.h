@@ -72,6 +72,7 @@ class VitBlock : public nn::Unit {
   at::Tensor add_scale(const char* name);
   VitBlockDrops draw(const at::TensorOptions& options, const TokenShape& shape,
                      const nn::ForwardContext& context) const;
+  std::optional<at::ScalarType> possible_dtype(const at::Tensor& x) const;
   at::Tensor compute(const at::Tensor& x, const TokenShape& shape,
                      const nn::ForwardContext& context) const;
   at::Tensor attention(const at::Tensor& x, const TokenShape& shape,
@@ -97,7 +98,7 @@ class VitBlock : public nn::Unit {
   std::shared_ptr<nn::Dropout> mlp_drop2_;
   std::shared_ptr<nn::DropPath> drop_path1_;
   std::shared_ptr<nn::DropPath> drop_path2_;
-  VitBlockWeights weights_;  ///< the layers' own tensors
+  VitBlockWeights weights_;  ///< the layers' own tensors, unless they have factors
 };
 
 }  // namespace paceline::models

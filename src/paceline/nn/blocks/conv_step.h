@@ -23,9 +23,9 @@ struct ConvStep {
     return at::relu_(output);
   }
 
-  /// As FoldsNorms. What another method computes stays two.
+  /// As FoldsNorms. What is computed otherwise than by one convolution stays as it is.
   void fold(at::ScalarType dtype) {
-    if (!conv->has_method()) folded = std::make_shared<const FoldedConv>(*conv, *norm, dtype);
+    if (conv->is_plain()) folded = std::make_shared<const FoldedConv>(*conv, *norm, dtype);
   }
 };
 

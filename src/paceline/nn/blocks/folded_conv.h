@@ -17,7 +17,7 @@ namespace paceline::nn {
 /// these are rounded to `dtype`.
 class FoldedConv {
  public:
-  /// In float32 or bfloat16, as autocast would compute. The convolution has no method.
+  /// In float32 or bfloat16, as autocast would compute. The convolution is plain.
   FoldedConv(const Conv2d& conv, const BatchNorm2d& norm, at::ScalarType dtype);
 
   at::Tensor forward(const at::Tensor& input) const { return run(input, "none"); }

@@ -1,5 +1,7 @@
 #include "paceline/nn/blocks/head.h"
 
+#include "paceline/base/error.h"
+#include "paceline/nn/factors/factors.h"
 #include "paceline/nn/init.h"
 
 namespace paceline::nn {
@@ -18,7 +20,7 @@ Head::Head(std::int64_t features, std::int64_t num_classes, HeadKind kind, bool 
 at::Tensor Head::forward(const at::Tensor& features) const {
   switch (kind_) {
     case HeadKind::kLinear:
-      return linear(features, weight_, bias_);
+      return linear(to_latent_ ? to_latent_->forward(features) : features, weight_, bias_);
     case HeadKind::kMlp:
       return fc2_->forward(at::gelu(fc1_->forward(features)));
     case HeadKind::kNone:
@@ -27,8 +29,15 @@ at::Tensor Head::forward(const at::Tensor& features) const {
   return features;
 }
 
+void Head::factorize(std::int64_t latent) {
+  PACELINE_CHECK(kind_ == HeadKind::kLinear && !to_latent_, "a head that cannot be two layers");
+  to_latent_ = register_module(std::string(kToLatent), split_weight(weight_, latent));
+  parameters_["weight"] = weight_;
+}
+
 void Head::count(LayerCosts& costs) const {
   if (kind_ == HeadKind::kLinear) {
+    if (to_latent_) to_latent_->count(costs);
     costs.add(*this, 2.0 * static_cast<double>(weight_.numel()), {weight_.size(0)});
   } else if (kind_ == HeadKind::kMlp) {
     fc1_->count(costs);

@@ -30,8 +30,12 @@ class Head : public torch::nn::Module {
   /// Counts one row.
   void count(LayerCosts& costs) const;
   HeadKind kind() const { return kind_; }
-  /// Of a linear head; undefined in others.
+  /// Of a linear head, of one with factors the second's; undefined in others.
   const at::Tensor& weight() const { return weight_; }
+  /// As Linear's, of a linear head.
+  void factorize(std::int64_t latent);
+  /// The first factor; null if there are none.
+  const std::shared_ptr<Linear>& to_latent() const { return to_latent_; }
 
   /// Gives a parameter of an MLP, in a network whose head has this name, what torch.nn.Linear draws
   /// by default; false for any other parameter, whose values the network knows.
@@ -42,6 +46,7 @@ class Head : public torch::nn::Module {
   HeadKind kind_;
   at::Tensor weight_;
   at::Tensor bias_;
+  std::shared_ptr<Linear> to_latent_;
   std::shared_ptr<Linear> fc1_;
   std::shared_ptr<Linear> fc2_;
 };

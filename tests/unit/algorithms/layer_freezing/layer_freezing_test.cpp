@@ -1,5 +1,6 @@
 #include "paceline/algorithms/layer_freezing/layer_freezing.h"
 
+#include "paceline/algorithms/factorize/factorize.h"
 #include "paceline/algorithms/squeeze_excite/squeeze_excite.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
@@ -101,6 +102,17 @@ TEST_F(LayerFreezingTest, LayersAreThoseWithoutOthersBelow) {
   EXPECT_THAT(layers[2], ElementsAre("layer1.0.conv1.weight"));
   EXPECT_THAT(layers[3], ElementsAre("layer1.0.conv1.se.fc1.weight"));
   EXPECT_THAT(layers[5], ElementsAre("layer1.0.bn1.weight", "layer1.0.bn1.bias"));
+}
+
+TEST_F(LayerFreezingTest, FactorsAreALayerEach) {
+  const auto network = network_of_seven_layers();
+  factorize_layers(*network, {.min_channels = 8, .min_features = 5, .latent_features = 2}, 1);
+  const auto layers = parameters_by_layer(*network);
+  ASSERT_EQ(layers.size(), 10u) << "two convolutions and fc are two layers each";
+  EXPECT_THAT(layers[2], ElementsAre("layer1.0.conv1.to_latent.weight"));
+  EXPECT_THAT(layers[3], ElementsAre("layer1.0.conv1.weight", "layer1.0.conv1.bias"));
+  EXPECT_THAT(layers[8], ElementsAre("fc.to_latent.weight"));
+  EXPECT_THAT(layers[9], ElementsAre("fc.weight", "fc.bias"));
 }
 
 TEST_F(LayerFreezingTest, RefusesRunsInWhichNothingWouldRest) {

@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/model_assembly.h"
 
+#include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/base/error.h"
 #include "paceline/comm/fake/fake_communicator.h"
@@ -9,8 +10,6 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/tensor/storage.h"
 #include "support/run_ranks.h"
-
-#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,36 +47,6 @@ TEST(ModelAssembly, TheModelHasTheRecipesSeedTypeAndMemoryOrder) {
   EXPECT_TRUE(at::equal(patches(*model), patches(*same)));
   EXPECT_EQ(patches(*other).scalar_type(), at::kDouble);
   EXPECT_FALSE(at::allclose(patches(*model).to(at::kDouble), patches(*other)));
-}
-
-TEST(ModelAssembly, WhatAlgorithmsAddShiftsNoFirstValues) {
-  const auto registries = make_registries();
-  const auto recipe = config::bind<Recipe>(
-      config::parse_yaml("model: {name: vit, num_classes: 6, img_size: 8, patch_size: 4, "
-                         "embed_dim: 8, depth: 1, num_heads: 2}\nrun: {seed: 1}",
-                         "test.yaml"),
-      {registries->catalogs(), 1});
-  const auto first_values = [&](bool adds) {
-    const auto task = make_task(recipe, *registries);
-    nn::Network& network = task->network();
-    const TensorOrigins origins(network);
-    if (adds) network.children().front()->register_parameter("added", at::ones({2}));
-    std::vector<std::string> notes;
-    parallel::make_none({})->prepare(
-        network, optim::weight_decay_rules(0, false, {}),
-        initial_values(recipe, network, origins, /*class_names=*/{}, notes));
-    std::map<std::string, at::Tensor> values;
-    for (const auto& named : nn::named_parameters(network))
-      values[named.name] = named.tensor.detach().clone();
-    return values;
-  };
-  const auto plain = first_values(false);
-  const auto changed = first_values(true);
-  EXPECT_EQ(changed.size(), plain.size() + 1);
-  for (const auto& [name, value] : changed) {
-    const auto same = plain.find(name);
-    EXPECT_TRUE(value.equal(same == plain.end() ? at::ones({2}) : same->second)) << name;
-  }
 }
 
 TEST(ModelAssembly, TheStrategyFollowsTheNumberOfRanks) {

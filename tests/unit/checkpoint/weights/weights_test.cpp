@@ -53,6 +53,18 @@ TEST_F(WeightsTest, ExportThenImport) {
   EXPECT_TRUE(target[0].tensor.is_contiguous(at::MemoryFormat::ChannelsLast));
 }
 
+TEST_F(WeightsTest, SayWhatTheyHave) {
+  auto stored = model(10, 3);
+  for (NamedTensor& named : stored) named.name = "module." + named.name;
+  export_weights(files_, path_, stored);
+  EXPECT_THAT(names_in_weights(path_), ElementsAre("bn1.num_batches_tracked", "bn1.running_mean",
+                                                   "conv1.weight", "fc.bias", "fc.weight"));
+  const WeightImport import(path_, model(7, 0), kHead);
+  EXPECT_TRUE(import.has("conv1.weight"));
+  EXPECT_FALSE(import.has("fc.weight")) << "of other classes";
+  EXPECT_FALSE(import.has("conv2.weight"));
+}
+
 TEST_F(WeightsTest, MetadataGoesIntoTheHeader) {
   const auto tensors = model(10, 3);
   export_weights(files_, path_, sources_of(tensors), {{"class_names", "[\"cat\"]"}});

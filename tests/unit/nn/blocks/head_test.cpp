@@ -1,7 +1,9 @@
 #include "paceline/nn/blocks/head.h"
 
+#include "paceline/base/error.h"
 #include "paceline/nn/image_network.h"
 #include "paceline/nn/network_parts.h"
+#include "paceline/tensor/storage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,6 +38,24 @@ TEST(Head, OfALinearLayerHasItsNamesAndNumbers) {
   head.count(costs);
   EXPECT_EQ(costs.flops(), 12);
   EXPECT_FALSE(head.initialize_mlp("fc", {"fc.weight", head.weight()}, {}));
+}
+
+TEST(Head, OfTwoFactorsMultipliesByBoth) {
+  Head head(3, 4, HeadKind::kLinear);
+  head.factorize(2);
+  EXPECT_THAT(parameters_of(head), ElementsAre("weight", "bias", "to_latent.weight"));
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& named : named_parameters(head)) {
+    tensor::allocate_memory(named.tensor);
+    named.tensor.fill_(named.name == "bias" ? 1 : 2);
+  }
+  EXPECT_TRUE(at::equal(head.forward(at::ones({1, 3})), at::full({1, 4}, 25.0)));
+  EXPECT_EQ(head.weight().size(0), 4);
+  LayerCosts costs;
+  head.count(costs);
+  EXPECT_EQ(costs.flops(), 2.0 * (3 * 2 + 2 * 4));
+  EXPECT_THROW(head.factorize(1), base::InternalError);
+  EXPECT_THROW(Head(3, 4, HeadKind::kMlp).factorize(1), base::InternalError);
 }
 
 TEST(Head, OfAnMlpIsTwoLayersWithGelu) {
