@@ -21,7 +21,7 @@ GOLDEN = ROOT / "tests" / "golden"
 PAGE = ROOT / "docs" / "parity.md"
 # Composer wants an older torch, in an environment of its own; old versions of checkpoints and of formats stay as they are.
 ELSEWHERE = ("mosaicml", "Made with NumPy")
-FOLDERS = ("algorithms", "app", "data/codec", "data/transforms", "models", "nn", "optim", "parallel", "train")
+FOLDERS = ("algorithms", "app", "data/codec", "data/transforms", "models", "nn", "optim", "parallel", "recipes", "train")
 # Of the largest of the numbers beside each other: float32 on another processor, whose kernels add up in another order.
 TOLERANCE = 2e-5
 MODULES = ("algorithms", "app", "data", "models", "nn", "optim", "parallel", "train")

@@ -24,9 +24,18 @@ class FunctionSchedule final : public Schedule {
   std::function<double(std::int64_t)> factor_;
 };
 
-std::unique_ptr<Schedule> schedule(std::string_view name,
+/// Of the steps between two moves of the rate each has the factor of the first.
+template <class Config>
+std::unique_ptr<Schedule> schedule(std::string_view name, const Config& config,
+                                   const RunLength& length,
                                    std::function<double(std::int64_t)> factor) {
-  return std::make_unique<FunctionSchedule>(name, std::move(factor));
+  if (config.moves == RateMoves::kStep)
+    return std::make_unique<FunctionSchedule>(name, std::move(factor));
+  const std::int64_t between = std::max<std::int64_t>(length.steps_per_epoch, 1);
+  return std::make_unique<FunctionSchedule>(
+      name, [factor = std::move(factor), between](std::int64_t step) {
+        return factor(step / between * between);
+      });
 }
 
 struct Warmup {
@@ -126,7 +135,7 @@ std::unique_ptr<Schedule> fall(std::string_view name, const Config& config, cons
                                const std::function<double(double)>& shape) {
   const std::int64_t total = known_total(name, length);
   const Warmup warmup = make_warmup(config, length);
-  return schedule(name, [=, last = config.final_lr_ratio](std::int64_t step) {
+  return schedule(name, config, length, [=, last = config.final_lr_ratio](std::int64_t step) {
     if (step < warmup.steps) return warmup(step);
     if (step >= total) return last;
     const double share =
@@ -177,7 +186,7 @@ class OneCycle final : public Schedule {
 }  // namespace
 
 std::unique_ptr<Schedule> make(const ConstantConfig& config, const RunLength& length) {
-  return schedule("constant", make_warmup(config, length));
+  return schedule("constant", config, length, make_warmup(config, length));
 }
 
 std::unique_ptr<Schedule> make(const CosineConfig& config, const RunLength& length) {
@@ -187,13 +196,14 @@ std::unique_ptr<Schedule> make(const CosineConfig& config, const RunLength& leng
     throw base::ConfigError(
         "schedule.cycle: cycle_mul and cycle_decay are for cycles; say how long the first is");
   }
+  const std::int64_t first = config.from_start ? 0 : warmup.steps;
   const Cycles cycles(config.cycle ? at_least_one_step("cycle", *config.cycle, length)
-                                   : std::max<std::int64_t>(total - warmup.steps, 1),
+                                   : std::max<std::int64_t>(total - first, 1),
                       config.cycle_mul);
-  return schedule("cosine", [=](std::int64_t step) {
+  return schedule("cosine", config, length, [=](std::int64_t step) {
     if (step < warmup.steps) return warmup(step);
     if (step >= total) return config.final_lr_ratio;
-    const Cycles::Place place = cycles.at(step - warmup.steps);
+    const Cycles::Place place = cycles.at(step - first);
     return cosine_between(std::pow(config.cycle_decay, place.number), config.final_lr_ratio,
                           std::pow(place.share, config.k_decay));
   });
@@ -211,7 +221,7 @@ std::unique_ptr<Schedule> make(const LinearConfig& config, const RunLength& leng
 std::unique_ptr<Schedule> make(const ExponentialConfig& config, const RunLength& length) {
   const Warmup warmup = make_warmup(config, length);
   const auto every = static_cast<double>(at_least_one_step("every", config.every, length));
-  return schedule("exponential", [=, gamma = config.gamma](std::int64_t step) {
+  return schedule("exponential", config, length, [=, gamma = config.gamma](std::int64_t step) {
     return warmup(step) * std::pow(gamma, static_cast<double>(step) / every);
   });
 }
@@ -222,7 +232,7 @@ std::unique_ptr<Schedule> make(const InverseSqrtConfig& config, const RunLength&
   const std::int64_t shortest = warmup.steps > 0 ? warmup.steps : kUsual;
   const auto timescale = static_cast<double>(
       config.timescale ? at_least_one_step("timescale", *config.timescale, length) : shortest);
-  return schedule("inverse_sqrt", [=](std::int64_t step) {
+  return schedule("inverse_sqrt", config, length, [=](std::int64_t step) {
     if (step < warmup.steps) return warmup(step);
     return std::sqrt(timescale / (static_cast<double>(step - warmup.steps) + timescale));
   });
@@ -231,7 +241,7 @@ std::unique_ptr<Schedule> make(const InverseSqrtConfig& config, const RunLength&
 std::unique_ptr<Schedule> make(const StepConfig& config, const RunLength& length) {
   const Warmup warmup = make_warmup(config, length);
   const std::int64_t every = at_least_one_step("every", config.every, length);
-  return schedule("step", [=, gamma = config.gamma](std::int64_t step) {
+  return schedule("step", config, length, [=, gamma = config.gamma](std::int64_t step) {
     return warmup(step) * std::pow(gamma, static_cast<double>(step / every));
   });
 }
@@ -243,7 +253,7 @@ std::unique_ptr<Schedule> make(const MultiStepConfig& config, const RunLength& l
     milestones.push_back(config::to_steps(milestone, length));
   }
   std::ranges::sort(milestones);
-  return schedule("multistep", [=, gamma = config.gamma](std::int64_t step) {
+  return schedule("multistep", config, length, [=, gamma = config.gamma](std::int64_t step) {
     const auto passed = std::ranges::upper_bound(milestones, step) - milestones.begin();
     return warmup(step) * std::pow(gamma, static_cast<double>(passed));
   });

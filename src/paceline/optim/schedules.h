@@ -20,11 +20,18 @@ enum class WarmupShape {
   kConstant      ///< f, as torch's ConstantLR(f, total_iters=W)
 };
 
+/// When the learning rate moves.
+enum class RateMoves {
+  kStep,  ///< with each optimizer step
+  kEpoch  ///< at the first step of an epoch, and stays, as in torchvision's and timm's trainers
+};
+
 /// After the warm-up 1.
 struct ConstantConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
 };
 
 /// After the warm-up of W of T steps half a cosine from 1 down to final_lr_ratio at step T:
@@ -33,17 +40,21 @@ struct ConstantConfig {
 ///
 /// With `cycle` it starts again each time that many steps are over, each time cycle_mul times as
 /// long and from cycle_decay times the height, as timm's CosineLRScheduler and torch's
-/// CosineAnnealingWarmRestarts. The share of a cycle is taken to the power k_decay.
+/// CosineAnnealingWarmRestarts. The share of a cycle is taken to the power k_decay. With
+/// `from_start` the cosine is counted from step 0, s / T, also while the warm-up hides it, as
+/// timm has it without --warmup-prefix.
 /// Papers: Loshchilov and Hutter, "SGDR", ICLR 2017; Zhang and Li, "k-decay", 2020.
 struct CosineConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   double final_lr_ratio = 0.0;
   std::optional<config::Duration> cycle = std::nullopt;
   double cycle_mul = 1.0;
   double cycle_decay = 1.0;
   double k_decay = 1.0;
+  bool from_start = false;
 };
 
 /// r + (1 - r) * (1 - (s - W) / (T - W))^power, as torch's PolynomialLR behind a warm-up.
@@ -51,6 +62,7 @@ struct PolynomialConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   double final_lr_ratio = 0.0;
   double power = 1.0;
 };
@@ -60,6 +72,7 @@ struct LinearConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   double final_lr_ratio = 0.0;
 };
 
@@ -69,6 +82,7 @@ struct ExponentialConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   config::Duration every{1, config::TimeUnit::kEpoch};
   double gamma = 0.95;
 };
@@ -81,6 +95,7 @@ struct InverseSqrtConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   std::optional<config::Duration> timescale = std::nullopt;
 };
 
@@ -90,6 +105,7 @@ struct StepConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   config::Duration every{30, config::TimeUnit::kEpoch};
   double gamma = 0.1;
 };
@@ -100,6 +116,7 @@ struct MultiStepConfig {
   config::Duration warmup{0, config::TimeUnit::kBatch};
   double warmup_start_factor = 0.01;
   WarmupShape warmup_shape = WarmupShape::kLinear;
+  RateMoves moves = RateMoves::kStep;
   std::vector<config::Duration> milestones{{30, config::TimeUnit::kEpoch},
                                            {60, config::TimeUnit::kEpoch},
                                            {80, config::TimeUnit::kEpoch}};
@@ -138,7 +155,10 @@ constexpr auto warmup_fields() {
   return std::tuple{field(&Config::warmup, "warmup", "Length of the warm-up.", AtLeast{0.0}),
                     field(&Config::warmup_start_factor, "warmup_start_factor",
                           "Factor of the first warm-up step.", InRange{0.0, 1.0}),
-                    field(&Config::warmup_shape, "warmup_shape", "How the warm-up rises.")};
+                    field(&Config::warmup_shape, "warmup_shape", "How the warm-up rises."),
+                    field(&Config::moves, "moves",
+                          "Whether the rate moves with each step, or once an epoch and stays in "
+                          "between, as in torchvision's and timm's trainers.")};
 }
 
 template <class Config>
@@ -156,6 +176,13 @@ struct paceline::config::EnumNames<paceline::optim::WarmupShape> {
   static constexpr std::array names{EnumName{Shape::kLinear, "linear"},
                                     EnumName{Shape::kExponential, "exponential"},
                                     EnumName{Shape::kConstant, "constant"}};
+};
+
+template <>
+struct paceline::config::EnumNames<paceline::optim::RateMoves> {
+  using Moves = paceline::optim::RateMoves;
+  static constexpr std::array names{EnumName{Moves::kStep, "step"},
+                                    EnumName{Moves::kEpoch, "epoch"}};
 };
 
 template <>
@@ -187,7 +214,10 @@ struct paceline::config::Schema<paceline::optim::CosineConfig> {
                 "Height of a cycle over that of the one before.", MoreThan{0.0}, AtMost{1}),
           field(&Config::k_decay, "k_decay",
                 "Power of the share of a cycle: above 1 the rate stays high for longer.",
-                MoreThan{0.0}, AtMost{100})});
+                MoreThan{0.0}, AtMost{100}),
+          field(&Config::from_start, "from_start",
+                "Count the cosine from the start of the run instead of from the end of the "
+                "warm-up, as timm does.")});
 };
 
 template <>

@@ -186,6 +186,11 @@ def timm_factors(num_steps, **options):
     return [scheduler._get_lr(step)[0] for step in range(num_steps)]
 
 
+def by_epoch(values):
+    """Of a run whose epochs have four steps and whose trainer moves the rate between them."""
+    return [value for value in values for _ in range(4)]
+
+
 def get_inverse_sqrt_schedule(optimizer, num_warmup_steps, timescale=None):
     """As Hugging Face's transformers define it."""
     timescale = timescale or num_warmup_steps
@@ -231,6 +236,9 @@ def schedules():
         "restarts": factors(lambda o: lrs.CosineAnnealingWarmRestarts(o, T_0=5, T_mult=2, eta_min=0.05), total),
         "timm_cycles": timm_factors(total, t_initial=10, cycle_decay=0.5, cycle_limit=4, lr_min=0.01),
         "timm_k_decay": timm_factors(total, t_initial=34, k_decay=1.5, warmup_t=6, warmup_lr_init=0.1, warmup_prefix=True),
+        "epochs_torchvision": by_epoch(factors(
+            lambda o: lrs.SequentialLR(o, [warmup(o, 2, 0.01), lrs.CosineAnnealingLR(o, T_max=8)], milestones=[2]), 10)),
+        "epochs_timm": by_epoch(timm_factors(10, t_initial=10, warmup_t=2, warmup_lr_init=0.02, lr_min=0.01)),
         "inverse_sqrt": factors(lambda o: get_inverse_sqrt_schedule(o, 6), total),
         "inverse_sqrt_timescale": factors(lambda o: get_inverse_sqrt_schedule(o, 6, timescale=11), total),
     }

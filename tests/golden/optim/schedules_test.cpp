@@ -103,6 +103,16 @@ TEST(ScheduleGolden, AsTimm) {
             kGoldenRun));
 }
 
+TEST(ScheduleGolden, OnceAnEpochAsTorchvisionAndTimm) {
+  const RunLength run{.total_steps = 40, .steps_per_epoch = 4, .samples_per_step = 1};
+  CosineConfig config{.warmup = {2, TimeUnit::kEpoch}, .moves = RateMoves::kEpoch};
+  expect_golden("epochs_torchvision", *make(config, run));
+  config.warmup_start_factor = 0.02;
+  config.final_lr_ratio = 0.01;
+  config.from_start = true;
+  expect_golden("epochs_timm", *make(config, run));
+}
+
 TEST(ScheduleGolden, AsHuggingFace) {
   InverseSqrtConfig config{.warmup = batches(6), .warmup_start_factor = 0};
   expect_golden("inverse_sqrt", *make(config, kGoldenRun));

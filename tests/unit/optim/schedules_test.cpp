@@ -39,6 +39,28 @@ TEST(Schedules, WarmUpsRiseAsTheirShapeSays) {
   EXPECT_DOUBLE_EQ(make(config, kRun)->factor(10), 1.0);
 }
 
+TEST(Schedules, ARateThatMovesOnceAnEpochStaysInBetween) {
+  const StepConfig halves{.moves = RateMoves::kEpoch, .every = {5, TimeUnit::kBatch}, .gamma = 0.5};
+  const auto held = make(halves, kRun);
+  EXPECT_DOUBLE_EQ(held->factor(9), 1.0);
+  EXPECT_DOUBLE_EQ(held->factor(10), 0.25);
+  EXPECT_DOUBLE_EQ(held->factor(19), 0.25);
+  const LinearConfig line{
+      .warmup = {2, TimeUnit::kEpoch}, .warmup_start_factor = 0, .moves = RateMoves::kEpoch};
+  EXPECT_DOUBLE_EQ(make(line, kRun)->factor(19), 0.5) << "the warm-up too";
+  const auto endless =
+      make(ConstantConfig{.warmup = {3, TimeUnit::kBatch}, .moves = RateMoves::kEpoch}, {});
+  EXPECT_DOUBLE_EQ(endless->factor(3), 1.0);
+}
+
+TEST(Schedules, ACosineFromTheStartIsAlreadyLowerBehindTheWarmUp) {
+  CosineConfig config{.warmup = {5, TimeUnit::kEpoch}};
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(50), 1.0);
+  config.from_start = true;
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(50), 0.5);
+  EXPECT_DOUBLE_EQ(make(config, kRun)->factor(0), 0.01) << "the warm-up stays as it is";
+}
+
 TEST(Schedules, TheInverseRootNeedsNeitherWarmUpNorLength) {
   const auto root = make(InverseSqrtConfig{}, RunLength{});
   EXPECT_DOUBLE_EQ(root->factor(0), 1.0);

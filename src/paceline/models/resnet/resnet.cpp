@@ -4,6 +4,7 @@
 #include "paceline/nn/module_tree.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 
@@ -100,18 +101,35 @@ void ResNet::initialize_parameter(const nn::NamedTensor& parameter,
                                   const tensor::DrawKey& key) const {
   if (fc_->initialize_mlp("fc", parameter, key)) return;
   const at::Tensor& tensor = parameter.tensor;
-  if (tensor.dim() == 4) {
+  const bool ends_branch = parameter.name.ends_with(
+      config_.block == ResNetBlock::kBottleneck ? ".bn3.weight" : ".bn2.weight");
+  if (config_.zero_init_residual && ends_branch) {
+    nn::constant(tensor, 0.0);
+  } else if (config_.weight_init == ResNetInit::kMosaic) {
+    initialize_as_mosaic(parameter, key);
+  } else if (tensor.dim() == 4) {
     nn::kaiming_normal_fan_out(tensor, key);
   } else if (parameter.name == "fc.weight") {
     nn::default_weight(tensor, key);
   } else if (parameter.name == "fc.bias") {
     nn::default_bias(tensor, fc_->weight(), key);
   } else {
-    const bool ends_branch = parameter.name.ends_with(
-        config_.block == ResNetBlock::kBottleneck ? ".bn3.weight" : ".bn2.weight");
-    const bool is_zero =
-        parameter.name.ends_with(".bias") || (config_.zero_init_residual && ends_branch);
-    nn::constant(tensor, is_zero ? 0.0 : 1.0);
+    nn::constant(tensor, parameter.name.ends_with(".bias") ? 0.0 : 1.0);
+  }
+}
+
+void ResNet::initialize_as_mosaic(const nn::NamedTensor& parameter,
+                                  const tensor::DrawKey& key) const {
+  const at::Tensor& tensor = parameter.tensor;
+  if (tensor.dim() > 1) {
+    const auto fan_in = static_cast<double>(tensor.numel() / tensor.size(0));
+    tensor::fill_normal(tensor, 0.0, std::sqrt(2.0 / fan_in), key);
+  } else if (parameter.name == "fc.bias") {
+    nn::constant(tensor, -std::log(static_cast<double>(config_.num_classes)));
+  } else if (parameter.name.ends_with(".bias")) {
+    nn::constant(tensor, 0.0);
+  } else {
+    tensor::fill_uniform(tensor, 0.0, 1.0, key);
   }
 }
 

@@ -26,6 +26,13 @@ enum class ResNetStem {
   kDeepTiered,  ///< the same, 3/8, 1/2 and all of the width
 };
 
+/// What a ResNet's first weights are drawn from.
+enum class ResNetInit {
+  kTorchvision,  ///< kernels by fan-out, the classifier as torch does, BatchNorms 1 and 0
+  kMosaic,       ///< kernels and classifier by fan-in, BatchNorms' weights uniform from 0 to 1, the
+                 ///< classifier's bias -ln(num_classes): each class begins with its share
+};
+
 /// torchvision's names and defaults. A named ResNet is one with defaults of its own.
 struct ResNetConfig {
   std::int64_t num_classes = 1000;
@@ -39,6 +46,7 @@ struct ResNetConfig {
   ResNetStem stem = ResNetStem::kImagenet;
   ResNetShortcut shortcut = ResNetShortcut::kProjection;
   bool zero_init_residual = false;
+  ResNetInit weight_init = ResNetInit::kTorchvision;
   double drop_rate = 0.0;
   double drop_path_rate = 0.0;
 };
@@ -63,6 +71,7 @@ class ResNet : public nn::CountedImageNetwork, public nn::FoldsNorms {
   std::vector<std::string> stem_names() const override { return {"conv1", "bn1"}; }
 
  private:
+  void initialize_as_mosaic(const nn::NamedTensor& parameter, const tensor::DrawKey& key) const;
   void add_stem();
   void add_deep_stem();
   void add_layer(std::size_t index);
@@ -109,6 +118,14 @@ struct paceline::config::EnumNames<paceline::models::ResNetShortcut> {
 };
 
 template <>
+struct paceline::config::EnumNames<paceline::models::ResNetInit> {
+  static constexpr std::array names{
+      EnumName{paceline::models::ResNetInit::kTorchvision, "torchvision"},
+      EnumName{paceline::models::ResNetInit::kMosaic, "mosaic"},
+  };
+};
+
+template <>
 struct paceline::config::Schema<paceline::models::ResNetConfig> {
   using T = paceline::models::ResNetConfig;
   static constexpr std::string_view name = "resnet";
@@ -142,7 +159,11 @@ struct paceline::config::Schema<paceline::models::ResNetConfig> {
                 "convolution), avg_pool (the same behind a mean of 2x2 pixels) or padding (zeros "
                 "in new channels; no parameters)."),
           field(&T::zero_init_residual, "zero_init_residual",
-                "Start each block as the identity: its last BatchNorm's weight is 0.")},
+                "Start each block as the identity: its last BatchNorm's weight is 0."),
+          field(&T::weight_init, "weight_init",
+                "Initial weights: torchvision's, or mosaic, those of MosaicML's recipes: normal by "
+                "fan-in, BatchNorms' weights uniform from 0 to 1, the classifier's bias "
+                "-ln(num_classes), for binary_cross_entropy.")},
       models::drop_fields<T>(
           "Stochastic depth: rate of the last block, growing linearly from 0 at the first."));
   static void validate(const T& config, Problems& problems);

@@ -4,6 +4,8 @@
 #include "paceline/nn/module_tree.h"
 #include "unit/models/network_expectations.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace paceline::models {
@@ -27,6 +29,33 @@ TEST(ResNet, ZeroInitResidualIsOfTheLastNormOfABlock) {
       EXPECT_EQ(item.tensor.abs().sum().item<double>(), 0.0) << item.name;
     } else if (item.name.ends_with("bn2.weight")) {
       EXPECT_EQ(item.tensor.min().item<double>(), 1.0) << item.name;
+    }
+  }
+}
+
+TEST(ResNet, MosaicsWeightsHaveItsDistributions) {
+  ResNetConfig config = one_block_each();
+  config.weight_init = ResNetInit::kMosaic;
+  ResNet network(config);
+  network.initialize(1);
+  for (const nn::NamedTensor& item : nn::named_parameters(network)) {
+    SCOPED_TRACE(item.name);
+    const at::Tensor values = item.tensor.detach();
+    const double mean = values.mean().item<double>();
+    if (values.dim() > 1) {  // torch.nn.init.kaiming_normal_
+      const auto fan_in = static_cast<double>(values.numel() / values.size(0));
+      EXPECT_NEAR(values.std().item<double>() * std::sqrt(fan_in / 2), 1.0, 0.1);
+      EXPECT_NEAR(mean * std::sqrt(fan_in / 2), 0.0, 0.1);
+    } else if (item.name == "fc.bias") {
+      EXPECT_FLOAT_EQ(values.min().item<float>(), -std::log(static_cast<float>(values.numel())));
+      EXPECT_EQ(values.min().item<float>(), values.max().item<float>());
+    } else if (item.name.ends_with(".bias")) {
+      EXPECT_EQ(values.abs().sum().item<double>(), 0.0);
+    } else {  // torch.rand
+      EXPECT_GE(values.min().item<double>(), 0.0);
+      EXPECT_LT(values.max().item<double>(), 1.0);
+      EXPECT_GT(values.max().item<double>() - values.min().item<double>(), 0.7);
+      EXPECT_NEAR(mean, 0.5, 0.2);
     }
   }
 }
