@@ -118,7 +118,8 @@ def main():
     for path in write_component(sys.argv[1], sys.argv[2]):
         print(path)
     print("Write what it does, then: ./dev docs for the reference, ./dev test, ./dev lint. What acts more rarely than every "
-          "second step, or refuses fsdp, needs a line in kNeeds of tests/rank/app/every_component_test.cpp, too.")
+          "second step, or refuses fsdp, needs a line in kNeeds of tests/rank/app/every_component_test.cpp, too; an "
+          "algorithm one in tests/rank/app/pairs/methods.h.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""paceline bench scaling: what it measures, what it says, and that it leaves nothing behind."""
+"""paceline bench scaling and step: what they measure, what they say, and that they leave nothing behind."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import unittest
 from paceline_process import RECIPE, RunTest, environment, paceline, start, wait_until
 
 
-class Scaling(RunTest):
+class BenchTest(RunTest):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory(prefix="paceline-test-")
         self.addCleanup(scratch.cleanup)
@@ -18,6 +18,8 @@ class Scaling(RunTest):
     def tearDown(self):
         self.assertEqual(list(self.scratch.iterdir()), [], "it removes what it wrote")
 
+
+class Scaling(BenchTest):
     def bench(self, *arguments):
         return paceline("bench", "scaling", *arguments, cwd=self.root, env=environment(TMPDIR=self.scratch))
 
@@ -80,6 +82,41 @@ phases:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 128 + signal.SIGINT, output)
+
+
+class Step(BenchTest):
+    def bench(self, *arguments):
+        return paceline("bench", "step", *arguments, cwd=self.root, env=environment(TMPDIR=self.scratch))
+
+    def test_a_setting_is_measured_in_turn(self):
+        result = self.bench(self.write_recipe(), "--toggle", "+algorithms.mixup", "--toggle=algorithms.mixup.alpha=1",
+                            "--nproc", 2, "--rounds", 1, "--steps", 3, "--warm-up", 1, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        toggles = "+algorithms.mixup algorithms.mixup.alpha=1"
+        self.assertEqual(result.err.splitlines(), [
+            f"paceline: round 1 of 1: {run} {toggles}" for run in ("without", "with", "with", "without")])
+        told = json.loads(result.out)
+        (first, second, third, fourth), = (round_["ms"] for round_ in told["rounds"])
+        self.assertTrue(all(ms > 0 for ms in (first, second, third, fourth)), told)
+        self.assertAlmostEqual(told["ms_added"]["median"], (second + third - first - fourth) / 2)
+
+    def test_the_table_tells_what_is_added(self):
+        result = self.bench(self.write_recipe(), "--toggle=train.grad_clip_norm=1", "--rounds=1", "--steps=2",
+                            "--warm-up=1")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertRegex(result.out.splitlines()[-1], r"^added +-?[0-9.]+ \(.* to .*\) ms a step$")
+
+    def test_bad_input_gets_one_clear_error(self):
+        recipe = self.write_recipe()
+        for text, arguments in (
+                ("--toggle KEY=VALUE", (recipe,)),
+                ("wants a recipe", ("--toggle", "+algorithms.mixup")),
+                ("did you mean --toggle?", (recipe, "--togle", "+algorithms.mixup")),
+                ("did you mean mixup?", (recipe, "--toggle", "+algorithms.mixpu"))):
+            result = self.bench(*arguments)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertEqual(result.err.count("error: "), 1, str(result))
+            self.assertIn(text, result.err)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,15 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/progress_line.h"
+#include "paceline/base/text.h"
 #include "paceline/launch/machine.h"
 #include "paceline/launch/rank_info.h"
+#include "paceline/launcher/measured_run.h"
 #include "paceline/launcher/quiet_runs.h"
 #include "paceline/launcher/scaling.h"
 #include "paceline/launcher/scaling_options.h"
+#include "paceline/launcher/step_toggle.h"
+#include "paceline/launcher/step_toggle_options.h"
 #include "paceline/launcher/verbs.h"
 
 #include <algorithm>
@@ -20,21 +24,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string threads_of(const launch::Environment& environment) {
+  return environment.get_or("OMP_NUM_THREADS", "");
+}
+
+/// Of the runs that are measured, whose ranks have equally many threads. Throws ConfigError for a
+/// process that is a rank itself, and for a number of threads that is none.
+launch::Environment bench_environment(std::string_view bench, int most_ranks) {
+  launch::Environment environment = launch::Environment::of_process();
+  const launch::LaunchedBy outer = launch::read_rank_info(environment).launched_by;
+  if (outer != launch::LaunchedBy::kNobody)
+    throw base::ConfigError(
+        fmt::format("{} starts ranks itself, but {} has started it as one", bench, name_of(outer)));
+  const int cores = launch::this_machine(environment).cores;
+  environment.set_default("OMP_NUM_THREADS", std::to_string(std::max(1, cores / most_ranks)));
+  launch::parse_int("OMP_NUM_THREADS", threads_of(environment), 1, launch::kMaxRanks);
+  return environment;
+}
+
 class ScalingBench {
  public:
   explicit ScalingBench(const ScalingOptions& options)
-      : options_(options), environment_(launch::Environment::of_process()) {
-    const launch::LaunchedBy outer = launch::read_rank_info(environment_).launched_by;
-    if (outer != launch::LaunchedBy::kNobody)
-      throw base::ConfigError(fmt::format(
-          "bench scaling starts ranks itself, but {} has started it as one", name_of(outer)));
-    const int cores = launch::this_machine(environment_).cores;
-    environment_.set_default("OMP_NUM_THREADS",
-                             std::to_string(std::max(1, cores / options.nproc.back())));
-    launch::parse_int("OMP_NUM_THREADS", threads(), 1, launch::kMaxRanks);  // wrong ones end it now
-  }
+      : options_(options), environment_(bench_environment("bench scaling", options.nproc.back())) {}
 
-  std::string threads() const { return environment_.get_or("OMP_NUM_THREADS", ""); }
+  std::string threads() const { return threads_of(environment_); }
 
   /// Empty on other nodes than the first. The most machines come first: a node that leaves is never
   /// waited for, and one that waits never does so for long.
@@ -94,27 +107,18 @@ class ScalingBench {
 
   QuietRun run_of(const fs::path& folder, const ScalingShape& shape, int port,
                   const std::vector<std::string>& overrides) const {
-    const std::string steps = fmt::format("{}ba", options_.warm_up + options_.steps);
-    std::vector<std::string> command{fs::read_symlink("/proc/self/exe"), "train"};
-    const auto add = [&](const std::vector<std::string>& more) {
-      command.insert(command.end(), more.begin(), more.end());
-    };
-    const auto add_on_top = [&](const std::vector<std::string>& more) {
-      for (const std::string& override : more) add({"--on-top", override});
-    };
-    add(options_.recipe);
-    add_on_top({"train.duration=" + steps, "train.min_duration=null", "train.stop_when=null",
-                "train.eval_every=" + steps, "train.eval_batches=1", "checkpoint.every=null",
-                "schedule=constant", "loggers={jsonl: }"});
-    add_on_top(overrides);
-    add({"--only-phase", options_.phase});
-    add({"--run-dir", folder, "--nproc", std::to_string(shape.ranks_per_node)});
+    std::vector<std::string> place{"--nproc", std::to_string(shape.ranks_per_node)};
     if (shape.nodes > 1) {
-      add({"--nnodes", std::to_string(shape.nodes), "--node-rank",
-           std::to_string(options_.node_rank), "--master-addr", options_.master_addr,
-           "--master-port", std::to_string(port)});
+      place.insert(place.end(), {"--nnodes", std::to_string(shape.nodes), "--node-rank",
+                                 std::to_string(options_.node_rank), "--master-addr",
+                                 options_.master_addr, "--master-port", std::to_string(port)});
     }
-    return {command, folder.string() + ".log"};
+    return start_of({.recipe = options_.recipe,
+                     .phase = options_.phase,
+                     .num_steps = options_.warm_up + options_.steps,
+                     .folder = folder,
+                     .overrides_on_top = overrides,
+                     .launch_options = place});
   }
 
   TrainingRate rate_of(const fs::path& folder) const {
@@ -127,16 +131,50 @@ class ScalingBench {
   base::ProgressLine progress_;
 };
 
-}  // namespace
+class StepToggleBench {
+ public:
+  explicit StepToggleBench(const StepToggleOptions& options)
+      : options_(options), environment_(bench_environment("bench step", options.nproc)) {}
 
-int run_bench(const std::string& name, const std::vector<std::string>& arguments) {
-  if (asks_for_help(arguments)) {
-    std::fputs((usage_text(name) + kScalingHelp).c_str(), stdout);
-    return 0;
+  std::string threads() const { return threads_of(environment_); }
+
+  std::vector<ToggleRound> run() const {
+    std::vector<ToggleRound> rounds(static_cast<std::size_t>(options_.rounds));
+    for (std::size_t round = 0; round < rounds.size(); ++round) {
+      for (std::size_t run = 0; run < rounds[round].ms.size(); ++run) {
+        progress_.say(fmt::format("round {} of {}: {} {}", round + 1, rounds.size(),
+                                  is_toggled(run) ? "with" : "without",
+                                  base::join(options_.toggles, " ")));
+        rounds[round].ms[run] = step_ms(fmt::format("{}-{}", round, run), is_toggled(run));
+      }
+    }
+    return rounds;
   }
-  if (arguments.empty() || arguments[0] != "scaling")
-    throw base::ConfigError("bench wants the word scaling: paceline bench scaling RECIPE ...");
-  const ScalingOptions options = parse_scaling_options({arguments.begin() + 1, arguments.end()});
+
+ private:
+  double step_ms(const std::string& name, bool with_toggles) const {
+    MeasuredRun run{.recipe = options_.recipe,
+                    .phase = options_.phase,
+                    .num_steps = options_.warm_up + options_.steps,
+                    .folder = scratch_.path() / name,
+                    .launch_options = {"--nproc", std::to_string(options_.nproc)}};
+    if (with_toggles) run.overrides_on_top = options_.toggles;
+    run_quietly({start_of(run)}, environment_);
+    return mean_step_ms(base::read_file(run.folder / "metrics.jsonl"), options_.warm_up);
+  }
+
+  StepToggleOptions options_;
+  launch::Environment environment_;
+  base::TempDir scratch_{"paceline-step"};
+  base::ProgressLine progress_;
+};
+
+void print_lines(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) std::fputs((line + "\n").c_str(), stdout);
+}
+
+int bench_scaling(const std::vector<std::string>& arguments) {
+  const ScalingOptions options = parse_scaling_options(arguments);
   std::string threads;
   const std::vector<ScalingRow> rows = [&] {
     const ScalingBench bench(options);
@@ -144,16 +182,48 @@ int run_bench(const std::string& name, const std::vector<std::string>& arguments
     return bench.run();
   }();
   if (rows.empty()) {
-    std::fputs("node 0 prints the table\n", stdout);
-    return 0;
+    print_lines({"node 0 prints the table"});
+  } else if (options.as_json) {
+    print_lines({scaling_json(rows, threads)});
+  } else {
+    print_lines({"threads per rank: " + threads});
+    print_lines(scaling_table(rows));
   }
-  if (options.as_json) {
-    std::fputs((scaling_json(rows, threads) + "\n").c_str(), stdout);
-    return 0;
-  }
-  std::fputs(fmt::format("threads per rank: {}\n", threads).c_str(), stdout);
-  for (const std::string& line : scaling_table(rows)) std::fputs((line + "\n").c_str(), stdout);
   return 0;
+}
+
+int bench_step(const std::vector<std::string>& arguments) {
+  const StepToggleOptions options = parse_step_toggle_options(arguments);
+  std::string threads;
+  const std::vector<ToggleRound> rounds = [&] {
+    const StepToggleBench bench(options);
+    threads = bench.threads();
+    return bench.run();
+  }();
+  if (options.as_json) {
+    print_lines({toggle_json(rounds, threads)});
+  } else {
+    print_lines({"threads per rank: " + threads});
+    print_lines(toggle_table(rounds));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_bench(const std::string& name, const std::vector<std::string>& arguments) {
+  if (asks_for_help(arguments)) {
+    std::fputs((usage_text(name) + kScalingHelp + kStepToggleHelp).c_str(), stdout);
+    return 0;
+  }
+  const std::string what = arguments.empty() ? "" : arguments[0];
+  if (what != "scaling" && what != "step") {
+    throw base::ConfigError(
+        "bench wants one of the words scaling and step: paceline bench scaling RECIPE ..., "
+        "paceline bench step RECIPE ... --toggle KEY=VALUE");
+  }
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  return what == "scaling" ? bench_scaling(rest) : bench_step(rest);
 }
 
 }  // namespace paceline::launcher

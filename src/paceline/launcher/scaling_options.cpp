@@ -57,13 +57,14 @@ void check(const ScalingOptions& options) {
 }  // namespace
 
 const char* const kScalingHelp = R"(
-Trains the recipe on each number of ranks of this machine and measures samples/s after
-a warm-up: the median step. Beside each row: so many processes of one rank, each with
-one rank's share of the batch, at the same time and for themselves, which is what the
-machine gives without any communication. The recipe decides what grows: with
-data.batch_size_per_rank the work, with data.global_batch_size only the ranks. Learning
-rates, evaluation and checkpoints do not count. Every rank of every row has the same
-number of threads: OMP_NUM_THREADS, else the cores by the largest number of ranks.
+bench scaling trains the recipe on each number of ranks of this machine and measures
+samples/s after a warm-up: the median step. Beside each row: so many processes of one
+rank, each with one rank's share of the batch, at the same time and for themselves,
+which is what the machine gives without any communication. The recipe decides what
+grows: with data.batch_size_per_rank the work, with data.global_batch_size only the
+ranks. Learning rates, evaluation and checkpoints do not count. Every rank of every row
+has the same number of threads: OMP_NUM_THREADS, else the cores by the largest number of
+ranks.
 
   --nproc N,N,...   numbers of ranks, growing; default 1,2
   --steps N         steps that are measured; default 20

@@ -43,8 +43,9 @@ constexpr std::array kVerbs{
     Verb{"list", "[KIND]", "show the components that a recipe can name", nullptr},
     Verb{"data", "synth|info|verify|bench|pack ...", "make, describe, check and pack data sets",
          nullptr},
-    Verb{"bench", "scaling RECIPE [key=value ...] [--nproc 1,2,4] [--nnodes 1,2] [--json]",
-         "measure how training scales over the ranks of this machine, or of several", run_bench},
+    Verb{"bench",
+         "scaling|step RECIPE [key=value ...] [--nproc 1,2,4] [--toggle KEY=VALUE] [--json]",
+         "measure how training scales over ranks, or what a setting adds to a step", run_bench},
     Verb{"info", "[memory RECIPE [key=value ...] [--nproc N] [--json]]",
          "show versions and what this machine offers, or what memory a recipe needs", nullptr},
 };

@@ -17,6 +17,14 @@ void require_own_gradients(const parallel::Strategy& strategy) {
                   strategy.name()));
 }
 
+void refuse_remembered_gradients(const parallel::Strategy& strategy) {
+  if (strategy.gradient_state().empty()) return;
+  throw base::ConfigError(
+      "algorithms.sam takes gradients twice in a step, at other weights each time, and "
+      "parallel.ddp.compression: powersgd adds what it left out of one to the next: choose fp16 or "
+      "bf16, or leave one of them out");
+}
+
 }  // namespace
 
 std::optional<train::PassSum> Sam::extra_pass(const train::TrainState& state) const {
@@ -53,6 +61,7 @@ std::uint64_t Sam::copied_bytes(const train::TrainState& state,
 void Sam::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
   if (event == train::Event::kPrepared) {
     if (config_.ascent == Ascent::kRank) require_own_gradients(*state.strategy);
+    refuse_remembered_gradients(*state.strategy);
     return;
   }
   if (kept_.empty()) return;

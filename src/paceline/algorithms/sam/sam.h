@@ -42,7 +42,8 @@ class Sam final : public train::Algorithm {
             .takes_extra_passes = true,
             .may_come_or_go = true};
   }
-  /// Throws ConfigError for a strategy that has no gradients of a rank's own.
+  /// Throws ConfigError for a strategy that has no gradients of a rank's own, and for one that adds
+  /// to gradients what it left out of those before (powersgd).
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   std::optional<train::PassSum> extra_pass(const train::TrainState& state) const override;
   at::Tensor after_extra_pass(train::TrainState& state) override;

@@ -97,5 +97,16 @@ TEST_F(SamTest, RefusesStrategiesThatReduceGradientsAsTheyCome) {
   EXPECT_NO_THROW(global.apply(Event::kPrepared, state_, run_));
 }
 
+TEST_F(SamTest, RefusesToMixWhatIsLeftOutOfItsTwoGradients) {
+  state_.strategy =
+      parallel::make_ddp({.compression = parallel::Compression::kPowerSgd}, *communicator_);
+  state_.strategy->prepare(net_, test::block_net_rules());
+  for (const Ascent ascent : {Ascent::kRank, Ascent::kGlobal}) {
+    Sam sam({.ascent = ascent});
+    EXPECT_THAT([&] { sam.apply(Event::kPrepared, state_, run_); },
+                ThrowsMessage<base::ConfigError>(HasSubstr("powersgd")));
+  }
+}
+
 }  // namespace
 }  // namespace paceline::algorithms
