@@ -82,7 +82,8 @@ void add_views(CLI::App& app, app::EvalViews& views) {
       ->check(CLI::Range(1 / kMostTemperature, kMostTemperature));
   app.add_option("--class-map", views.class_map,
                  "YAML or JSON file: the model's class of each of the data's ({n01498041: 6}, or a "
-                 "list in their order); logits of other classes are left out");
+                 "list in their order), or several ({dog: [151, 152]}); logits of other classes "
+                 "are left out");
 }
 
 }  // namespace
