@@ -169,6 +169,10 @@ class Evaluate(RunTest):
         self.assertEqual([row["class"] for row in rows], ["n1"] * 5 + ["n2"] * 5)
         wanted = [[row[1] / (row[1] + row[3]), row[3] / (row[1] + row[3])] for row in usual[5:10] + usual[15:20]]
         self.assert_near(found, wanted, delta=1e-4)
+        class_map.write_text("n1: [0, 1]\nn2: 3\n")  # two of the model's are one of the data
+        _, found = self.predicted(f"data.path={other}", "--class-map", class_map, name="joined.csv")
+        means = [[(row[0] + row[1]) / 2, row[3]] for row in usual[5:10] + usual[15:20]]
+        self.assert_near(found, [[value / sum(pair) for value in pair] for pair in means], delta=1e-4)
         class_map.write_text("n1: 1\n")
         self.assertIn("n2 of the data", self.evaluate(f"data.path={other}", "--class-map", class_map, code=CONFIG).err)
 

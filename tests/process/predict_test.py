@@ -115,6 +115,64 @@ class Predict(RunTest):
         empty.mkdir()
         self.assertIn("no image is in this folder", paceline("predict", self.run_dir, empty, cwd=self.root).err)
 
+    def told(self, what, *arguments):
+        """The classes of the validation images, and what was said beside them."""
+        result = paceline("predict", what, self.data / "val", "--json", *arguments, cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        return [json.loads(line) for line in result.out.splitlines()]
+
+    def assert_same_classes(self, actual, expected):
+        self.assertEqual(len(actual), len(expected))
+        for one, other in zip(actual, expected):
+            self.assertEqual(one["path"], other["path"])
+            self.assertEqual([each["class"] for each in one["classes"]], [each["class"] for each in other["classes"]])
+            for each, wanted in zip(one["classes"], other["classes"]):
+                self.assertAlmostEqual(each["probability"], wanted["probability"], delta=1e-5)
+
+    def export(self, run, name, *arguments):
+        folder = self.root / name
+        result = paceline("export", run, "--format", "hf", "-o", folder, *arguments, cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        return folder
+
+    def test_an_exported_folder_predicts_as_its_checkpoint(self):
+        odd = "data.eval_transforms=[{name: resize, size: [40, 33]}, {name: center_crop, size: 32}, " \
+              "{name: normalize, mean: [0.4, 0.5, 0.6], std: [0.3, 0.2, 0.1]}]"
+        self.train(self.write_recipe(), "--run-dir", self.run_dir, *SMALL, odd)
+        folder = self.export(self.run_dir, "exported")
+        wanted = self.told(self.run_dir)
+        self.assert_same_classes(self.told(folder), wanted)
+        self.assert_same_classes(self.told(folder / "model.safetensors", "--nproc", 2), wanted)
+        usual = "data.eval_transforms=[{name: resize, size: 40}, {name: center_crop, size: 32}, normalize]"
+        self.assert_same_classes(self.told(folder, usual), self.told(self.run_dir, usual))
+        metrics = [json.loads(paceline("eval", what, "--json", *data, cwd=self.root).out)["metrics"]
+                   for what, data in ((self.run_dir, []), (folder, [f"data.path={self.data}"]))]
+        self.assertEqual(metrics[0]["val/top1"], metrics[1]["val/top1"])
+        self.assertAlmostEqual(metrics[0]["val/loss"], metrics[1]["val/loss"], delta=1e-5)
+
+    def test_a_folder_of_timms_form_is_read_by_its_words(self):
+        self.train(self.write_recipe(model="resnet18", name="resnet.yaml"), "--run-dir", self.run_dir, *SMALL)
+        folder = self.export(self.run_dir, "of-timm")
+        config = json.loads((folder / "config.json").read_text())
+        del config["paceline"]
+        (folder / "config.json").write_text(json.dumps(config))
+        self.assert_same_classes(self.told(folder), self.told(self.run_dir))
+        photo = sorted((self.data / "val").glob("*/*"))[0]
+        for code, text, what in (
+                (CONFIG, "its architecture is 'resnet19'", {"architecture": "resnet19"}),
+                (CONFIG, "model.stage", {"model_args": {"stage": 3}}),
+                (5, "fc.weight", {"num_classes": 7}),
+                (DATA, "is not as timm and", {"architecture": 3})):
+            (folder / "config.json").write_text(json.dumps(config | what))
+            result = paceline("predict", folder, photo, cwd=self.root)
+            self.assertEqual(result.code, code, str(result))
+            self.assertEqual(result.err.count("error: "), 1, str(result))
+            self.assertIn(text, result.err)
+        (folder / "config.json").unlink()
+        result = paceline("predict", folder / "model.safetensors", photo, cwd=self.root)
+        self.assertEqual(result.code, 5, str(result))
+        self.assertIn("Weights alone do not name their model", result.err)
+
     def test_a_changed_network_is_told_and_rebuilt(self):
         recipe = self.write_recipe(model="resnet18", name="resnet.yaml")
         self.train(recipe, "--run-dir", self.run_dir, *SMALL, "++algorithms.blurpool.min_channels=32")
@@ -128,7 +186,7 @@ class Predict(RunTest):
         other = paceline("eval", self.run_dir, "algorithms.blurpool.min_channels=64", cwd=self.root)
         self.assertEqual(other.code, CONFIG, str(other))
         self.assertIn("algorithms.blurpool: it was", other.err)
-        self.assertEqual(paceline("predict", self.run_dir, "-o", self.root / "blurred", cwd=self.root).code, 0)
+        self.assert_same_classes(self.told(self.export(self.run_dir, "blurred")), self.told(self.run_dir))
 
 
 if __name__ == "__main__":

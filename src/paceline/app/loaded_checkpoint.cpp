@@ -3,11 +3,13 @@
 #include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
+#include "paceline/app/export/exported_model.h"
 #include "paceline/app/recipe/batch_arithmetic.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/recipe_parts.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/weights/weights.h"
@@ -66,26 +68,70 @@ void warn_of_other_share(const config::Node& saved, const config::Node& now) {
   }
 }
 
-/// The recipe that a checkpoint was made by, with overrides, and with what was done to its network.
-Recipe recipe_of(const checkpoint::CheckpointReader& reader, std::vector<std::string> overrides,
-                 const SessionContext& context) {
-  const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
-  const config::Node saved = config::parse_yaml(reader.manifest().config, source);
+/// A saved recipe with overrides.
+Recipe overridden(const config::Node& saved, std::vector<std::string> overrides,
+                  const SessionContext& context) {
   take_path_for_validation(saved, overrides);
   config::Node node = saved;
   config::Problems problems;
   config::override_recipe(node, overrides, config::describe<Recipe>(), problems);
   problems.throw_if_any();
   if (context.communicator.rank() == 0) warn_of_other_share(saved, node);
-  const auto bind_context = context.registries.context(context.communicator.world_size());
-  Recipe recipe = config::bind<Recipe>(node, bind_context);
+  Recipe recipe =
+      config::bind<Recipe>(node, context.registries.context(context.communicator.world_size()));
   num_outputs_of_task(recipe, node, context.registries);  // no override may contradict the task
-  rebuild_by_record(reader.manifest(), reader.directory(), context.registries,
-                    config::bind<Recipe>(saved, bind_context), recipe);
-  recipe.model.pretrained.reset();  // the checkpoint's weights take its place
   recipe.train.precision =
       train::choose_precision(recipe.train.precision, context.device.place().type()).precision;
   return recipe;
+}
+
+/// The recipe that a checkpoint was made by, with overrides, and with what was done to its network.
+Recipe recipe_of(const checkpoint::CheckpointReader& reader,
+                 const std::vector<std::string>& overrides, const SessionContext& context) {
+  const std::string source = (reader.directory() / checkpoint::kManifestFile).string();
+  const config::Node saved = config::parse_yaml(reader.manifest().config, source);
+  Recipe recipe = overridden(saved, overrides, context);
+  const auto bind_context = context.registries.context(context.communicator.world_size());
+  rebuild_by_record(reader.manifest(), reader.directory(), context.registries,
+                    config::bind<Recipe>(saved, bind_context), recipe);
+  recipe.model.pretrained.reset();  // the checkpoint's weights take its place
+  return recipe;
+}
+
+/// The recipe of exported weights, which are to fit as they are.
+Recipe recipe_of(const ExportedModel& exported, const std::vector<std::string>& overrides,
+                 const SessionContext& context) {
+  Recipe recipe = overridden(exported.recipe, overrides, context);
+  recipe.model.pretrained = exported.weights.string();
+  recipe.model.pretrained_strict = true;
+  take_surgery_of_weights(context.registries, recipe);
+  return recipe;
+}
+
+/// Finds out what the request names, and by what recipe that was made.
+void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
+                  const SessionContext& context) {
+  const std::string found = comm::first_rank_decides(context.communicator, [&] {
+    const auto exported = find_exported_weights(request.run_or_checkpoint);
+    return (exported ? *exported : find_checkpoint(request.run_or_checkpoint)).string();
+  });
+  loaded.path = found;
+  if (base::folder_exists(loaded.path)) {
+    loaded.reader = checkpoint::open_checkpoint(loaded.path, context.communicator);
+    loaded.class_names = loaded.reader->manifest().class_names;
+    loaded.step = loaded.reader->manifest().step;
+    loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
+    return;
+  }
+  if (!request.weights.empty())
+    throw base::ConfigError(
+        fmt::format("--weights {}: {} holds one set of weights; export those by --weights, or give "
+                    "the run",
+                    request.weights, found));
+  ExportedModel exported = read_exported_model(loaded.path, context.registries);
+  loaded.class_names = std::move(exported.class_names);
+  loaded.step = exported.step;
+  loaded.recipe = recipe_of(exported, request.overrides, context);
 }
 
 /// Opens what the weights are to see.
@@ -101,7 +147,7 @@ void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
         "and name data by data.path",
         loaded.path.string(), recipe.data.source.name));
   }
-  const std::vector<std::string>& names = loaded.reader->manifest().class_names;
+  const std::vector<std::string>& names = loaded.class_names;
   dataset = request.align ? request.align(std::move(dataset), names)
                           : data::align_classes(std::move(dataset), names);
   loaded.part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,
@@ -124,27 +170,55 @@ std::int64_t batch_size_of(const Recipe& recipe, const EvalRequest& request, int
   return std::min(size, kMostPerRank * world_size);
 }
 
+/// Nothing of it is trained.
+optim::GroupRule all_parameters() {
+  return {"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
+}
+
+/// Has the network made as it was trained, with the weights of a checkpoint.
+void fill_from_checkpoint(LoadedCheckpoint& loaded, const std::string& weights,
+                          const SessionContext& context) {
+  const checkpoint::Manifest& manifest = loaded.reader->manifest();
+  train::TrainState& state = loaded.state;
+  const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
+  lay_out(state, *loaded.engine, evaluation_context(loaded.recipe, context),
+          std::array{all_parameters()}, undefined);
+  if (manifest.surgery)
+    check_surgery(surgery_done(*loaded.engine, loaded.recipe), *manifest.surgery, loaded.path);
+  auto shards = state.strategy->model_state();
+  for (tensor::StateShard& shard : shards)
+    shard.name = checkpoint::name_of_weight(manifest, weights, shard.name);
+  load_checkpoint(*loaded.reader, shards, checkpoint::ExtraTensors::kIgnore, context.communicator);
+  state.strategy->state_was_loaded();
+}
+
+/// The same with exported weights, which all of it has to have.
+void fill_with_exported(LoadedCheckpoint& loaded, const SessionContext& context) {
+  train::TrainState& state = loaded.state;
+  const nn::Network& network = state.task->network();
+  const TensorOrigins origins(network);
+  change_network(state, *loaded.engine, evaluation_context(loaded.recipe, context));
+  std::vector<std::string> notes;  // of what is made to fit, which here nothing is
+  state.strategy->prepare(
+      state.task->network(), std::array{all_parameters()},
+      initial_values(loaded.recipe, network, origins, loaded.class_names, notes));
+}
+
 /// Builds the network and fills it.
 void load_network(LoadedCheckpoint& loaded, const std::string& weights,
                   const SessionContext& context) {
   const Recipe& recipe = loaded.recipe;
-  const checkpoint::Manifest& manifest = loaded.reader->manifest();
   train::TrainState& state = loaded.state;
   state.task = make_task(recipe, context.registries);
   check_samples(*state.task, loaded.part);
   nn::set_device(state.task->network(), context.device.place());
   state.strategy = make_strategy(recipe, context.communicator, context.ranks_per_node);
   loaded.engine = make_engine_of_algorithms(recipe, context.registries);
-  const optim::GroupRule all{"all", 0.0, 1.0, [](const auto&, const auto&) { return true; }};
-  const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
-  lay_out(state, *loaded.engine, evaluation_context(recipe, context), std::array{all}, undefined);
-  if (manifest.surgery)
-    check_surgery(surgery_done(*loaded.engine, recipe), *manifest.surgery, loaded.path);
-  auto shards = state.strategy->model_state();
-  for (tensor::StateShard& shard : shards)
-    shard.name = checkpoint::name_of_weight(manifest, weights, shard.name);
-  load_checkpoint(*loaded.reader, shards, checkpoint::ExtraTensors::kIgnore, context.communicator);
-  state.strategy->state_was_loaded();
+  if (loaded.reader) {
+    fill_from_checkpoint(loaded, weights, context);
+  } else {
+    fill_with_exported(loaded, context);
+  }
 }
 
 }  // namespace
@@ -158,10 +232,7 @@ LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
                                            const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
   LoadedCheckpoint loaded;
-  loaded.path = comm::first_rank_decides(
-      communicator, [&] { return find_checkpoint(request.run_or_checkpoint).string(); });
-  loaded.reader = checkpoint::open_checkpoint(loaded.path, communicator);
-  loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
+  open_weights(loaded, request, context);
   if (request.open_images) loaded.recipe.data.on_error = data::OnError::kSkip;
   if (request.adapt) request.adapt(loaded.recipe);
   const Recipe& recipe = loaded.recipe;

@@ -19,7 +19,7 @@ namespace paceline::app {
 
 /// Which weights are to see which data.
 struct EvalRequest {
-  std::filesystem::path run_or_checkpoint;
+  std::filesystem::path run_or_checkpoint;  ///< or an ExportedModel, see find_exported_weights()
   std::vector<std::string> overrides;
   std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
   /// Opens images that are no validation data, and have the recipe's transforms; empty: the
@@ -37,21 +37,22 @@ struct EvalRequest {
   std::int64_t num_views = 1;  ///< of a sample that go through the network at once
 };
 
-/// A checkpoint's weights in its network, and the data that it is to see.
+/// A checkpoint's weights in its network, or exported ones, and the data that it is to see.
 struct LoadedCheckpoint {
   std::filesystem::path path;
-  std::unique_ptr<checkpoint::CheckpointReader> reader;
-  Recipe recipe;  ///< its own, with overrides
+  std::unique_ptr<checkpoint::CheckpointReader> reader;  ///< null of exported weights
+  std::vector<std::string> class_names;                  ///< of the network; may be none
+  std::int64_t step = 0;                                 ///< that trained it
+  Recipe recipe;                                         ///< its own, with overrides
   DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
-
-  std::int64_t step() const { return reader->manifest().step; }
 };
 
 /// Opens the validation data of a checkpoint's own recipe (with overrides), whose classes go by the
 /// names that the checkpoint gives them, and loads its weights into the network that its record of
-/// surgery tells. Every rank must call it. Throws base::Error.
+/// surgery tells. Of exported weights, which lie on every machine, the recipe is what their
+/// config.json says, and has no data. Every rank must call it. Throws base::Error.
 LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
                                            const SessionContext& context);
 

@@ -82,7 +82,8 @@ void add_views(CLI::App& app, app::EvalViews& views) {
       ->check(CLI::Range(1 / kMostTemperature, kMostTemperature));
   app.add_option("--class-map", views.class_map,
                  "YAML or JSON file: the model's class of each of the data's ({n01498041: 6}, or a "
-                 "list in their order); logits of other classes are left out");
+                 "list in their order), or several ({dog: [151, 152]}); logits of other classes "
+                 "are left out");
 }
 
 }  // namespace
@@ -92,7 +93,8 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   EvalWork work;
   CLI::App app("Evaluate a checkpoint on the validation data of its recipe.", "eval");
   app.add_option("run", work.request.run_or_checkpoint,
-                 "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
+                 "RUN (its newest checkpoint), RUN@best, RUN@step-N, a checkpoint, or with "
+                 "data.path a folder of `paceline export --format hf`")
       ->required();
   app.add_option("overrides", work.request.overrides,
                  "section.key=value changes to the recipe of the run");

@@ -116,7 +116,8 @@ int run_predict(const std::vector<std::string>& arguments, const app::Registries
   CLI::App app("Tell the classes of images by a checkpoint, or write what it gives out.",
                "predict");
   app.add_option("run", request.source.run_or_checkpoint,
-                 "RUN (its newest checkpoint), RUN@best, RUN@step-N or a checkpoint")
+                 "RUN (its newest checkpoint), RUN@best, RUN@step-N, a checkpoint, or a folder of "
+                 "`paceline export --format hf`")
       ->required();
   app.add_option("images", words,
                  "Images, and section.key=value changes to the recipe of the run; without images "

@@ -44,6 +44,21 @@ inline void write_image_folder(const TempFolder& folder) {
   write_images(folder.path() / "data", 3);
 }
 
+/// A file in the place of the folder, as data.path names one.
+inline void write_image_list(const TempFolder& folder) {
+  write_images(folder.path() / "images", 3);
+  std::string rows = "path,label,is_valid\n";
+  for (const std::string split : {"train", "val"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(folder.path() / "images" / split)) {
+      if (!entry.is_regular_file()) continue;
+      rows += fmt::format("{},{},{}\n", entry.path().string(),
+                          entry.path().parent_path().filename().string(), split == "val");
+    }
+  }
+  folder.write("data", rows);
+}
+
 inline void write_packed(const TempFolder& folder) {
   write_images(folder.path() / "synth", 3);
   base::RealFileSystem files;
@@ -155,6 +170,7 @@ inline const std::map<std::string, std::function<void(const TempFolder&)>> kData
     {"cifar100", write_cifar100},
     {"ilsvrc2012", write_ilsvrc2012},
     {"image_folder", write_image_folder},
+    {"image_list", write_image_list},
     {"mnist", write_mnist},
     {"npy", write_npy},
     {"packed", write_packed},

@@ -52,6 +52,19 @@ std::int64_t model_class(const config::Node& node, const ClassNumbers& classes) 
                   classes.describe().empty() ? "its outputs" : classes.describe()));
 }
 
+/// One class, or a list of some.
+std::vector<std::int64_t> model_classes(const config::Node& node, const ClassNumbers& classes) {
+  if (!node.is_list()) return {model_class(node, classes)};
+  if (node.items.empty())
+    throw base::ConfigError(
+        fmt::format("{}: an empty list names no class of the model; name one or more, or leave the "
+                    "class of the data out",
+                    node.position.to_string()));
+  std::vector<std::int64_t> found;
+  for (const config::Node& item : node.items) found.push_back(model_class(item, classes));
+  return found;
+}
+
 ClassMap of_list(const config::Node& list, std::span<const std::string> data_classes,
                  const ClassNumbers& model) {
   if (std::ssize(list.items) != std::ssize(data_classes))
@@ -60,7 +73,8 @@ ClassMap of_list(const config::Node& list, std::span<const std::string> data_cla
         "got {}",
         list.position.to_string(), data_classes.size(), list.items.size()));
   ClassMap map{{data_classes.begin(), data_classes.end()}, {}};
-  for (const config::Node& item : list.items) map.model_classes.push_back(model_class(item, model));
+  for (const config::Node& item : list.items)
+    map.model_classes.push_back(model_classes(item, model));
   return map;
 }
 
@@ -73,7 +87,7 @@ ClassMap of_entries(const config::Node& entries, std::span<const std::string> da
     const bool is_of_data = number && *number < std::ssize(data_classes);
     map.data_classes.push_back(is_of_data ? data_classes[static_cast<std::size_t>(*number)]
                                           : entry.key);
-    map.model_classes.push_back(model_class(entry.value, model));
+    map.model_classes.push_back(model_classes(entry.value, model));
   }
   return map;
 }
@@ -119,7 +133,10 @@ ClassMap read_class_map(const std::filesystem::path& file,
   ClassMap map =
       node.is_list() ? of_list(node, data_classes, model) : of_entries(node, data_classes, model);
   refuse_twice(map.data_classes, file, "the data");
-  refuse_twice(map.model_classes, file, "the model");
+  std::vector<std::int64_t> all_of_model;
+  for (const auto& classes : map.model_classes)
+    all_of_model.insert(all_of_model.end(), classes.begin(), classes.end());
+  refuse_twice(all_of_model, file, "the model");
   require_all(map, data_classes, file);
   return map;
 }

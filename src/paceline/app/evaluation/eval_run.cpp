@@ -28,10 +28,10 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
     evaluator.show_to(*recorder);
   }
   const auto result =
-      evaluator.run(task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step(),
+      evaluator.run(task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
                     evaluation_context(loaded.recipe, context), request.weights);
   if (!result) return std::nullopt;
-  EvalReport report{loaded.path, loaded.step(), dataset.class_names(), *result, {}, {}, {}};
+  EvalReport report{loaded.path, loaded.step, dataset.class_names(), *result, {}, {}, {}};
   if (recorder) report.samples = recorder->records();
   report.recipe = std::move(loaded.recipe);
   report.part = std::move(loaded.part);

@@ -27,7 +27,8 @@ std::vector<std::string> describe(const EvalViews& views) {
   if (!views.class_map.empty())
     lines.push_back(
         fmt::format("class map {}: only the classes of the data compete, the logits of "
-                    "the model's others are left out",
+                    "the model's others are left out; a class that is several of the model's has "
+                    "the mean of their probabilities",
                     views.class_map.string()));
   return lines;
 }

@@ -4,6 +4,9 @@
 #include "paceline/base/error.h"
 #include "paceline/nn/network_parts.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,12 +22,38 @@ at::Tensor wide(const at::Tensor& logits) {
 void check_classes(const nn::Network& network, const LogitViews& views) {
   const auto num_outputs = nn::num_outputs(network);
   if (!views.classes || !num_outputs) return;
-  for (const std::int64_t label : *views.classes) {
+  for (const auto& labels : *views.classes) {
+    const std::int64_t label = std::ranges::max(labels);
     if (label < *num_outputs) continue;
     throw base::ConfigError(fmt::format(
         "--class-map: a class of the data is class {} of the model, whose classes are 0 to {}",
         label, *num_outputs - 1));
   }
+}
+
+/// Of logits [N, classes], those [N, groups] of groups of them: of one its own, of several the log
+/// of the mean of their exponentials. Shorter groups are filled up with what adds nothing.
+at::Tensor logits_of_groups(const at::Tensor& logits,
+                            const std::vector<std::vector<std::int64_t>>& groups) {
+  std::size_t longest = 0;
+  for (const auto& group : groups) longest = std::max(longest, group.size());
+  std::vector<std::int64_t> columns;
+  std::vector<double> filling;
+  std::vector<double> log_sizes;
+  for (const auto& group : groups) {
+    for (std::size_t i = 0; i < longest; ++i) {
+      columns.push_back(i < group.size() ? group[i] : group.front());
+      filling.push_back(i < group.size() ? 0.0 : -std::numeric_limits<double>::infinity());
+    }
+    log_sizes.push_back(std::log(static_cast<double>(group.size())));
+  }
+  const at::Tensor chosen = logits.index_select(1, at::tensor(columns).to(logits.device()));
+  if (longest == 1) return chosen;
+  const auto count = std::ssize(groups);
+  const auto width = static_cast<std::int64_t>(longest);
+  const at::Tensor none = at::tensor(filling, at::kDouble).view({1, count, width});
+  return (chosen.view({-1, count, width}) + none.to(logits)).logsumexp(2) -
+         at::tensor(log_sizes, at::kDouble).to(logits);
 }
 
 }  // namespace
@@ -51,10 +80,8 @@ at::Tensor NetworkOfViews::forward(const tensor::Fields& inputs,
   tensor::Fields fields;
   fields.set(data::kImagesField, views.size() == 1 ? views.front() : at::cat(views));
   at::Tensor logits = wide(network_->forward(fields, context));
-  logits = logits.view({std::ssize(views), -1, logits.size(1)}).mean(0);
-  if (views_.classes)
-    logits = logits.index_select(1, at::tensor(*views_.classes).to(logits.device()));
-  return logits / views_.temperature;
+  logits = logits.view({std::ssize(views), -1, logits.size(1)}).mean(0) / views_.temperature;
+  return views_.classes ? logits_of_groups(logits, *views_.classes) : logits;
 }
 
 }  // namespace paceline::app

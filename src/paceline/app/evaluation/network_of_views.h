@@ -11,9 +11,12 @@ namespace paceline::app {
 
 /// What NetworkOfViews makes logits by.
 struct LogitViews {
-  bool flip = false;                                      ///< each image's mirror image, too
-  double temperature = 1;                                 ///< what logits are divided by
-  std::optional<std::vector<std::int64_t>> classes = {};  ///< of the network that stay, in order
+  bool flip = false;       ///< each image's mirror image, too
+  double temperature = 1;  ///< what logits are divided by
+  /// Of the network that stay, in order: one or more for each class that there is to be. The logit
+  /// of several is that of the mean of their probabilities, log(mean(exp(logits))), as the category
+  /// of 16 has it in Geirhos et al., "ImageNet-trained CNNs are biased towards texture", 2019.
+  std::optional<std::vector<std::vector<std::int64_t>>> classes = {};
 };
 
 /// A classifier whose logits [N, classes] are the mean of another's over the views of a sample: its

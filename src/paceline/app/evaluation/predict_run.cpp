@@ -31,7 +31,7 @@ std::int64_t samples_in(const data::DataLoader& loader, std::optional<std::int64
 /// Images have no classes of their own.
 std::vector<std::string> class_names_of(const LoadedCheckpoint& loaded) {
   auto names = loaded.part.dataset->class_names();
-  return names.empty() ? loaded.reader->manifest().class_names : names;
+  return names.empty() ? loaded.class_names : names;
 }
 
 nlohmann::json facts_of(const LoadedCheckpoint& loaded, const PredictReport& report,
@@ -89,12 +89,12 @@ std::optional<PredictReport> run_prediction(const PredictRequest& request,
   fold_norms(loaded, context.device);
   const std::vector<std::string> class_names = class_names_of(loaded);
   ToldImages told(request, *loaded.part.dataset, class_names);
-  PredictReport report{loaded.path, loaded.step(), 0, 0};
+  PredictReport report{loaded.path, loaded.step, 0, 0};
   train::Predictor predictor(*loaded.part.loader, max_batches,
                              is_of_images ? train::SkipLimit::kNone
                                           : max_skipped(loaded.recipe.data, *loaded.part.dataset));
   const bool is_complete = predictor.run(
-      *loaded.state.task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step(),
+      *loaded.state.task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
       evaluation_context(loaded.recipe, context), [&](const train::Predictions& predictions) {
         report.samples += std::ssize(predictions.indices);
         if (request.tell) told.add(predictions);

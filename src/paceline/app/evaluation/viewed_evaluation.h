@@ -30,7 +30,8 @@ class ViewedEvaluation {
 
   const EvalViews& views_;
   const Registries& registries_;
-  std::vector<std::int64_t> model_classes_;  ///< of a class map, once the data are open
+  /// Of a class map, once the data are open.
+  std::vector<std::vector<std::int64_t>> model_classes_;
 };
 
 }  // namespace paceline::app

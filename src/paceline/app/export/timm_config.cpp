@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/export/exported_model.h"
 #include "paceline/config/write.h"
 #include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/named/geometry/center_crop.h"
@@ -149,6 +150,7 @@ TimmConfig timm_config(const Recipe& recipe, const checkpoint::Manifest& manifes
   json["pretrained_cfg"] = std::move(pretrained);
   if (!arguments.empty()) json["model_args"] = arguments;
   if (!manifest.class_names.empty()) json["label_names"] = manifest.class_names;
+  json[std::string(kOwnKey)] = describe_for_export(recipe, manifest, registries);
   return config;
 }
 

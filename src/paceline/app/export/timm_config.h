@@ -10,7 +10,8 @@
 
 namespace paceline::app {
 
-/// The config.json by which timm.create_model("local-dir:FOLDER") knows a model.
+/// The config.json by which timm.create_model("local-dir:FOLDER") knows a model, and
+/// read_exported_model() what timm has no words for.
 struct TimmConfig {
   nlohmann::ordered_json json;
   /// Why timm does not build this model by it; empty if it does.

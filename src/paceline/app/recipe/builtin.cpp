@@ -27,6 +27,7 @@
 #include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/cifar.h"
 #include "paceline/data/sources/image_folder.h"
+#include "paceline/data/sources/image_list.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
 #include "paceline/data/sources/mixture.h"
 #include "paceline/data/sources/mnist.h"
@@ -123,6 +124,7 @@ void add_mixture(config::Registry<data::DatasetPlan>& datasets) {
 
 void add_data(Registries& registries) {
   registries.datasets.add<data::ImageFolderConfig>();
+  registries.datasets.add<data::ImageListConfig>();
   registries.datasets.add<data::Ilsvrc2012Config>();
   registries.datasets.add<data::WebDatasetConfig>();
   registries.datasets.add<data::ParquetConfig>();

@@ -139,8 +139,11 @@ fs::path find_checkpoint(const fs::path& named) {
     throw base::CheckpointError(fmt::format(
         "{}: is a file, and neither a run nor a checkpoint; give the run directory{}",
         path.string(),
-        is_weights ? " that it was exported from (weights alone start a run, by model.pretrained)"
-                   : ""));
+        is_weights
+            ? " that it was exported from. Weights alone do not name their model: predict and "
+              "eval take a folder of `paceline export --format hf`, whose config.json does, "
+              "and model.pretrained starts a run from any"
+            : ""));
   }
   if (!which && base::file_exists(path / checkpoint::kManifestFile)) {
     const fs::path name = path.has_filename() ? path : path.parent_path();

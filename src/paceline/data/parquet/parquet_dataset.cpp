@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/data/dataset/file_dataset.h"
+#include "paceline/data/index/label_lists.h"
 #include "paceline/data/index/open_sources.h"
 #include "paceline/data/index/range_index.h"
 #include "paceline/data/parquet/parquet_index.h"

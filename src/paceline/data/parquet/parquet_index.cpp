@@ -5,17 +5,16 @@
 #include "paceline/base/parallel_for.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/data/index/index_cache.h"
+#include "paceline/data/index/label_lists.h"
 #include "paceline/data/index/listing_progress.h"
 #include "paceline/data/index/range_index_builder.h"
 #include "paceline/data/index/shard_list.h"
 #include "paceline/data/remote/remote_plugin.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <utility>
 
-#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <nlohmann/json.hpp>
 
@@ -23,13 +22,6 @@ namespace paceline::data {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Stands between the name of a sample and its list of labels.
-constexpr char kBeforeLabels = '\x1f';
-
-std::string text_of_labels(std::span<const std::int64_t> labels) {
-  return fmt::format("{}{}", kBeforeLabels, fmt::join(labels, ","));
-}
 
 /// The files of a split, and those whose labels give the classes.
 struct SplitFiles {
@@ -244,7 +236,7 @@ class IndexMaker {
         const bool is_named = !listing.names.empty() && !listing.names[row].empty();
         std::string name = is_named ? listing.names[row] : std::to_string(builder.size());
         const std::span<const std::int64_t> labels = listing.labels_of(row);
-        if (listing.has_lists) name += text_of_labels(labels);
+        if (listing.has_lists) name = name_with_labels(name, labels);
         builder.add(source, page.offset, page.size, labels.empty() ? 0 : labels.front(), name);
       }
     }
@@ -262,22 +254,6 @@ class IndexMaker {
 };
 
 }  // namespace
-
-NameAndLabels name_and_labels(std::string_view text) {
-  const std::size_t end = text.rfind(kBeforeLabels);
-  if (end == text.npos) return {text, std::nullopt};
-  NameAndLabels parts{text.substr(0, end), std::vector<std::int64_t>()};
-  const char* next = text.data() + end + 1;
-  const char* const stop = text.data() + text.size();
-  while (next < stop) {
-    std::int64_t label = 0;
-    const auto [behind, error] = std::from_chars(next, stop, label);
-    if (error != std::errc()) break;
-    parts.labels->push_back(label);
-    next = behind + 1;  // a comma
-  }
-  return parts;
-}
 
 RangeIndex open_parquet_index(const ParquetSource& source,
                               const std::shared_ptr<const Storage>& storage) {

@@ -35,6 +35,12 @@ bool is_array(const std::string& name) { return name.ends_with(".npy"); }
 
 bool is_parquet(const std::string& name) { return name.ends_with(".parquet"); }
 
+/// A table of images and labels; any folder may hold one, so that it has to be named itself.
+bool is_list(const std::string& name) {
+  const std::string lower = base::to_lower(name);
+  return lower.ends_with(".csv") || lower.ends_with(".tsv");
+}
+
 /// Whether a folder is there and has a name in it for which `is_it` holds.
 bool holds(const fs::path& folder, bool (*is_it)(const std::string& name), const Storage& storage) {
   return is_folder(storage, folder) && std::ranges::any_of(names_in(folder, storage), is_it);
@@ -47,6 +53,7 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
   const std::string own_name = without_slash.filename().string();
   if (is_cifar(own_name, "100")) return "cifar100";
   if (is_cifar(own_name, "10")) return "cifar10";
+  if (is_list(own_name)) return "image_list";
   if (remote_scheme(path.native()).starts_with("http"))
     throw base::DataError(
         fmt::format("{}: HTTP servers do not list folders, so what this is cannot be seen; give "
@@ -79,7 +86,9 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
   if (has("train") || has("val")) return "image_folder";
   throw base::DataError(fmt::format(
       "{}: no data set is known by the names in it; expected a folder train/ or val/ of classes, "
-      "ILSVRC2012 tars, tar shards, Parquet files, a packed set, CIFAR, MNIST or .npy files; give "
+      "ILSVRC2012 tars, tar shards, Parquet files, a packed set, CIFAR, MNIST or .npy files; name "
+      "a "
+      "list of images itself (images.csv), or give "
       "--format NAME "
       "(`paceline list datasets`) or a recipe",
       path.string()));

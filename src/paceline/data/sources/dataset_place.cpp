@@ -10,8 +10,8 @@ namespace paceline::data {
 
 void require_path(std::string_view path, std::string_view dataset) {
   if (!path.empty()) return;
-  throw base::ConfigError(fmt::format(
-      "data.path: is not set, and {} needs the folder of its files: write it", dataset));
+  throw base::ConfigError(
+      fmt::format("data.path: is not set, and {} needs the place of its files: write it", dataset));
 }
 
 std::filesystem::path place_of(const std::string& path, std::string_view dataset) {

@@ -4,6 +4,9 @@
 #include "paceline/base/error.h"
 #include "paceline/nn/image_network.h"
 
+#include <cmath>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
+using ClassGroups = std::vector<std::vector<std::int64_t>>;
 
 /// Its three logits are the first column's mean, the last column's, and 1.
 class Columns final : public nn::ImageNetwork {
@@ -51,10 +55,30 @@ TEST(NetworkOfViews, LogitsAreTheMeanOverTheViewsInOnePass) {
 
 TEST(NetworkOfViews, OtherClassesAreLeftOutAndTheTemperatureDivides) {
   const auto columns = std::make_shared<Columns>();
-  const auto logits =
-      NetworkOfViews(columns, {.temperature = 2, .classes = std::vector<std::int64_t>{2, 0}})
-          .forward({{std::string(data::kImagesField), images(1, 3)}}, {});
+  const auto logits = NetworkOfViews(columns, {.temperature = 2, .classes = ClassGroups{{2}, {0}}})
+                          .forward({{std::string(data::kImagesField), images(1, 3)}}, {});
   EXPECT_TRUE(logits.allclose(at::tensor({0.5F, 0.5F, 0.5F, 1.0F}).view({2, 2})));
+}
+
+TEST(NetworkOfViews, SeveralClassesHaveTheMeanOfTheirProbabilities) {
+  const auto columns = std::make_shared<Columns>();
+  const tensor::Fields fields{{std::string(data::kImagesField), images(1, 3)}};
+  const at::Tensor all = NetworkOfViews(columns, {.temperature = 2}).forward(fields, {}).softmax(1);
+  const auto logits =
+      NetworkOfViews(columns, {.temperature = 2, .classes = ClassGroups{{1}, {2, 0}}})
+          .forward(fields, {});
+  const at::Tensor mean =
+      at::stack({all.select(1, 1), (all.select(1, 2) + all.select(1, 0)) / 2}, 1);
+  EXPECT_TRUE(logits.softmax(1).allclose(mean / mean.sum(1, true)));
+  EXPECT_TRUE(logits.select(1, 0).equal(at::tensor({1.5F, 3.0F}))) << "one keeps its logit";
+}
+
+TEST(NetworkOfViews, LargeLogitsOfSeveralClassesStayFinite) {
+  const auto columns = std::make_shared<Columns>();
+  const auto logits = NetworkOfViews(columns, {.classes = ClassGroups{{0, 1}, {2}}})
+                          .forward({{std::string(data::kImagesField), images(1e4, -1e4)}}, {});
+  EXPECT_TRUE(logits.isfinite().all().item<bool>());
+  EXPECT_NEAR(logits[0][0].item<double>(), 1e4 - std::log(2.0), 1e-2);
 }
 
 TEST(NetworkOfViews, PutsTheNetworkIntoItsMode) {

@@ -56,6 +56,11 @@ TEST(DatasetName, OfAnArchiveIsItsOwn) {
   EXPECT_EQ(dataset_name("somewhere/cifar-100-python.tar.gz"), "cifar100");
 }
 
+TEST(DatasetName, OfAListIsKnownByItsEnding) {
+  EXPECT_EQ(dataset_name("somewhere/images.csv"), "image_list");
+  EXPECT_EQ(dataset_name("https://host/IMAGES.TSV"), "image_list");
+}
+
 TEST(DatasetName, UnknownFoldersAreToldWhatWasLookedFor) {
   const TempFolder folder;
   folder.write("notes.txt", "");

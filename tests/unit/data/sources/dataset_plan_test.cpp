@@ -5,6 +5,7 @@
 #include "paceline/data/parquet/parquet_dataset.h"
 #include "paceline/data/sources/cifar.h"
 #include "paceline/data/sources/image_folder.h"
+#include "paceline/data/sources/image_list.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
 #include "paceline/data/sources/mnist.h"
 #include "paceline/data/sources/npy_dataset.h"
@@ -27,6 +28,7 @@ void expect_needs_path() {
 
 TEST(DatasetPlan, EveryDatasetOfFilesNeedsAPath) {
   expect_needs_path<ImageFolderConfig>();
+  expect_needs_path<ImageListConfig>();
   expect_needs_path<Ilsvrc2012Config>();
   expect_needs_path<WebDatasetConfig>();
   expect_needs_path<ParquetConfig>();
