@@ -18,7 +18,9 @@
 #include <filesystem>
 #include <utility>
 
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace paceline::launcher {
 namespace {
@@ -30,6 +32,15 @@ constexpr double kGraceToKillRanksSeconds = 5;
 
 std::uint64_t size_of(const fs::path& file) {
   return base::file_exists(file) ? fs::file_size(file) : 0;
+}
+
+/// So that a line that changes is one line.
+std::string cut_to_terminal(const std::string& text) {
+  constexpr std::size_t kUsualWidth = 80;
+  constexpr std::size_t kEllipsis = 4;
+  winsize size{};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > kEllipsis;
+  return base::excerpt(text, (is_known ? size.ws_col : kUsualWidth) - kEllipsis);
 }
 
 /// In one line: what the program said last, or how it ended.
@@ -165,11 +176,13 @@ void TrialQueue::ask_to_stop(int signal) {
 }
 
 void TrialQueue::say(const std::string& text) const {
-  if (!text.empty()) return progress_.say(text);
   const std::chrono::duration<double> elapsed = Clock::now() - begin_;
-  progress_.say(progress_text(sweep_, {.num_running = static_cast<int>(running_.size()),
-                                       .work_done = work_done_,
-                                       .elapsed_s = elapsed.count()}));
+  const std::string line =
+      text.empty() ? progress_text(sweep_, {.num_running = static_cast<int>(running_.size()),
+                                            .work_done = work_done_,
+                                            .elapsed_s = elapsed.count()})
+                   : text;
+  progress_.say(progress_.is_terminal() ? cut_to_terminal(line) : line);
 }
 
 }  // namespace paceline::launcher
