@@ -82,8 +82,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   check_momentum(*schedule_, *optimizer_plan_);
   if (changes.duration) recipe_.train.duration = *std::move(changes.duration);
   choose_kernels(recipe_, context.device);
-  const DataPlace place =
-      data_place(recipe_, context.communicator, context.num_threads, context.device);
+  DataPlace place = data_place(recipe_, context.communicator, context.num_threads, context.device);
+  place.batch_memory = std::move(changes.batch_memory);
   add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
   for (const PipelineChange& change : train_part_.pipeline_changes)
     notes_.push_back(fmt::format("from step {} on, training images of {} pixels",

@@ -64,6 +64,7 @@ struct SessionChanges {
   std::optional<config::DurationList> duration = {};
   std::unique_ptr<optim::Schedule> schedule = nullptr;           ///< null: the recipe's
   std::vector<std::unique_ptr<train::Callback>> callbacks = {};  ///< besides the recipe's
+  data::HostAllocator batch_memory = {};  ///< of batches in host memory; empty: as tensors'
 
   /// A run that is cut short after so many steps.
   static SessionChanges at_most(std::int64_t steps, const Recipe& recipe);

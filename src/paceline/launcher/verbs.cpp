@@ -30,6 +30,9 @@ constexpr std::array kVerbs{
          "RECIPE key=a,b key='log(1e-4,1e-1)' [key=value ...] [--strategy grid|random|halving]",
          "train a recipe once for each choice of values, or without each of its parts",
          run_sweep_command},
+    Verb{"batch-find",
+         "RECIPE [key=value ...] [--memory-limit SIZE] [--apply] [--json] [launch options]",
+         "find the largest batch that fits into memory", run_ranks_of_verb},
     Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
          "evaluate a checkpoint", run_ranks_of_verb},
     Verb{"predict",
@@ -92,7 +95,7 @@ std::string help_text() {
   std::string text =
       "paceline trains vision networks on many GPUs and machines.\n\nusage: paceline VERB ...\n\n";
   for (const Verb& verb : kVerbs)
-    text += fmt::format("  {:<8}{}\n          {}\n", verb.name, verb.usage, verb.summary);
+    text += fmt::format("  {:<11}{}\n             {}\n", verb.name, verb.usage, verb.summary);
   return text + "\n`paceline VERB --help` tells more.\n";
 }
 

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include <c10/core/CPUAllocator.h>
 #include <malloc.h>
 
 namespace paceline::tensor {
 namespace {
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// Stands before LibTorch's allocator. What it gives out lies as before, so that the raw interface
 /// stays.
@@ -27,9 +30,8 @@ class CountingAllocator final : public c10::Allocator {
     if (!data.compare_exchange_deleter(below_.raw_deleter(), &release)) return data;
     const auto size = static_cast<std::int64_t>(malloc_usable_size(data.get()));
     const std::int64_t now = current_.fetch_add(size, std::memory_order_relaxed) + size;
-    std::int64_t peak = peak_.load(std::memory_order_relaxed);
-    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
-    }
+    if (now > limit_.load(std::memory_order_relaxed)) refuse(size_bytes, now);
+    raise(peak_, now);
     return data;
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -37,10 +39,28 @@ class CountingAllocator final : public c10::Allocator {
     default_copy_data(to, from, count);
   }
 
-  TensorMemory memory() const { return {current_.load(), peak_.load()}; }
-  void restart_peak() { peak_ = current_.load(); }
+  TensorMemory memory() const { return {current_.load(), peak_.load(), refused_.load()}; }
+  void restart_peak() {
+    peak_ = current_.load();
+    refused_ = 0;
+  }
+  void set_limit(std::int64_t bytes) { limit_ = bytes; }
 
  private:
+  static void raise(std::atomic<std::int64_t>& most, std::int64_t now) {
+    std::int64_t before = most.load(std::memory_order_relaxed);
+    while (now > before && !most.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
+    }
+  }
+
+  /// What is given back on the way out no longer counts.
+  void refuse(std::size_t size_bytes, std::int64_t now) {
+    raise(refused_, now);
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "you tried to allocate ", size_bytes,
+                     " bytes, with which tensors would hold ", now, " of the ", limit_.load(),
+                     " that they may");
+  }
+
   static void release(void* data) {
     CountingAllocator& self = instance();
     self.current_.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(data)),
@@ -51,6 +71,8 @@ class CountingAllocator final : public c10::Allocator {
   c10::Allocator& below_ = *c10::GetDefaultCPUAllocator();
   std::atomic<std::int64_t> current_{0};
   std::atomic<std::int64_t> peak_{0};
+  std::atomic<std::int64_t> refused_{0};
+  std::atomic<std::int64_t> limit_{kNoLimit};
 };
 
 }  // namespace
@@ -65,5 +87,9 @@ void count_tensor_memory() {
 TensorMemory tensor_memory() { return CountingAllocator::instance().memory(); }
 
 void restart_peak() { CountingAllocator::instance().restart_peak(); }
+
+void limit_tensor_memory(std::optional<std::int64_t> bytes) {
+  CountingAllocator::instance().set_limit(bytes.value_or(kNoLimit));
+}
 
 }  // namespace paceline::tensor

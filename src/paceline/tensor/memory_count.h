@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace paceline::tensor {
 
@@ -8,6 +9,8 @@ namespace paceline::tensor {
 struct TensorMemory {
   std::int64_t current = 0;
   std::int64_t peak = 0;  ///< the most since counting began or the peak was restarted
+  std::int64_t refused =
+      0;  ///< what would have been held at the largest refusal since then; 0: none
 };
 
 /// From now on LibTorch's CPU allocator counts what it gives out, for some 20 ns a tensor; further
@@ -21,5 +24,9 @@ TensorMemory tensor_memory();
 
 /// The peak starts anew from what is held now.
 void restart_peak();
+
+/// From now on the allocator refuses what would have tensors hold more than so many bytes, by the
+/// c10::OutOfMemoryError that a full GPU throws; nothing: no limit. After count_tensor_memory().
+void limit_tensor_memory(std::optional<std::int64_t> bytes);
 
 }  // namespace paceline::tensor

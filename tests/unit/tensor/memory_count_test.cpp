@@ -61,5 +61,19 @@ TEST_F(MemoryCountTest, CountingTwiceIsCountingOnce) {
   expect_about(held(), kMiB);
 }
 
+TEST_F(MemoryCountTest, RefusesWhatIsMoreThanTheLimit) {
+  const at::Tensor kept = at::empty({kMiB}, at::kByte);
+  limit_tensor_memory(before_ + 3 * kMiB);
+  EXPECT_NO_THROW(at::empty({kMiB}, at::kByte));
+  EXPECT_THROW(at::empty({4 * kMiB}, at::kByte), c10::OutOfMemoryError);
+  limit_tensor_memory(std::nullopt);
+  expect_about(tensor_memory().refused - before_, 5 * kMiB);
+  expect_about(held(), kMiB);
+  expect_about(most(), 2 * kMiB);
+  EXPECT_NO_THROW(at::empty({4 * kMiB}, at::kByte));
+  restart_peak();
+  EXPECT_EQ(tensor_memory().refused, 0);
+}
+
 }  // namespace
 }  // namespace paceline::tensor

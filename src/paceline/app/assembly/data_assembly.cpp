@@ -296,7 +296,7 @@ void make_loader(DataPart& part, const Recipe& recipe, const Registries& registr
       return device->allocate_host(size_bytes);
     };
   } else {
-    options.allocator = allocate_as_tensor;
+    options.allocator = place.batch_memory ? place.batch_memory : allocate_as_tensor;
   }
   part.loader = data::make_data_loader(*part.dataset, std::move(maker), options);
 }

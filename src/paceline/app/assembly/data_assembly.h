@@ -65,6 +65,7 @@ struct DataPlace {
   int num_threads = 1;                                ///< that this rank has for all its work
   tensor::Device* device = nullptr;                   ///< that batches are copied to; nullptr: none
   std::shared_ptr<const data::WorkSlots> slots = {};  ///< of data.pool: node
+  data::HostAllocator batch_memory = {};              ///< of batches that stay in host memory
 };
 
 /// This rank's place. Every rank must call it. Throws DataError.
