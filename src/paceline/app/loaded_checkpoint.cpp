@@ -1,6 +1,7 @@
 #include "paceline/app/loaded_checkpoint.h"
 
 #include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
 #include "paceline/app/export/exported_model.h"
