@@ -11,9 +11,11 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::array kCommands{
-    Command{"train", run_train},   Command{"eval", run_eval},       Command{"export", run_export},
-    Command{"config", run_config}, Command{"list", run_list},       Command{"data", run_data},
-    Command{"info", run_info},     Command{"predict", run_predict}, Command{"lr-find", run_lr_find},
+    Command{"train", run_train},     Command{"eval", run_eval},
+    Command{"export", run_export},   Command{"config", run_config},
+    Command{"list", run_list},       Command{"data", run_data},
+    Command{"info", run_info},       Command{"predict", run_predict},
+    Command{"lr-find", run_lr_find}, Command{"batch-find", run_batch_find},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ int run_config(const std::vector<std::string>& arguments, const app::Registries&
 int run_list(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_data(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_lr_find(const std::vector<std::string>& arguments, const app::Registries& registries);
+int run_batch_find(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_info(const std::vector<std::string>& arguments, const app::Registries& registries);
 
 /// Refuses options that other trainers know, saying what to write here, and secrets. To be called

@@ -25,6 +25,9 @@ constexpr std::array kVerbs{
     Verb{"lr-find",
          "RECIPE [key=value ...] [--like fastai|lightning] [--rule RULE] [launch options]",
          "find a learning rate by a short training with rising rates", run_ranks_of_verb},
+    Verb{"batch-find",
+         "RECIPE [key=value ...] [--memory-limit SIZE] [--apply] [--json] [launch options]",
+         "find the largest batch that fits into memory", run_ranks_of_verb},
     Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
          "evaluate a checkpoint", run_ranks_of_verb},
     Verb{"predict",
@@ -87,7 +90,7 @@ std::string help_text() {
   std::string text =
       "paceline trains vision networks on many GPUs and machines.\n\nusage: paceline VERB ...\n\n";
   for (const Verb& verb : kVerbs)
-    text += fmt::format("  {:<8}{}\n          {}\n", verb.name, verb.usage, verb.summary);
+    text += fmt::format("  {:<11}{}\n             {}\n", verb.name, verb.usage, verb.summary);
   return text + "\n`paceline VERB --help` tells more.\n";
 }
 

@@ -15,6 +15,8 @@ constexpr std::string_view kRecipeFirst =
     "give the recipe's file as the first argument, without an option";
 constexpr std::string_view kLoggers =
     "not built yet: metrics go to TensorBoard's files and to metrics.jsonl in the run's directory";
+constexpr std::string_view kBatchFind =
+    "`paceline batch-find RECIPE` finds the largest batch that fits into memory, before training";
 constexpr std::string_view kNoRank = "the launcher gives every rank its number";
 constexpr std::string_view kPerMachine = "ranks per machine";
 constexpr std::string_view kWithoutPercent = "a share between 0 and 1, not percent";
@@ -47,6 +49,8 @@ constexpr ForeignName kNames[] = {
     {"per_device_train_batch_size", "data.batch_size_per_rank", "", ""},
     {"train_micro_batch_size_per_gpu", "data.batch_size_per_rank", "",
      "per step, not per microbatch: multiply by train.grad_accum_steps"},
+    {"auto_scale_batch_size", "", "", kBatchFind},
+    {"auto_find_batch_size", "", "", kBatchFind},
     {"num_workers", "", "",
      "leave it out: there are no worker processes, and data.num_threads=1 decodes with one thread",
      GivenValue::kZero},
