@@ -6,6 +6,7 @@
 #include "paceline/tensor/torch.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace paceline::app {
 namespace {
@@ -58,6 +59,10 @@ void FactorValues::fill(const FactoredWeight& weight, const at::Tensor& factor,
   const at::Tensor& replaced = weight.whole.tensor;
   const at::Tensor whole = at::empty(replaced.sizes(), replaced.scalar_type());
   fill_whole(weight, whole);
+  if (!whole.isfinite().all().item<bool>()) {
+    factor.fill_(std::numeric_limits<double>::quiet_NaN());  // is refused as any such weight
+    return;
+  }
   const nn::Factors factors = nn::nearest_factors(whole, weight.first.tensor.size(0));
   factor.copy_(is_first ? factors.first : factors.second);
   const at::Tensor& other = (is_first ? weight.second : weight.first).tensor;

@@ -6,6 +6,8 @@
 #include "paceline/nn/module_tree.h"
 #include "paceline/tensor/storage.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,6 +69,21 @@ TEST(FactorValues, AreThoseOfOneFillingInAnyOrder) {
     const nn::Factors nearest = nn::nearest_factors(wanted, 2);
     EXPECT_TRUE(first.equal(nearest.first.to(at::kFloat)));
     EXPECT_TRUE(conv.weight.equal(nearest.second.to(at::kFloat)));
+  }
+}
+
+TEST(FactorValues, OfWhatIsNotFiniteAreNone) {
+  models::ResNet network(one_block());
+  const TensorOrigins origins(network);
+  nn::Conv2d& conv = conv_to_factorize(network);
+  conv.factorize(2);
+  FactorValues values(factored_weights(network, origins));
+  for (const at::Tensor& factor : {conv.weight, conv.to_latent()->weight}) {
+    tensor::allocate_memory(factor);
+    values.fill(*values.find(factor), factor, [](const FactoredWeight&, const at::Tensor& whole) {
+      whole.fill_(1).view({-1})[5].fill_(INFINITY);
+    });
+    EXPECT_TRUE(factor.isnan().all().item<bool>());
   }
 }
 
