@@ -4,6 +4,7 @@
 #include "paceline/base/text.h"
 #include "paceline/data/dataset/dataset_view.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,6 +47,15 @@ bool are_numbers(const std::vector<std::string>& names) {
   return true;
 }
 
+/// Numbers that are names, as a table's labels 1, 2 and 5.
+bool are_other_numbers(std::span<const std::string> names) {
+  const auto is_number = [](const std::string& name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  return std::ranges::all_of(names, is_number) &&
+         !are_numbers(std::vector<std::string>(names.begin(), names.end()));
+}
+
 bool is_identity(const std::vector<std::int64_t>& labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] != static_cast<std::int64_t>(i)) return false;
@@ -77,7 +87,8 @@ std::unique_ptr<Dataset> align_classes(std::unique_ptr<Dataset> dataset,
     if (found == label_of.end()) unknown.push_back(name);
     labels.push_back(found == label_of.end() ? -1 : found->second);
   }
-  if (!unknown.empty() && !are_numbers(own)) refuse(unknown, class_names);
+  if (!unknown.empty() && (!are_numbers(own) || are_other_numbers(class_names)))
+    refuse(unknown, class_names);
   if (!unknown.empty() || is_identity(labels)) return dataset;
   return std::make_unique<AlignedView>(
       std::move(dataset), std::vector<std::string>(class_names.begin(), class_names.end()),

@@ -52,6 +52,14 @@ TEST(ClassAlignment, NumbersAreNamesWhereBothSidesHaveThem) {
   EXPECT_EQ(aligned->label(2), 3);
 }
 
+TEST(ClassAlignment, AnUnknownNumberIsRefusedWhereNumbersAreNames) {
+  EXPECT_THAT(
+      [] {
+        align_classes(one_of_each({"0", "1"}), Names{"1", "2", "5"});
+      },
+      ThrowsMessage<base::DataError>(HasSubstr("classes that the training data have not: 0")));
+}
+
 TEST(ClassAlignment, AnUnknownClassIsRefused) {
   EXPECT_THAT(
       [] {
