@@ -69,16 +69,18 @@ class Resume(RunTest):
 
     def test_stopped_while_the_images_grow(self):
         self.recipe = self.write_recipe(model="resnet18")
-        growing = ("data.image_size=64", "data.progressive_resizing={start_size: 32, begin: 3ba, end: 7ba, "
-                   "increment: 16}")
-        reference, run = self.run_directory("growing"), self.run_directory("growing-stopped")
-        self.finish(reference, *growing)
-        process = start(*self.command(run, *growing), cwd=self.root)
-        wait_until(lambda: self.steps_of(run) >= 5, "the fifth step")
-        self.assertEqual(send(process, signal.SIGTERM)[0], 128 + signal.SIGTERM)
-        log = self.finish(run, *growing).err
-        self.assertIn("from step 5 on, training images of 48 pixels", log)
-        self.assert_same_run(run, reference)
+        for mode in ("loader", "nearest", "crop"):
+            with self.subTest(mode):
+                growing = ("data.image_size=64", "data.progressive_resizing={start_size: 32, begin: 3ba, end: 7ba, "
+                           f"increment: 16, mode: {mode}}}")
+                reference, run = self.run_directory(f"growing-{mode}"), self.run_directory(f"stopped-{mode}")
+                self.finish(reference, *growing)
+                process = start(*self.command(run, *growing), cwd=self.root)
+                wait_until(lambda: self.steps_of(run) >= 5, "the fifth step")
+                self.assertEqual(send(process, signal.SIGTERM)[0], 128 + signal.SIGTERM)
+                log = self.finish(run, *growing).err
+                self.assertIn("from step 5 on, training images of 48 pixels", log)
+                self.assert_same_run(run, reference)
 
     def test_killed_again_and_again(self):
         reference = self.reference("resnet18")

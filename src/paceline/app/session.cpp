@@ -1,6 +1,7 @@
 #include "paceline/app/session.h"
 
 #include "paceline/app/assembly/assembly.h"
+#include "paceline/app/assembly/batch_resizing.h"
 #include "paceline/app/assembly/first_weights.h"
 #include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/local_ranks.h"
@@ -85,9 +86,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   DataPlace place = data_place(recipe_, context.communicator, context.num_threads, context.device);
   place.batch_memory = std::move(changes.batch_memory);
   add_progressive_resizing(train_part_, recipe_, context_.registries, batches_.lengths);
-  for (const PipelineChange& change : train_part_.pipeline_changes)
-    notes_.push_back(fmt::format("from step {} on, training images of {} pixels",
-                                 change.first_batch, size_text(change.pipeline->output_size())));
+  for (const ImageSizeChange& change : train_part_.image_sizes)
+    notes_.push_back(fmt::format("from step {} on, training images of {} pixels", change.first_step,
+                                 size_text(change.size)));
   make_loader(train_part_, recipe_, context_.registries, batches_.global_batch_size,
               data::Split::kTrain, place);
   if (val_part_)
@@ -142,6 +143,8 @@ void Session::refuse_non_finite_weights() const {
 void Session::build_engine(std::int64_t last_batch,
                            std::vector<std::unique_ptr<train::Callback>> more_callbacks) {
   auto algorithms = make_algorithms(recipe_, context_.registries);
+  if (auto resizing = make_batch_resizing(recipe_.data.progressive_resizing, train_part_))
+    algorithms.push_back(std::move(resizing));
   auto callbacks = make_callbacks(recipe_, context_.registries);
   std::ranges::move(more_callbacks, std::back_inserter(callbacks));
   check_metric_names(recipe_, val_part_.has_value(), *state_.task, algorithms, callbacks);

@@ -44,6 +44,11 @@ const std::vector<std::string> kTinyVitInstead{
     "model=vit",           "+model.img_size=32", "+model.patch_size=16",
     "+model.embed_dim=16", "+model.depth=1",     "+model.num_heads=2"};
 
+std::vector<std::string> and_more(std::vector<std::string> changes, const char* more) {
+  changes.emplace_back(more);
+  return changes;
+}
+
 const std::string kNinthLine = "recipe.yaml:9";
 
 const std::vector<BadAlgorithms> kBad{
@@ -52,6 +57,8 @@ const std::vector<BadAlgorithms> kBad{
     {"{label_smoothing: {smoothing: 0.1}}",
      {kNinthLine, "label_smoothing", "loss.label_smoothing"}},
     {"{progressive_resizing: }", {kNinthLine, "progressive_resizing", "data.progressive_resizing"}},
+    {"{randaugment: }", {kNinthLine, "randaugment", "name: rand_augment, family: composer"}},
+    {"{augmix: }", {kNinthLine, "augmix", "name: augmix, family: composer"}},
     {"{gradient_clipping: {clipping_type: norm}}",
      {kNinthLine, "gradient_clipping", "train.grad_clip"}},
     {"mixup", {kNinthLine, "algorithms", "mixup"}},
@@ -215,6 +222,21 @@ const std::vector<BadAlgorithms> kBad{
      {"grad_clip_adaptive", "grad_clip_norm"},
      {"train.grad_clip_norm=1", "++train.grad_clip_adaptive.threshold=0.01"}},
     {"{}", {"grad_clip_adaptive.threshold", "-1"}, {"++train.grad_clip_adaptive.threshold=-1"}},
+    {"{}",
+     {"progressive_resizing.mode", "bilinear", "loader, nearest, crop"},
+     {"data.progressive_resizing={start_size: 16, mode: bilinear}"}},
+    {"{}",
+     {"progressive_resizing.mode", "without start_size", "crop"},
+     {"data.progressive_resizing={mode: crop}"}},
+    {"{}",
+     {"data.progressive_resizing.start_size is 32", "final size 32"},
+     {"data.progressive_resizing={start_size: 32, mode: nearest}"}},
+    {"{}",
+     {"takes images of 32x32 pixels, got 16x16"},
+     and_more(kTinyVitInstead, "data.progressive_resizing={start_size: 16, mode: crop}")},
+    {"{}",
+     {"data.progressive_resizing needs random_resized_crop"},
+     {"data.progressive_resizing={start_size: 16}", "data.train_transforms=[normalize]"}},
 };
 
 class BadAlgorithmsTest : public ::testing::Test {

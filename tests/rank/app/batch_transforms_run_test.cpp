@@ -56,7 +56,7 @@ class BatchTransformsRun : public ::testing::TestWithParam<const char*> {
                               const std::vector<std::string>& overrides) {
     TrainRequest request;
     request.recipe = folder_.write("recipe.yaml", kTransformedRecipe);
-    request.run_directory = folder_.path() / fmt::format("run-of-{}", ranks);
+    request.run_directory = folder_.path() / fmt::format("run-{}", num_runs_++);
     request.overrides = overrides;
     request.overrides.push_back(fmt::format("train.grad_accum_steps={}", microbatches));
     test::run_ranks(ranks, [&](comm::Communicator& communicator) {
@@ -69,6 +69,7 @@ class BatchTransformsRun : public ::testing::TestWithParam<const char*> {
 
   const std::unique_ptr<Registries> registries_ = make_registries();
   const test::TempFolder folder_;
+  int num_runs_ = 0;
 };
 
 TEST_P(BatchTransformsRun, RanksEqualMicrobatchesAlsoWhereABatchLeavesOneWithoutSamples) {
@@ -104,6 +105,30 @@ INSTANTIATE_TEST_SUITE_P(
                       "selective_backprop: {start: 0, end: 1, keep: 0.7}, mixup: {}",
                       "stochastic_depth: {drop_rate: 0.5}", "cutout: {num_holes: 2}",
                       "colout: {}, cutout: {}, mixup: {}, cutmix: {}"));
+
+/// Where the images grow from 48 to 64 pixels after the loader: data.progressive_resizing.mode.
+class GrowingImagesRun : public BatchTransformsRun {};
+
+TEST_P(GrowingImagesRun, RanksEqualMicrobatchesUnderEveryStrategy) {
+  std::vector<std::string> overrides = kAnySizeConvnet;
+  overrides.push_back(
+      fmt::format("data.progressive_resizing={{start_size: 48, begin: 2ba, end: 4ba, increment: "
+                  "8, law: composer, mode: {}}}",
+                  GetParam()));
+  overrides.emplace_back(
+      "++algorithms={selective_backprop: {start: 0, end: 1, interrupt: 0}, "
+      "colout: {p_row: 0.1}}");
+  const auto alone = logged(train(1, 2, overrides), "train/loss");
+  const auto together = logged(train(2, 1, overrides), "train/loss");
+  overrides.emplace_back("parallel.strategy=fsdp");
+  const auto sharded = logged(train(2, 1, overrides), "train/loss");
+  ASSERT_EQ(alone.size(), 6U);
+  for (std::size_t step = 0; step < alone.size(); ++step) EXPECT_TRUE(std::isfinite(alone[step]));
+  EXPECT_THAT(together, ::testing::Pointwise(::testing::DoubleNear(1e-5), alone));
+  EXPECT_THAT(sharded, ::testing::Pointwise(::testing::DoubleNear(1e-5), alone));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, GrowingImagesRun, ::testing::Values("nearest", "crop"));
 
 /// Where a forward pass waits for the other ranks, as the overrides make it.
 class SelectionOverRanks : public BatchTransformsRun {};

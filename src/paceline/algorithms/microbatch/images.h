@@ -13,6 +13,7 @@ namespace paceline::algorithms {
 /// sizes change, and what mixes images mixes them as the network would see them.
 enum TransformOrder : int {
   kSelectionOrder = -1,  // also before what gives BatchNorms another training kernel
+  kResizingOrder = 10,
   kColoutOrder = 20,
   kCutoutOrder = 30,
   kMixupOrder = 40,

@@ -19,7 +19,8 @@ enum class Drawn : std::uint64_t {
   kCutout = 2,
   kColout = 3,
   kTurn = 4,
-  kSelection = 5
+  kSelection = 5,
+  kResizing = 6
 };
 
 /// What a draw is a function of: neither ranks nor microbatches, but for the sample that is first.

@@ -1,5 +1,6 @@
 #include "paceline/app/assembly/data_assembly.h"
 
+#include "paceline/app/assembly/batch_resizing.h"
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/usual_transforms.h"
@@ -178,9 +179,10 @@ nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields) {
 void check_samples(const train::Task& task, const DataPart& part) {
   train::SampleFacts samples{sample_sizes(part.maker->fields()), part.dataset->num_classes()};
   task.check_samples(samples);
-  for (const PipelineChange& change : part.pipeline_changes) {
-    for (auto& [name, sizes] : sample_sizes(data::ImageMaker(change.pipeline).fields()))
-      samples.sizes[name] = std::move(sizes);
+  for (const ImageSizeChange& change : part.image_sizes) {
+    std::vector<std::int64_t>& images = samples.sizes.at(std::string(data::kImagesField));
+    images.at(1) = change.size.height;
+    images.at(2) = change.size.width;
     task.check_samples(samples);
   }
 }
@@ -240,17 +242,23 @@ std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registri
 
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths) {
-  if (!recipe.data.progressive_resizing.start_size) return;
+  const ProgressiveResizing& resizing = recipe.data.progressive_resizing;
+  if (!resizing.start_size) return;
   PACELINE_CHECK(part.pipeline, "samples that are no images have no size to change");
   const auto transforms = transforms_of(recipe.data, registries, data::Split::kTrain);
   const data::ImageSize size = part.pipeline->output_size();
   const int shorter = std::min(size.height, size.width);
-  for (const SizeChange& change :
-       size_changes(recipe.data.progressive_resizing, shorter, lengths)) {
+  for (const SizeChange& change : size_changes(resizing, shorter, lengths)) {
+    if (resizing.is_after_loader()) {
+      part.image_sizes.push_back(
+          {change.first_step, change.size, resized_after_loader(size, change.size)});
+      continue;
+    }
     auto pipeline = part.pipeline;
     if (change.size != shorter)
       pipeline = std::make_shared<data::TransformPipeline>(
           with_size(transforms, grown_to(size, change.size)), std::nullopt, recipe.data.exif);
+    part.image_sizes.push_back({change.first_step, change.size, pipeline->output_size()});
     part.pipeline_changes.push_back({change.first_step, std::move(pipeline)});
   }
 }

@@ -34,6 +34,14 @@ struct PipelineChange {
   std::shared_ptr<const data::TransformPipeline> pipeline;
 };
 
+/// The size of training images from optimizer step `first_step` on, as the network sees them.
+/// `wanted` pixels are the shorter side by the recipe.
+struct ImageSizeChange {
+  std::int64_t first_step = 0;
+  int wanted = 0;
+  data::ImageSize size;
+};
+
 /// One split of the data with its loader.
 struct DataPart {
   std::unique_ptr<data::Dataset> dataset;
@@ -41,7 +49,8 @@ struct DataPart {
   std::shared_ptr<const data::SampleMaker> maker;
   /// Of labelled images; null if the data set makes its samples by itself.
   std::shared_ptr<const data::TransformPipeline> pipeline;
-  std::vector<PipelineChange> pipeline_changes;  ///< of progressive resizing
+  std::vector<PipelineChange> pipeline_changes;  ///< of progressive resizing by the loader
+  std::vector<ImageSizeChange> image_sizes;      ///< of progressive resizing; empty: all the same
   std::shared_ptr<const data::Sampler> sampler;  ///< null until choose_sampler()
   std::unique_ptr<data::DataLoader> loader;      ///< null until make_loader()
 };
@@ -108,7 +117,8 @@ void warn_of_content(const data::Dataset& dataset);
 /// ConfigError, DataError.
 std::int64_t choose_sampler(DataPart& part, const Recipe& recipe, const Registries& registries);
 
-/// Gives the training split smaller images at first, if the recipe wants that. Throws ConfigError.
+/// Gives the training split smaller images at first, if the recipe wants that; those that are made
+/// after the loader only get their sizes written down. Throws ConfigError.
 void add_progressive_resizing(DataPart& part, const Recipe& recipe, const Registries& registries,
                               const config::StepLengths& lengths);
 

@@ -175,6 +175,8 @@ constexpr ForeignName kNames[] = {
     {"use_channels_last", "train.channels_last", "true", ""},
     {"label_smoothing", "loss.label_smoothing", "", ""},
     {"progressive_resizing", "data.progressive_resizing", "", ""},
+    {"randaugment", "", "", "data.train_transforms takes {name: rand_augment, family: composer}"},
+    {"augmix", "", "", "data.train_transforms takes {name: augmix, family: composer}"},
     {"smoothing", "loss.label_smoothing", "", ""},
     {"check_val_every_n_epoch", "train.eval_every", "{}ep", ""},
     {"val_check_interval", "train.eval_every", "{}ep", "", GivenValue::kShare},

@@ -137,3 +137,11 @@ config::Sides grown_to(data::ImageSize size, int shorter) {
 }
 
 }  // namespace paceline::app
+
+void paceline::config::Schema<paceline::app::ProgressiveResizing>::validate(const Config& values,
+                                                                            Problems& problems) {
+  if (values.start_size || values.mode == app::ResizingMode::kLoader) return;
+  problems.add("mode", fmt::format("without start_size nothing is resized: give it, or leave mode "
+                                   "{} out",
+                                   enum_name(values.mode)));
+}

@@ -18,14 +18,26 @@ enum class ResizingLaw {
   kFfcv,      ///< the same once an epoch, and the exact size from `end` on
 };
 
+/// What makes images small.
+enum class ResizingMode {
+  kLoader,   ///< draws crops at that size, and so gets faster too
+  kNearest,  ///< Composer's ProgressiveResizing(mode="resize"): whole microbatches, after the
+             ///< loader
+  kCrop,     ///< its mode="crop": one piece of all images of a microbatch
+};
+
 /// Training on small images first (Howard, fast.ai 2018; Composer's ProgressiveResizing; FFCV's
-/// ramp), drawn at that size by the loader, which so gets faster too.
+/// ramp).
 struct ProgressiveResizing {
   std::optional<int> start_size;
   config::Duration begin{0.5, config::TimeUnit::kFraction};
   config::Duration end{0.8, config::TimeUnit::kFraction};
   int increment = 32;
   ResizingLaw law = ResizingLaw::kLine;
+  ResizingMode mode = ResizingMode::kLoader;
+
+  /// Whether microbatches are changed, and not what the loader draws.
+  bool is_after_loader() const { return start_size && mode != ResizingMode::kLoader; }
 };
 
 /// From optimizer step `first_step` on, the shorter side of training images has `size` pixels.
@@ -60,6 +72,14 @@ struct paceline::config::EnumNames<paceline::app::ResizingLaw> {
 };
 
 template <>
+struct paceline::config::EnumNames<paceline::app::ResizingMode> {
+  using Mode = paceline::app::ResizingMode;
+  static constexpr std::array names{EnumName{Mode::kLoader, "loader"},
+                                    EnumName{Mode::kNearest, "nearest"},
+                                    EnumName{Mode::kCrop, "crop"}};
+};
+
+template <>
 struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
   using Config = app::ProgressiveResizing;
   static constexpr std::string_view name = "progressive_resizing";
@@ -78,5 +98,10 @@ struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
                  field(&Config::law, "law",
                        "line: grow by an increment whenever the line to the final size allows; "
                        "composer: the multiple of increment nearest to it, in each step; ffcv: the "
-                       "same once an epoch.")};
+                       "same once an epoch."),
+                 field(&Config::mode, "mode",
+                       "loader: it draws random_resized_crop at the size; nearest, crop: it draws "
+                       "images of full size, and of each microbatch the nearest pixels are taken, "
+                       "or one piece at a drawn place, as Composer's ProgressiveResizing does.")};
+  static void validate(const Config& values, Problems& problems);
 };

@@ -340,7 +340,10 @@ void LazyImage::take(const MixInStep& step) {
   hold(mix_source_, whole(mix_source_.size), &mixed_from_);
 }
 
-void LazyImage::take(const MixedStep&) {
+void LazyImage::take(const MixedStep& step) {
+  if (step.sum_share != 1.0f) mixture_.scale(step.sum_share);
+  if (step.own_share != 0.0f) mixture_.add(mix_source_, step.own_share);
+  if (step.blended) mixture_.blend(mix_source_, *step.blended);
   replace(mix_source_, [&](const PixelView&, std::uint8_t* target, std::ptrdiff_t stride) {
     mixture_.write(target, stride);
   });

@@ -116,8 +116,14 @@ struct MixStep {
 struct MixInStep {
   float share = 1.0f;
 };
-/// Ends the mixture, which is now the image.
-struct MixedStep {};
+/// Ends the mixture, which is now the image: `sum_share` of what was added, and `own_share` of the
+/// one that MixStep met, each product rounded.
+struct MixedStep {
+  float sum_share = 1.0f;
+  float own_share = 0.0f;
+  /// Instead: Pillow's blend of the one that MixStep met with what was added, cut off to bytes.
+  std::optional<float> blended = std::nullopt;
+};
 /// On the normalised floats, so after all steps of other kinds; any number of them.
 struct EraseStep {
   Box box;

@@ -5,6 +5,7 @@
 #include "paceline/data/transforms/named/geometry/resize.h"
 #include "paceline/data/transforms/normalize.h"
 #include "support/data/augment_names.h"
+#include "support/data/composer_names.h"
 #include "support/data/test_images.h"
 #include "support/data/timm_names.h"
 
@@ -18,7 +19,7 @@
 namespace paceline::data {
 namespace {
 
-/// One line of cases.tsv or augmentations.tsv.
+/// One line of cases.tsv, or of another table of its form.
 struct GoldenCase {
   std::string file;
   std::string normalization;
@@ -119,6 +120,11 @@ Plan parse_color(const std::string& kind, StepWords& words) {
   if (kind == "mix") return {MixStep{words.factor()}};
   if (kind == "chain") return {MixInStep{words.factor()}};
   if (kind == "mixed") return {MixedStep{}};
+  if (kind == "mixed_of") {
+    const float of_sum = words.factor();
+    return {MixedStep{.sum_share = of_sum, .own_share = 1.0f - of_sum}};
+  }
+  if (kind == "blended") return {MixedStep{.blended = words.factor()}};
   return {};
 }
 
@@ -143,6 +149,16 @@ Plan parse_timm(StepWords& words, ImageSize image) {
   const AffineInterpolation interpolation = words.affine_interpolation();
   append_timm(timm_named(op).value(), argument == "none" ? 0.0 : std::stod(argument), image,
               interpolation, fill_color(words.fill()), plan);
+  return plan;
+}
+
+/// Composer's operation, severity, two draws.
+Plan parse_composer(StepWords& words, ImageSize image) {
+  Plan plan;
+  const auto op = composer_named(words.name()).value();
+  const double severity = words.number();
+  const std::array<double, 2> uniforms = {words.number(), words.number()};
+  append_composer(op, composer_argument(op, severity, uniforms, image), image, plan);
   return plan;
 }
 
@@ -188,6 +204,7 @@ Plan parse_step(const std::string& text, ImageSize image) {
     return plan;
   }
   if (kind == "timm") return parse_timm(words, image);
+  if (kind == "composer") return parse_composer(words, image);
   Plan plan = parse_cut(kind, words, image);
   if (plan.empty()) plan = parse_color(kind, words);
   if (plan.empty()) plan = parse_move(kind, words, image);
@@ -207,13 +224,7 @@ std::string polynomial_hash(const std::vector<float>& floats) {
   return text;
 }
 
-// Decoding, cropping, resizing, colours and normalisation equal Pillow's and torchvision's to the
-// last bit.
-TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
-  std::vector<GoldenCase> cases;
-  read_cases("cases.tsv", cases);
-  read_cases("augmentations.tsv", cases);
-  ASSERT_GT(cases.size(), 380u);
+void expect_equal(const std::vector<GoldenCase>& cases) {
   LazyImage image;
   for (const GoldenCase& expected : cases) {
     SCOPED_TRACE(expected.file + ": " + expected.steps);
@@ -231,6 +242,28 @@ TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
     image.write(table_named(expected.normalization), {floats.data(), PixelLayout::kChannelsLast});
     EXPECT_EQ(polynomial_hash(floats), expected.hash);
   }
+}
+
+// Decoding, cropping, resizing, colours and normalisation equal Pillow's and torchvision's to the
+// last bit.
+TEST(LazyImageGolden, EqualsTorchvisionOnPillowImages) {
+  std::vector<GoldenCase> cases;
+  read_cases("cases.tsv", cases);
+  read_cases("augmentations.tsv", cases);
+  ASSERT_GT(cases.size(), 380u);
+  expect_equal(cases);
+}
+
+// RandAugment and AugMix of given draws: make_composer.py, make_timm_augmix.py.
+TEST(LazyImageGolden, EqualsComposersAndTimmsPolicies) {
+  std::vector<GoldenCase> cases;
+  read_cases("composer.tsv", cases);
+  ASSERT_GT(cases.size(), 300u);
+  expect_equal(cases);
+  cases.clear();
+  read_cases("timm_augmix.tsv", cases);
+  ASSERT_GT(cases.size(), 10u);
+  expect_equal(cases);
 }
 
 }  // namespace

@@ -40,9 +40,9 @@ TEST(SampleGroup, DrawsAreOfSeedStepPlaceAndWhatTheyAreFor) {
   EXPECT_EQ(draw({1, 2, 3}, kMixup), draw({1, 2, 3}, kMixup));
   std::set<std::uint64_t> draws{draw({2, 2, 3}, kMixup), draw({1, 3, 3}, kMixup),
                                 draw({1, 2, 4}, kMixup)};
-  for (const Drawn what : {kMixup, kCutmix, kCutout, kColout, kTurn})
+  for (const Drawn what : {kMixup, kCutmix, kCutout, kColout, kTurn, kSelection, kResizing})
     draws.insert(draw({1, 2, 3}, what));
-  EXPECT_EQ(draws.size(), 8U);
+  EXPECT_EQ(draws.size(), 10U);
 }
 
 }  // namespace

@@ -127,12 +127,29 @@ TEST_F(DataAssemblyTest, ImagesNeedNotBeSquare) {
                            {.total_steps = 100, .steps_per_epoch = 10, .samples_per_step = 8});
   EXPECT_EQ(part.pipeline_changes.front().pipeline->output_size(), (data::ImageSize{8, 12}));
   EXPECT_EQ(part.pipeline_changes.back().pipeline->output_size(), (data::ImageSize{16, 24}));
+  EXPECT_EQ(part.image_sizes.front().size, (data::ImageSize{8, 12}));
   EXPECT_THAT(problems(std::string(kModel) + "data: {name: synthetic, image_size: [8, 12]}"),
               ElementsAre(HasSubstr("takes images of 8x8 pixels, got 8x12")));
   EXPECT_THAT(problems("model: resnet18\ndata: {name: synthetic, image_size: [64, 96]}"),
               IsEmpty());
   EXPECT_THAT([&] { recipe("data: {image_size: [8, 8, 8]}"); },
               ThrowsMessage<base::ConfigError>(HasSubstr("a side or [height, width]")));
+}
+
+TEST_F(DataAssemblyTest, ImagesThatGetSmallerAfterTheLoaderAreDrawnWhole) {
+  const Recipe growing = recipe(
+      "data: {name: synthetic, size: 32, train_transforms: [{name: resize, size: [18, 27]}, "
+      "normalize], progressive_resizing: {start_size: 12, begin: 0ba, end: 10ba, increment: 4, "
+      "mode: crop}}");
+  DataPart part = open_data(growing, *registries_, data::Split::kTrain, nullptr);
+  add_progressive_resizing(part, growing, *registries_,
+                           {.total_steps = 100, .steps_per_epoch = 10, .samples_per_step = 8});
+  EXPECT_THAT(part.pipeline_changes, IsEmpty());
+  ASSERT_EQ(part.image_sizes.size(), 3u);
+  EXPECT_EQ(part.image_sizes[0].size, (data::ImageSize{12, 18}));
+  EXPECT_EQ(part.image_sizes[1].size, (data::ImageSize{16, 24}));
+  EXPECT_EQ(part.image_sizes[1].first_step, 7);
+  EXPECT_EQ(part.image_sizes[2].size, (data::ImageSize{18, 27}));
 }
 
 TEST_F(DataAssemblyTest, ViewsAreDrawnInTrainingAndRefusedInEvaluation) {

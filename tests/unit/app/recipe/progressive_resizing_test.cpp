@@ -57,6 +57,22 @@ TEST(ProgressiveResizing, RefusesLawsThatCannotBeFollowed) {
               ThrowsMessage<base::ConfigError>(HasSubstr("not known in steps")));
 }
 
+TEST(ProgressiveResizing, RefusesAModeThatResizesNothing) {
+  const auto refused = [](const ProgressiveResizing& config) {
+    config::Problems problems;
+    config::Schema<ProgressiveResizing>::validate(config, problems);
+    return problems.message();
+  };
+  EXPECT_THAT(refused({.mode = ResizingMode::kCrop}),
+              HasSubstr("without start_size nothing is resized: give it, or leave mode crop out"));
+  EXPECT_THAT(refused({.start_size = 128, .mode = ResizingMode::kNearest}), IsEmpty());
+  EXPECT_THAT(refused({}), IsEmpty());
+  EXPECT_FALSE((ProgressiveResizing{.start_size = 128}.is_after_loader()));
+  EXPECT_FALSE((ProgressiveResizing{.mode = ResizingMode::kCrop}.is_after_loader()));
+  EXPECT_TRUE(
+      (ProgressiveResizing{.start_size = 128, .mode = ResizingMode::kCrop}.is_after_loader()));
+}
+
 TEST(ProgressiveResizing, ChangesTheCropAlone) {
   const auto transforms = with_size(data::imagenet_train(224), 160);
   EXPECT_EQ(transforms.front().get_if<data::RandomResizedCropConfig>()->size, 160);

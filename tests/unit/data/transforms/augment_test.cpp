@@ -139,7 +139,7 @@ TEST(Augment, AutoAugmentTakesPairsWithTheirProbabilities) {
 
 TEST(Augment, FillsAndInterpolatesAsTold) {
   const RandAugmentConfig config = {
-      .num_ops = 20, .interpolation = AffineInterpolation::kBilinear, .fill = {10, 200, 255}};
+      .num_ops = 20, .interpolation = AffineInterpolation::kBilinear, .fill = {{10, 200, 255}}};
   int moves = 0;
   for (const Step& step : plan_of(config, 1)) {
     if (const auto* affine = std::get_if<AffineStep>(&step)) {

@@ -37,7 +37,7 @@ std::vector<TransformConfig> everything() {
           RandomCropConfig{.size = 32, .padding = 2},
           RandomVerticalFlipConfig{},
           RandomGrayscaleConfig{},
-          RandAugmentConfig{.num_ops = 3, .fill = {9, 8, 7}},
+          RandAugmentConfig{.num_ops = 3, .fill = {{9, 8, 7}}},
           TrivialAugmentWideConfig{.interpolation = AffineInterpolation::kBilinear},
           AutoAugmentConfig{},
           RandomRotationConfig{},

@@ -16,6 +16,27 @@ void Mixture::add(const PixelView& image, float share) {
   for (int y = 0; y < size_.height; ++y) add_bytes(image.row(y), count, share, row(y));
 }
 
+void Mixture::scale(float factor) {
+  const auto count = std::size_t{3} * static_cast<std::size_t>(size_.width);
+  for (int y = 0; y < size_.height; ++y) {
+    float* const sums = row(y);
+    for (std::size_t i = 0; i < count; ++i) sums[i] *= factor;
+  }
+}
+
+void Mixture::blend(const PixelView& image, float share) {
+  const auto count = std::size_t{3} * static_cast<std::size_t>(size_.width);
+  for (int y = 0; y < size_.height; ++y) {
+    float* const sums = row(y);
+    const std::uint8_t* const bytes = image.row(y);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto own = static_cast<float>(bytes[i]);
+      const auto sum = static_cast<float>(static_cast<int>(std::clamp(sums[i], 0.0f, 255.0f)));
+      sums[i] = own + share * (sum - own);
+    }
+  }
+}
+
 void Mixture::write(std::uint8_t* target, std::ptrdiff_t stride) {
   const auto count = std::size_t{3} * static_cast<std::size_t>(size_.width);
   for (int y = 0; y < size_.height; ++y) cut_off_bytes(row(y), count, target + y * stride);

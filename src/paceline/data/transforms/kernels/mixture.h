@@ -16,6 +16,11 @@ class Mixture {
   /// Adds share * byte, each product rounded. PixelBuffer::kPadding bytes beyond the last pixel of
   /// `image`, which has this size, must be readable.
   void add(const PixelView& image, float share);
+  /// Multiplies the sums by `factor`, each product rounded.
+  void scale(float factor);
+  /// Pillow's Image.blend: moves `image`, which add() describes, by `share` of the way to the sums,
+  /// cut off as by write().
+  void blend(const PixelView& image, float share);
   /// Writes the sums, cut off to whole numbers of 0 .. 255, to rows that lie `stride` bytes apart;
   /// up to PixelBuffer::kPadding bytes beyond the last pixel are written.
   void write(std::uint8_t* target, std::ptrdiff_t stride);

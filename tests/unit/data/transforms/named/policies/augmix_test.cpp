@@ -1,13 +1,16 @@
 #include "paceline/data/transforms/named/policies/augmix.h"
 
+#include "paceline/base/error.h"
 #include "support/data/chi_square.h"
 #include "unit/data/transforms/named/drawn_plan.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::data {
@@ -88,6 +91,106 @@ TEST(AugMix, TakesItsOperationsOfTheSeverity) {
       }
     }
   }
+}
+
+/// What a family makes of the draws of one position, and torchvision's shares of the same.
+struct FamilyMixture {
+  DrawnMixture torchvisions;
+  DrawnMixture drawn;
+  MixedStep end;
+};
+
+FamilyMixture family_mixture(AugmentFamily family, std::uint64_t position) {
+  AugMixConfig config;
+  config.chain_depth = 1;
+  config.mixture_width = 1;
+  FamilyMixture mixture;
+  mixture.torchvisions = mixture_of(config, position);
+  config.family = family;
+  mixture.drawn = mixture_of(config, position);
+  mixture.end = std::get<MixedStep>(plan_of(config, {224, 224}, position).back());
+  return mixture;
+}
+
+TEST(AugMixFamilies, SharesEnterAsEachHasThem) {
+  for (std::uint64_t position = 0; position < 50; ++position) {
+    const FamilyMixture composer = family_mixture(AugmentFamily::kComposer, position);
+    const float chains = composer.torchvisions.shares.at(0);
+    EXPECT_EQ(composer.drawn.own, 0);
+    EXPECT_EQ(composer.drawn.shares.at(0), 1);
+    EXPECT_EQ(composer.end.sum_share, chains);
+    EXPECT_EQ(composer.end.own_share, 1.0f - chains);
+    EXPECT_FALSE(composer.end.blended);
+    const FamilyMixture timm = family_mixture(AugmentFamily::kTimm, position);
+    EXPECT_EQ(timm.drawn.own, 0);
+    EXPECT_EQ(timm.drawn.shares.at(0), 1);
+    EXPECT_EQ(timm.end.blended, chains);
+    EXPECT_EQ(timm.end.own_share, 0);
+  }
+}
+
+TEST(AugMixFamilies, ComposersSafeSetHasNoColours) {
+  AugMixConfig config{.family = AugmentFamily::kComposer, .ops = ComposerSet::kSafe};
+  int fewest_bits = 4;
+  for (std::uint64_t position = 0; position < 500; ++position) {
+    for (const Step& step : plan_of(config, {224, 224}, position)) {
+      EXPECT_FALSE(std::holds_alternative<BrightnessStep>(step));
+      EXPECT_FALSE(std::holds_alternative<SaturationStep>(step));
+      if (const auto* posterize = std::get_if<PosterizeStep>(&step))
+        fewest_bits = std::min(fewest_bits, posterize->bits);
+    }
+  }
+  EXPECT_EQ(fewest_bits, 3);  // of severity 3 in 4 bits at most one
+}
+
+TEST(AugMixFamilies, TimmsOperationsAreAsLikelyAndOfAUniformLevel) {
+  AugMixConfig config{.family = AugmentFamily::kTimm, .severity = 10, .chain_depth = 1};
+  std::array<int, 13> counts = {};
+  std::array<int, 10> angles = {};
+  int cubic = 0;
+  int moved = 0;
+  for (std::uint64_t position = 0; position < 10000; ++position) {
+    for (const Step& step : plan_of(config, {224, 224}, position)) {
+      const auto* affine = std::get_if<AffineStep>(&step);
+      if (affine != nullptr) {
+        ++moved;
+        cubic += affine->interpolation == AffineInterpolation::kBicubic;
+        EXPECT_EQ(affine->fill, (FillColor{124, 116, 104}));
+        const AffineMatrix& m = affine->matrix;
+        if (m[0] != 1) {
+          const double angle = std::abs(std::asin(m[1])) * 180 / 3.14159265358979;
+          ++angles[static_cast<std::size_t>(std::min(angle / 3, 9.0))];
+        }
+        ++counts[m[0] != 1 ? 0u : m[1] != 0 ? 1u : m[3] != 0 ? 2u : m[2] != 0 ? 3u : 4u];
+      }
+      if (std::holds_alternative<AutocontrastStep>(step)) ++counts[5];
+      if (std::holds_alternative<EqualizeStep>(step)) ++counts[6];
+      if (std::holds_alternative<PosterizeStep>(step)) ++counts[7];
+      if (std::holds_alternative<SolarizeStep>(step)) ++counts[8];
+      if (std::holds_alternative<SaturationStep>(step)) ++counts[9];
+      if (std::holds_alternative<ContrastStep>(step)) ++counts[10];
+      if (std::holds_alternative<BrightnessStep>(step)) ++counts[11];
+      if (std::holds_alternative<SharpnessStep>(step)) ++counts[12];
+    }
+  }
+  EXPECT_LT(chi_square_deviations(counts, std::vector<double>(13, 1.0)), 4);
+  EXPECT_LT(chi_square_deviations(angles, std::vector<double>(10, 1.0)), 4);
+  EXPECT_NEAR(cubic, moved / 2.0, 4 * std::sqrt(moved / 4.0));
+}
+
+TEST(AugMixFamilies, RefuseEachOthersSettings) {
+  const auto expect_refused = [](const AugMixConfig& config, const char* what) {
+    EXPECT_THAT([&] { TransformConfig(config)->check(); },
+                testing::ThrowsMessage<base::ConfigError>(testing::HasSubstr(what)));
+  };
+  using enum AugmentFamily;
+  expect_refused({.family = kComposer, .all_ops = false},
+                 "all_ops: family composer has no such setting, only torchvision");
+  expect_refused({.family = kTimm, .ops = ComposerSet::kSafe}, "ops: family timm");
+  expect_refused({.family = kComposer, .interpolation = AffineInterpolation::kNearest},
+                 "interpolation: family composer");
+  expect_refused({.family = kComposer, .fill = {{1, 2, 3}}}, "fill: family composer");
+  expect_refused({.severity = 0}, "severity: torchvision's are at least 1, got 0");
 }
 
 }  // namespace
