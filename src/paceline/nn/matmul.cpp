@@ -1,6 +1,7 @@
 #include "paceline/nn/matmul.h"
 
 #include "paceline/nn/attention/attention_kernel.h"
+#include "paceline/nn/pixels/weight_gradient.h"
 #include "paceline/nn/rerun.h"
 #include "paceline/tensor/autocast.h"
 
@@ -38,6 +39,10 @@ struct KnownLinear : torch::autograd::Function<KnownLinear> {
   }
 };
 
+at::OptionalIntArrayRef size_if(bool has_bias, const std::array<std::int64_t, 1>& size) {
+  return has_bias ? at::OptionalIntArrayRef(size) : at::OptionalIntArrayRef();
+}
+
 struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
                             const at::Tensor& weight, const std::optional<at::Tensor>& bias,
@@ -54,17 +59,21 @@ struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
     const variable_list saved = context->get_saved_variables();
     const bool has_bias = context->saved_data["has_bias"].toBool();
-    const std::int64_t stride = context->saved_data["stride"].toInt();
-    const std::int64_t padding = context->saved_data["padding"].toInt();
-    const std::int64_t bias_size[] = {saved[1].size(0)};
+    const ConvolutionShape shape{.stride = context->saved_data["stride"].toInt(),
+                                 .padding = context->saved_data["padding"].toInt(),
+                                 .groups = context->saved_data["groups"].toInt()};
+    const bool is_own =
+        context->needs_input_grad(1) && !has_bias && has_weight_gradient(saved[0], saved[1], shape);
     variable_list grads(7);
-    std::tie(grads[0], grads[1], grads[2]) = at::convolution_backward(
-        grad_outputs[0], saved[0], saved[1],
-        has_bias ? at::OptionalIntArrayRef(bias_size) : at::OptionalIntArrayRef(), {stride, stride},
-        {padding, padding}, /*dilation=*/{1, 1}, /*transposed=*/false,
-        /*output_padding=*/{0, 0}, context->saved_data["groups"].toInt(),
-        {context->needs_input_grad(0), context->needs_input_grad(1),
-         has_bias && context->needs_input_grad(2)});
+    if (context->needs_input_grad(0) || !is_own) {
+      std::tie(grads[0], grads[1], grads[2]) = at::convolution_backward(
+          grad_outputs[0], saved[0], saved[1], size_if(has_bias, {saved[1].size(0)}),
+          {shape.stride, shape.stride}, {shape.padding, shape.padding}, /*dilation=*/{1, 1},
+          /*transposed=*/false, /*output_padding=*/{0, 0}, shape.groups,
+          {context->needs_input_grad(0), context->needs_input_grad(1) && !is_own,
+           has_bias && context->needs_input_grad(2)});
+    }
+    if (is_own) grads[1] = weight_gradient(grad_outputs[0], saved[0], saved[1], shape);
     return grads;
   }
 };
@@ -124,13 +133,18 @@ at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::T
   const std::array strides{stride, stride};
   const std::array paddings{padding, padding};
   constexpr std::array<std::int64_t, 2> kNoDilation{1, 1};
+  const bool is_own = at::GradMode::is_enabled() && weight.requires_grad() && !bias.defined() &&
+                      is_as_autocast_wants(input) &&
+                      has_weight_gradient(input, weight, {stride, padding, groups});
   // Not at::convolution, which the CPU's autocast leaves in float32.
   const auto compute = [&] {
+    const at::AutoGradMode with_graph(at::GradMode::is_enabled() && !is_own);
     return at::conv2d(input, weight, bias, strides, paddings, kNoDilation, groups);
   };
-  if (!Rerun::keeps_matmuls()) return compute();
-  const at::Tensor result = Rerun::once([&] { return Rerun::Tensors{compute()}; })[0];
-  if (!Rerun::is_repeating()) return result;
+  const bool keeps = Rerun::keeps_matmuls();
+  const at::Tensor result =
+      keeps ? Rerun::once([&] { return Rerun::Tensors{compute()}; })[0] : compute();
+  if (!is_own && !(keeps && Rerun::is_repeating())) return result;
   return KnownConv2d::apply(cast(input), cast(weight), cast_if_defined(bias), result, stride,
                             padding, groups);
 }

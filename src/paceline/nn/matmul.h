@@ -13,7 +13,8 @@ namespace paceline::nn {
 /// at::linear: [..., in] to [..., out].
 at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias);
 
-/// at::conv2d without dilation; an undefined bias is none.
+/// at::conv2d without dilation; an undefined bias is none. The gradient of the weight is
+/// weight_gradient() where there is that (nn/pixels/weight_gradient.h).
 at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
                   std::int64_t stride, std::int64_t padding, std::int64_t groups = 1);
 

@@ -3,6 +3,7 @@
 #include "paceline/tensor/aten.h"
 
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,14 +17,17 @@ at::Tensor depthwise_wave(const std::vector<std::int64_t>& sizes, double step) {
 }
 
 /// LibTorch's in float64.
-std::pair<at::Tensor, at::Tensor> libtorchs(const at::Tensor& grad, const at::Tensor& input) {
+std::pair<at::Tensor, at::Tensor> libtorchs(const at::Tensor& grad, const at::Tensor& input,
+                                            const DepthwiseKernel& kernel = {}) {
   const std::int64_t channels = input.size(3);
-  const at::Tensor weight = at::zeros({channels, 1, 7, 7}, at::kDouble);
+  const at::Tensor weight = at::zeros({channels, 1, kernel.size, kernel.size}, at::kDouble);
+  const std::int64_t padding = kernel.size / 2;
   const std::int64_t bias_size[] = {channels};
-  const auto grads = at::convolution_backward(
-      grad.to(at::kDouble).permute({0, 3, 1, 2}).contiguous(),
-      input.to(at::kDouble).permute({0, 3, 1, 2}).contiguous(), weight, bias_size, {1, 1}, {3, 3},
-      {1, 1}, false, {0, 0}, channels, {false, true, true});
+  const auto grads =
+      at::convolution_backward(grad.to(at::kDouble).permute({0, 3, 1, 2}).contiguous(),
+                               input.to(at::kDouble).permute({0, 3, 1, 2}).contiguous(), weight,
+                               bias_size, {kernel.stride, kernel.stride}, {padding, padding},
+                               {1, 1}, false, {0, 0}, channels, {false, true, true});
   return {std::get<1>(grads), std::get<2>(grads)};
 }
 
@@ -33,20 +37,26 @@ const std::vector<std::vector<std::int64_t>> kDepthwiseShapes{
     {33, 3, 3, 5}, {2, 56, 57, 17}, {1, 4, 64, 8}, {17, 8, 1, 33}};
 
 TEST(DepthwiseGradients, EqualLibTorchs) {
-  for (const std::vector<std::int64_t>& sizes : kDepthwiseShapes) {
-    SCOPED_TRACE(testing::PrintToString(sizes));
-    const at::Tensor grad = depthwise_wave(sizes, 0.7);
-    const at::Tensor input = depthwise_wave(sizes, 1.3);
-    const auto [weight, bias] = libtorchs(grad, input);
-    for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
-      const double tolerance = type == at::kDouble ? 1e-12 : 1e-5;
-      const auto got = depthwise_gradients(grad.to(type), input.to(type));
-      EXPECT_EQ(got.first.scalar_type(), type);
-      EXPECT_EQ(got.first.sizes(), weight.sizes());
-      EXPECT_LE((got.first.to(at::kDouble) - weight).abs().max().item<double>(),
-                tolerance * (1.0 + weight.abs().max().item<double>()));
-      EXPECT_LE((got.second.to(at::kDouble) - bias).abs().max().item<double>(),
-                tolerance * (1.0 + bias.abs().max().item<double>()));
+  for (const DepthwiseKernel& kernel :
+       {DepthwiseKernel{7, 1}, {7, 2}, {5, 1}, {5, 2}, {3, 1}, {3, 2}}) {
+    for (std::vector<std::int64_t> sizes : kDepthwiseShapes) {
+      SCOPED_TRACE(testing::PrintToString(sizes) + " kernel " + std::to_string(kernel.size) +
+                   " stride " + std::to_string(kernel.stride));
+      const at::Tensor input = depthwise_wave(sizes, 1.3);
+      sizes[1] = kernel.output_length(sizes[1]);
+      sizes[2] = kernel.output_length(sizes[2]);
+      const at::Tensor grad = depthwise_wave(sizes, 0.7);
+      const auto [weight, bias] = libtorchs(grad, input, kernel);
+      for (const at::ScalarType type : {at::kDouble, at::kFloat}) {
+        const double tolerance = type == at::kDouble ? 1e-12 : 1e-5;
+        const auto got = depthwise_gradients(grad.to(type), input.to(type), kernel);
+        EXPECT_EQ(got.first.scalar_type(), type);
+        EXPECT_EQ(got.first.sizes(), weight.sizes());
+        EXPECT_LE((got.first.to(at::kDouble) - weight).abs().max().item<double>(),
+                  tolerance * (1.0 + weight.abs().max().item<double>()));
+        EXPECT_LE((got.second.to(at::kDouble) - bias).abs().max().item<double>(),
+                  tolerance * (1.0 + bias.abs().max().item<double>()));
+      }
     }
   }
 }
