@@ -1,6 +1,18 @@
 #include "paceline/nn/blocks/squeeze_excitation.h"
 
+#include "paceline/nn/matmul.h"
+
 namespace paceline::nn {
+namespace {
+
+/// Of one pixel, where a convolution costs the CPU several times what a matrix product does.
+at::Tensor convolve_pixel(const Conv2d& conv, const at::Tensor& pixel) {
+  if (!pixel.is_cpu() || !conv.is_plain()) return conv.forward(pixel);
+  const at::Tensor output = linear(pixel.flatten(1), conv.weight.flatten(1), conv.bias);
+  return output.unsqueeze(-1).unsqueeze(-1);
+}
+
+}  // namespace
 
 SqueezeExcitation::SqueezeExcitation(std::int64_t channels, std::int64_t squeeze_channels,
                                      Activation activation, Activation gate, bool has_bias)
@@ -13,8 +25,8 @@ SqueezeExcitation::SqueezeExcitation(std::int64_t channels, std::int64_t squeeze
 
 at::Tensor SqueezeExcitation::forward(const at::Tensor& input) const {
   const at::Tensor means = input.mean({2, 3}, /*keepdim=*/true);
-  const at::Tensor squeezed = activate(fc1_->forward(means), activation_);
-  return input * activate(fc2_->forward(squeezed), gate_);
+  const at::Tensor squeezed = activate(convolve_pixel(*fc1_, means), activation_);
+  return input * activate(convolve_pixel(*fc2_, squeezed), gate_);
 }
 
 void SqueezeExcitation::count(LayerCosts& costs) const {
