@@ -59,6 +59,8 @@ at::Tensor InvertedResidual::compute(const at::Tensor& input,
   at::Tensor x = input;
   for (const auto& conv : convs_) {
     if (squeeze_ && conv == convs_.back()) x = squeeze_->forward(x);
+    if (drop_path_ && !drop_path_->is_active() && conv == convs_.back())
+      return conv->forward_add(x, input);
     x = conv->forward(x);
   }
   return drop_path_ ? drop_path_->forward(x, input.size(0), context) + input : x;

@@ -71,15 +71,10 @@ at::Tensor ResidualBlock::compute(const at::Tensor& input,
   if (drop_path_->drops_all(input.size(0), context)) return skip(input);
   at::Tensor output = input;
   for (const nn::ConvStep& step : std::span(branch_).first(branch_.size() - 1))
-    output = step.forward_relu(output);
+    output = step.forward(output, nn::Activation::kRelu);
   const nn::ConvStep& last = branch_.back();
-  if (last.folded && !drop_path_->is_active())
-    return last.folded->forward_add_relu(output, shortcut(input));
-  output = last.forward(output);
-  // What was dropped is a view, which autograd changes in place by copies.
-  output = drop_path_->is_active()
-               ? drop_path_->forward(output, input.size(0), context) + shortcut(input)
-               : output.add_(shortcut(input));
+  if (!drop_path_->is_active()) return last.forward_add_relu(output, shortcut(input));
+  output = drop_path_->forward(last.forward(output), input.size(0), context) + shortcut(input);
   return at::relu_(output);
 }
 

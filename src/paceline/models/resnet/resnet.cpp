@@ -91,7 +91,7 @@ void ResNet::add_layer(std::size_t index) {
 
 at::Tensor ResNet::forward_images(const at::Tensor& images, const nn::ForwardContext& context) {
   at::Tensor x = images;
-  for (const nn::ConvStep& step : stem_) x = step.forward_relu(x);
+  for (const nn::ConvStep& step : stem_) x = step.forward(x, nn::Activation::kRelu);
   if (maxpool_) x = maxpool_->forward(x);
   for (const auto& block : blocks_) x = block->forward(x, context);
   return fc_->forward(drop_->forward(x.mean({2, 3}), x.size(0), context));

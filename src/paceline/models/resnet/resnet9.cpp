@@ -44,10 +44,10 @@ at::Tensor ResNet9Layer::forward(const at::Tensor& input) const {
 }
 
 at::Tensor ResNet9Layer::compute(const at::Tensor& input) const {
-  const at::Tensor pooled = pool_->forward(step_.forward_relu(input));
+  const at::Tensor pooled = pool_->forward(step_.forward(input, nn::Activation::kRelu));
   if (residual_.empty()) return pooled;
   at::Tensor branch = pooled;
-  for (const nn::ConvStep& step : residual_) branch = step.forward_relu(branch);
+  for (const nn::ConvStep& step : residual_) branch = step.forward(branch, nn::Activation::kRelu);
   return pooled + branch;
 }
 
@@ -80,7 +80,7 @@ ResNet9::ResNet9(const ResNet9Config& config) : config_(config) {
 at::Tensor ResNet9::forward_images(const at::Tensor& images,
                                    const nn::ForwardContext& /*context*/) {
   check_resnet9_size(images.size(2), images.size(3));
-  at::Tensor x = prep_.forward_relu(images);
+  at::Tensor x = prep_.forward(images, nn::Activation::kRelu);
   for (const auto& layer : layers_) x = layer->forward(x);
   const at::Tensor largest = at::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
   return linear_->forward(largest) * config_.logit_scale;

@@ -14,8 +14,12 @@ ConvNorm::ConvNorm(std::int64_t in_channels, std::int64_t out_channels, const Op
 }
 
 at::Tensor ConvNorm::forward(const at::Tensor& input) const {
-  if (step_.folded && activation_ == Activation::kRelu) return step_.forward_relu(input);
-  return activate(step_.forward(input), activation_);
+  return step_.forward(input, activation_);
+}
+
+at::Tensor ConvNorm::forward_add(const at::Tensor& input, const at::Tensor& added) const {
+  return activation_ == Activation::kNone ? step_.forward_add(input, added)
+                                          : forward(input) + added;
 }
 
 }  // namespace paceline::nn

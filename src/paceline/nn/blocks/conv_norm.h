@@ -26,6 +26,8 @@ class ConvNorm : public torch::nn::Module, public FoldsNorms {
 
   /// [N, in, H, W] to [N, out, H', W'].
   at::Tensor forward(const at::Tensor& input) const;
+  /// That + added, which has the same shape.
+  at::Tensor forward_add(const at::Tensor& input, const at::Tensor& added) const;
 
   /// One image; makes `size` the output's.
   void count(ImageSize& size, LayerCosts& costs) const { step_.conv->count(size, costs); }
