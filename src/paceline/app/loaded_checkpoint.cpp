@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace paceline::app {
@@ -109,15 +110,36 @@ Recipe recipe_of(const ExportedModel& exported, const std::vector<std::string>& 
   return recipe;
 }
 
+/// The same on all ranks, whatever disks they have; what is wrong anywhere is told by all of them.
+ExportedModel read_exported(const std::filesystem::path& weights, const SessionContext& context) {
+  comm::first_rank_decides(context.communicator, [&] {
+    read_exported_model(weights, context.registries);
+    return "";
+  });
+  std::optional<ExportedModel> model;
+  std::string fingerprint;
+  try {
+    model = read_exported_model(weights, context.registries);
+    fingerprint = fingerprint_of_exported(weights);
+  } catch (const base::Error& error) {
+    fingerprint = error.what();
+  }
+  comm::agree(context.communicator, {{"exported weights", fingerprint}});
+  return *std::move(model);
+}
+
 /// Finds out what the request names, and by what recipe that was made.
 void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
                   const SessionContext& context) {
+  constexpr char kExported = 'e';
+  constexpr char kCheckpoint = 'c';
   const std::string found = comm::first_rank_decides(context.communicator, [&] {
     const auto exported = find_exported_weights(request.run_or_checkpoint);
-    return (exported ? *exported : find_checkpoint(request.run_or_checkpoint)).string();
+    return exported ? kExported + exported->string()
+                    : kCheckpoint + find_checkpoint(request.run_or_checkpoint).string();
   });
-  loaded.path = found;
-  if (base::folder_exists(loaded.path)) {
+  loaded.path = found.substr(1);
+  if (found.front() == kCheckpoint) {
     loaded.reader = checkpoint::open_checkpoint(loaded.path, context.communicator);
     loaded.class_names = loaded.reader->manifest().class_names;
     loaded.step = loaded.reader->manifest().step;
@@ -128,8 +150,8 @@ void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
     throw base::ConfigError(
         fmt::format("--weights {}: {} holds one set of weights; export those by --weights, or give "
                     "the run",
-                    request.weights, found));
-  ExportedModel exported = read_exported_model(loaded.path, context.registries);
+                    request.weights, loaded.path.string()));
+  ExportedModel exported = read_exported(loaded.path, context);
   loaded.class_names = std::move(exported.class_names);
   loaded.step = exported.step;
   loaded.recipe = recipe_of(exported, request.overrides, context);
@@ -149,6 +171,13 @@ void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
         loaded.path.string(), recipe.data.source.name));
   }
   const std::vector<std::string>& names = loaded.class_names;
+  if (names.empty() && !loaded.reader && !request.align && !dataset->class_names().empty() &&
+      context.communicator.rank() == 0) {
+    base::log_warning(
+        "{} does not tell its classes' names: the data's are taken as its first {}; --class-map "
+        "FILE says which they are",
+        loaded.path.string(), dataset->num_classes());
+  }
   dataset = request.align ? request.align(std::move(dataset), names)
                           : data::align_classes(std::move(dataset), names);
   loaded.part = open_data(recipe, context.registries, data::Split::kVal, &context.interruption,

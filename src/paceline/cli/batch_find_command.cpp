@@ -50,16 +50,17 @@ std::string table_of(const app::BatchFindResult& result) {
 
 std::string command_with(const std::vector<std::string>& keys, const BatchFindWork& work,
                          const app::SessionContext& context) {
+  if (work.request.only_phase)
+    return fmt::format(", in phase {}: {}\n", *work.request.only_phase, base::join(keys, " "));
   std::vector<std::string> words{work.request.recipe.string()};
   const auto overrides = app::overrides_with(work.request.overrides, keys);
   words.insert(words.end(), overrides.begin(), overrides.end());
   if (context.communicator.world_size() > 1)
     words.push_back(fmt::format("--nproc={}", context.ranks_per_node));
   std::ranges::transform(words, words.begin(), base::shell_word);
-  const std::string phase = work.request.only_phase
-                                ? fmt::format(", in phase {}", *work.request.only_phase)
-                                : std::string();
-  return fmt::format("{}: paceline train {}\n", phase, base::join(words, " "));
+  const bool has_nodes = context.communicator.world_size() > context.ranks_per_node;
+  return fmt::format(": paceline train {}{}\n", base::join(words, " "),
+                     has_nodes ? " and the options of this launch that name the nodes" : "");
 }
 
 std::string text_of(const app::BatchFindResult& result, const BatchFindWork& work,

@@ -85,8 +85,10 @@ DatasetStatistics examine(const data::Dataset& dataset, std::int64_t num_examine
   DatasetStatistics statistics;
   statistics.num_samples = dataset.size();
   statistics.class_sizes.resize(static_cast<std::size_t>(dataset.num_classes()));
-  for (std::int64_t i = 0; i < dataset.size(); ++i)
-    ++statistics.class_sizes[static_cast<std::size_t>(dataset.label(i))];
+  for (std::int64_t i = 0; i < dataset.size(); ++i) {
+    const auto label = static_cast<std::size_t>(dataset.label(i));
+    if (label < statistics.class_sizes.size()) ++statistics.class_sizes[label];
+  }
 
   const std::int64_t count =
       num_examined == 0 ? dataset.size() : std::min(num_examined, dataset.size());

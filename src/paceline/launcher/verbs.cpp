@@ -33,10 +33,11 @@ constexpr std::array kVerbs{
     Verb{"batch-find",
          "RECIPE [key=value ...] [--memory-limit SIZE] [--apply] [--json] [launch options]",
          "find the largest batch that fits into memory", run_ranks_of_verb},
-    Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT [key=value ...] [launch options]",
+    Verb{"eval", "RUN[@best|@step-N]|CHECKPOINT|EXPORTED [key=value ...] [launch options]",
          "evaluate a checkpoint", run_ranks_of_verb},
     Verb{"predict",
-         "RUN[@best|@step-N]|CHECKPOINT [IMAGES ...] [key=value ...] [-o OUT] [launch options]",
+         "RUN[@best|@step-N]|CHECKPOINT|EXPORTED [IMAGES ...] [key=value ...] [-o OUT] [launch "
+         "options]",
          "tell the classes of images, or write what a checkpoint gives out for a data set",
          run_ranks_of_verb},
     Verb{"export", "RUN[@best|@step-N]|CHECKPOINT [options]",

@@ -71,7 +71,7 @@ fs::path PredictionFolder::file_of(const Field& field) const {
 
 void PredictionFolder::open_files(const tensor::Fields& fields) {
   samples_ = files_.create(temporary_ / "samples.csv");
-  samples_->write(dataset_.num_classes() > 0 ? "index,sample,label,class\n" : "index,sample\n");
+  samples_->write(has_labels() ? "index,sample,label,class\n" : "index,sample\n");
   for (const auto& [name, tensor] : fields) {
     PACELINE_CHECK(name.find('/') == name.npos, "'{}' is no name for a file", name);
     Field& field = fields_.emplace_back(
@@ -88,7 +88,7 @@ void PredictionFolder::add(const train::Predictions& predictions) {
   std::string lines;
   for (const std::int64_t index : predictions.indices) {
     lines += fmt::format("{},{}", index, csv_cell(dataset_.describe(index)));
-    if (dataset_.num_classes() > 0) {
+    if (has_labels()) {
       const std::int64_t label = dataset_.label(index);
       const bool has_name = label >= 0 && label < std::ssize(class_names);
       lines += fmt::format(",{},{}", label,

@@ -38,6 +38,8 @@ class PredictionFolder {
   std::int64_t num_rows() const { return num_rows_; }
 
  private:
+  /// Whether each sample has one.
+  bool has_labels() const { return dataset_.num_classes() > 0 && !dataset_.has_label_lists(); }
   struct Field {
     std::string name;
     std::string descr;                ///< NumPy's name of the type: "<f4"

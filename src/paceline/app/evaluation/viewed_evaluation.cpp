@@ -10,6 +10,7 @@
 #include "paceline/nn/losses.h"
 #include "paceline/train/tasks/classification.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace paceline::app {
@@ -88,7 +89,15 @@ std::unique_ptr<train::Task> ViewedEvaluation::make_task(LoadedCheckpoint& loade
       std::make_shared<NetworkOfViews>(shared(loaded.state.task->network()), std::move(views)),
       std::move(loss));
   auto task = registries_.tasks.build(loaded.recipe.task, parts);
-  if (dynamic_cast<const train::ClassificationTask*>(task.get()) == nullptr)
+  const auto* const of_classes = dynamic_cast<const train::ClassificationTask*>(task.get());
+  const bool has_groups =
+      std::ranges::any_of(model_classes_, [](const auto& classes) { return classes.size() > 1; });
+  if (of_classes != nullptr && has_groups && !of_classes->tells_one_class())
+    throw base::ConfigError(fmt::format(
+        "--class-map {}: a class of the data is several of the model's, whose probabilities have a "
+        "mean where one class excludes the others, and task {} tells each for itself: name one",
+        views_.class_map.string(), loaded.recipe.task.name));
+  if (of_classes == nullptr)
     throw base::ConfigError(fmt::format(
         "--flip, --ten-crop, --temperature and --class-map change the logits of a classification, "
         "and the recipe's task is {}: leave them out",

@@ -6,6 +6,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/base/file_status.h"
+#include "paceline/base/hash.h"
 #include "paceline/base/json.h"
 #include "paceline/base/text.h"
 #include "paceline/config/parse.h"
@@ -137,6 +138,12 @@ ExportedModel read_exported_model(const fs::path& weights, const Registries& reg
 } catch (const nlohmann::json::exception& error) {
   throw base::DataError(fmt::format("{}: is not as timm and `paceline export` write it: {}",
                                     (weights.parent_path() / kConfigName).string(), error.what()));
+}
+
+std::string fingerprint_of_exported(const fs::path& weights) {
+  const base::MappedFile file(weights);
+  const base::MappedFile config(weights.parent_path() / kConfigName);
+  return base::xxh3_128_hex(file.bytes()) + base::xxh3_128_hex(config.bytes());
 }
 
 }  // namespace paceline::app

@@ -43,4 +43,7 @@ std::optional<std::filesystem::path> find_exported_weights(const std::filesystem
 ExportedModel read_exported_model(const std::filesystem::path& weights,
                                   const Registries& registries);
 
+/// Of the weights and the config.json beside them. Throws FileError.
+std::string fingerprint_of_exported(const std::filesystem::path& weights);
+
 }  // namespace paceline::app

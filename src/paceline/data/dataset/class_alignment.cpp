@@ -89,7 +89,9 @@ std::unique_ptr<Dataset> align_classes(std::unique_ptr<Dataset> dataset,
   }
   if (!unknown.empty() && (!are_numbers(own) || are_other_numbers(class_names)))
     refuse(unknown, class_names);
-  if (!unknown.empty() || is_identity(labels)) return dataset;
+  // Lists of labels are as long as there are classes.
+  const bool are_as_many = own.size() == class_names.size() || !dataset->has_label_lists();
+  if (!unknown.empty() || (is_identity(labels) && are_as_many)) return dataset;
   return std::make_unique<AlignedView>(
       std::move(dataset), std::vector<std::string>(class_names.begin(), class_names.end()),
       std::move(labels));

@@ -80,9 +80,10 @@ void TableReader::choose_separator() {
     separator_ = '\t';
     return;
   }
-  const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(at_);
-  const auto end = std::find_if(
-      begin, buffer_.end(), [](std::uint8_t letter) { return letter == '\n' || letter == '\r'; });
+  const auto ends_line = [](std::uint8_t letter) { return letter == '\n' || letter == '\r'; };
+  const auto begin = std::find_if_not(buffer_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                      buffer_.end(), ends_line);
+  const auto end = std::find_if(begin, buffer_.end(), ends_line);
   for (const char separator : {',', '\t', ';'}) {
     if (std::find(begin, end, static_cast<std::uint8_t>(separator)) == end) continue;
     separator_ = separator;

@@ -27,6 +27,7 @@ NameAndLabels name_and_labels(std::string_view text) {
     const auto [behind, error] = std::from_chars(next, stop, label);
     if (error != std::errc()) break;
     parts.labels->push_back(label);
+    if (behind == stop) break;
     next = behind + 1;  // a comma
   }
   return parts;

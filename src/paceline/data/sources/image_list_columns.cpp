@@ -165,6 +165,11 @@ std::vector<RowPart> parts_of(std::span<const SplitText> texts, const std::strin
         fmt::format("data.val_split: '{}' is no part for validation; expected val or test, as the "
                     "column {} of {} names them",
                     val_split, column, file));
+  if (!val_split.empty() && std::ranges::find(named, *wanted) == named.end()) {
+    throw base::ConfigError(fmt::format(
+        "data.val_split: no row of {} is of '{}' in the column {}; leave it out, or name another",
+        file, val_split, column));
+  }
   std::vector<RowPart> parts;
   for (const NamedPart part : named)
     parts.push_back(part == NamedPart::kTrain ? RowPart::kTraining

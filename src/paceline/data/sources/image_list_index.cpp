@@ -57,6 +57,9 @@ class IndexOfRows {
       add(builder, source, row, labels);
     }
     if (builder.size() == 0) refuse_no_samples();
+    if (classes_.empty())
+      throw base::DataError(fmt::format(
+          "{}: no row has a label; name the column of labels by data.label_column", rows_.file()));
     return builder.finish(classes_);
   }
 

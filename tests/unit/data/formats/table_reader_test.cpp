@@ -68,6 +68,7 @@ TEST_F(TableReaderTest, PassesOverAMarkAndEmptyLines) {
   EXPECT_THAT(read("\xEF\xBB\xBF\n\na,b\n\n1,2\n  \n\n3,4\n\n"),
               ElementsAre(TableCells{"a", "b"}, TableCells{"1", "2"}, TableCells{"3", "4"}));
   EXPECT_THAT(lines_, ElementsAre(5, 8));
+  EXPECT_THAT(read("\r\n\na;b\n1;2\n"), ElementsAre(TableCells{"a", "b"}, TableCells{"1", "2"}));
 }
 
 TEST_F(TableReaderTest, SeparatesAsTheFirstLineDoes) {

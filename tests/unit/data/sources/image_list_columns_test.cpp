@@ -120,6 +120,11 @@ TEST(ImageListSplits, ThatSayNothingAreNamed) {
         },
         ThrowsMessage<base::ConfigError>(
             HasSubstr(fmt::format("data.val_split: '{}' is no part", wrong))));
+  EXPECT_THAT(
+      [] {
+        parts_of_list({"train", "val"}, "split", "test");
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("no row of x.csv is of 'test'")));
 }
 
 }  // namespace

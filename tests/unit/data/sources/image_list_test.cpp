@@ -105,6 +105,23 @@ TEST_F(ImageListTest, RowsMayHaveSeveralClassesOrNone) {
   EXPECT_EQ(list->name(0), "images/a.jpg");
 }
 
+TEST_F(ImageListTest, ListsOfFewerClassesAreAsLongAsThoseOfTraining) {
+  ImageListConfig some = config("path,tags\nimages/a.jpg,x\nimages/b.jpg,y|x\n");
+  some.label_delimiter = "|";
+  const auto aligned =
+      align_classes(open(some, Split::kTrain), std::vector<std::string>{"x", "y", "z"});
+  EXPECT_EQ(aligned->num_classes(), 3);
+  EXPECT_TRUE(aligned->has_label_lists());
+}
+
+TEST_F(ImageListTest, WithoutAnyLabelIsRefused) {
+  ImageListConfig none = config("path,tags\nimages/a.jpg,\nimages/b.jpg,\n");
+  none.label_delimiter = "|";
+  EXPECT_THAT([&] { open(none, Split::kTrain); },
+              ::testing::ThrowsMessage<base::DataError>(
+                  ::testing::HasSubstr("no row has a label; name the column of labels")));
+}
+
 TEST_F(ImageListTest, ImagesThatAreMissingAreNamedWithTheirLine) {
   const auto list = open(config("path,label\nimages/a.jpg,x\nimages/gone.jpg,x\n"), Split::kTrain);
   EXPECT_EQ(bytes_of(*list, 0), "image a");
