@@ -62,8 +62,9 @@ struct KnownConv2d : torch::autograd::Function<KnownConv2d> {
     const ConvolutionShape shape{.stride = context->saved_data["stride"].toInt(),
                                  .padding = context->saved_data["padding"].toInt(),
                                  .groups = context->saved_data["groups"].toInt()};
-    const bool is_own =
-        context->needs_input_grad(1) && !has_bias && has_weight_gradient(saved[0], saved[1], shape);
+    // Own sums have no graph of their own.
+    const bool is_own = context->needs_input_grad(1) && !has_bias && !at::GradMode::is_enabled() &&
+                        has_weight_gradient(saved[0], saved[1], shape);
     variable_list grads(7);
     if (context->needs_input_grad(0) || !is_own) {
       std::tie(grads[0], grads[1], grads[2]) = at::convolution_backward(
@@ -134,8 +135,8 @@ at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::T
   const std::array paddings{padding, padding};
   constexpr std::array<std::int64_t, 2> kNoDilation{1, 1};
   const bool is_own = at::GradMode::is_enabled() && weight.requires_grad() && !bias.defined() &&
-                      is_as_autocast_wants(input) &&
-                      has_weight_gradient(input, weight, {stride, padding, groups});
+                      has_weight_gradient(input, weight, {stride, padding, groups}) &&
+                      is_as_autocast_wants(input);
   // Not at::convolution, which the CPU's autocast leaves in float32.
   const auto compute = [&] {
     const at::AutoGradMode with_graph(at::GradMode::is_enabled() && !is_own);

@@ -1,5 +1,6 @@
 #include "paceline/nn/blocks/normed_activation.h"
 
+#include "paceline/base/error.h"
 #include "paceline/nn/norm_passes/norm_passes.h"
 #include "paceline/nn/norm_passes/norm_rows.h"
 #include "paceline/nn/rerun.h"
@@ -16,6 +17,11 @@ bool is_plain(const at::Tensor& tensor) {
   return tensor.is_cpu() && tensor.scalar_type() == at::kFloat;
 }
 
+/// A number of each channel.
+bool is_of_channels(const at::Tensor& tensor, const at::Tensor& images) {
+  return is_plain(tensor) && tensor.numel() == images.size(1) && tensor.is_contiguous();
+}
+
 bool is_image(const at::Tensor& tensor) {
   return is_plain(tensor) && tensor.is_contiguous(at::MemoryFormat::ChannelsLast);
 }
@@ -29,8 +35,8 @@ bool has_passes(const BatchNorm2d& norm, const at::Tensor& input, Activation act
                            (activation == Activation::kNone || activation == Activation::kRelu));
   return norm.uses_batch_statistics() && !norm.has_training_kernel() && is_image(input) &&
          input.numel() > input.size(1) && has_norm_rows(activation) && takes_added &&
-         is_plain(norm.weight) && is_plain(norm.bias) && is_plain(norm.running_mean) &&
-         is_plain(norm.running_var);
+         is_of_channels(norm.weight, input) && is_of_channels(norm.bias, input) &&
+         is_of_channels(norm.running_mean, input) && is_of_channels(norm.running_var, input);
 }
 
 /// As LibTorch's batch_norm().
@@ -82,6 +88,9 @@ struct NormedActivation : torch::autograd::Function<NormedActivation> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
+    PACELINE_CHECK(!at::GradMode::is_enabled(),
+                   "backward(create_graph=true) does not go through a fused norm: run the network "
+                   "in float64 or channels-first");
     const variable_list saved = context->get_saved_variables();
     const auto activation = static_cast<Activation>(context->saved_data["activation"].toInt());
     const at::Tensor grad = grad_outputs[0].contiguous(at::MemoryFormat::ChannelsLast);

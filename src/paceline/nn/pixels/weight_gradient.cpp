@@ -2,6 +2,7 @@
 
 #include "paceline/nn/pixels/depthwise_gradient.h"
 #include "paceline/tensor/aten.h"
+#include "paceline/tensor/autocast.h"
 
 namespace paceline::nn {
 namespace {
@@ -46,6 +47,7 @@ bool has_weight_gradient(const at::Tensor& input, const at::Tensor& weight,
 
 at::Tensor weight_gradient(const at::Tensor& grad, const at::Tensor& input,
                            const at::Tensor& weight, const ConvolutionShape& shape) {
+  const tensor::AutocastGuard no_autocast({at::kCPU, false, at::kBFloat16});  // as convolutions'
   const at::Tensor sums =
       is_pointwise(weight, shape)
           ? pointwise_gradient(grad, input, shape.stride)

@@ -63,12 +63,13 @@ TEST(ProgressiveResizing, RefusesAModeThatResizesNothing) {
     config::Schema<ProgressiveResizing>::validate(config, problems);
     return problems.message();
   };
-  EXPECT_THAT(refused({.mode = ResizingMode::kCrop}),
+  EXPECT_THAT(refused({.start_size = std::nullopt, .mode = ResizingMode::kCrop}),
               HasSubstr("without start_size nothing is resized: give it, or leave mode crop out"));
   EXPECT_THAT(refused({.start_size = 128, .mode = ResizingMode::kNearest}), IsEmpty());
   EXPECT_THAT(refused({}), IsEmpty());
   EXPECT_FALSE((ProgressiveResizing{.start_size = 128}.is_after_loader()));
-  EXPECT_FALSE((ProgressiveResizing{.mode = ResizingMode::kCrop}.is_after_loader()));
+  EXPECT_FALSE((ProgressiveResizing{.start_size = std::nullopt, .mode = ResizingMode::kCrop}
+                    .is_after_loader()));
   EXPECT_TRUE(
       (ProgressiveResizing{.start_size = 128, .mode = ResizingMode::kCrop}.is_after_loader()));
 }

@@ -4,6 +4,7 @@
 #include "paceline/tensor/autocast.h"
 #include "paceline/tensor/torch.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,10 @@ TEST(WeightGradient, IsLeftToLibTorchElsewhere) {
 }
 
 TEST(WeightGradient, DoesNotDependOnTheNumberOfThreads) {
-  for (const WeightCase& wanted : {kOwnWeights[3], kOwnWeights[4]}) {
+  const std::array cases{kOwnWeights[3], WeightCase{{4, 40, 40, 41}, {40, 1, 3, 3}, {1, 1, 40}},
+                         WeightCase{{4, 40, 40, 41}, {40, 1, 5, 5}, {2, 2, 40}},
+                         WeightCase{{16, 256, 7, 7}, {256, 1, 3, 3}, {1, 1, 256}}};
+  for (const WeightCase& wanted : cases) {
     const at::Tensor input = weight_wave(wanted.input, 0.7).to(at::kFloat);
     const at::Tensor weight = weight_wave(wanted.weight, 1.3).to(at::kFloat);
     const at::Tensor grad = at::conv2d(input, weight, {}, wanted.shape.stride, wanted.shape.padding,
