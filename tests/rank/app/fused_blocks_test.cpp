@@ -16,7 +16,7 @@
 namespace paceline::app {
 namespace {
 
-constexpr int kPixels = 32;
+constexpr int kBlockPixels = 32;
 
 struct FusedNet {
   std::shared_ptr<nn::Network> network;
@@ -26,7 +26,7 @@ struct FusedNet {
 
 at::Tensor summed_loss(const FusedNet& net, std::int64_t first, std::int64_t count) {
   const at::Tensor images =
-      test::wave({test::kRaggedBatch, 3, kPixels, kPixels}, 3).narrow(0, first, count);
+      test::wave({test::kRaggedBatch, 3, kBlockPixels, kBlockPixels}, 3).narrow(0, first, count);
   const at::Tensor targets = test::wave({test::kRaggedBatch, 5}, 5).narrow(0, first, count);
   const tensor::AutocastGuard autocast(at::kCPU, net.autocast);
   const at::Tensor outputs =
@@ -37,7 +37,7 @@ at::Tensor summed_loss(const FusedNet& net, std::int64_t first, std::int64_t cou
 
 std::shared_ptr<nn::Network> vit_that_drops(models::FusedMode fused) {
   return std::make_shared<models::Vit>(models::VitConfig{.num_classes = 5,
-                                                         .img_size = kPixels,
+                                                         .img_size = kBlockPixels,
                                                          .patch_size = 16,
                                                          .embed_dim = 16,
                                                          .depth = 3,

@@ -18,7 +18,8 @@ TEST(BatchResizing, SizesAreRoundedDownAndNoneGrow) {
 TEST(BatchResizing, IsAnAlgorithmOnlyAfterTheLoader) {
   DataPart part;
   EXPECT_EQ(make_batch_resizing({.start_size = 128}, part), nullptr);
-  EXPECT_EQ(make_batch_resizing({.mode = ResizingMode::kCrop}, part), nullptr);
+  EXPECT_EQ(make_batch_resizing({.start_size = std::nullopt, .mode = ResizingMode::kCrop}, part),
+            nullptr);
   part.pipeline = std::make_shared<data::TransformPipeline>(
       std::vector<data::TransformConfig>{}, data::InputSize{{8, 8}, "an image", "a key"});
   part.image_sizes = {{0, 4, {4, 4}}, {3, 8, {8, 8}}};
