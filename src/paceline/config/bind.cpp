@@ -275,9 +275,8 @@ class Binder {
     std::string text = fmt::format("there is no '{}'", base::excerpt(name));
     if (const auto ours = translate(path, name); ours && nearest != *ours)
       text += fmt::format("; here it is called {}", *ours);
+    if (const auto advice = foreign_advice(path, name, {})) text += fmt::format("; {}", *advice);
     if (!nearest.empty()) text += fmt::format("; did you mean {}?", nearest);
-    if (const auto advice = foreign_advice(path, name, {}); advice && nearest.empty())
-      text += fmt::format("; {}", *advice);
     text += fmt::format("{} Known: {}", nearest.empty() ? "." : "",
                         names.empty() ? "none" : base::join(names, ", "));
     problems_.add({position, path, text});
