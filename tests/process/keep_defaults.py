@@ -14,16 +14,21 @@ import sys
 FILE = pathlib.Path(__file__).with_name("kept_defaults.json")
 
 
+ROW = re.compile(r"\| `([^`]+)` \| (?:[^`]+?) \| (?:`(.*?)`)? ?\| (.*) \|$")
+
+
 def defaults_of(reference):
-    """Of `paceline config reference`: section to key to default."""
-    sections, kind, section = {}, "", ""
+    """Of `paceline config reference`: section to key to default. What may change as a whole is left out."""
+    sections, may_change, holders, section = {}, set(), [], ""
     for line in reference.splitlines():
-        if heading := re.match(r"## Components for `(.+)`", line):
-            kind = f"{heading[1]}="
+        if heading := re.match(r"## Components for (.+)", line):
+            holders = re.findall(r"`([^`]+)`", heading[1])
         elif heading := re.match(r"##+ `(.+)`", line):
-            section = kind + heading[1]
-        elif row := re.match(r"\| `([^`]+)` \| (?:[^`]+?) \| (?:`(.*?)`)? ?\| (.*) \|$", line):
-            if "May change on resume." not in row[3]:
+            section = f"{holders[0]}={heading[1]}" if holders else heading[1]
+        elif row := ROW.match(line):
+            if "May change on resume." in row[3]:
+                may_change.add(f"{section}.{row[1]}".lstrip("."))
+            elif not holders or not may_change.issuperset(holders):
                 sections.setdefault(section, {})[row[1]] = row[2] or ""
     return sections
 
