@@ -72,7 +72,7 @@ class BatchFind(RunTest):
         script = f'exec {rank} batch-find {recipe} --json --memory-limit "$((160 - 64 * RANK))MiB"'
         result = paceline("launch", "--nproc", 2, "--", "sh", "-c", script, cwd=self.root)
         self.assertEqual(result.code, 0, str(result))
-        unequal = json.loads(result.out)
+        unequal = json.loads(result.out[result.out.index("{"):])  # behind the name of the rank
         least = json.loads(self.find("--nproc", 2, "--memory-limit", "96MiB", "--json").out)
         self.assertEqual(unequal["samples_per_rank"], least["samples_per_rank"])
 

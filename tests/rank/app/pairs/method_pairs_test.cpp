@@ -46,6 +46,7 @@ struct PairNeeds {
 
 const std::vector<PairNeeds> kPairNeeds{
     // Of more layers others are whole blocks.
+    {"factorize", "layer_freezing", {"++algorithms.layer_freezing.freeze_level=0.94"}},
     {"layer_freezing", "squeeze_excite", {"++algorithms.layer_freezing.freeze_level=0.951"}},
 };
 
