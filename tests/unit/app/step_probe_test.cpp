@@ -87,9 +87,8 @@ TEST_F(StepProbeTest, CountsWhatACheckpointIsWrittenFromAndWhatRecomputingSaves)
 
 TEST_F(StepProbeTest, TakesTheLargestImagesOfTheRun) {
   const double whole = run(32, kPlenty).bytes;
-  const std::vector<std::string> growing{
-      "model={name: resnet18, num_classes: 5}",
-      "data.progressive_resizing={start_size: 8, increment: 8}"};
+  const std::vector<std::string> growing{"model={name: resnet18, num_classes: 5}",
+                                         "data.progressive_resizing={start_size: 8, increment: 8}"};
   const std::vector<std::string> large{"model={name: resnet18, num_classes: 5}"};
   EXPECT_NEAR(run(32, kPlenty, growing).bytes, run(32, kPlenty, large).bytes, 0.01 * whole);
 }
