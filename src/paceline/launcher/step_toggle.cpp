@@ -61,7 +61,7 @@ std::vector<std::string> toggle_table(std::span<const ToggleRound> rounds) {
   for (std::size_t i = 0; i < rounds.size(); ++i)
     lines.push_back(fmt::format("{:>5}{:>14.3f}{:>14.3f}{:>+14.3f}", i + 1, rounds[i].without(),
                                 rounds[i].with(), rounds[i].added()));
-  lines.push_back("medians of the rounds (least to most):");
+  lines.emplace_back("medians of the rounds (least to most):");
   lines.push_back("without  " + text_of_rounds(over_rounds(rounds, &ToggleRound::without)));
   lines.push_back("with     " + text_of_rounds(over_rounds(rounds, &ToggleRound::with)));
   lines.push_back("added    " + text_of_rounds(over_rounds(rounds, &ToggleRound::added)));

@@ -139,7 +139,7 @@ bool TableReader::read_row(std::vector<std::string>& cells) {
   line_ = next_line_;
   row_bytes_ = 0;
   std::size_t count = 0;
-  int behind = separator_;
+  int behind = static_cast<unsigned char>(separator_);
   while (behind == separator_) {
     if (count == cells.size()) cells.emplace_back();  // others keep their memory
     behind = read_cell(cells[count++]);

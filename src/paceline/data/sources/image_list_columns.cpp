@@ -171,6 +171,7 @@ std::vector<RowPart> parts_of(std::span<const SplitText> texts, const std::strin
         file, val_split, column));
   }
   std::vector<RowPart> parts;
+  parts.reserve(named.size());
   for (const NamedPart part : named)
     parts.push_back(part == NamedPart::kTrain ? RowPart::kTraining
                     : part == *wanted         ? RowPart::kValidation

@@ -174,6 +174,7 @@ std::vector<Point> points_of(const Sweep& sweep, const std::vector<std::size_t>&
 std::vector<std::string> values_of(const Sweep& sweep, const std::vector<std::size_t>& order,
                                    std::size_t key) {
   std::vector<std::string> values;
+  values.reserve(order.size());
   for (const std::size_t i : order) values.push_back(sweep.trials[i].settings[key].value);
   return values;
 }
@@ -195,6 +196,7 @@ std::string sweep_svg(const Sweep& sweep, const SearchSpace& space) {
   int count = 0;
   if (!order.empty() && sweep.goal) {
     std::vector<double> numbers;
+    numbers.reserve(order.size());
     for (const std::size_t i : order) numbers.push_back(sweep.trials[i].number);
     charts += chart(sweep, order, "trial", places_of_numbers(numbers, /*is_drawn_as_log=*/false),
                     count++);
