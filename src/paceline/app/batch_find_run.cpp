@@ -23,20 +23,6 @@ namespace {
 /// A rank that runs out of memory at once waits for those that take their steps.
 constexpr std::chrono::hours kLongestTry{24};
 
-PhasedRecipe load(const TrainRequest& request, const config::BindContext& context) {
-  const config::Overrides overrides(request.overrides, request.overrides_on_top);
-  if (request.only_phase)
-    return load_one_phase(request.recipe, overrides, *request.only_phase, context);
-  PhasedRecipe recipe = load_phases(request.recipe, overrides, context);
-  if (!recipe.has_phases()) return recipe;
-  std::vector<std::string> names;
-  for (const Phase& phase : recipe.phases) names.push_back(phase.name);
-  throw base::ConfigError(
-      fmt::format("batch-find: {} has phases, which may need unequal memory: name one of {} with "
-                  "batch-find --phase",
-                  request.recipe.string(), base::join(names, ", ")));
-}
-
 std::uint64_t limit_of(const std::optional<std::uint64_t>& wanted, const tensor::Device& device) {
   if (!device.is_asynchronous()) {
     if (wanted) return *wanted;
@@ -150,7 +136,9 @@ BatchFindResult find_batch(const TrainRequest& request, std::optional<std::uint6
                            const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
   const std::uint64_t limit = limit_of(limit_bytes, context.device);
-  PhasedRecipe phases = load(request, context.registries.context(communicator.world_size()));
+  PhasedRecipe phases =
+      load_single_phase(request, context.registries.context(communicator.world_size()),
+                        "batch-find", "which may need unequal memory");
   LoadedRecipe loaded =
       load_recipe(std::move(phases.phases.front().recipe), context.registries,
                   communicator.world_size(), context.device.place().type(), &context.interruption);

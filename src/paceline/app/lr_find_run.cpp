@@ -84,17 +84,7 @@ void check(const optim::LrRange& range) {
 }
 
 PhasedRecipe load(const TrainRequest& request, const config::BindContext& context) {
-  const config::Overrides overrides(request.overrides, request.overrides_on_top);
-  if (request.only_phase)
-    return load_one_phase(request.recipe, overrides, *request.only_phase, context);
-  PhasedRecipe recipe = load_phases(request.recipe, overrides, context);
-  if (!recipe.has_phases()) return recipe;
-  std::vector<std::string> names;
-  for (const Phase& phase : recipe.phases) names.push_back(phase.name);
-  throw base::ConfigError(
-      fmt::format("lr-find: {} has phases, each with a learning rate of its own: name one of {} "
-                  "with lr-find --phase",
-                  request.recipe.string(), base::join(names, ", ")));
+  return load_single_phase(request, context, "lr-find", "each with a learning rate of its own");
 }
 
 /// Every rank must look for the same, or they would train apart.

@@ -329,6 +329,19 @@ LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overri
   return load_recipe(std::move(recipe.phases.front().recipe), registries, world_size);
 }
 
+PhasedRecipe load_single_phase(const TrainRequest& request, const config::BindContext& context,
+                               std::string_view verb, std::string_view why) {
+  const config::Overrides overrides(request.overrides, request.overrides_on_top);
+  if (request.only_phase)
+    return load_one_phase(request.recipe, overrides, *request.only_phase, context);
+  PhasedRecipe recipe = load_phases(request.recipe, overrides, context);
+  if (!recipe.has_phases()) return recipe;
+  std::vector<std::string> names;
+  for (const Phase& phase : recipe.phases) names.push_back(phase.name);
+  throw base::ConfigError(fmt::format("{0}: {1} has phases, {2}: name one of {3} with {0} --phase",
+                                      verb, request.recipe.string(), why, base::join(names, ", ")));
+}
+
 void agree_on_recipe(const LoadedRecipe& loaded, comm::Communicator& communicator) {
   std::map<std::string, std::string> facts = section_texts(loaded.without_paths);
   facts["paceline version"] = base::kVersion;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace paceline::app {
@@ -32,6 +33,12 @@ LoadedRecipe load_recipe(config::Loaded<Recipe> loaded, const Registries& regist
 /// Of a file: the recipe, or the first of its phases.
 LoadedRecipe load_recipe(const std::filesystem::path& path, const config::Overrides& overrides,
                          const Registries& registries, int world_size);
+
+/// Of a request of `verb` ("lr-find"), which works on one phase: the recipe without phases, or the
+/// phase that is asked for. Throws ConfigError for a recipe with phases, which says `why` one has
+/// to be named.
+PhasedRecipe load_single_phase(const TrainRequest& request, const config::BindContext& context,
+                               std::string_view verb, std::string_view why);
 
 /// Throws unless every rank's program and recipe are the same: they would train different models,
 /// and before that ask for different collectives. Every rank must call it.
