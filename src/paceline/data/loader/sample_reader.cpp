@@ -97,7 +97,10 @@ EraseSteps SampleReader::make(std::int64_t index, const SamplePlace& place,
   if (lease != nullptr) lease->take();
   scratch.transform.next_sample.advance();
   const double read = clock.monotonic_s();
-  const DrawKey key{seed_, place.epoch, static_cast<std::uint64_t>(place.place)};
+  const DrawKey key{.seed = seed_,
+                    .epoch = place.epoch,
+                    .position = static_cast<std::uint64_t>(place.place),
+                    .sample = static_cast<std::uint64_t>(index)};
   EraseSteps erased = maker.make(scratch.sample, key, scratch.transform, scratch.targets);
   check_label(maker, num_classes_, scratch.targets);
   scratch.transform.next_sample.advance();

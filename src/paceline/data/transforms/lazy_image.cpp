@@ -220,6 +220,13 @@ PixelView LazyImage::pixels_in_place() {
 void LazyImage::take(const CropStep& step) {
   // Outside of a crop there is black, whatever the source has there.
   const bool leaves_image = !contains(whole(size()), step.box);
+  if (leaves_image && step.outside != EdgePadding::kConstant) {
+    replace(pixels_in_place(), step.box.size(),
+            [&](const PixelView& source, std::uint8_t* target, std::ptrdiff_t stride) {
+              copy_padded(source, step.box, step.outside, target, stride);
+            });
+    return;
+  }
   if (leaves_image) {
     apply_gathered();
     if (box_ != whole(source_size_)) copy_out();

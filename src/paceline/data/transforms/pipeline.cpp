@@ -94,10 +94,8 @@ void TransformPipeline::add(const Transform& transform) {
 void TransformPipeline::draw(const DrawKey& key, ImageSize image, Plan& plan) const {
   base::Philox draws(key.seed, base::DrawPurpose::kAugmentation, key.epoch, key.position);
   plan.clear();
-  for (const TransformConfig& transform : transforms_) {
-    image = key.view ? transform->draw_view(*key.view, image, draws, plan)
-                     : transform->draw(image, draws, plan);
-  }
+  for (const TransformConfig& transform : transforms_)
+    image = transform->draw_for(key, image, draws, plan);
 }
 
 void TransformPipeline::take_steps(const Plan& plan, LazyImage& image) const {

@@ -4,6 +4,7 @@
 #include "paceline/data/image/pixels.h"
 #include "paceline/data/transforms/interpolation.h"
 #include "paceline/data/transforms/kernels/affine_matrix.h"
+#include "paceline/data/transforms/kernels/edge_padding.h"
 
 #include <array>
 #include <cstddef>
@@ -19,6 +20,7 @@ struct DrawKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< of the sample in the epoch's global order
+  std::uint64_t sample = 0;    ///< its number in the data set, which is the same in every epoch
   /// Of transforms that make several views: which one, instead of a drawn one.
   std::optional<int> view = std::nullopt;
 };
@@ -33,7 +35,8 @@ inline FillColor fill_color(const std::array<int, 3>& fill) {
 
 /// One operation on an image with explicit parameters.
 struct CropStep {
-  Box box;  ///< may reach outside the image: black there
+  Box box;  ///< may reach outside the image
+  EdgePadding outside = EdgePadding::kConstant;
 };
 struct ResizeStep {
   ImageSize size;

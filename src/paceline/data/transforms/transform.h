@@ -40,11 +40,14 @@ class Transform {
   }
   /// How many views of an image it can make, of which draw() draws one.
   virtual int num_views() const { return 1; }
-  /// As draw(), but for a view that somebody chose, of those from 0 on.
-  virtual ImageSize draw_view(int /*view*/, ImageSize image, base::Philox& draws,
-                              Plan& plan) const {
+  /// As draw(), for a sample of which more is known: the view that somebody chose (DrawKey::view,
+  /// from 0 on), or what stays the same for it in every epoch (DrawKey::sample).
+  virtual ImageSize draw_for(const DrawKey& /*key*/, ImageSize image, base::Philox& draws,
+                             Plan& plan) const {
     return draw(image, draws, plan);
   }
+  /// Whether it cannot do without that, and so stands in no other transform.
+  virtual bool needs_sample() const { return false; }
   /// What it does to arrays; nullptr: it is for images alone.
   virtual const ArrayTransform* for_arrays() const { return nullptr; }
   /// Whether it fills in numbers of the normalised image that no byte stands for, nor one value for

@@ -26,6 +26,12 @@ void check_others(std::string_view outer, const std::vector<TransformConfig>& tr
           "{}.transforms: {} has its place at the end of all transforms: write it there", outer,
           transform->name()));
     }
+    if (transform->needs_sample()) {
+      throw base::ConfigError(fmt::format(
+          "{}.transforms: {} does by turns what it is told to do in every epoch, and {} "
+          "leaves it out in some: write it among the transforms themselves",
+          outer, transform->name(), outer));
+    }
     const ArrayTransform* const arrays = transform->for_arrays();
     if (arrays != nullptr && !arrays->field_names().empty()) {
       throw base::ConfigError(

@@ -78,6 +78,12 @@ class StepWords {
     if (filter == "bicubic") return AffineInterpolation::kBicubic;
     return filter == "nearest" ? AffineInterpolation::kNearest : AffineInterpolation::kBilinear;
   }
+  EdgePadding padding() {
+    const std::string mode = name();
+    if (mode == "edge") return EdgePadding::kEdge;
+    if (mode == "reflect") return EdgePadding::kReflect;
+    return mode == "symmetric" ? EdgePadding::kSymmetric : EdgePadding::kConstant;
+  }
   std::array<int, 3> fill() { return {integer(), integer(), integer()}; }
 
  private:
@@ -93,7 +99,7 @@ Plan parse_cut(const std::string& kind, StepWords& words, ImageSize image) {
     const int third = words.integer();
     const int fourth = words.integer();
     if (kind == "crop") return {CropStep{{first, second, third, fourth}}};
-    return {CropStep{{second - first, third - first, fourth, fourth}}};
+    return {CropStep{{second - first, third - first, fourth, fourth}, words.padding()}};
   }
   if (kind == "resize_shorter") {
     const int size = words.integer();

@@ -111,8 +111,8 @@ def apply_step(image, step):
     if kind == "center_crop":
         return transforms.CenterCrop(int(values[0]))(image)
     if kind == "pad_crop":  # what RandomCrop does once it has drawn
-        padding, top, left, size = map(int, values)
-        return F.crop(F.pad(image, padding), top, left, size, size)
+        padding, top, left, size = map(int, values[:4])
+        return F.crop(F.pad(image, padding, padding_mode=values[4]), top, left, size, size)
     if kind == "flip":
         return F.hflip(image)
     if kind == "vertical_flip":
@@ -177,7 +177,10 @@ def make_cases():
                   "center_crop 120; resize 31 31 bilinear", "flip; crop 3 5 50 61; resize 32 32 bilinear",
                   "crop 10 20 60 50; flip; crop 1 2 30 40; flip", "crop 10 10 40 40; crop -5 -6 50 55",
                   "flip; crop 10 10 40 40; crop -5 20 50 55; contrast 1.4", "resize 40 40 bilinear; crop 30 30 20 20",
-                  "pad_crop 4 0 8 32", "pad_crop 4 3 1 64; flip", "pad_crop 60 0 0 50", "pad_crop 8 16 16 83"):
+                  "pad_crop 4 0 8 32 constant", "pad_crop 4 3 1 64 constant; flip", "pad_crop 60 0 0 50 constant",
+                  "pad_crop 8 16 16 83 constant", "pad_crop 5 0 1 40 reflect", "flip; pad_crop 4 2 0 40 reflect",
+                  "pad_crop 9 1 12 45 symmetric; flip", "brightness 0.7; pad_crop 30 0 0 50 edge; contrast 1.3",
+                  "crop 10 10 40 40; pad_crop 6 0 12 40 reflect", "resize 40 40 bilinear; pad_crop 8 0 3 40 symmetric"):
         yield case("420.jpg", "none", steps)
         yield case("turned.jpg", "imagenet", steps.replace("pad_crop 8 16 16 83", "pad_crop 8 3 5 40"))
     for name in ("narrow.jpg", "flat.jpg", "1x1.jpg"):

@@ -33,6 +33,10 @@ TEST(TransformOfOthers, RefusesWhatBelongsElsewhere) {
                   HasSubstr("random_apply.transforms: normalize has its place at the end")));
   EXPECT_THAT([] { check_others("random_apply", {RandomFlipConfig{.fields = {"a"}}}); },
               ThrowsMessage<base::ConfigError>(HasSubstr("random_flip.fields")));
+  EXPECT_THAT(
+      [] { check_others("random_apply", {RandomHorizontalFlipConfig{.alternating = true}}); },
+      ThrowsMessage<base::ConfigError>(HasSubstr("write it among the transforms themselves")));
+  EXPECT_NO_THROW(check_others("random_apply", {RandomHorizontalFlipConfig{}}));
 }
 
 TEST(TransformOfOthers, IsWrittenWithTheSettingsOfTheOthers) {

@@ -27,7 +27,8 @@ class RandomCrop final : public TransformOf<RandomCropConfig>, public ArrayTrans
     const int top = draw_below(draws, room_below + 1);
     const int left = draw_below(draws, room_right + 1);
     plan.emplace_back(
-        CropStep{{top - config().padding, left - config().padding, size.height, size.width}});
+        CropStep{{top - config().padding, left - config().padding, size.height, size.width},
+                 config().padding_mode});
     return size;
   }
   std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {

@@ -17,17 +17,23 @@ class CropViews final : public TransformOf<Config> {
 
   int num_views() const override { return num_pieces; }
   ImageSize draw(ImageSize image, base::Philox& draws, Plan& plan) const override {
-    return draw_view(draw_below(draws, num_pieces), image, draws, plan);
+    return cut(draw_below(draws, num_pieces), image, plan);
   }
-  ImageSize draw_view(int view, ImageSize image, base::Philox&, Plan& plan) const override {
+  ImageSize draw_for(const DrawKey& key, ImageSize image, base::Philox& draws,
+                     Plan& plan) const override {
+    return key.view ? cut(*key.view, image, plan) : draw(image, draws, plan);
+  }
+  std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {
+    return image_size(config().size);
+  }
+
+ private:
+  ImageSize cut(int view, ImageSize image, Plan& plan) const {
     bool vertical_flip = false;
     if constexpr (num_pieces == kNumTenCrops) vertical_flip = config().vertical_flip;
     const ImageSize size = image_size(config().size);
     append_crop_view(view, image, size, vertical_flip, plan);
     return size;
-  }
-  std::optional<ImageSize> fixed_size(std::optional<ImageSize>) const override {
-    return image_size(config().size);
   }
 };
 

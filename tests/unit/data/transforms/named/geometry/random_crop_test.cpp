@@ -28,6 +28,15 @@ TEST(RandomCrop, ReachesEveryPlaceOfThePaddedImage) {
   }
 }
 
+TEST(RandomCrop, SaysWhatThePaddingIs) {
+  const auto padding_of = [](const RandomCropConfig& config) {
+    return std::get<CropStep>(plan_of(config, {32, 32}, 0).at(0)).outside;
+  };
+  EXPECT_EQ(padding_of({.size = 32, .padding = 4}), EdgePadding::kConstant);
+  EXPECT_EQ(padding_of({.size = 32, .padding = 4, .padding_mode = EdgePadding::kReflect}),
+            EdgePadding::kReflect);
+}
+
 TEST(RandomCrop, RefusesAnImageThatIsTooSmall) {
   EXPECT_THAT(
       [] {
