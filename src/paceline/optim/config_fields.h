@@ -24,6 +24,10 @@ constexpr auto group_fields(std::string_view decay_help) {
             "Factors on the learning rate by part: {head: 10, 'blocks.*': 0.1}; parts are named as "
             "in model.freeze, and of several that hold a parameter the most exact one counts.",
             AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{}),
+      field(&Config::decay_scale, "decay_scale",
+            "Factors on weight_decay by part, as lr_scale has parts: with {'*.bias': 0.1} and the "
+            "same part's lr_scale at 10, biases learn faster and decay no faster.",
+            AtLeast{0.0}, AtMost{1e6, "no weights survive a step"}, MayChangeOnResume{}),
       field(&Config::layer_decay, "layer_decay",
             "Learning rate of each layer over that of the next: of the stem, each block, and the "
             "head, whose factor is 1; as timm's, such as 0.75 to fine-tune a ViT. Factors of "

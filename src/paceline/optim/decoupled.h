@@ -21,6 +21,7 @@ struct DecoupledSgdwConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = {};
   std::map<std::string, double> lr_scale = {};
+  std::map<std::string, double> decay_scale = {};
   double layer_decay = 1.0;
 };
 
@@ -41,6 +42,7 @@ struct DecoupledAdamWConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
+  std::map<std::string, double> decay_scale = {};
   double layer_decay = 1.0;
 };
 

@@ -23,6 +23,7 @@ struct NAdamConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
+  std::map<std::string, double> decay_scale = {};
   double layer_decay = 1.0;
 };
 
@@ -40,6 +41,7 @@ struct NAdamWConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = embedding_names();
   std::map<std::string, double> lr_scale = {};
+  std::map<std::string, double> decay_scale = {};
   double layer_decay = 1.0;
 };
 

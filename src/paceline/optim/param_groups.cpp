@@ -33,6 +33,26 @@ std::vector<std::string> with_kin(std::span<const std::string> entries) {
   return all;
 }
 
+/// Each part's parameters in groups of their own, changed by the part's factor.
+std::vector<GroupRule> scale_parts(
+    std::span<const GroupRule> rules, std::span<const PartScale> scales,
+    const std::function<void(GroupRule& rule, double factor)>& change) {
+  std::vector<GroupRule> scaled;
+  for (const PartScale& scale : scales) {
+    for (const GroupRule& rule : rules) {
+      GroupRule own = rule;
+      own.name = fmt::format("{} of {}", rule.name, scale.name);
+      own.matches = [rule, scale](const std::string& name, const at::Tensor& tensor) {
+        return scale.matches(name) && rule.matches(name, tensor);
+      };
+      change(own, scale.factor);
+      scaled.push_back(std::move(own));
+    }
+  }
+  scaled.insert(scaled.end(), rules.begin(), rules.end());
+  return scaled;
+}
+
 }  // namespace
 
 std::vector<std::string> embedding_names() { return {"pos_embed", "cls_token"}; }
@@ -73,8 +93,9 @@ std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
   return divided;
 }
 
-std::vector<LrScale> layer_scales(double decay, std::span<const std::vector<std::string>> layers) {
-  std::vector<LrScale> scales;
+std::vector<PartScale> layer_scales(double decay,
+                                    std::span<const std::vector<std::string>> layers) {
+  std::vector<PartScale> scales;
   auto distance = static_cast<double>(layers.size());
   for (const std::vector<std::string>& layer : layers) {
     distance -= 1;
@@ -89,22 +110,15 @@ std::vector<LrScale> layer_scales(double decay, std::span<const std::vector<std:
 }
 
 std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
-                                            std::span<const LrScale> scales) {
-  std::vector<GroupRule> scaled;
-  for (const LrScale& scale : scales) {
-    for (const GroupRule& rule : rules) {
-      scaled.push_back({.name = fmt::format("{} of {}", rule.name, scale.name),
-                        .weight_decay = rule.weight_decay,
-                        .lr_scale = rule.lr_scale * scale.factor,
-                        .matches =
-                            [rule, scale](const std::string& name, const at::Tensor& tensor) {
-                              return scale.matches(name) && rule.matches(name, tensor);
-                            },
-                        .is_matrix = rule.is_matrix});
-    }
-  }
-  scaled.insert(scaled.end(), rules.begin(), rules.end());
-  return scaled;
+                                            std::span<const PartScale> scales) {
+  return scale_parts(rules, scales,
+                     [](GroupRule& rule, double factor) { rule.lr_scale *= factor; });
+}
+
+std::vector<GroupRule> scale_weight_decays(std::span<const GroupRule> rules,
+                                           std::span<const PartScale> scales) {
+  return scale_parts(rules, scales,
+                     [](GroupRule& rule, double factor) { rule.weight_decay *= factor; });
 }
 
 std::size_t match_rule(std::span<const GroupRule> rules, const std::string& name,

@@ -33,8 +33,8 @@ std::vector<std::string> embedding_names();
 std::vector<GroupRule> weight_decay_rules(double weight_decay, bool decay_norm_and_bias,
                                           std::span<const std::string> no_decay_names);
 
-/// Part of the parameters, with a factor on the learning rate.
-struct LrScale {
+/// Part of the parameters, with a factor on the learning rate or on weight decay.
+struct PartScale {
   std::string name;  ///< of the part
   double factor = 1.0;
   std::function<bool(const std::string& name)> matches;
@@ -48,12 +48,15 @@ std::vector<GroupRule> matrix_rules(std::span<const GroupRule> rules,
 /// Factors by depth, as timm's layer_decay gives them: 1 for the last layer, which is the head,
 /// decay for the one before and for what lies in none, decay^n for the one n before it. A layer is
 /// the prefixes of its parameters' names. Paper: Bao et al., "BEiT", ICLR 2022.
-std::vector<LrScale> layer_scales(double decay, std::span<const std::vector<std::string>> layers);
+std::vector<PartScale> layer_scales(double decay, std::span<const std::vector<std::string>> layers);
 
 /// The same rules, but with parameters of a part in groups of their own, whose learning rate is
 /// multiplied by the part's factor. Of several parts that hold a parameter the first wins.
 std::vector<GroupRule> scale_learning_rates(std::span<const GroupRule> rules,
-                                            std::span<const LrScale> scales);
+                                            std::span<const PartScale> scales);
+/// Likewise, but their weight decay is multiplied.
+std::vector<GroupRule> scale_weight_decays(std::span<const GroupRule> rules,
+                                           std::span<const PartScale> scales);
 
 /// The number of the first rule that matches. Throws ConfigError that names the parameter if none
 /// does.

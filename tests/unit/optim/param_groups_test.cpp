@@ -44,7 +44,7 @@ TEST(ParamGroups, LayersLearnTheFasterTheLaterTheyAre) {
       {"patch_embed"}, {"blocks.0"}, {"downsample", "blocks.1"}, {"head"}};
   const auto scales = layer_scales(0.5, layers);
   const auto factor_of = [&](const std::string& name) {
-    return std::ranges::find_if(scales, [&](const LrScale& scale) { return scale.matches(name); })
+    return std::ranges::find_if(scales, [&](const PartScale& scale) { return scale.matches(name); })
         ->factor;
   };
   EXPECT_EQ(factor_of("patch_embed.proj.weight"), 0.125);
@@ -73,8 +73,8 @@ TEST(ParamGroups, PartsHaveLearningRatesOfTheirOwn) {
   const auto starts_with = [](std::string start) {
     return [start = std::move(start)](const std::string& name) { return name.starts_with(start); };
   };
-  const std::vector<LrScale> scales{{"fc.bias", 3, starts_with("fc.bias")},
-                                    {"fc", 10, starts_with("fc.")}};
+  const std::vector<PartScale> scales{{"fc.bias", 3, starts_with("fc.bias")},
+                                      {"fc", 10, starts_with("fc.")}};
   const auto scaled = scale_learning_rates(rules, scales);
   const auto group_of = [&](const std::string& name, const at::Tensor& parameter) {
     return scaled[match_rule(scaled, name, parameter)];
@@ -85,6 +85,20 @@ TEST(ParamGroups, PartsHaveLearningRatesOfTheirOwn) {
   EXPECT_EQ(group_of("fc.bias", at::zeros({2})).weight_decay, 0);
   EXPECT_EQ(group_of("conv1.weight", at::zeros({2, 2})).lr_scale, 1);
   EXPECT_EQ(scale_learning_rates(rules, {}).size(), rules.size());
+}
+
+TEST(ParamGroups, PartsDecayAsTheyAreTold) {
+  const auto rules = weight_decay_rules(0.05, true, {});
+  const auto is_bias = [](const std::string& name) { return name.ends_with("bias"); };
+  const std::vector<PartScale> scales{{"*.bias", 4, is_bias}};
+  const auto scaled = scale_weight_decays(scale_learning_rates(rules, scales),
+                                          std::vector<PartScale>{{"*.bias", 0.25, is_bias}});
+  const GroupRule& bias = scaled[match_rule(scaled, "fc.bias", at::zeros({2}))];
+  EXPECT_EQ(bias.weight_decay, 0.0125);
+  EXPECT_EQ(bias.lr_scale, 4);
+  const GroupRule& weight = scaled[match_rule(scaled, "fc.weight", at::zeros({2, 2}))];
+  EXPECT_EQ(weight.weight_decay, 0.05);
+  EXPECT_EQ(weight.lr_scale, 1);
 }
 
 }  // namespace

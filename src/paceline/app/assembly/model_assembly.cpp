@@ -136,6 +136,24 @@ std::vector<optim::GroupRule> rules_by_layer(const optim::OptimizerPlan& plan,
                                      optim::layer_scales(plan.layer_decay, layers_of(network)));
 }
 
+/// The most exact first.
+std::vector<optim::PartScale> part_scales(const std::map<std::string, double>& factors,
+                                          std::string_view key, const nn::Network& network) {
+  std::vector<optim::PartScale> scales;
+  for (const auto& [pattern, factor] : factors) {
+    const auto part = part_of(network, pattern, key);
+    scales.push_back(
+        {pattern, factor, [part](const std::string& name) { return part.holds(name); }});
+  }
+  std::ranges::stable_sort(scales, std::greater<>(), [](const optim::PartScale& scale) {
+    // How much of it is written out; of equals the name before the pattern.
+    const std::string& name = scale.name;
+    return std::pair(std::ranges::count_if(name, [](char c) { return c != '*' && c != '?'; }),
+                     name.find_first_of("*?[") == std::string::npos);
+  });
+  return scales;
+}
+
 }  // namespace
 
 void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
@@ -150,19 +168,10 @@ void choose_kernels(const Recipe& recipe, const tensor::Device& device) {
 
 std::vector<optim::GroupRule> group_rules(const optim::OptimizerPlan& plan,
                                           const nn::Network& network) {
-  std::vector<optim::LrScale> scales;
-  for (const auto& [pattern, factor] : plan.lr_scale) {
-    const auto part = part_of(network, pattern, "optimizer.lr_scale");
-    scales.push_back(
-        {pattern, factor, [part](const std::string& name) { return part.holds(name); }});
-  }
-  std::ranges::stable_sort(scales, std::greater<>(), [](const optim::LrScale& scale) {
-    // How much of it is written out; of equals the name before the pattern.
-    const std::string& name = scale.name;
-    return std::pair(std::ranges::count_if(name, [](char c) { return c != '*' && c != '?'; }),
-                     name.find_first_of("*?[") == std::string::npos);
-  });
-  return optim::scale_learning_rates(rules_by_layer(plan, network), scales);
+  const auto rules = optim::scale_learning_rates(
+      rules_by_layer(plan, network), part_scales(plan.lr_scale, "optimizer.lr_scale", network));
+  return optim::scale_weight_decays(
+      rules, part_scales(plan.decay_scale, "optimizer.decay_scale", network));
 }
 
 std::unique_ptr<train::Task> make_task(const Recipe& recipe, const Registries& registries) {
