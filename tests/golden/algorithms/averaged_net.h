@@ -1,6 +1,7 @@
 #pragma once
 
-// What the golden tests of averages of weights have in common: make_ema.py, make_swa.py.
+// What the golden tests of averages of weights have in common: make_ema.py, make_swa.py,
+// make_lookahead.py.
 
 #include "golden/algorithms/golden_values.h"
 #include "paceline/comm/fake/fake_communicator.h"
@@ -75,7 +76,9 @@ inline void follow_updates(
   state.clock.lengths = {.total_steps = golden["max_batches"],
                          .steps_per_epoch = golden["batches_per_epoch"],
                          .samples_per_step = golden.value("samples_per_step", std::int64_t{1})};
-  algorithm.apply(train::Event::kPrepared, state, run);
+  for (const auto event : {train::Event::kPrepared, train::Event::kFitStart}) {
+    if (algorithm.traits().events.contains(event)) algorithm.apply(event, state, run);
+  }
   const bool counts_epochs = algorithm.traits().events.contains(train::Event::kEpochEnd);
   auto wanted = golden["updates"].begin();
   for (std::int64_t batch = 1; batch <= state.clock.lengths.total_steps; ++batch) {

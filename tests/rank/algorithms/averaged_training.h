@@ -40,7 +40,9 @@ class AveragedTraining {
     state_.strategy->prepare(net_, block_net_rules());
     state_.optimizer = optim::make_optimizer(optim::AdamWConfig{}, state_.strategy->param_groups());
     state_.clock.lengths = {.total_steps = 100, .steps_per_epoch = 10, .samples_per_step = kBatch};
-    average_->apply(train::Event::kPrepared, state_, run_);
+    for (const auto event : {train::Event::kPrepared, train::Event::kFitStart}) {
+      if (average_->traits().events.contains(event)) average_->apply(event, state_, run_);
+    }
   }
 
   void train(int num_steps) {

@@ -9,6 +9,7 @@
 #include "paceline/algorithms/factorize/factorize.h"
 #include "paceline/algorithms/ghost_batchnorm/ghost_batchnorm.h"
 #include "paceline/algorithms/layer_freezing/layer_freezing.h"
+#include "paceline/algorithms/lookahead/lookahead.h"
 #include "paceline/algorithms/mixup/mixup.h"
 #include "paceline/algorithms/plateau/plateau.h"
 #include "paceline/algorithms/sam/sam.h"
@@ -228,6 +229,7 @@ void add_optimization(Registries& registries) {
   registries.algorithms.add<algorithms::FactorizeConfig>();
   registries.algorithms.add<algorithms::GhostBatchNormConfig>();
   registries.algorithms.add<algorithms::LayerFreezingConfig>();
+  registries.algorithms.add<algorithms::LookaheadConfig>();
   registries.algorithms.add<algorithms::MixupConfig>();
   registries.algorithms.add<algorithms::PlateauConfig>();
   registries.algorithms.add<algorithms::SamConfig>();

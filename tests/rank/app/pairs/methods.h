@@ -58,6 +58,7 @@ inline const std::map<std::string, MethodSettings> kMethods{
     // fsdp, if the stem, which lies in one unit with the head, is never trained.
     {"layer_freezing",
      {{"++algorithms.layer_freezing.freeze_start=0.02"}, {"model.freeze=[stem]"}}},
+    {"lookahead", {{"++algorithms.lookahead.interval=3ba"}}},
     {"mixup", {{"++algorithms.mixup"}}},
     {"plateau",  // each evaluation is none better
      {{"++algorithms.plateau.patience=0", "++algorithms.plateau.threshold=0.999",
