@@ -4,6 +4,8 @@
 #include "paceline/base/log.h"
 #include "paceline/nn/conv.h"
 #include "paceline/nn/factors/factors.h"
+#include "paceline/nn/module_tree.h"
+#include "paceline/nn/network_parts.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
 
@@ -31,6 +33,23 @@ void append_layers(const torch::nn::Module& module, const std::string& prefix,
   }
 }
 
+std::vector<std::vector<std::string>> parameters_by_part(const nn::Network& network,
+                                                         const std::vector<std::string>& patterns) {
+  std::vector<std::vector<std::string>> parts;
+  for (const std::string& pattern : patterns) {
+    try {
+      const nn::NetworkPart part(network, pattern);
+      std::vector<std::string>& names = parts.emplace_back();
+      for (const nn::NamedTensor& parameter : nn::named_parameters(network)) {
+        if (part.holds(parameter.name)) names.push_back(parameter.name);
+      }
+    } catch (const base::ConfigError& error) {
+      throw base::ConfigError(fmt::format("algorithms.layer_freezing.parts: {}", error.what()));
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> parameters_by_layer(const torch::nn::Module& network) {
@@ -42,19 +61,25 @@ std::vector<std::vector<std::string>> parameters_by_layer(const torch::nn::Modul
 void LayerFreezing::apply(train::Event event, train::TrainState& state,
                           const train::RunContext& run) {
   if (event == train::Event::kFitStart) {
-    layers_ = parameters_by_layer(state.task->network());
+    const nn::Network& network = state.task->network();
+    layers_ = config_.parts.empty() ? parameters_by_layer(network)
+                                    : parameters_by_part(network, config_.parts);
     try_all(state);
   }
   const std::int64_t before = num_frozen_;
   num_frozen_ = num_frozen_after(state.clock.epoch(), state.clock.lengths);
   freeze(num_frozen_, state);
   if (num_frozen_ > before && run.is_main_rank())
-    base::log_info("layer_freezing: {} of {} layers rest from step {} on", num_frozen_,
-                   layers_.size(), state.clock.step);
+    base::log_info("layer_freezing: {} of {} {} rest from step {} on", num_frozen_, layers_.size(),
+                   config_.parts.empty() ? "layers" : "parts", state.clock.step);
 }
 
 std::int64_t LayerFreezing::num_frozen_after(std::int64_t epoch,
                                              const config::StepLengths& lengths) const {
+  if (config_.after) {
+    const bool is_past = epoch * lengths.steps_per_epoch >= to_steps(*config_.after, lengths);
+    return is_past ? std::ssize(layers_) : 0;
+  }
   const double elapsed = static_cast<double>(epoch * lengths.steps_per_epoch) /
                          static_cast<double>(lengths.total_steps);
   if (elapsed <= config_.freeze_start) return 0;
@@ -74,7 +99,15 @@ void LayerFreezing::try_all(train::TrainState& state) const {
   std::set<std::int64_t> numbers;
   for (std::int64_t epoch = 1; epoch * lengths.steps_per_epoch < lengths.total_steps; ++epoch)
     numbers.insert(num_frozen_after(epoch, lengths));
-  if (numbers.empty() || *numbers.rbegin() == 0) {
+  const bool none = numbers.empty() || *numbers.rbegin() == 0;
+  if (none && config_.after) {
+    throw base::ConfigError(fmt::format(
+        "algorithms.layer_freezing: no epoch ends at or past after ({}) and before the last of {} "
+        "steps, so that its parts would never rest: let after be less, train longer, or take it "
+        "out",
+        config_.after->to_string(), lengths.total_steps));
+  }
+  if (none) {
     throw base::ConfigError(
         fmt::format("algorithms.layer_freezing would freeze none of {} layers after any epoch "
                     "before the last of {} steps: let freeze_start be less, train longer, or take "

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ namespace paceline::algorithms {
 struct LayerFreezingConfig {
   double freeze_start = 0.5;
   double freeze_level = 1.0;
+  std::vector<std::string> parts = {};
+  std::optional<config::Duration> after = {};
 };
 
 /// Stops training the first layers, more of them as the run goes on. After each epoch at a share t
@@ -25,6 +28,9 @@ struct LayerFreezingConfig {
 ///
 /// Which rest is a function of the clock, so a resumed run goes on as if never stopped. BatchNorms
 /// that rest still move their running statistics. The numbers are Composer's.
+///
+/// With `parts` these (nn::NetworkPart) rest instead, from the end of the first epoch at or past
+/// `after` on, and nothing else.
 /// Papers: Brock et al., "FreezeOut", 2017; Raghu et al., "SVCCA", 2017.
 class LayerFreezing final : public train::Algorithm {
  public:
@@ -36,10 +42,10 @@ class LayerFreezing final : public train::Algorithm {
             .may_come_or_go = true,
             .scalars = {"frozen"}};
   }
-  /// Throws ConfigError, at kFitStart, where nothing would be frozen before the run ends, or where
-  /// the strategy cannot leave out what would.
+  /// Throws ConfigError, at kFitStart, where nothing would be frozen before the run ends, where
+  /// the strategy cannot leave out what would, and for a part that the network has not got.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
-  /// How many layers rest in the step at hand.
+  /// How many layers, or parts, rest in the step at hand.
   std::vector<double> scalars() const override { return {static_cast<double>(num_frozen_)}; }
 
  private:
@@ -48,7 +54,8 @@ class LayerFreezing final : public train::Algorithm {
   void freeze(std::int64_t num_frozen, train::TrainState& state) const;
 
   LayerFreezingConfig config_;
-  std::vector<std::vector<std::string>> layers_;  ///< the names of each one's parameters
+  /// The names of the parameters of each layer, or part: the first ones rest.
+  std::vector<std::vector<std::string>> layers_;
   std::int64_t num_frozen_ = 0;
 };
 
@@ -70,5 +77,16 @@ struct paceline::config::Schema<paceline::algorithms::LayerFreezingConfig> {
       field(&Config::freeze_start, "freeze_start", "The share of the run in which all are trained.",
             AtLeast{0}, LessThan{1}),
       field(&Config::freeze_level, "freeze_level", "The share of the layers that rest at the end.",
-            MoreThan{0}, AtMost{1, "there are no more layers"})};
+            MoreThan{0}, AtMost{1, "there are no more layers"}),
+      field(&Config::parts, "parts",
+            "Instead of layer after layer let these rest, all at once: parts as in model.freeze, "
+            "such as [stem, layer1]."),
+      field(&Config::after, "after",
+            "Of parts: from the end of the first epoch at or past this on, such as 3ep.",
+            AtLeast{0})};
+
+  static void validate(const Config& value, Problems& problems) {
+    if (value.parts.empty() == value.after.has_value())
+      problems.add("after", "goes with parts: give both, or none of them");
+  }
 };

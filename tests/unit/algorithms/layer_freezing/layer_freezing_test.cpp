@@ -115,6 +115,42 @@ TEST_F(LayerFreezingTest, FactorsAreALayerEach) {
   EXPECT_THAT(layers[9], ElementsAre("fc.weight", "fc.bias"));
 }
 
+TEST_F(LayerFreezingTest, PartsRestAllAtOnce) {
+  LayerFreezing algorithm(
+      {.parts = {"stem", "*.bn1.bias"}, .after = config::Duration{5, config::TimeUnit::kBatch}});
+  fire(algorithm, Event::kFitStart, 0);
+  std::vector<double> counts;
+  for (std::int64_t epoch = 1; epoch <= 4; ++epoch) {
+    fire(algorithm, Event::kEpochEnd, epoch);
+    counts.push_back(algorithm.scalars().at(0));
+  }
+  EXPECT_THAT(counts, ElementsAre(0, 0, 2, 2)) << "step 5 lies in the third epoch";
+  EXPECT_THAT(trained(),
+              ElementsAre("layer1.0.conv1.weight", "layer1.0.bn1.weight", "layer1.0.conv2.weight",
+                          "layer1.0.bn2.weight", "layer1.0.bn2.bias", "fc.weight", "fc.bias"));
+  LayerFreezing resumed(
+      {.parts = {"stem"}, .after = config::Duration{3, config::TimeUnit::kEpoch}});
+  fire(resumed, Event::kFitStart, 3);
+  EXPECT_EQ(resumed.scalars().at(0), 1);
+}
+
+TEST_F(LayerFreezingTest, RefusesPartsThatAreNoneOrNeverRest) {
+  const auto refusal = [&](const LayerFreezingConfig& config, const char* words) {
+    LayerFreezing algorithm(config);
+    EXPECT_THAT([&] { fire(algorithm, Event::kFitStart, 0); },
+                ThrowsMessage<base::ConfigError>(HasSubstr(words)));
+  };
+  refusal({.parts = {"layr1"}, .after = config::Duration{1, config::TimeUnit::kEpoch}},
+          "algorithms.layer_freezing.parts: no parameter of the network is named so");
+  refusal({.parts = {"stem"}, .after = config::Duration{10, config::TimeUnit::kEpoch}},
+          "no epoch ends at or past after (10ep) and before the last of 20 steps");
+  config::Problems problems;
+  config::Schema<LayerFreezingConfig>::validate({.parts = {"stem"}}, problems);
+  config::Schema<LayerFreezingConfig>::validate(
+      {.after = config::Duration{1, config::TimeUnit::kEpoch}}, problems);
+  EXPECT_EQ(problems.size(), 2u);
+}
+
 TEST_F(LayerFreezingTest, RefusesRunsInWhichNothingWouldRest) {
   const auto refusal = [&](const LayerFreezingConfig& config, const char* words) {
     LayerFreezing algorithm(config);
