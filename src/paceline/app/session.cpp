@@ -3,6 +3,7 @@
 #include "paceline/app/assembly/assembly.h"
 #include "paceline/app/assembly/batch_resizing.h"
 #include "paceline/app/assembly/first_weights.h"
+#include "paceline/app/assembly/image_values.h"
 #include "paceline/app/assembly/initial_values.h"
 #include "paceline/app/assembly/local_ranks.h"
 #include "paceline/app/assembly/model_assembly.h"
@@ -121,7 +122,9 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   surgery_ = surgery_done(*engine_, recipe_);
   state_.strategy->prepare(
       network, rules,
-      initial_values(recipe_, network, origins, train_part_.dataset->class_names(), notes_));
+      with_values_of_images(
+          initial_values(recipe_, network, origins, train_part_.dataset->class_names(), notes_),
+          network, *train_part_.dataset, recipe_, context.registries, context.communicator));
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   add_training_state(state_, *engine_, run, *optimizer_plan_);
   if (val_part_)

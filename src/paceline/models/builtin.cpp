@@ -11,6 +11,7 @@ void add_builtin(Registry& registry) {
   add_convnexts(registry);
   add_mobilenets(registry);
   add_efficientnets(registry);
+  registry.add<Airbench94Config>();
 }
 
 }  // namespace paceline::models

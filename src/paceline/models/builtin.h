@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/config/registry.h"
+#include "paceline/models/airbench/airbench94.h"
 #include "paceline/models/convnext/convnext.h"
 #include "paceline/models/efficientnet/efficientnet.h"
 #include "paceline/models/mobilenet/mobilenet_v3.h"
@@ -13,8 +14,8 @@ namespace paceline::models {
 
 using Registry = config::Registry<nn::Network>;
 
-/// Registers the ResNets (add_resnets()), the ViTs (add_vits()), ConvNeXts, MobileNets and
-/// EfficientNets.
+/// Registers the ResNets (add_resnets()), the ViTs (add_vits()), ConvNeXts, MobileNets,
+/// EfficientNets and airbench94.
 void add_builtin(Registry& registry);
 
 }  // namespace paceline::models

@@ -6,7 +6,9 @@
 #include "paceline/nn/network.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace paceline::nn {
@@ -37,6 +39,14 @@ class ImageNetwork : public Network {
   virtual at::Tensor forward_images(const at::Tensor& images, const ForwardContext& context) = 0;
   /// What a user has set them to (model.in_channels); nothing if there is no such setting.
   virtual std::optional<std::int64_t> in_channels() const { return std::nullopt; }
+  /// How many training images say what some of its parameters start from; 0: none do.
+  virtual std::int64_t num_first_images() const { return 0; }
+  /// The first values of these parameters, by name, of so many images [N, channels, height, width]
+  /// or fewer, float32, prepared as for evaluation. initialize_parameter() draws them where there
+  /// are no images.
+  virtual std::map<std::string, at::Tensor> values_of_images(const at::Tensor& /*images*/) const {
+    return {};
+  }
   /// As flops_per_sample().
   virtual double flops_per_image(std::int64_t height, std::int64_t width) const = 0;
 };

@@ -91,6 +91,7 @@ const std::map<NamedCase, Needs> kNeeds{
       .around = {"model=resnet20", "data.num_samples=16", "data.global_batch_size=4"}}},
     {{"algorithms", "layer_freezing"},  // the second epoch trains half of it
      {.own = {{"freeze_start", "0"}}, .around = {"train.duration=2ep"}, .refused_by_fsdp = {{}}}},
+    {{"algorithms", "lookahead"}, {.own = {{"interval", "3ba"}}}},
     {{"algorithms", "mixup"},
      {.own = {{"group", "2"}},  // else each rank mixes by itself
       .around = {"data.num_samples=16", "data.global_batch_size=4"}}},
@@ -146,7 +147,8 @@ const Settings kModelSizes{{"img_size", "32"},       {"patch_size", "16"},
                            {"embed_dim", "48"},      {"depth", "2"},
                            {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"},
                            {"width_mult", "0.1"},    {"depth_mult", "0.2"},
-                           {"layers", "[1, 1]"},     {"width", "16"}};
+                           {"layers", "[1, 1]"},     {"width", "16"},
+                           {"widths", "[8, 8, 8]"}};
 
 /// Larger models are not stopped and resumed: their checkpoints take seconds.
 constexpr std::int64_t kLargeModel = 15'000'000;

@@ -41,19 +41,6 @@ data::InputSize first_image_size(const data::Dataset& dataset, const DataSection
   }
 }
 
-/// The size of the first image, where the transforms do not fix one: others must have it, too.
-std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& section,
-                                                             const Registries& registries,
-                                                             data::Split split,
-                                                             const data::Dataset& dataset) {
-  const auto transforms = transforms_of(section, registries, split);
-  if (data::fixes_size(transforms) || dataset.size() == 0)
-    return std::make_shared<data::TransformPipeline>(transforms, std::nullopt, section.exif);
-  data::InputSize input = first_image_size(dataset, section);
-  input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
-  return std::make_shared<data::TransformPipeline>(transforms, std::move(input), section.exif);
-}
-
 /// Settings of images would be ignored for what is none.
 void refuse_image_settings(const DataSection& section, bool are_arrays) {
   std::vector<std::string> keys;
@@ -212,6 +199,18 @@ std::vector<data::TransformConfig> transforms_of(const DataSection& section,
   auto written = written_transforms(section, registries, split);
   if (!written.empty()) return written;
   return usual_transforms(section, *registries.datasets.build(section.source), split);
+}
+
+std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& section,
+                                                             const Registries& registries,
+                                                             data::Split split,
+                                                             const data::Dataset& dataset) {
+  const auto transforms = transforms_of(section, registries, split);
+  if (data::fixes_size(transforms) || dataset.size() == 0)
+    return std::make_shared<data::TransformPipeline>(transforms, std::nullopt, section.exif);
+  data::InputSize input = first_image_size(dataset, section);
+  input.key = split == data::Split::kTrain ? "data.train_transforms" : "data.eval_transforms";
+  return std::make_shared<data::TransformPipeline>(transforms, std::move(input), section.exif);
 }
 
 void warn_of_content(const data::Dataset& dataset) {

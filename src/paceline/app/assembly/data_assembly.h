@@ -106,6 +106,13 @@ std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& 
 std::vector<data::TransformConfig> transforms_of(const DataSection& section,
                                                  const Registries& registries, data::Split split);
 
+/// The transforms of a split, made for the images of this data set: where they do not fix a size,
+/// that of the first image, which the others must have, too. Throws ConfigError, DataError.
+std::shared_ptr<const data::TransformPipeline> make_pipeline(const DataSection& section,
+                                                             const Registries& registries,
+                                                             data::Split split,
+                                                             const data::Dataset& dataset);
+
 /// What a data set is, for people and for comparison: its size and fingerprint.
 std::string describe(const data::Dataset& dataset);
 
