@@ -77,6 +77,11 @@ void add_views(CLI::App& app, app::EvalViews& views) {
   app.add_flag("--flip", views.flip, "The mean of the logits of each image and its mirror image");
   app.add_flag("--ten-crop", views.ten_crop,
                "The mean of the logits of the corners and the middle, and their mirror images");
+  app.add_option(
+         "--shift", views.shift,
+         "Half the logits of each image, half the mean of it moved so many pixels both ways "
+         "along its diagonal, as airbench94 evaluates")
+      ->check(CLI::Range(1, kMostPixels));
   app.add_option("--temperature", views.temperature,
                  "Divide logits by this before loss and probabilities")
       ->check(CLI::Range(1 / kMostTemperature, kMostTemperature));

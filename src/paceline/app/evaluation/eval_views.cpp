@@ -19,6 +19,11 @@ std::vector<std::string> describe(const EvalViews& views) {
         "mirror image");
   else if (views.flip)
     lines.emplace_back("flip: an image's logits are the mean of its own and its mirror image's");
+  if (views.shift > 0)
+    lines.push_back(
+        fmt::format("shift {0}: an image's logits are half its own, and a quarter each those of it "
+                    "moved {0} pixels down and right, and up and left, with mirrored edges",
+                    views.shift));
   if (views.temperature != 1)
     lines.push_back(
         fmt::format("temperature {0}: logits are divided by {0}, which changes loss, probabilities "

@@ -56,7 +56,28 @@ at::Tensor logits_of_groups(const at::Tensor& logits,
          at::tensor(log_sizes, at::kDouble).to(logits);
 }
 
+/// Of views with shifts, in the order in which forward() has them; they add up to 1.
+at::Tensor weights_of_shifts(std::int64_t num_views, const at::Tensor& logits) {
+  const std::int64_t mirrored = num_views / 3;
+  const at::Tensor weights = at::tensor({0.5, 0.25, 0.25}, at::kDouble).repeat({mirrored});
+  return (weights / mirrored).view({num_views, 1, 1}).to(logits);
+}
+
 }  // namespace
+
+std::vector<at::Tensor> with_shifts(const at::Tensor& images, std::int64_t shift) {
+  const std::int64_t height = images.size(2);
+  const std::int64_t width = images.size(3);
+  if (shift >= std::min(height, width))
+    throw base::ConfigError(
+        fmt::format("--shift {}: images have {} x {} pixels, and the shift must be less", shift,
+                    width, height));
+  const at::Tensor padded = at::reflection_pad2d(images, {shift, shift, shift, shift});
+  const auto piece = [&](std::int64_t begin) {
+    return padded.slice(2, begin, begin + height).slice(3, begin, begin + width);
+  };
+  return {images, piece(0), piece(2 * shift)};
+}
 
 NetworkOfViews::NetworkOfViews(std::shared_ptr<nn::Network> network, LogitViews views)
     : network_(std::move(network)), views_(std::move(views)) {
@@ -73,6 +94,7 @@ at::Tensor NetworkOfViews::forward(const tensor::Fields& inputs,
   for (const std::string_view corner : kCornerFields) {
     if (const at::Tensor* const found = inputs.find(corner)) views.push_back(*found);
   }
+  if (views_.shift > 0) views = with_shifts(views.front(), views_.shift);
   if (views_.flip) {
     const auto num_images = views.size();
     for (std::size_t i = 0; i < num_images; ++i) views.push_back(views[i].flip({kWidth}));
@@ -80,7 +102,10 @@ at::Tensor NetworkOfViews::forward(const tensor::Fields& inputs,
   tensor::Fields fields;
   fields.set(data::kImagesField, views.size() == 1 ? views.front() : at::cat(views));
   at::Tensor logits = wide(network_->forward(fields, context));
-  logits = logits.view({std::ssize(views), -1, logits.size(1)}).mean(0) / views_.temperature;
+  logits = logits.view({std::ssize(views), -1, logits.size(1)});
+  logits = views_.shift > 0 ? (logits * weights_of_shifts(logits.size(0), logits)).sum(0)
+                            : logits.mean(0);
+  logits = logits / views_.temperature;
   return views_.classes ? logits_of_groups(logits, *views_.classes) : logits;
 }
 

@@ -61,7 +61,11 @@ EvalRequest ViewedEvaluation::adapted(EvalRequest request) {
         recipe.data.eval_transforms.push_back(bound_transform(transform, registries_));
     };
   }
-  request.num_views = (views_.ten_crop ? 5 : 1) * (views_.flip || views_.ten_crop ? 2 : 1);
+  if (views_.shift > 0 && views_.ten_crop)
+    throw base::ConfigError(
+        "--shift moves the one piece of each image that is seen: leave out --ten-crop");
+  request.num_views = (views_.ten_crop ? 5 : 1) * (views_.flip || views_.ten_crop ? 2 : 1) *
+                      (views_.shift > 0 ? 3 : 1);
   if (views_.ten_crop) {
     request.make_samples = [this](const Recipe& recipe) {
       return make_five_crops(transforms_of(recipe.data, registries_, data::Split::kVal),
@@ -80,7 +84,7 @@ EvalRequest ViewedEvaluation::adapted(EvalRequest request) {
 std::unique_ptr<train::Task> ViewedEvaluation::make_task(LoadedCheckpoint& loaded) const {
   if (!views_.change_logits()) return nullptr;
   std::shared_ptr<nn::Loss> loss = registries_.losses.build(loaded.recipe.loss);
-  LogitViews views{views_.flip || views_.ten_crop, views_.temperature, {}};
+  LogitViews views{views_.flip || views_.ten_crop, views_.shift, views_.temperature, {}};
   if (!views_.class_map.empty()) {
     views.classes = model_classes_;
     loss->check_num_outputs(std::ssize(model_classes_));
@@ -98,10 +102,11 @@ std::unique_ptr<train::Task> ViewedEvaluation::make_task(LoadedCheckpoint& loade
         "mean where one class excludes the others, and task {} tells each for itself: name one",
         views_.class_map.string(), loaded.recipe.task.name));
   if (of_classes == nullptr)
-    throw base::ConfigError(fmt::format(
-        "--flip, --ten-crop, --temperature and --class-map change the logits of a classification, "
-        "and the recipe's task is {}: leave them out",
-        loaded.recipe.task.name));
+    throw base::ConfigError(
+        fmt::format("--flip, --ten-crop, --shift, --temperature and --class-map change the logits "
+                    "of a classification, "
+                    "and the recipe's task is {}: leave them out",
+                    loaded.recipe.task.name));
   return task;
 }
 

@@ -68,8 +68,8 @@ class EvalRun : public ::testing::Test {
 
 TEST_F(EvalRun, ViewsGiveTheSameOnAnyRanksUnderAnyStrategy) {
   const double usual = loss(evaluate({}));
-  const EvalViews cases[] = {
-      {.flip = true}, {.ten_crop = true}, {.temperature = 2}, {.size = 24}, {.crop_pct = 1.0}};
+  const EvalViews cases[] = {{.flip = true},     {.ten_crop = true}, {.shift = 2},
+                             {.temperature = 2}, {.size = 24},       {.crop_pct = 1.0}};
   for (const EvalViews& views : cases) {
     const EvalReport one = evaluate(views);
     EXPECT_NE(loss(one), usual) << describe(views).front();

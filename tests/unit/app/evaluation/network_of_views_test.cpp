@@ -53,6 +53,31 @@ TEST(NetworkOfViews, LogitsAreTheMeanOverTheViewsInOnePass) {
   EXPECT_TRUE(mean.select(0, 0).allclose(at::tensor({19.0F / 5, 182.0F / 5, 1.0F})));
 }
 
+TEST(NetworkOfViews, ShiftsMoveBothWaysWithMirroredEdges) {
+  const at::Tensor image = at::arange(12, at::kFloat).view({1, 1, 3, 4});
+  const auto shifted = with_shifts(image, 1);
+  ASSERT_EQ(shifted.size(), 3u);
+  EXPECT_TRUE(shifted[0].equal(image));
+  // torch.nn.functional.pad(image, (1,) * 4, "reflect"), cut at 0 and at 2.
+  EXPECT_TRUE(
+      shifted[1].flatten().equal(at::tensor({5, 4, 5, 6, 1, 0, 1, 2, 5, 4, 5, 6}, at::kFloat)));
+  EXPECT_TRUE(
+      shifted[2].flatten().equal(at::tensor({5, 6, 7, 6, 9, 10, 11, 10, 5, 6, 7, 6}, at::kFloat)));
+  EXPECT_THAT([&] { with_shifts(image, 3); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("--shift 3: images have 4 x 3 pixels")));
+}
+
+TEST(NetworkOfViews, ShiftedViewsHaveAQuarterEach) {
+  const auto columns = std::make_shared<Columns>();
+  const tensor::Fields fields{{std::string(data::kImagesField), images(1, 3)}};
+  // Columns 1, 0, 3 move to 0, 1, 0 and to 0, 3, 0.
+  const auto logits = NetworkOfViews(columns, {.shift = 1}).forward(fields, {});
+  EXPECT_TRUE(logits.select(0, 0).allclose(at::tensor({0.5F, 1.5F, 1.0F})));
+  const auto both = NetworkOfViews(columns, {.flip = true, .shift = 1}).forward(fields, {});
+  EXPECT_TRUE(both.allclose(at::tensor({1.0F, 1.0F, 1.0F, 2.0F, 2.0F, 1.0F}).view({2, 3})));
+  EXPECT_EQ(columns->num_passes, 2);
+}
+
 TEST(NetworkOfViews, OtherClassesAreLeftOutAndTheTemperatureDivides) {
   const auto columns = std::make_shared<Columns>();
   const auto logits = NetworkOfViews(columns, {.temperature = 2, .classes = ClassGroups{{2}, {0}}})
