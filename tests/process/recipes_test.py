@@ -22,6 +22,7 @@ KEYS = {
     "sam_interval": "algorithms.sam.interval", "ema_half_life": "algorithms.ema.half_life",
     "ema_interval": "algorithms.ema.update_interval", "drop_path": "model.drop_path_rate",
     "clip_norm": "train.grad_clip_norm", "precision": "train.precision",
+    "lookahead_decay": "algorithms.lookahead.decay",
 }
 
 # Any recipe of a ResNet-50, with a step of seconds on a CPU and nothing that a step's weight decay can be mistaken for.
