@@ -18,7 +18,7 @@ class Cifar10(RunTest):
                    timeout=4 * 3600)
         result = paceline("eval", f"{run}@last", "--flip", "--shift", 1, "--json")
         self.assertEqual(result.code, 0, str(result))
-        top1 = json.loads(result.out)["val/top1"]
+        top1 = json.loads(result.out)["metrics"]["val/top1"]
         print(f"\ntop-1 of CIFAR-10 {top1:.4f}", flush=True)
         self.assertGreaterEqual(top1, 0.935)
 
