@@ -23,9 +23,13 @@ def read_npy(path):
     return header["shape"], struct.unpack(f"<{math.prod(header['shape'])}f", data[10 + length:])
 
 
-def metadata_of(path):
+def header_of(path):
     data = path.read_bytes()
-    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])["__metadata__"]
+    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+
+
+def metadata_of(path):
+    return header_of(path)["__metadata__"]
 
 
 class Predict(RunTest):
@@ -183,10 +187,39 @@ class Predict(RunTest):
         record = json.loads(metadata_of(file)["surgery"])
         self.assertEqual(record[0]["algorithm"], "blurpool")
         self.assertEqual(record[0]["layers"]["max-pools"], ["maxpool"])
+        self.assertIn("--names composer writes them for", exported.err)
         other = paceline("eval", self.run_dir, "algorithms.blurpool.min_channels=64", cwd=self.root)
         self.assertEqual(other.code, CONFIG, str(other))
         self.assertIn("algorithms.blurpool: it was", other.err)
         self.assert_same_classes(self.told(self.export(self.run_dir, "blurred")), self.told(self.run_dir))
+
+    def test_a_changed_network_is_written_with_composers_names(self):
+        self.train(self.write_recipe(model="resnet18", name="resnet.yaml"), "--run-dir", self.run_dir, *SMALL,
+                   "++algorithms.blurpool.min_channels=32")
+        file = self.root / "composers.safetensors"
+        exported = paceline("export", self.run_dir, "--names", "composer", "-o", file, cwd=self.root)
+        self.assertEqual(exported.code, 0, str(exported))
+        self.assertNotIn("computes something else", exported.err)
+        self.assertIn("apply_blurpool(model, replace_convs=True, replace_maxpools=True, blur_first=True, min_channels=32)",
+                      exported.err)
+        header = header_of(file)
+        self.assertEqual(header["layer2.0.conv1.conv.weight"]["shape"], [128, 64, 3, 3])
+        self.assertEqual(header["layer2.0.conv1.blur_filter"]["shape"], [64, 1, 3, 3])
+        self.assertEqual(header["maxpool.filt2d"]["dtype"], "F32")
+        self.assertNotIn("layer2.0.conv1.weight", header)
+        folder = paceline("export", self.run_dir, "--names", "composer", "--format", "hf", "-o", self.root / "hub")
+        self.assertEqual(folder.code, CONFIG, str(folder))
+        self.assertIn("--format hf a folder for timm", folder.err)
+        self.assertFalse((self.root / "hub").exists())
+
+    def test_composer_has_no_names_for_a_vit(self):
+        self.train(self.write_recipe(), "--run-dir", self.run_dir, *SMALL)
+        file = self.root / "vit.safetensors"
+        refused = paceline("export", self.run_dir, "--names", "composer", "-o", file, cwd=self.root)
+        self.assertEqual(refused.code, CONFIG, str(refused))
+        self.assertEqual(refused.err.count("error: "), 1, str(refused))
+        self.assertRegex(refused.err, "--names composer: .*torchvision's ResNets, and the model is vit.*leave --names out")
+        self.assertFalse(file.exists())
 
 
 if __name__ == "__main__":

@@ -23,6 +23,19 @@ KEYS = {
     "ema_interval": "algorithms.ema.update_interval", "drop_path": "model.drop_path_rate",
     "clip_norm": "train.grad_clip_norm", "precision": "train.precision",
     "lookahead_decay": "algorithms.lookahead.decay",
+    "colout_rows": "algorithms.colout.p_row", "colout_columns": "algorithms.colout.p_col",
+    "stochastic_depth": "algorithms.stochastic_depth.drop_rate",
+    "stochastic_method": "algorithms.stochastic_depth.method",
+    "stochastic_distribution": "algorithms.stochastic_depth.distribution",
+    "blur_first": "algorithms.blurpool.blur_first", "blur_maxpools": "algorithms.blurpool.replace_maxpools",
+    "swa_start": "algorithms.swa.start", "swa_interval": "algorithms.swa.interval",
+    "early_stop": "callbacks.early_stop.patience", "subset": "data.subset",
+}
+
+# Likewise of a named transform of training images, by the figure: its name, and the option.
+TRAIN_TRANSFORMS = {
+    "rand_augment_family": ("rand_augment", "family"), "rand_augment_depth": ("rand_augment", "num_ops"),
+    "rand_augment_severity": ("rand_augment", "magnitude"),
 }
 
 # Any recipe of a ResNet-50, with a step of seconds on a CPU and nothing that a step's weight decay can be mistaken for.
@@ -150,7 +163,7 @@ class Figures(unittest.TestCase):
             with self.subTest(key=key):
                 self.assertIsNotNone(ours)
                 if isinstance(sources, (str, bool)):
-                    self.assertEqual(ours, str(sources).lower())
+                    self.assertEqual(ours.strip('"'), str(sources).lower())
                 else:
                     self.assert_near(float(ours), sources, key)
         per_rank = values["data.batch_size_per_rank"]
@@ -162,6 +175,9 @@ class Figures(unittest.TestCase):
         for figure, name in (("eval_resize", "resize"), ("eval_crop", "center_crop")):
             if figure in figures:
                 self.assertEqual(transform(values, "eval", name, "size"), str(figures[figure]))
+        for figure, (name, option) in TRAIN_TRANSFORMS.items():
+            self.assertEqual(transform(values, "train", name, option),
+                             str(figures[figure]) if figure in figures else None, figure)
         if "ema_decay" in figures:
             self.assertEqual(values["algorithms.ema.rescale"], "torchvision")
             interval = int(values["algorithms.ema.update_interval"].removesuffix("ba"))

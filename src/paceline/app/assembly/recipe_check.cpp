@@ -141,7 +141,7 @@ std::optional<nn::SampleSizes> sizes_of_split(const Recipe& recipe, const Regist
   const auto transforms = transforms_of(recipe.data, registries, split);
   const ProgressiveResizing& resizing = recipe.data.progressive_resizing;
   if (split == data::Split::kTrain && resizing.start_size && !resizing.is_after_loader())
-    with_size(transforms, *resizing.start_size);
+    with_size(transforms, static_cast<int>(*resizing.start_size));
   if (!data::fixes_size(transforms)) return std::nullopt;
   const auto pipeline = std::make_shared<data::TransformPipeline>(transforms);
   return sample_sizes(data::ImageMaker(pipeline).fields());

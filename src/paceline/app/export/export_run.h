@@ -21,6 +21,7 @@ struct ExportReport {
   std::optional<checkpoint::Monitored> monitored;
   checkpoint::SurgeryRecord surgery;  ///< without which the weights mean something else
   std::vector<std::string> notes = {};
+  std::vector<std::string> composer_calls = {};  ///< ComposerModel::calls
 };
 
 /// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one file,
@@ -29,6 +30,13 @@ struct ExportReport {
 ExportReport export_checkpoint(
     const std::filesystem::path& run_or_checkpoint, const std::string& weights,
     const std::filesystem::path& output, base::FileSystem& files,
+    checkpoint::WeightFormat format = checkpoint::WeightFormat::kSafetensors);
+
+/// The same with the names that the model has in MosaicML Composer. Throws what as_composers()
+/// throws, too.
+ExportReport export_for_composer(
+    const std::filesystem::path& run_or_checkpoint, const std::string& weights,
+    const std::filesystem::path& output, base::FileSystem& files, const Registries& registries,
     checkpoint::WeightFormat format = checkpoint::WeightFormat::kSafetensors);
 
 /// The same into a folder as those of the Hugging Face Hub are: model.safetensors, timm's

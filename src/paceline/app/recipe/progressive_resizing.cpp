@@ -19,7 +19,7 @@ bool fixes_size(const data::TransformConfig& transform) {
 /// One increment more each time that the line is as high.
 std::vector<SizeChange> along_line(const ProgressiveResizing& config, int image_size,
                                    std::int64_t begin, std::int64_t end) {
-  const int start = *config.start_size;
+  const auto start = static_cast<int>(*config.start_size);
   std::vector<SizeChange> changes{{0, start}};
   const std::int64_t growth = image_size - start;
   for (std::int64_t grown = config.increment; grown < growth; grown += config.increment) {
@@ -55,7 +55,7 @@ int composers_size(const ProgressiveResizing& config, int image_size, std::int64
   const double begin = moment_of(config.begin, 1, lengths), end = moment_of(config.end, 1, lengths);
   const double elapsed = static_cast<double>(step) / static_cast<double>(lengths.total_steps);
   const double share = elapsed < begin ? 0 : std::min((elapsed - begin) / (end - begin), 1.0);
-  const double start_scale = static_cast<double>(*config.start_size) / image_size;
+  const double start_scale = *config.start_size / image_size;
   const double scale = start_scale + (1 - start_scale) * share;
   return nearest_multiple(image_size * scale, config.increment, image_size);
 }
@@ -68,7 +68,7 @@ int ffcvs_size(const ProgressiveResizing& config, int image_size, std::int64_t s
   const double begin = moment_of(config.begin, epochs, lengths);
   const double end = moment_of(config.end, epochs, lengths);
   const auto epoch = static_cast<double>(step / lengths.steps_per_epoch);
-  if (epoch <= begin) return *config.start_size;
+  if (epoch <= begin) return static_cast<int>(*config.start_size);
   if (epoch >= end) return image_size;
   const double slope = (image_size - *config.start_size) / (end - begin);
   return nearest_multiple(*config.start_size + slope * (epoch - begin), config.increment,
@@ -80,7 +80,7 @@ int ffcvs_size(const ProgressiveResizing& config, int image_size, std::int64_t s
 std::vector<SizeChange> size_changes(const ProgressiveResizing& config, int image_size,
                                      const config::StepLengths& lengths) {
   if (!config.start_size) return {};
-  const int start = *config.start_size;
+  const double start = *config.start_size;
   const std::int64_t begin = to_steps(config.begin, lengths);
   const std::int64_t end = to_steps(config.end, lengths);
   if (start >= image_size)
@@ -140,6 +140,10 @@ config::Sides grown_to(data::ImageSize size, int shorter) {
 
 void paceline::config::Schema<paceline::app::ProgressiveResizing>::validate(const Config& values,
                                                                             Problems& problems) {
+  const bool is_whole = !values.start_size || *values.start_size == std::floor(*values.start_size);
+  if (!is_whole && values.law != app::ResizingLaw::kComposer)
+    problems.add("start_size", fmt::format("must be whole pixels, but for law: composer; got {}",
+                                           *values.start_size));
   if (values.start_size || values.mode == app::ResizingMode::kLoader) return;
   problems.add("mode", fmt::format("without start_size nothing is resized: give it, or leave mode "
                                    "{} out",

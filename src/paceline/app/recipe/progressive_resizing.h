@@ -29,7 +29,7 @@ enum class ResizingMode {
 /// Training on small images first (Howard, fast.ai 2018; Composer's ProgressiveResizing; FFCV's
 /// ramp).
 struct ProgressiveResizing {
-  std::optional<int> start_size;
+  std::optional<double> start_size;  ///< whole, but for kComposer
   config::Duration begin{0.5, config::TimeUnit::kFraction};
   config::Duration end{0.8, config::TimeUnit::kFraction};
   int increment = 32;
@@ -89,8 +89,9 @@ struct paceline::config::Schema<paceline::app::ProgressiveResizing> {
       "Howard, Training Imagenet in 3 hours for $25, fast.ai 2018";
   static constexpr auto fields =
       std::tuple{field(&Config::start_size, "start_size",
-                       "Shorter side in pixels at the start; null: no resizing.", AtLeast{1},
-                       AtMost{16384, "no image has a longer side"}),
+                       "Shorter side in pixels at the start; null: no resizing. For law: composer "
+                       "where its line begins, which may be between two pixels.",
+                       AtLeast{1}, AtMost{16384, "no image has a longer side"}),
                  field(&Config::begin, "begin", "When the images begin to grow."),
                  field(&Config::end, "end", "When they have reached data.image_size."),
                  field(&Config::increment, "increment", "By how many pixels they grow at a time.",

@@ -56,7 +56,8 @@ def ffcv(min_res, max_res, start_ramp, end_ramp, num_epochs):
 
 def main():
     cases = {"composer": [composer(224, 112, 0.5, 0.2, 4, 200), composer(224, 112, 0.0, 0.5, 32, 64),
-                          composer(96, 32, 0.25, 0.25, 4, 80), composer(50, 20, 0.1, 0.0, 7, 30), composer(176, 88, 0.5, 0.2, 32, 60)],
+                          composer(96, 32, 0.25, 0.25, 4, 80), composer(50, 20, 0.1, 0.0, 7, 30), composer(176, 88, 0.5, 0.2, 32, 60),
+                          composer(112, 67.2, 0.2, 0.2, 4, 300)],
              "ffcv": [ffcv(160, 192, 35, 39, 40), ffcv(160, 192, 11, 13, 16), ffcv(128, 224, 0, 20, 24)]}
     path = pathlib.Path(__file__).with_name("resizing.json")
     path.write_text(json.dumps(cases) + "\n")

@@ -32,7 +32,7 @@ TEST(GoldenResizing, SizesAreComposersAndFfcvs) {
     SCOPED_TRACE(each["width"].dump());
     const double finetune = each["finetune"];
     expect_sizes("sizes by Composer's law",
-                 {.start_size = each["start"].get<int>(),
+                 {.start_size = each["start"].get<double>(),
                   .begin = {each["delay"], TimeUnit::kFraction},
                   .end = {1 - finetune, TimeUnit::kFraction},
                   .increment = each["increment"],

@@ -57,16 +57,29 @@ TEST(ProgressiveResizing, RefusesLawsThatCannotBeFollowed) {
               ThrowsMessage<base::ConfigError>(HasSubstr("not known in steps")));
 }
 
-TEST(ProgressiveResizing, RefusesAModeThatResizesNothing) {
-  const auto refused = [](const ProgressiveResizing& config) {
-    config::Problems problems;
-    config::Schema<ProgressiveResizing>::validate(config, problems);
-    return problems.message();
+std::string resizing_problems(const ProgressiveResizing& config) {
+  config::Problems problems;
+  config::Schema<ProgressiveResizing>::validate(config, problems);
+  return problems.message();
+}
+
+TEST(ProgressiveResizing, ComposersLineMayBeginBetweenPixels) {
+  const auto first_change = [](double start) {
+    return changes({.start_size = start, .increment = 8, .law = ResizingLaw::kComposer}, 96).at(1);
   };
-  EXPECT_THAT(refused({.start_size = std::nullopt, .mode = ResizingMode::kCrop}),
+  EXPECT_EQ(first_change(34), (std::pair<std::int64_t, int>{51, 40}));
+  EXPECT_EQ(first_change(33.9), (std::pair<std::int64_t, int>{52, 40}));
+  EXPECT_THAT(resizing_problems({.start_size = 105.6, .law = ResizingLaw::kComposer}), IsEmpty());
+  EXPECT_THAT(resizing_problems({.start_size = 105.6}), HasSubstr("must be whole pixels"));
+  EXPECT_THAT(resizing_problems({.start_size = 105.6, .law = ResizingLaw::kFfcv}),
+              HasSubstr("got 105.6"));
+}
+
+TEST(ProgressiveResizing, RefusesAModeThatResizesNothing) {
+  EXPECT_THAT(resizing_problems({.start_size = std::nullopt, .mode = ResizingMode::kCrop}),
               HasSubstr("without start_size nothing is resized: give it, or leave mode crop out"));
-  EXPECT_THAT(refused({.start_size = 128, .mode = ResizingMode::kNearest}), IsEmpty());
-  EXPECT_THAT(refused({}), IsEmpty());
+  EXPECT_THAT(resizing_problems({.start_size = 128, .mode = ResizingMode::kNearest}), IsEmpty());
+  EXPECT_THAT(resizing_problems({}), IsEmpty());
   EXPECT_FALSE((ProgressiveResizing{.start_size = 128}.is_after_loader()));
   EXPECT_FALSE((ProgressiveResizing{.start_size = std::nullopt, .mode = ResizingMode::kCrop}
                     .is_after_loader()));
