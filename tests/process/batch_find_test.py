@@ -33,11 +33,11 @@ class BatchFind(RunTest):
                    "data.global_batch_size=null", f"data.batch_size_per_rank={samples}")
         return json.loads((run / "summary.json").read_text())["peak_memory"]["measured_bytes"]
 
-    def check_strategy(self, strategy, ranks, limit_mib):
+    def check_strategy(self, strategy, ranks, limit_mib, *more):
         limit = limit_mib * MIB
         before = sorted(self.root.rglob("*"))
-        override = f"parallel.strategy={strategy}"
-        out = self.find(override, "--nproc", ranks, "--memory-limit", f"{limit_mib}MiB", "--json").out
+        overrides = (f"parallel.strategy={strategy}", *more)
+        out = self.find(*overrides, "--nproc", ranks, "--memory-limit", f"{limit_mib}MiB", "--json").out
         found = json.loads(out)
         self.assertEqual([path for path in sorted(self.root.rglob("*")) if path.name != "recipe.yaml"],
                          [path for path in before if path.name != "recipe.yaml"])
@@ -48,9 +48,9 @@ class BatchFind(RunTest):
         for made in found["tries"]:
             self.assertEqual(made["fits"], made["measured_bytes"] <= limit, made)
         self.assertEqual([made["fits"] for made in found["tries"] if made["samples_per_rank"] == samples], [True])
-        peak = self.peak_of_run(strategy, samples, ranks, override)
+        peak = self.peak_of_run(strategy, samples, ranks, *overrides)
         self.assertLessEqual(peak, limit)
-        self.assertGreater(self.peak_of_run(strategy + "-more", samples + samples // 4 + 8, ranks, override), limit)
+        self.assertGreater(self.peak_of_run(strategy + "-more", samples + samples // 4 + 8, ranks, *overrides), limit)
         return found
 
     def test_finds_what_fits_one_rank(self):
@@ -65,6 +65,17 @@ class BatchFind(RunTest):
 
     def test_finds_what_fits_ranks_that_share_state(self):
         self.check_strategy("fsdp", 2, 96)
+
+    def test_finds_what_fits_ranks_that_share_the_optimizer(self):
+        self.check_strategy("zero1", 2, 96)
+
+    def test_finds_what_fits_ranks_that_share_gradients_and_the_optimizer(self):
+        self.check_strategy("zero2", 2, 96)
+
+    def test_finds_what_fits_groups_of_ranks_that_share_state(self):
+        found = self.check_strategy("hsdp", 4, 96, "parallel.fsdp.shard_group_size=2")
+        of_a_group = json.loads(self.find("parallel.strategy=fsdp", "--nproc", 2, "--memory-limit", "96MiB", "--json").out)
+        self.assertEqual(found["tries"], of_a_group["tries"], "another group holds the same")
 
     def test_a_rank_with_less_memory_counts_and_keeps_none_waiting(self):
         recipe = self.write_recipe(text=RECIPE)
@@ -85,6 +96,12 @@ class BatchFind(RunTest):
             if "paceline train" in line:
                 words = shlex.split(line.partition("paceline train ")[2])
                 self.train(words[0], *settings(*words[1:]), "--fast-dev-run")
+
+    def test_a_recording_that_the_cpu_does_not_make_takes_nothing(self):
+        limit = ("--memory-limit", "48MiB", "--json")
+        recorded = self.find("train.compile=graph", *limit)
+        self.assertEqual(json.loads(recorded.out)["tries"], json.loads(self.find(*limit).out)["tries"])
+        self.assertNotIn("compile", recorded.err)
 
     def test_ends_with_the_data(self):
         found = json.loads(self.find("--memory-limit", "1GiB", "--json", "data.num_samples=100").out)

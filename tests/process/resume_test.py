@@ -104,6 +104,21 @@ class Resume(RunTest):
         self.finish(run)
         self.assert_same_run(run, reference)
 
+    def test_killed_while_statistics_are_computed_anew(self):
+        self.recipe = self.write_recipe(model="resnet18")
+        averaged = ("train.duration=7ba", "++algorithms.swa={start: 2ba, end: 7ba, interval: 2ba}",
+                    "data={name: synthetic, num_samples: 1800, num_val_samples: 12, num_classes: 4, size: 32, "
+                    "image_size: 32, global_batch_size: 12, num_threads: 1}")  # so that the pass takes a while
+        reference, run = self.run_directory("whole-pass"), self.run_directory("killed-in-pass")
+        self.assertIn("BatchNorm's statistics are computed anew, from ", self.finish(reference, *averaged).err)
+        process = start(*self.command(run, *averaged), cwd=self.root)
+        log = run / "log.txt"
+        wait_until(lambda: log.exists() and "a pass over the training data" in log.read_text(), "the pass")
+        kill(process)
+        self.assertNotIn("computed anew", log.read_text(), "the pass was over already")
+        self.finish(run, *averaged)
+        self.assert_same_run(run, reference)
+
     def test_killed_inside_validation(self):
         reference = self.reference("resnet18")
         run = self.run_directory("killed-validating")

@@ -104,6 +104,16 @@ void tell(const BatchTry& made, const std::string& refusal, const SessionContext
                  refusal.empty() ? "fit" : "do not fit (" + refusal + ")");
 }
 
+/// A try is over before a step would be recorded (StepProbe).
+void warn_of_recording(const Recipe& recipe, const SessionContext& context) {
+  if (recipe.train.compile != train::Compile::kGraph || context.communicator.rank() != 0) return;
+  if (!context.device.make_graph()) return;  // the run records nothing either
+  base::log_warning(
+      "batch-find: with train.compile: graph the memory of a step's activations is held from its "
+      "fourth step on, and evaluations and batches of another size need theirs besides; that is "
+      "not measured: leave room for it by --memory-limit, or by a batch somewhat smaller");
+}
+
 /// Looks, with the recipe's weights found.
 BatchFindResult find(const Recipe& recipe, std::uint64_t limit_bytes,
                      const SessionContext& context) {
@@ -146,6 +156,7 @@ BatchFindResult find_batch(const TrainRequest& request, std::optional<std::uint6
   communicator.set_timeout(kLongestTry);
   agree_on_recipe(loaded, communicator);
   Recipe recipe = loaded.recipe;
+  warn_of_recording(recipe, context);
   find_first_weights(context.registries, communicator, context.files, context.interruption, recipe);
   return find(recipe, limit, context);
 }

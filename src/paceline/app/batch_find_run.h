@@ -31,11 +31,13 @@ struct BatchFindResult {
 };
 
 /// Finds the largest batch of the request's recipe that fits into `limit_bytes` of each rank's
-/// tensors, by two steps of each size that is tried, and throws everything away. Ranks may have
-/// unequal limits; nothing: what their GPU has free. Nothing is written. Every rank must call it.
-/// Throws base::Error on all ranks: ConfigError if one sample does not fit, if there are fewer
-/// samples than ranks, if the limit is left out on the CPU, and for a recipe of phases of which
-/// none is named; Interrupted after a signal.
+/// tensors, by two steps of each size that is tried, and throws everything away. What
+/// `train.compile: graph` holds of a step that it has recorded is not among it, as a warning says
+/// where something is recorded (on GPUs). Ranks may have unequal limits; nothing: what their GPU
+/// has free. Nothing is written. Every rank must call it. Throws base::Error on all ranks:
+/// ConfigError if one sample does not fit, if there are fewer samples than ranks, if the limit is
+/// left out on the CPU, and for a recipe of phases of which none is named; Interrupted after a
+/// signal.
 BatchFindResult find_batch(const TrainRequest& request, std::optional<std::uint64_t> limit_bytes,
                            const SessionContext& context);
 

@@ -12,7 +12,8 @@ namespace paceline::app {
 /// that are not there (comm/fake): it holds, gathers and sends as much as in a run, but waits for
 /// nobody, so it may run out of memory. Each try is a Session of its own, of which nothing is left.
 ///
-/// Images have their full size, as at the end of progressive resizing. Weights are drawn:
+/// Two steps are too few to record one, so with train.compile: graph they take what they take
+/// without. Images have their full size, as at the end of progressive resizing. Weights are drawn:
 /// model.pretrained changes no size. Batches in host memory are not measured, since how many of
 /// them the loader's threads have ready is a matter of time; as many as they may hold are added.
 class StepProbe {

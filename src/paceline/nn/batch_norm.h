@@ -33,6 +33,8 @@ class BatchNorm2d : public torch::nn::Module {
 
   /// Replaces the local statistics, for instance by ones over all ranks. Empty restores them.
   void set_training_kernel(TrainingKernel kernel) { training_kernel_ = std::move(kernel); }
+  /// Empty: its own.
+  const TrainingKernel& training_kernel() const { return training_kernel_; }
   bool has_training_kernel() const { return static_cast<bool>(training_kernel_); }
 
   double eps() const { return eps_; }

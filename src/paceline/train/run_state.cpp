@@ -62,6 +62,7 @@ nlohmann::json state_dict(const TrainState& state, const Engine& engine) {
                           {"last_eval", state.last_eval},
                           {"last_eval_step", state.last_eval_step},
                           {"is_eval_pending", state.is_eval_pending},
+                          {"wants_fresh_statistics", state.wants_fresh_statistics},
                           {"engine", engine.state_dict()}};
   if (state.scaler) saved["grad_scaler"] = state.scaler->state_dict();
   return saved;
@@ -90,6 +91,8 @@ void load_state_dict(const nlohmann::json& saved, TrainState& state, Engine& eng
   state.last_eval = saved.at("last_eval").get<std::map<std::string, double>>();
   state.last_eval_step = saved.at("last_eval_step").get<std::int64_t>();
   state.is_eval_pending = saved.at("is_eval_pending").get<bool>();
+  // Older checkpoints never do.
+  state.wants_fresh_statistics = saved.value("wants_fresh_statistics", false);
   if (state.scaler && saved.contains("grad_scaler"))  // else the run had another precision
     state.scaler->load_state_dict(saved.at("grad_scaler"));
   engine.load_state_dict(saved.at("engine"));

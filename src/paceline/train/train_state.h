@@ -64,6 +64,10 @@ struct TrainState {
   std::map<std::string, double> last_eval;  ///< "val/top1" and so on, of the newest evaluation
   std::int64_t last_eval_step = -1;         ///< when that was
   bool is_eval_pending = false;             ///< an evaluation was due but interrupted
+  /// Running statistics do not belong to the weights: an algorithm says so at kStepEnd or
+  /// kEpochEnd, and the trainer computes them anew before an evaluation or a save sees them, or
+  /// with the next start, if a signal interrupts it.
+  bool wants_fresh_statistics = false;
   double lr_factor = 1;  ///< on the schedule's learning rate, of the algorithm that sets it
   std::string_view eval_weights;  ///< whose an evaluation at hand measures; empty: the trained
 

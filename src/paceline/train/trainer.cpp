@@ -3,16 +3,21 @@
 #include "paceline/base/clock.h"
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/text.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/metrics/metric_sink.h"
+#include "paceline/parallel/batch_norm/fresh_statistics.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/missing_gradients.h"
+#include "paceline/tensor/autocast.h"
+#include "paceline/train/batch/epoch_pass.h"
 #include "paceline/train/checkpoint_saver.h"
 #include "paceline/train/evaluator.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace paceline::train {
 namespace {
@@ -94,8 +99,10 @@ std::optional<FitResult> Trainer::begin() {
   engine_.fire(Event::kFitStart, state_, run_);
 
   if (!evaluator_) state_.is_eval_pending = false;  // the run evaluated before it was interrupted
-  if (state_.is_eval_pending) {                     // go on where the run was interrupted
-    evaluate();
+  // Go on where the run was interrupted.
+  if (state_.wants_fresh_statistics || state_.is_eval_pending) {
+    if (state_.wants_fresh_statistics) refresh_statistics();
+    if (state_.is_eval_pending) evaluate();
     return reach_safe_point(/*must_save=*/true);  // or it is made up for again, and logged twice
   }
   if (auto complete = stop_rule_.at_start(state_.clock)) return complete;
@@ -109,7 +116,8 @@ bool Trainer::train_step() {
   state_.phases.start();
   const tensor::DeviceRange range(run_.device, "step");
   std::optional<Batch> batch =
-      feed_.next_of_all(run_.communicator, /*may_lack=*/reduction_.any_lacks_next_batch());
+      feed_.next_of_all(run_.communicator, /*may_lack=*/std::exchange(was_feed_moved_, false) ||
+                                               reduction_.any_lacks_next_batch());
   lacks_batch_ = !batch;
   if (lacks_batch_) return false;
   state_.batch = with_floats_as(*std::move(batch), storage_dtype_);
@@ -224,6 +232,7 @@ std::optional<FitResult> Trainer::finish_step() {
   if (state_.clock.is_epoch_start()) engine_.fire(Event::kEpochEnd, state_, run_);
   if (state_.clock.is_epoch_start() && !evaluator_) data_watch_.report(run_.communicator);
 
+  if (state_.wants_fresh_statistics) refresh_statistics();
   const bool is_last = state_.clock.step >= stop_rule_.last_step();
   if (evaluator_ && (is_last || state_.clock.step % eval_interval_ == 0)) evaluate();
   return reach_safe_point();
@@ -241,6 +250,8 @@ std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
 }
 
 void Trainer::evaluate() {
+  state_.is_eval_pending = state_.wants_fresh_statistics;  // which a signal left undone
+  if (state_.is_eval_pending) return;
   const std::optional<EvalResult> trained = evaluate_weights({});
   std::optional<EvalResult> result = trained;
   for (Algorithm* algorithm : engine_.with_weights()) {
@@ -270,6 +281,32 @@ std::optional<EvalResult> Trainer::evaluate_weights(std::string_view weights) {
   engine_.fire(Event::kEvalEnd, state_, run_);
   state_.eval_weights = {};
   return result;
+}
+
+// No events, and no transforms of algorithms: evaluations see no mixed images either. The draws are
+// those of the epoch's steps.
+void Trainer::refresh_statistics() {
+  const std::int64_t length = state_.clock.lengths.steps_per_epoch;
+  const std::int64_t first = std::max<std::int64_t>(0, state_.clock.step - 1) / length * length;
+  const at::NoGradGuard no_grad;
+  const tensor::AutocastGuard autocast(run_.device.place().type(),
+                                       autocast_dtype(config_.precision));
+  parallel::FreshStatistics statistics(state_.task->network(), run_.communicator);
+  state_.strategy->begin_passes();
+  EpochPass pass(feed_, run_.communicator, run_.device, run_.received_signal);
+  const bool is_complete = pass.run(first, length, [&](std::int64_t step, Batch batch) {
+    batch = with_floats_as(std::move(batch), storage_dtype_);
+    state_.task->forward(batch, {run_.seed, step, batch.first_position});
+  });
+  state_.strategy->end_passes();
+  feed_.seek(state_.clock.step);
+  was_feed_moved_ = true;
+  if (!is_complete) return;
+  statistics.store();
+  state_.wants_fresh_statistics = false;
+  if (run_.is_main_rank())
+    base::log_info("BatchNorm's statistics are computed anew, from {} batches in {}", length,
+                   base::format_duration(pass.seconds()));
 }
 
 FitResult Trainer::agree_on_interruption() {

@@ -80,12 +80,16 @@ class Trainer {
   /// What follows an evaluation, also one that a resumed run had to make up for.
   std::optional<FitResult> reach_safe_point(bool must_save = false);
   void evaluate();
+  /// Computes running statistics anew by a pass over the epoch at hand, of which nothing else is
+  /// left; nothing if a signal interrupted it.
+  void refresh_statistics();
   /// Of the trained weights, or of those that an algorithm has swapped in; nothing if a signal
   /// interrupted it.
   std::optional<EvalResult> evaluate_weights(std::string_view weights);
   /// On any rank: a signal, the clock on the wall, or a batch that could not be read.
   bool is_interrupted() const {
-    return reduction_.any_wants_stop() || state_.is_eval_pending || lacks_batch_;
+    return reduction_.any_wants_stop() || state_.is_eval_pending || state_.wants_fresh_statistics ||
+           lacks_batch_;
   }
   FitResult agree_on_interruption();
   /// Throws DataError on every rank when an epoch skipped too much.
@@ -104,6 +108,7 @@ class Trainer {
   SampleName sample_name_;
   TrainerConfig config_;
   bool lacks_batch_ = false;     ///< a rank does, and the run ends
+  bool was_feed_moved_ = false;  ///< since the last step, so that no batch is at hand
   std::int64_t first_step_ = 0;  ///< as the clock counts, before it
   StopRule stop_rule_;
   std::int64_t eval_interval_;  ///< in steps

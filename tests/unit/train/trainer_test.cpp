@@ -534,6 +534,83 @@ TEST_F(TrainerTest, AnInterruptedEvaluationIsMadeUpForAtItsStep) {
                                  "safe_point 2", "fit_end 2"));
 }
 
+/// Has an algorithm ask for new statistics after this step; events, forward passes between them.
+void ask_for_statistics_after(std::int64_t step, ScriptedRun& run, Calls& calls) {
+  run.watch = [&, step](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kStepEnd && state.clock.step == step)
+      run.state.wants_fresh_statistics = true;
+    std::vector<std::int64_t>& passes = run.task().first_positions;
+    calls.push_back(fmt::format("{} {} after {} passes",
+                                kEventNames[static_cast<std::size_t>(event)], state.clock.step,
+                                passes.size()));
+    passes.clear();
+    return std::nullopt;
+  };
+  run.watched = {Event::kStepEnd, Event::kEvalStart, Event::kSafePoint, Event::kFitEnd};
+}
+
+TEST_F(TrainerTest, ComputesStatisticsAnewBeforeAnythingSeesThem) {
+  std::vector<std::vector<std::int64_t>> seen;
+  for (const std::int64_t asked_after : {0, 2}) {
+    ScriptedRun run(*communicator_);
+    Calls calls;
+    ask_for_statistics_after(asked_after, run, calls);
+    const train::FitResult result = run.fit();
+    EXPECT_EQ(result.reason, Reason::kDuration);
+    if (asked_after == 2) {
+      EXPECT_THAT(calls, ElementsAre("step_end 1 after 1 passes", "safe_point 1 after 0 passes",
+                                     "step_end 2 after 1 passes", "eval_start 2 after 2 passes",
+                                     "safe_point 2 after 1 passes", "step_end 3 after 1 passes",
+                                     "eval_start 3 after 0 passes", "safe_point 3 after 1 passes",
+                                     "fit_end 3 after 0 passes"));
+    }
+    EXPECT_FALSE(run.state.wants_fresh_statistics);
+    EXPECT_EQ(run.state.clock.step, 3);
+    EXPECT_EQ(run.state.clock.samples, 12) << "the pass is no training";
+    seen.push_back(run.state.batch.indices);
+  }
+  EXPECT_EQ(seen[0], seen[1]) << "the third step's samples are the same";
+}
+
+TEST_F(TrainerTest, StatisticsThatASignalLeftUndoneAreMadeUpFor) {
+  Calls calls;
+  ask_for_statistics_after(2, run_, calls);
+  run_.train_loader.stop_at(1, run_.signal);
+  run_.state.clock.step = 2;  // a loader that stops at a position would stop the steps, too
+  run_.state.wants_fresh_statistics = true;
+  EXPECT_EQ(run_.fit().reason, Reason::kSignal);
+  EXPECT_TRUE(run_.state.wants_fresh_statistics);
+  EXPECT_THAT(calls, ElementsAre("safe_point 2 after 1 passes", "fit_end 2 after 0 passes"));
+
+  ScriptedRun resumed(*communicator_);
+  calls.clear();
+  ask_for_statistics_after(0, resumed, calls);
+  resumed.state.clock.step = 3;
+  resumed.state.wants_fresh_statistics = true;
+  resumed.state.is_eval_pending = true;
+  EXPECT_EQ(resumed.fit().reason, Reason::kDuration);
+  EXPECT_FALSE(resumed.state.wants_fresh_statistics);
+  EXPECT_THAT(calls, ElementsAre("eval_start 3 after 2 passes", "safe_point 3 after 1 passes",
+                                 "fit_end 3 after 0 passes"));
+}
+
+TEST_F(TrainerTest, AnEvaluationWaitsForStatisticsThatASignalLeftUndone) {
+  run_.watched = {Event::kStepEnd, Event::kEvalStart};
+  Calls calls;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    calls.emplace_back(kEventNames[static_cast<std::size_t>(event)]);
+    if (event == Event::kStepEnd && state.clock.step == 2) {
+      run_.state.wants_fresh_statistics = true;
+      run_.signal = SIGTERM;
+    }
+    return std::nullopt;
+  };
+  EXPECT_EQ(run_.fit().reason, Reason::kSignal);
+  EXPECT_TRUE(run_.state.wants_fresh_statistics);
+  EXPECT_TRUE(run_.state.is_eval_pending);
+  EXPECT_THAT(calls, ElementsAre("step_end", "step_end"));
+}
+
 TEST_F(TrainerTest, ContinuesAtTheClocksStep) {
   run_.config.duration = batches(4);
   std::vector<std::int64_t> whole;

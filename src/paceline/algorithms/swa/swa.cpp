@@ -68,13 +68,13 @@ void Swa::apply(train::Event event, train::TrainState& state, const train::RunCo
     average_->move_buffers(1.0);
     ++num_averaged_;
   }
-  if (step >= when.load) load(step, run);
+  if (step >= when.load) load(state, run);
 }
 
 void Swa::check(const train::TrainState& state, const train::RunContext& run) const {
   const config::StepLengths& lengths = state.clock.lengths;
   if (lengths.steps_per_epoch == 0) return;  // memory is estimated without a run
-  const auto& [start, end, interval] = config_;
+  const auto& [start, end, interval, refresh] = config_;
   if (to_steps(end, lengths) <= to_steps(start, lengths)) {
     throw base::ConfigError(fmt::format(
         "algorithms.swa: end ({}) must come after start ({}), which are steps {} and "
@@ -89,22 +89,36 @@ void Swa::check(const train::TrainState& state, const train::RunContext& run) co
                     "step {}, and the run has {}: let end come earlier, or count interval in ba",
                     end.to_string(), interval.to_string(), loaded_after, lengths.total_steps));
   }
-  const bool is_late = lengths.total_steps - loaded_after < lengths.steps_per_epoch;
-  if (is_late && run.is_main_rank() && has_moving_statistics(state.task->network())) {
+  if (refresh == StatisticsRefresh::kNever && is_late(loaded_after, lengths) &&
+      run.is_main_rank() && has_moving_statistics(state.task->network())) {
     base::log_warning(
         "algorithms.swa: the average is loaded after step {} of {}, and less than an epoch is left "
-        "for BatchNorm's statistics to follow: let algorithms.swa.end come earlier",
+        "for BatchNorm's statistics to follow: let algorithms.swa.end come earlier, or refresh be "
+        "auto",
         loaded_after, lengths.total_steps);
   }
 }
 
-void Swa::load(std::int64_t step, const train::RunContext& run) {
+// A run that only the clock on the wall ends may end at any step.
+bool Swa::is_late(std::int64_t step, const config::StepLengths& lengths) {
+  return lengths.total_steps - step < lengths.steps_per_epoch;
+}
+
+void Swa::load(train::TrainState& state, const train::RunContext& run) {
   is_loaded_ = true;
   if (num_averaged_ == 0) return;  // it came into a run that was past its end
   average_->load();
+  const bool refreshes = config_.refresh == StatisticsRefresh::kAlways ||
+                         (config_.refresh == StatisticsRefresh::kAuto &&
+                          is_late(state.clock.step, state.clock.lengths));
+  if (refreshes && has_moving_statistics(state.task->network()))
+    state.wants_fresh_statistics = true;
   if (run.is_main_rank())
-    base::log_info("swa: the mean of {} sets of weights is loaded after step {}", num_averaged_,
-                   step);
+    base::log_info("swa: the mean of {} sets of weights is loaded after step {}{}", num_averaged_,
+                   state.clock.step,
+                   state.wants_fresh_statistics
+                       ? "; a pass over the training data gives BatchNorm its statistics"
+                       : "");
 }
 
 std::vector<tensor::StateShard> Swa::tensors(const train::TrainState& /*state*/) const {

@@ -5,6 +5,7 @@
 #include "paceline/parallel/averaged_weights.h"
 #include "paceline/train/algorithm.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,10 +14,18 @@
 
 namespace paceline::algorithms {
 
+/// When running statistics are computed anew for the average.
+enum class StatisticsRefresh {
+  kAuto,    ///< if less than an epoch is left in which they could follow
+  kAlways,  ///< whenever it is loaded
+  kNever,
+};
+
 struct SwaConfig {
   config::Duration start{0.7, config::TimeUnit::kFraction};
   config::Duration end{0.97, config::TimeUnit::kFraction};
   config::Duration interval{1, config::TimeUnit::kEpoch};
+  StatisticsRefresh refresh = StatisticsRefresh::kAuto;
 };
 
 /// Stochastic weight averaging: the plain mean of the trained weights at equal distances, which
@@ -27,7 +36,9 @@ struct SwaConfig {
 /// first weights, and each `interval` from there on more: average <- average + (weights - average)
 /// / (n + 1). The first one that ends at or after `end` loads the average. Floating buffers are
 /// those of the last weights taken, and not averaged; optimizer state and schedule stay as they
-/// are. The mean is laid out as the strategy holds the weights: shards are averaged as shards. The
+/// are. Where BatchNorm's statistics have less than an epoch to follow, the trainer is asked for
+/// new ones (TrainState::wants_fresh_statistics), as torch.optim.swa_utils.update_bn gives them.
+/// The mean is laid out as the strategy holds the weights: shards are averaged as shards. The
 /// numbers are Composer's. With `ema` each is evaluated for itself.
 /// Paper: Izmailov et al., "Averaging weights leads to wider optima and better generalization",
 /// UAI 2018.
@@ -56,7 +67,9 @@ class Swa final : public train::Algorithm {
   };
   Moments moments(const config::StepLengths& lengths) const;
   void check(const train::TrainState& state, const train::RunContext& run) const;
-  void load(std::int64_t step, const train::RunContext& run);
+  /// Whether the run ends within an epoch of the step, or may.
+  static bool is_late(std::int64_t step, const config::StepLengths& lengths);
+  void load(train::TrainState& state, const train::RunContext& run);
 
   SwaConfig config_;
   std::int64_t num_averaged_ = 0;
@@ -69,6 +82,14 @@ std::unique_ptr<train::Algorithm> make(const SwaConfig& config);
 }  // namespace paceline::algorithms
 
 template <>
+struct paceline::config::EnumNames<paceline::algorithms::StatisticsRefresh> {
+  using Refresh = paceline::algorithms::StatisticsRefresh;
+  static constexpr std::array names{EnumName{Refresh::kAuto, "auto"},
+                                    EnumName{Refresh::kAlways, "always"},
+                                    EnumName{Refresh::kNever, "never"}};
+};
+
+template <>
 struct paceline::config::Schema<paceline::algorithms::SwaConfig> {
   using Config = paceline::algorithms::SwaConfig;
   static constexpr std::string_view name = "swa";
@@ -78,10 +99,12 @@ struct paceline::config::Schema<paceline::algorithms::SwaConfig> {
   static constexpr auto fields = std::tuple{
       field(&Config::start, "start", "When averaging begins: 0.7dur, 60ep, 5000ba."),
       field(&Config::end, "end",
-            "When the average is loaded into the trained weights; leave an epoch behind it for "
-            "BatchNorm's statistics."),
+            "When the average is loaded into the trained weights, which train on."),
       field(&Config::interval, "interval",
-            "From start on weights are taken so often, in ba or ep.")};
+            "From start on weights are taken so often, in ba or ep."),
+      field(&Config::refresh, "refresh",
+            "BatchNorm's statistics are computed anew for the average, by a pass over the training "
+            "data: if less than an epoch is left for them to follow (auto), always or never.")};
 
   static void validate(const Config& value, Problems& problems) {
     if (value.start.unit == value.end.unit && value.end.value <= value.start.value)

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/nn/batch_norm.h"
 #include "paceline/nn/rerun.h"
+#include "paceline/parallel/batch_norm/global_moments.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -26,54 +27,20 @@ struct Statistics {
   at::Tensor count;
 };
 
-/// [mean, sum of squared deviations, count] of this rank's values: [2 * C + 1], float64.
-at::Tensor local_moments(const at::Tensor& input, const nn::BatchNorm2d& norm) {
-  const std::int64_t channels = input.size(1);
-  const auto options = input.options().dtype(at::kDouble);
-  if (input.numel() == 0) return at::zeros({2 * channels + 1}, options);
-  // Running statistics are what tells the kernel the dtype to compute in, so it gets some to move.
-  const auto [mean, variance] = at::batch_norm_update_stats(
-      input, at::zeros_like(norm.running_mean), at::zeros_like(norm.running_var), /*momentum=*/1.0);
-  const at::Tensor count = at::full({1}, input.numel() / channels, options);
-  return at::cat({mean.to(at::kDouble), variance.to(at::kDouble) * count, count});
-}
-
-/// Merges moments [world_size, 2 * C + 1], in rank order, and moves the running statistics. The
-/// formula is that of Chan, Golub and LeVeque (1983) for any number of sets: the deviations within
-/// each and those of their means.
-Statistics merge(const at::Tensor& moments, const nn::BatchNorm2d& norm) {
-  const std::int64_t channels = moments.size(1) / 2;
-  const at::Tensor means = moments.narrow(1, 0, channels);
-  const at::Tensor counts = moments.narrow(1, 2 * channels, 1);
-  const at::Tensor count = counts.sum();
-  const at::Tensor mean = means.mul(counts).sum(0).div_(count);
-  const at::Tensor deviations =
-      (means - mean).square_().mul_(counts).add_(moments.narrow(1, channels, channels)).sum(0);
-  const at::ScalarType dtype = norm.running_mean.scalar_type();
-  Statistics statistics{mean.to(dtype), (deviations / count).to(dtype), count};
-  norm.running_mean.lerp_(statistics.mean, norm.momentum());
-  norm.running_var.lerp_((deviations / (count - 1)).to(dtype), norm.momentum());
-  return statistics;
-}
-
+/// Of the values of all ranks, by which the running statistics move.
 Statistics exchange(const at::Tensor& input, const nn::BatchNorm2d& norm,
                     comm::Communicator& communicator) {
   const at::NoGradGuard no_grad;
-  const at::Tensor own = local_moments(input, norm);
-  const at::Tensor all = at::empty({communicator.world_size(), own.numel()}, own.options());
-  communicator.all_gather(all, own, "SyncBatchNorm statistics")->wait();
-  // Read only where it may be too small: on a GPU reading waits for the stream.
-  const double count = input.numel() <= input.size(1) ? all.select(1, -1).sum().item<double>() : 2;
-  if (count == 0) {  // a ragged batch left this group of ranks nothing
-    return {norm.running_mean.clone(), norm.running_var.clone(), at::ones({}, own.options())};
+  const auto moments = global_moments(input, norm, communicator, "SyncBatchNorm statistics");
+  if (!moments) {  // a ragged batch left this group of ranks nothing
+    return {norm.running_mean.clone(), norm.running_var.clone(),
+            at::ones({}, input.options().dtype(at::kDouble))};
   }
-  if (count == 1) {
-    throw base::ConfigError(
-        "SyncBatchNorm in training mode needs more than one value per channel over the ranks that "
-        "share statistics: use "
-        "more images per rank, larger images, or freeze the statistics");
-  }
-  return merge(all, norm);
+  const at::ScalarType dtype = norm.running_mean.scalar_type();
+  Statistics statistics{moments->mean.to(dtype), moments->variance().to(dtype), moments->count};
+  norm.running_mean.lerp_(statistics.mean, norm.momentum());
+  norm.running_var.lerp_(moments->unbiased_variance().to(dtype), norm.momentum());
+  return statistics;
 }
 
 /// A recomputation takes what the ranks found the first time.
@@ -97,7 +64,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     context->save_for_backward({input, weight, mean, variance, count});
     context->saved_data["eps"] = eps;
     context->saved_data["communicator"] = reinterpret_cast<std::int64_t>(communicator);
-    return normalise(input, weight, bias, mean, variance, eps);
+    return normalise_by(input, weight, bias, mean, variance, eps);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
@@ -130,18 +97,9 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     const at::Tensor scale = weight * rstd;
     const at::Tensor means = sums.div_(saved[4]).to(scale.scalar_type()).mul_(-scale);
     // scale * (grad - its mean - normalised input * mean product), in two passes.
-    grads[0] = normalise(input, means[1], means[0], mean, variance, eps)
+    grads[0] = normalise_by(input, means[1], means[0], mean, variance, eps)
                    .addcmul_(grad, scale.view({1, -1, 1, 1}));
     return grads;
-  }
-
- private:
-  static at::Tensor normalise(const at::Tensor& input, const at::Tensor& weight,
-                              const at::Tensor& bias, const at::Tensor& mean,
-                              const at::Tensor& variance, double eps) {
-    if (input.numel() == 0) return at::empty_like(input);
-    return std::get<0>(at::native_batch_norm(input, weight, bias, mean, variance,
-                                             /*training=*/false, /*momentum=*/0.0, eps));
   }
 };
 

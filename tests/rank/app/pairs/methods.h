@@ -75,7 +75,7 @@ inline const std::map<std::string, MethodSettings> kMethods{
        "++algorithms.squeeze_excite.min_channels=8"}}},
     {"stochastic_depth",
      {{"++algorithms.stochastic_depth.drop_rate=0.5", "++algorithms.stochastic_depth.warmup=4ba"}}},
-    {"swa",  // averages at step 10, and trains on with the average
+    {"swa",  // averages at step 10, and trains on with the average and statistics of its own
      {{"++algorithms.swa.start=4ba", "++algorithms.swa.end=16ba",
        "++algorithms.swa.interval=2ba"}}},
 };

@@ -146,19 +146,58 @@ TEST_F(SwaTest, RefusesAnEndBeforeTheStartOfTheSameUnit) {
   EXPECT_THAT(problems.message(), HasSubstr("must come after start"));
 }
 
-TEST_F(SwaTest, WarnsWhereStatisticsCannotFollow) {
+/// A network with BatchNorms; only these are looked at.
+std::unique_ptr<train::Task> task_with_norms(bool are_frozen) {
+  auto network = std::make_shared<models::ResNet>(models::ResNetConfig{.num_classes = 5});
+  nn::set_batch_norm_frozen(*network, are_frozen);
+  return std::make_unique<train::ClassificationTask>(std::move(network), nullptr);
+}
+
+TEST_F(SwaTest, WarnsWhereStatisticsCannotFollowAndAreNotComputedAnew) {
   const auto warn = [&](const SwaConfig& config, bool freezes) {
     log_.clear();
-    auto network = std::make_shared<models::ResNet>(models::ResNetConfig{.num_classes = 5});
-    nn::set_batch_norm_frozen(*network, freezes);
-    state_.task = std::make_unique<train::ClassificationTask>(std::move(network), nullptr);
+    state_.task = task_with_norms(freezes);
     Swa swa(config);
     fire(swa, Event::kPrepared);
     return log_;
   };
-  EXPECT_THAT(warn({}, false), HasSubstr("loaded after step 12 of 12, and less than an epoch"));
-  EXPECT_EQ(warn({}, true), "");
-  EXPECT_EQ(warn({.start = {2, TimeUnit::kEpoch}, .end = {3, TimeUnit::kEpoch}}, false), "");
+  constexpr auto kNever = StatisticsRefresh::kNever;
+  EXPECT_THAT(warn({.refresh = kNever}, false),
+              HasSubstr("loaded after step 12 of 12, and less than an epoch"));
+  EXPECT_EQ(warn({.refresh = kNever}, true), "");
+  EXPECT_EQ(warn({.start = {2, TimeUnit::kEpoch}, .end = {3, TimeUnit::kEpoch}, .refresh = kNever},
+                 false),
+            "");
+  EXPECT_EQ(warn({}, false), "");
+}
+
+TEST_F(SwaTest, AsksForNewStatisticsWhereTheyHaveLessThanAnEpochToFollow) {
+  const auto asks_after_loading = [&](double end, StatisticsRefresh refresh, bool freezes) {
+    state_.task = task_with_norms(freezes);
+    state_.clock.step = 0;
+    state_.wants_fresh_statistics = false;
+    log_.clear();
+    Swa swa({.start = {2, TimeUnit::kBatch},
+             .end = {end, TimeUnit::kBatch},
+             .interval = {1, TimeUnit::kBatch},
+             .refresh = refresh});
+    fire(swa, Event::kPrepared);
+    step_to(swa, static_cast<std::int64_t>(end) - 1);
+    EXPECT_FALSE(state_.wants_fresh_statistics) << "nothing is loaded yet";
+    step_to(swa, static_cast<std::int64_t>(end));
+    return state_.wants_fresh_statistics;
+  };
+  using enum StatisticsRefresh;
+  EXPECT_FALSE(asks_after_loading(9, kAuto, false)) << "an epoch is left";
+  EXPECT_TRUE(asks_after_loading(10, kAuto, false));
+  EXPECT_THAT(log_, HasSubstr("after step 10; a pass over the training data gives BatchNorm"));
+  EXPECT_TRUE(asks_after_loading(12, kAuto, false));
+  EXPECT_TRUE(asks_after_loading(9, kAlways, false));
+  EXPECT_FALSE(asks_after_loading(12, kNever, false));
+  EXPECT_FALSE(asks_after_loading(12, kAuto, true)) << "nothing moves";
+  EXPECT_FALSE(asks_after_loading(12, kAlways, true));
+  state_.clock.lengths.total_steps = 0;  // a run of so many hours
+  EXPECT_TRUE(asks_after_loading(4, kAuto, false));
 }
 
 }  // namespace
