@@ -83,7 +83,16 @@ class Bound:
 
 
 def ratio_of(row):
-    return Ratio.of(row["own"], row["other"]) if "other" in row else None
+    """None where there is no other, or where it did not take longer than the rounds tell apart: what is added to a step."""
+    return Ratio.of(row["own"], row["other"]) if "other" in row and min(row["other"]) > 0 else None
+
+
+def goal_of(measure, row):
+    """The goal and, for a measure that has one, the goal of its share, judged."""
+    goal = Bound(measure.goal).judge(row["own"], ratio_of(row))
+    if not measure.share or "whole" not in row:
+        return goal
+    return f"{goal}; of the step {Bound(measure.share).judge(row['own'], Ratio.of(row['own'], row['whole']))}"
 
 
 def figures(values):
@@ -115,7 +124,7 @@ def table(pairs, other, is_contest=True):
         if is_contest:
             cells.append(ratio.verdict(measure.is_rate) if ratio else "–")
         if bounds:
-            cells += [Bound(text).judge(row["own"], ratio) for text in (measure.must, measure.goal)]
+            cells += [Bound(measure.must).judge(row["own"], ratio), goal_of(measure, row)]
         lines.append(cells)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 

@@ -8,6 +8,7 @@ docs/benchmarks.md.
 Usage: ./dev bench [--peers] [--rounds N] [--most N] [--write] [NAME ...]
        ./dev bench --beside DIR [--as TEXT] [--rounds N] [--most N] [--write] NAME ...
 
+A NAME that is no measure stands for all whose names begin with it: algorithms for algorithms_mixup and the others.
 --beside compares with the same programs of another build folder: another commit, or other flags. --as TEXT says in
 docs/benchmarks.md what that build is.
 """
@@ -22,10 +23,17 @@ import sys
 
 import measures
 from quiet import Usage, is_disturbed
-from results import LEAST_ROUNDS, Ratio, merge, table
+from results import LEAST_ROUNDS, merge, ratio_of, table
 from workspace import MeasureError, Workspace
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+NEEDED = {
+    "PACELINE_PEERS": "the virtual environment of deps/peers.txt, which ./dev bench --peers makes",
+    "PACELINE_COMPOSER": "a Python that imports Composer: python3.11 -m venv DIR; DIR/bin/pip install -r deps/composer.txt; "
+                         "PACELINE_COMPOSER=DIR/bin/python",
+    "PACELINE_FFCV": "a Python that imports ffcv",
+    "PACELINE_PILLOW_SIMD": "a folder that holds its PIL",
+}
 BY_NAME = {measure.name: measure for measure in measures.MEASURES}
 
 
@@ -39,7 +47,8 @@ def alternate(contenders, least, most):
             row[name].append(contenders[name]())
             print(f"  round {number + 1}: {name} {row[name][-1]:.4g}", file=sys.stderr, flush=True)
         row["disturbed"] += is_disturbed(before)
-        if number + 1 >= least and ("other" not in row or Ratio.of(row["own"], row["other"]).is_settled()):
+        ratio = ratio_of(row)
+        if number + 1 >= least and ("other" not in row or (ratio and ratio.is_settled())):
             break
     return row
 
@@ -83,7 +92,7 @@ class Results:
 
 def beside_build(measure):
     """The measure of two builds of paceline: musts and goals are of peers."""
-    return dataclasses.replace(measure, must="", goal="", beside="", is_contest=True)
+    return dataclasses.replace(measure, must="", goal="", share="", beside="", is_contest=True)
 
 
 def machine():
@@ -93,6 +102,12 @@ def machine():
             name = line.split(":", 1)[1].strip()
             break
     return {"processor": name, "cores": os.cpu_count()}
+
+
+def named(name):
+    """The measure of that name, or those whose names begin with it and an underscore; the name itself if there are none."""
+    found = [] if name in BY_NAME else [each for each in BY_NAME if each.startswith(f"{name}_")]
+    return found or [name]
 
 
 def parse():
@@ -106,6 +121,7 @@ def parse():
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("names", nargs="*", metavar="NAME", help="measures; all if none is given: " + ", ".join(BY_NAME))
     options = parser.parse_args()
+    options.names = [each for name in options.names for each in named(name)]
     if unknown := [name for name in options.names if name not in BY_NAME]:
         parser.error(f"there is no measure {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
     if options.rounds < 1:
@@ -135,7 +151,8 @@ def measure_all(options, results):
             if options.names and measure.name not in options.names:
                 continue
             if measure.needs and measure.needs not in os.environ:
-                print(f"== left out, for {measure.needs} is not set: {measure.title}", file=sys.stderr, flush=True)
+                print(f"== left out, for {measure.needs} is not set ({NEEDED[measure.needs]}): {measure.title}",
+                      file=sys.stderr, flush=True)
                 continue
             print(f"== {measure.title}", file=sys.stderr, flush=True)
             contenders = measure.contenders(workspace, options.peers, build)

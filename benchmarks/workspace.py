@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 from typing import Callable
 
+from conversation import Conversation
+
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 TIMEOUT_S = 900
 ALLOCATOR = "libtcmalloc_minimal.so.4"
@@ -22,7 +24,7 @@ class MeasureError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """`must` and `goal` bound own / other, or with a unit own's figure; see results.Bound."""
+    """`must` and `goal` bound own / other, or with a unit own's figure, `share` bounds own / whole; see results.Bound."""
 
     name: str
     title: str
@@ -34,6 +36,8 @@ class Measure:
     beside: str = ""  # what the other is, where it is not plain PyTorch
     is_contest: bool = True  # whether it is a peer; else a limit: a formula, the disk, paceline with less to do
     needs: str = ""  # an environment variable without which the measure is left out
+    whole: Callable = None  # what own's figure is a part of
+    share: str = ""  # a goal for that part
 
     @property
     def is_rate(self):
@@ -41,8 +45,10 @@ class Measure:
         return self.unit.endswith("/s")
 
     def contenders(self, workspace, with_others, build=None):
-        """Name to function: own, and either the peer or limit or, in the workspace of another build, that build's own."""
+        """Name to function: own and its whole, and either the peer or limit or, in the workspace of another build, own."""
         found = {"own": lambda: self.own(workspace)}
+        if self.whole and not build:
+            found["whole"] = lambda: self.whole(workspace)
         if build:
             found["other"] = lambda: self.own(build)
         elif with_others:
@@ -59,6 +65,7 @@ class Workspace:
         if "PACELINE_PEERS" in os.environ:
             self.peer_python = pathlib.Path(os.environ["PACELINE_PEERS"]) / "bin" / "python"
         self.figures = {}
+        self.conversations = {}
         self.settings = {}  # of peers, by what was found to be fastest here
 
     def __enter__(self):
@@ -68,6 +75,8 @@ class Workspace:
         return self
 
     def __exit__(self, *_):
+        for conversation in self.conversations.values():
+            conversation.close()
         shutil.rmtree(self.folder)
 
     def beside(self, build):
@@ -117,6 +126,20 @@ class Workspace:
         # The compiler's pool of processes would outlive the script and be taken for a disturbance.
         environment = {"LD_PRELOAD": ALLOCATOR, "TORCHINDUCTOR_COMPILE_THREADS": "1"}
         return last_json(self.output([*python, PEERS / script, *arguments], threads, environment))
+
+    def ask(self, python, script, question, threads=1):
+        """What a peer script that stays answers. Its environment is that of peer()."""
+        environment = self.environment(threads) | {"LD_PRELOAD": ALLOCATOR}
+        try:
+            if script not in self.conversations:
+                log = self.folder / f"{script.stem}.log"
+                self.conversations[script] = Conversation([python, script], environment, self.folder, log)
+            return self.conversations[script].ask(question, TIMEOUT_S)
+        except FileNotFoundError:
+            raise MeasureError(f"{python} is not there") from None
+        except (EOFError, TimeoutError) as error:
+            self.conversations.pop(script).close()
+            raise MeasureError(f"{script.name} {question}: {error}") from None
 
     def write_recipe(self, text):
         path = self.folder / "recipe.yaml"

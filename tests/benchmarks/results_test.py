@@ -1,6 +1,7 @@
 """What the benchmarks claim: a draw is called one, and each figure tells on how many rounds it rests."""
 
 import dataclasses
+import io
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks
 import measures
 import run
 from quiet import Usage, is_disturbed
-from results import Bound, Ratio, interval, merge, table
+from results import Bound, Ratio, interval, merge, ratio_of, table
 from workspace import Measure, Workspace
 
 PEER = 100.0
@@ -121,6 +122,27 @@ class Alternate(unittest.TestCase):
         self.assertEqual(Ratio.of(found["own"], found["other"]).verdict(False), "draw")
 
 
+    def test_an_other_that_is_not_positive_has_no_ratio_and_is_not_settled(self):
+        sys.stderr, stderr = io.StringIO(), sys.stderr
+        try:
+            found = run.alternate({"own": lambda: 1.0, "other": lambda: -0.1}, 5, 7)
+        finally:
+            sys.stderr = stderr
+        self.assertEqual(len(found["own"]), 7)
+        self.assertIsNone(ratio_of(found))
+
+
+class Names(unittest.TestCase):
+    def test_a_beginning_stands_for_all_that_have_it(self):
+        self.assertEqual(run.named("loader"), ["loader"], "which is a measure itself")
+        self.assertEqual(run.named("augment"), [f"augment_{each}" for each in ("rand_augment", "augmix", "gaussian_blur",
+                                                                              "perspective")])
+        self.assertEqual(run.named("nothing"), ["nothing"])
+
+    def test_what_is_needed_is_told(self):
+        self.assertEqual({each.needs for each in measures.MEASURES} - {""}, set(run.NEEDED))
+
+
 class Contenders(unittest.TestCase):
     def told(self, *arguments):
         names = dataclasses.replace(measure(), own=lambda build: f"own of {build}", other=lambda build: f"peer in {build}")
@@ -130,6 +152,11 @@ class Contenders(unittest.TestCase):
         self.assertEqual(self.told("this", False), {"own": "own of this"})
         self.assertEqual(self.told("this", True), {"own": "own of this", "other": "peer in this"})
         self.assertEqual(self.told("this", False, "that"), {"own": "own of this", "other": "own of that"})
+
+    def test_a_part_stands_beside_its_whole(self):
+        part = dataclasses.replace(measure(), own=lambda build: "part", whole=lambda build: "whole", other=lambda build: "peer")
+        self.assertEqual(list(part.contenders("this", True)), ["own", "whole", "other"])
+        self.assertEqual(list(part.contenders("this", False, "that")), ["own", "other"])
 
     def test_two_builds_share_data_but_no_figures(self):
         this = Workspace(pathlib.Path("/this"))
@@ -157,6 +184,17 @@ class Tables(unittest.TestCase):
                                   "≤ 0.6: met |  |")
         draws = table([(measure(), row([90, 91, 92, 93, 101], [PEER] * 5, disturbed=2))], "peer").splitlines()
         self.assertTrue(draws[2].endswith("| 0.920 | 0.900 to 1.010 | 5, 2 disturbed | draw |"), draws[2])
+
+    def test_a_goal_may_be_a_share_of_a_whole(self):
+        part = measure(must="≤ 0.6", goal="≤ 0.5", share="≤ 0.01")
+        for whole, judged in ((6000, "met"), (5300, "undecided"), (5000, "missed")):
+            line = table([(part, row([51, 51, 52, 53, 54], [PEER] * 5) | {"whole": [whole] * 5})], "peer").splitlines()[2]
+            self.assertTrue(line.endswith(f"| ≤ 0.6: met | ≤ 0.5: missed; of the step ≤ 0.01: {judged} |"), line)
+        self.assertNotIn("of the step", table([(measure(goal="≤ 0.5"), row([50] * 5, [PEER] * 5))], "peer"))
+
+    def test_what_does_not_show_has_no_ratio(self):
+        line = table([(measure(must="≤ 0.6"), row([1] * 5, [PEER] * 4 + [-1]))], "peer").splitlines()[2]
+        self.assertEqual(line, "| title | ms | 1 (1 to 1) | 100 (-1 to 100) | – | – | 5 | – | ≤ 0.6 |  |")
 
     def test_what_is_no_peer_is_named_and_not_beaten(self):
         limit = measure(beside="the disk", is_contest=False)
@@ -190,7 +228,7 @@ class Measures(unittest.TestCase):
     def test_each_has_a_name_of_its_own_and_bounds_that_can_be_judged(self):
         self.assertEqual(len({each.name for each in measures.MEASURES}), len(measures.MEASURES))
         for each in measures.MEASURES:
-            for text in (each.must, each.goal):
+            for text in (each.must, each.goal, each.share):
                 with self.subTest(each.name):
                     Bound(text).limit()
 

@@ -160,7 +160,9 @@ class StepToggleBench {
                     .launch_options = {"--nproc", std::to_string(options_.nproc)}};
     if (with_toggles) run.overrides_on_top = options_.toggles;
     run_quietly({start_of(run)}, environment_);
-    return mean_step_ms(base::read_file(run.folder / "metrics.jsonl"), options_.warm_up);
+    const std::string metrics = base::read_file(run.folder / "metrics.jsonl");
+    return options_.takes_median ? median_step_ms(metrics, options_.warm_up)
+                                 : mean_step_ms(metrics, options_.warm_up);
   }
 
   StepToggleOptions options_;

@@ -5,27 +5,32 @@
 #include "paceline/base/text.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace paceline::launcher {
 namespace {
 
-/// One number of all rounds.
+/// Some numbers, as one of all rounds.
 struct OverRounds {
   double median = 0;
   double least = 0;
   double most = 0;
 };
 
-OverRounds over_rounds(std::span<const ToggleRound> rounds, double (ToggleRound::*number)() const) {
-  std::vector<double> values;
-  for (const ToggleRound& round : rounds) values.push_back((round.*number)());
+OverRounds over_values(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   const double middle =
       values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
   return {middle, values.front(), values.back()};
+}
+
+OverRounds over_rounds(std::span<const ToggleRound> rounds, double (ToggleRound::*number)() const) {
+  std::vector<double> values;
+  for (const ToggleRound& round : rounds) values.push_back((round.*number)());
+  return over_values(std::move(values));
 }
 
 std::string text_of_rounds(const OverRounds& value) {
@@ -36,9 +41,8 @@ nlohmann::json json_of_rounds(const OverRounds& value) {
   return {{"median", value.median}, {"least", value.least}, {"most", value.most}};
 }
 
-}  // namespace
-
-double mean_step_ms(std::string_view metrics, int warm_up) {
+/// When the last step of the warm-up ended and when each one after it, in seconds.
+std::vector<double> ends_of_steps(std::string_view metrics, int warm_up) {
   std::vector<double> ends_s;
   for (const std::string& line : base::split(metrics, '\n')) {
     if (line.empty()) continue;
@@ -51,8 +55,24 @@ double mean_step_ms(std::string_view metrics, int warm_up) {
         fmt::format("the run ended after {} steps, of which {} are warm-up: give more --steps",
                     num_steps, warm_up));
   }
-  const double begin_s = ends_s[static_cast<std::size_t>(warm_up - 1)];
-  return (ends_s.back() - begin_s) * 1000 / (num_steps - warm_up);
+  ends_s.erase(ends_s.begin(), ends_s.begin() + warm_up - 1);
+  return ends_s;
+}
+
+}  // namespace
+
+double mean_step_ms(std::string_view metrics, int warm_up) {
+  const std::vector<double> ends_s = ends_of_steps(metrics, warm_up);
+  return (ends_s.back() - ends_s.front()) * 1000 / static_cast<double>(ends_s.size() - 1);
+}
+
+double median_step_ms(std::string_view metrics, int warm_up) {
+  const std::vector<double> ends_s = ends_of_steps(metrics, warm_up);
+  std::vector<double> steps_ms;
+  steps_ms.reserve(ends_s.size() - 1);
+  for (std::size_t i = 1; i < ends_s.size(); ++i)
+    steps_ms.push_back((ends_s[i] - ends_s[i - 1]) * 1000);
+  return over_values(std::move(steps_ms)).median;
 }
 
 std::vector<std::string> toggle_table(std::span<const ToggleRound> rounds) {

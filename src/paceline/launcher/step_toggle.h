@@ -25,6 +25,9 @@ constexpr bool is_toggled(std::size_t run) { return run == 1 || run == 2; }
 /// The mean over the steps in metrics.jsonl after `warm_up` steps: what acts in every so many-th
 /// step alone counts, too. Throws ConfigError if the run ended too soon for that.
 double mean_step_ms(std::string_view metrics, int warm_up);
+/// The median instead, to which steps that something else slowed down do not matter: where all
+/// steps do the same. Throws ConfigError likewise.
+double median_step_ms(std::string_view metrics, int warm_up);
 
 /// A line for each round and the medians over rounds with their range.
 std::vector<std::string> toggle_table(std::span<const ToggleRound> rounds);

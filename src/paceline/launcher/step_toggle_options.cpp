@@ -13,8 +13,8 @@ constexpr int kMostToggledSteps = 1'000'000;
 constexpr int kMostRounds = 1'000;
 
 [[noreturn]] void refuse_toggle_option(const std::string& name) {
-  const std::array<std::string, 7> names{"--toggle",  "--nproc", "--rounds", "--steps",
-                                         "--warm-up", "--phase", "--json"};
+  const std::array<std::string, 8> names{"--toggle",  "--nproc", "--rounds", "--steps",
+                                         "--warm-up", "--phase", "--median", "--json"};
   const std::string nearest = base::nearest_name(name, names);
   throw base::ConfigError(fmt::format("bench step has no option {}{}", name,
                                       nearest.empty() ? "; `paceline bench --help` lists them"
@@ -46,6 +46,8 @@ step alone counts too. Evaluation and checkpoints do not count.
   --steps N           steps of a run that are measured; default 20
   --warm-up N         steps before; default 5
   --phase NAME        of the recipe's phases this one; else the first
+  --median            a run's step is the median one, which a step that something else
+                      slowed down does not move: for what acts in every step alike
   --json              print one JSON object
 )";
 
@@ -72,6 +74,8 @@ StepToggleOptions parse_step_toggle_options(const std::vector<std::string>& argu
       options.warm_up = count(kMostToggledSteps);
     } else if (name == "--phase") {
       options.phase = value();
+    } else if (argument == "--median") {
+      options.takes_median = true;
     } else if (argument == "--json") {
       options.as_json = true;
     } else if (argument.starts_with('-')) {

@@ -14,6 +14,7 @@ struct StepToggleOptions {
   int rounds = 3;
   int steps = 20;
   int warm_up = 5;
+  bool takes_median = false;  ///< over the steps of a run, not the mean
   bool as_json = false;
 };
 

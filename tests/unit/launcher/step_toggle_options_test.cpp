@@ -19,13 +19,15 @@ TEST(StepToggleOptions, ARecipeAndAToggleAreEnough) {
   EXPECT_THAT(options.toggles, ElementsAre("+algorithms.mixup"));
   EXPECT_EQ(options.nproc, 1);
   EXPECT_EQ(options.phase, "") << "the first";
+  EXPECT_FALSE(options.takes_median);
   EXPECT_FALSE(options.as_json);
 }
 
 TEST(StepToggleOptions, SeveralChangesMakeOneToggle) {
   const StepToggleOptions options = parse_step_toggle_options(
       {"--toggle", "+algorithms.sam", "--toggle", "algorithms.sam.interval=10", "recipe.yaml",
-       "--nproc", "2", "--rounds=5", "--steps", "40", "--warm-up=1", "--phase", "whole", "--json"});
+       "--nproc", "2", "--rounds=5", "--steps", "40", "--warm-up=1", "--phase", "whole", "--median",
+       "--json"});
   EXPECT_THAT(options.recipe, ElementsAre("recipe.yaml"));
   EXPECT_THAT(options.toggles, ElementsAre("+algorithms.sam", "algorithms.sam.interval=10"));
   EXPECT_EQ(options.nproc, 2);
@@ -33,6 +35,7 @@ TEST(StepToggleOptions, SeveralChangesMakeOneToggle) {
   EXPECT_EQ(options.steps, 40);
   EXPECT_EQ(options.warm_up, 1);
   EXPECT_EQ(options.phase, "whole");
+  EXPECT_TRUE(options.takes_median);
   EXPECT_TRUE(options.as_json);
 }
 

@@ -26,9 +26,16 @@ TEST(StepToggle, AStepIsTheMeanOfThoseAfterTheWarmUp) {
   EXPECT_DOUBLE_EQ(mean_step_ms(kStepsOfToggle, 4), 4000);
 }
 
+TEST(StepToggle, TheMedianStepOfThoseAfterTheWarmUp) {
+  EXPECT_DOUBLE_EQ(median_step_ms(kStepsOfToggle, 2), 1000) << "one slow step does not matter";
+  EXPECT_DOUBLE_EQ(median_step_ms(kStepsOfToggle, 3), 2500) << "the mean of two in the middle";
+  EXPECT_DOUBLE_EQ(median_step_ms(kStepsOfToggle, 1), 2500) << "of 5, 1, 1 and 4 s";
+}
+
 TEST(StepToggle, ARunThatEndsInItsWarmUpIsAnError) {
   EXPECT_THAT([] { mean_step_ms(kStepsOfToggle, 5); },
               ThrowsMessage<base::ConfigError>(HasSubstr("ended after 5 steps, of which 5")));
+  EXPECT_THROW(median_step_ms(kStepsOfToggle, 5), base::ConfigError);
   EXPECT_THROW(mean_step_ms("", 1), base::ConfigError);
 }
 

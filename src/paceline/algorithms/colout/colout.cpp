@@ -81,10 +81,14 @@ KeptLines draw_lines(const ColoutConfig& config, const SampleGroup& group, nn::I
   return {std::move(rows), draw_kept(image.width, kept.width, draws)};
 }
 
+// Along dimensions in the order of memory: then what is selected is copied as it lies.
 at::Tensor thinned(const at::Tensor& images, const at::Tensor& rows, const at::Tensor& columns) {
-  return images.index_select(2, rows)
-      .index_select(3, columns)
-      .contiguous(images.suggest_memory_format());
+  if (images.suggest_memory_format() != at::MemoryFormat::ChannelsLast)
+    return images.index_select(2, rows).index_select(3, columns);
+  return images.permute({0, 2, 3, 1})
+      .index_select(1, rows)
+      .index_select(2, columns)
+      .permute({0, 3, 1, 2});
 }
 
 std::uint64_t Colout::copied_bytes(const train::TrainState& /*state*/,

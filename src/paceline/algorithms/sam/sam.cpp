@@ -38,6 +38,8 @@ at::Tensor Sam::after_extra_pass(train::TrainState& state) {
   const at::NoGradGuard no_grad;
   const at::Tensor norm = parallel::grad_norm(*state.strategy);
   const at::Tensor is_finite = norm.isfinite();
+  // Where reading costs nothing a pass over all weights may be saved.
+  const bool is_known_finite = is_finite.is_cpu() && is_finite.item<bool>();
   const at::Tensor scale =
       at::where(is_finite, config_.rho / (norm + config_.epsilon), at::zeros_like(norm));
   for (const optim::ParamGroup& group : state.strategy->param_groups()) {
@@ -45,7 +47,7 @@ at::Tensor Sam::after_extra_pass(train::TrainState& state) {
       const at::Tensor weights = slot.param.detach();
       kept_.push_back({weights, weights.clone()});
       const at::Tensor climb = slot.grad * scale.to(slot.grad.scalar_type());
-      weights.add_(climb.masked_fill_(is_finite.logical_not(), 0));
+      weights.add_(is_known_finite ? climb : climb.masked_fill_(is_finite.logical_not(), 0));
     }
   }
   state.strategy->state_was_loaded();
