@@ -22,7 +22,7 @@ std::vector<std::string> describe(const EvalViews& views) {
   if (views.shift > 0)
     lines.push_back(
         fmt::format("shift {0}: an image's logits are half its own, and a quarter each those of it "
-                    "moved {0} pixels down and right, and up and left, with mirrored edges",
+                    "moved down and right by {0} px, and up and left, with mirrored edges",
                     views.shift));
   if (views.temperature != 1)
     lines.push_back(
