@@ -24,13 +24,13 @@ class Segment : public torch::CustomClassHolder {
         autocast_(tensor::AutocastSettings::current(device)),
         rerun_(kept == KeptResults::kMatmuls) {}
 
-  at::Tensor run(const at::Tensor& input) {
+  at::Tensor run(const UnitWrapper::Inputs& inputs) {
     const tensor::AutocastGuard autocast(autocast_);
     // The first run's casts are not connected to the weights, and the second's would stay when the
     // weights change.
     const tensor::WithoutAutocastCache no_cache;
     const Rerun::Scope scope(rerun_);
-    return forward_(input);
+    return forward_(inputs);
   }
 
  private:
@@ -41,12 +41,12 @@ class Segment : public torch::CustomClassHolder {
 
 /// The parameters receive their gradients inside backward, which for them is a pass of its own.
 struct Checkpoint : torch::autograd::Function<Checkpoint> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+  static at::Tensor forward(AutogradContext* context, at::TensorList inputs,
                             const at::Tensor& /*anchor*/,
                             const c10::intrusive_ptr<Segment>& segment) {
-    context->save_for_backward({input});
+    context->save_for_backward(inputs.vec());
     context->saved_data["segment"] = c10::IValue::make_capsule(segment);
-    return segment->run(input);
+    return segment->run(inputs.vec());
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grad_outputs) {
@@ -55,16 +55,22 @@ struct Checkpoint : torch::autograd::Function<Checkpoint> {
                    "through an activation checkpoint: use backward()");
     const auto segment =
         c10::static_intrusive_pointer_cast<Segment>(context->saved_data["segment"].toCapsule());
-    const at::Tensor input = context->get_saved_variables()[0].detach();
-    input.set_requires_grad(context->needs_input_grad(0));
+    UnitWrapper::Inputs inputs = context->get_saved_variables();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i] = inputs[i].detach();
+      inputs[i].set_requires_grad(context->needs_input_grad(i));
+    }
     at::Tensor output;
     {
       const at::AutoGradMode with_grad(true);
-      output = segment->run(input);
+      output = segment->run(inputs);
     }
     torch::autograd::backward({output}, {grad_outputs[0]});
     context->saved_data.erase("segment");  // with what it kept; the graph may live on
-    return {input.grad(), at::Tensor(), at::Tensor()};
+    variable_list gradients;
+    for (const at::Tensor& input : inputs) gradients.push_back(input.grad());
+    gradients.resize(gradients.size() + 2);  // of the anchor and the segment
+    return gradients;
   }
 };
 
@@ -73,15 +79,16 @@ class ActivationCheckpoint final : public UnitWrapper {
   ActivationCheckpoint(std::vector<at::Tensor> parameters, KeptResults kept)
       : parameters_(std::move(parameters)), kept_(kept) {}
 
-  at::Tensor run(const at::Tensor& input, const Forward& forward) override {
-    const bool has_gradient =
-        input.requires_grad() || std::ranges::any_of(parameters_, &at::Tensor::requires_grad);
-    if (!at::GradMode::is_enabled() || !has_gradient) return forward(input);
+  at::Tensor run(const Inputs& inputs, const Forward& forward) override {
+    const bool has_gradient = std::ranges::any_of(inputs, &at::Tensor::requires_grad) ||
+                              std::ranges::any_of(parameters_, &at::Tensor::requires_grad);
+    if (!at::GradMode::is_enabled() || !has_gradient) return forward(inputs);
     // A node comes about only if an input requires grad, and the parameters are not among its
     // inputs.
     const at::Tensor anchor = at::zeros({}).set_requires_grad(true);
-    return Checkpoint::apply(input, anchor,
-                             c10::make_intrusive<Segment>(forward, input.device().type(), kept_));
+    const at::DeviceType device = inputs.front().device().type();
+    return Checkpoint::apply(at::TensorList(inputs), anchor,
+                             c10::make_intrusive<Segment>(forward, device, kept_));
   }
 
  private:

@@ -2,10 +2,10 @@
 
 namespace paceline::nn {
 
-at::Tensor Unit::run_wrapped(const at::Tensor& input, const UnitWrapper::Forward& forward,
+at::Tensor Unit::run_wrapped(const UnitWrapper::Inputs& inputs, const UnitWrapper::Forward& forward,
                              std::size_t num_wrappers) const {
-  if (num_wrappers == 0) return forward(input);
-  return wrappers_[num_wrappers - 1]->run(input, [=, this](const at::Tensor& inner) {
+  if (num_wrappers == 0) return forward(inputs);
+  return wrappers_[num_wrappers - 1]->run(inputs, [=, this](const UnitWrapper::Inputs& inner) {
     return run_wrapped(inner, forward, num_wrappers - 1);
   });
 }

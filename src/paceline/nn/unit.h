@@ -13,17 +13,18 @@ namespace paceline::nn {
 /// computes it once more in backward instead of keeping what lies inside.
 class UnitWrapper {
  public:
-  using Forward = std::function<at::Tensor(const at::Tensor& input)>;
+  using Inputs = std::vector<at::Tensor>;
+  using Forward = std::function<at::Tensor(const Inputs& inputs)>;
 
   virtual ~UnitWrapper() = default;
-  /// Returns what forward(input) returns.
-  virtual at::Tensor run(const at::Tensor& input, const Forward& forward) = 0;
+  /// Returns what forward(inputs) returns.
+  virtual at::Tensor run(const Inputs& inputs, const Forward& forward) = 0;
 };
 
-/// A part of a network with one input and one output, such as a transformer or a residual block:
-/// what a strategy gathers at once and what activation checkpointing recomputes. It must not change
-/// its input in place. It runs at most once in a forward pass. Units do not
-/// lie inside units.
+/// A part of a network with one output and one input, or several that gradients go to, such as a
+/// transformer or a residual block: what a strategy gathers at once and what activation
+/// checkpointing recomputes. It must not change its input in place. It runs at most once in a
+/// forward pass. Units do not lie inside units.
 class Unit : public torch::nn::Module {
  public:
   /// A later wrapper encloses the earlier ones.
@@ -34,11 +35,18 @@ class Unit : public torch::nn::Module {
   /// again in backward, so it captures what it needs besides the input by value.
   template <typename Forward>
   at::Tensor run(const at::Tensor& input, const Forward& forward) const {
-    return wrappers_.empty() ? forward(input) : run_wrapped(input, forward, wrappers_.size());
+    if (wrappers_.empty()) return forward(input);
+    return run_with(
+        {input}, [forward](const UnitWrapper::Inputs& inputs) { return forward(inputs.front()); });
+  }
+  /// The same of several inputs: all tensors besides parameters and buffers that forward() uses.
+  at::Tensor run_with(const UnitWrapper::Inputs& inputs,
+                      const UnitWrapper::Forward& forward) const {
+    return run_wrapped(inputs, forward, wrappers_.size());
   }
 
  private:
-  at::Tensor run_wrapped(const at::Tensor& input, const UnitWrapper::Forward& forward,
+  at::Tensor run_wrapped(const UnitWrapper::Inputs& inputs, const UnitWrapper::Forward& forward,
                          std::size_t num_wrappers) const;
 
   std::vector<std::shared_ptr<UnitWrapper>> wrappers_;

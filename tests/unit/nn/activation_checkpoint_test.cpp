@@ -118,6 +118,45 @@ TEST(ActivationCheckpoint, AFrozenUnitInTheMiddlePassesTheGradientOn) {
   expect_same_bits(train_frozen(true), train_frozen(false));
 }
 
+/// x and what all units look at besides.
+class Look final : public Unit {
+ public:
+  Look() { weight = register_parameter("weight", at::linspace(0.5, 1.5, 3)); }
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& seen, const at::Tensor& fixed) {
+    return run_with({x, seen, fixed}, [this](const UnitWrapper::Inputs& inputs) {
+      ++runs;
+      return at::sin(inputs[0] * weight) + at::cos(inputs[1] * inputs[0]) * inputs[2];
+    });
+  }
+
+  at::Tensor weight;
+  int runs = 0;
+};
+
+TEST(ActivationCheckpoint, SeveralInputsReceiveTheirGradients) {
+  const auto train_looks = [](bool is_checkpointed) {
+    torch::nn::Module chain;
+    std::vector<std::shared_ptr<Look>> looks;
+    for (int i = 0; i < 3; ++i)
+      looks.push_back(chain.register_module(std::to_string(i), std::make_shared<Look>()));
+    if (is_checkpointed) set_activation_checkpointing(chain, 1);
+    const at::Tensor start = at::linspace(-1, 1, 3).requires_grad_();
+    const at::Tensor source = at::linspace(0, 2, 3).requires_grad_();
+    const at::Tensor seen = source.exp();  // no leaf, and read by every unit
+    at::Tensor x = start;
+    for (const auto& look : looks) x = look->forward(x, seen, at::ones({3}));
+    x.square().sum().backward();
+    EXPECT_EQ(looks.front()->runs, is_checkpointed ? 2 : 1);
+    std::vector<at::Tensor> found{x.detach(), start.grad(), source.grad()};
+    for (const auto& look : looks) found.push_back(look->weight.grad());
+    return found;
+  };
+  const auto plain = train_looks(false);
+  const auto again = train_looks(true);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    EXPECT_TRUE(again[i].allclose(plain[i], 1e-6, 1e-7)) << i;
+}
+
 TEST(ActivationCheckpoint, WithoutGradientsNothingRunsAgain) {
   Chain chain(2);
   set_activation_checkpointing(chain, 1);

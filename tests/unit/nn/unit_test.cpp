@@ -18,9 +18,11 @@ class Recording final : public UnitWrapper {
  public:
   Recording(std::string name, std::vector<std::string>& calls)
       : name_(std::move(name)), calls_(calls) {}
-  at::Tensor run(const at::Tensor& input, const Forward& forward) override {
+  at::Tensor run(const Inputs& inputs, const Forward& forward) override {
     calls_.push_back(name_ + " begins");
-    at::Tensor output = forward(input + 1);
+    Inputs more;
+    for (const at::Tensor& input : inputs) more.push_back(input + 1);
+    at::Tensor output = forward(more);
     calls_.push_back(name_ + " ends");
     return output;
   }
@@ -42,6 +44,21 @@ TEST(Unit, LaterWrappersEncloseEarlierOnes) {
   EXPECT_EQ(unit.forward(at::ones({})).item<float>(), 6);
   EXPECT_THAT(calls,
               testing::ElementsAre("outer begins", "inner begins", "inner ends", "outer ends"));
+}
+
+TEST(Unit, SeveralInputsPassTheWrappersTogether) {
+  class Sum final : public Unit {
+   public:
+    at::Tensor forward(const at::Tensor& a, const at::Tensor& b) const {
+      return run_with({a, b}, [](const auto& inputs) { return inputs[0] + 10 * inputs[1]; });
+    }
+  };
+  std::vector<std::string> calls;
+  Sum unit;
+  EXPECT_EQ(unit.forward(at::ones({}), at::ones({})).item<float>(), 11);
+  unit.wrap(std::make_shared<Recording>("one", calls));
+  EXPECT_EQ(unit.forward(at::ones({}), at::ones({})).item<float>(), 22);
+  EXPECT_THAT(calls, testing::ElementsAre("one begins", "one ends"));
 }
 
 TEST(Unit, AreListedInRegistrationOrder) {

@@ -27,9 +27,11 @@ class ShardGate final : public nn::UnitWrapper {
   /// From now on the block computes by itself.
   void remove() { observer_ = nullptr; }
 
-  at::Tensor run(const at::Tensor& input, const Forward& forward) override;
+  at::Tensor run(const Inputs& inputs, const Forward& forward) override;
 
  private:
+  Inputs watch_backward(const Inputs& inputs);
+
   BlockObserver* observer_;
   std::size_t block_;
   bool is_first_;

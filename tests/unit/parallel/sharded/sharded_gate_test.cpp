@@ -75,6 +75,46 @@ TEST_F(ShardGateTest, ARemovedGateIsSilentAlsoInBackward) {
   EXPECT_THAT(listener_.take(), IsEmpty());
 }
 
+/// A block that reads something besides, whose gradient takes as long as its first input's.
+class ReadingBlock final : public nn::Unit {
+ public:
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& read) const {
+    return run_with({x, read},
+                    [](const auto& inputs) { return inputs[0].sin() * inputs[1].exp(); });
+  }
+};
+
+TEST(ShardGate, BackwardEndsWhenAllInputsHaveTheirGradients) {
+  Listener listener;
+  ReadingBlock block;
+  block.wrap(std::make_shared<ShardGate>(listener, 3, true, true));
+  std::vector<std::string> order;
+  const at::Tensor x = test::wave({2}, 1).requires_grad_();
+  const at::Tensor read = test::wave({2}, 2).requires_grad_();
+  const auto listen = [&](const at::Tensor& leaf, const char* name) {
+    leaf.register_hook([&order, &listener, name](const at::Tensor&) {
+      for (const std::string& call : listener.take()) order.push_back(call);
+      order.emplace_back(name);
+    });
+  };
+  listen(x, "x");
+  listen(read, "read");
+  block.forward(x, read).sum().backward();
+  EXPECT_THAT(order, ElementsAre("forward 3", "end of forward 3", "backward 3", "end of backward 3",
+                                 testing::AnyOf("x", "read"), testing::AnyOf("x", "read")));
+  EXPECT_TRUE(x.grad().allclose(x.cos() * read.exp()));
+  EXPECT_TRUE(read.grad().allclose(x.sin() * read.exp()));
+}
+
+TEST(ShardGate, AnInputThatNeedsNoGradientIsNoneToWaitFor) {
+  Listener listener;
+  ReadingBlock block;
+  block.wrap(std::make_shared<ShardGate>(listener, 3, true, true));
+  const at::Tensor read = test::wave({2}, 2).requires_grad_();
+  block.forward(test::wave({2}, 1), read).sum().backward();
+  EXPECT_THAT(listener.take(), testing::Contains("end of backward 3"));
+}
+
 TEST(ShardGate, OfBlocksThatBelongTogetherTheFirstOpensAndTheLastCloses) {
   Listener listener;
   LinearBlock first(3, 0, at::kDouble);

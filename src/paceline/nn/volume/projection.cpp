@@ -1,0 +1,184 @@
+#include "paceline/nn/volume/projection.h"
+
+#include "paceline/base/error.h"
+#include "paceline/tensor/torch.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace paceline::nn {
+
+struct Projection::Plan {
+  volume::CubeGrid grid;
+  volume::DetectorGrid detector;
+  volume::RayMethod method;
+  std::vector<volume::ViewRays> views;
+
+  std::int64_t num_pixels() const {
+    return std::int64_t{detector.rows} * std::int64_t{detector.columns};
+  }
+
+  at::Tensor project(const at::Tensor& cubes) const;
+  at::Tensor project_back(const at::Tensor& images) const;
+  at::Tensor by_operations(const at::Tensor& cubes) const;
+
+  /// project() with its transpose as gradient.
+  class Node;
+};
+
+namespace {
+
+template <class Value>
+std::span<Value> values_of(const at::Tensor& tensor) {
+  return {tensor.data_ptr<std::remove_const_t<Value>>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+/// Calls work with a float or a double, as the tensor's values are.
+template <class Work>
+void by_dtype(const at::Tensor& tensor, Work work) {
+  if (tensor.scalar_type() == at::kDouble) {
+    work(double{});
+  } else {
+    work(float{});
+  }
+}
+
+}  // namespace
+
+/// A row of a view of a cube is one task.
+at::Tensor Projection::Plan::project(const at::Tensor& cubes) const {
+  const at::Tensor input = cubes.contiguous();
+  const auto num_views = std::ssize(views);
+  const at::Tensor images =
+      at::empty({input.size(0), num_views, detector.rows, detector.columns}, input.options());
+  const std::int64_t num_rows = input.size(0) * num_views * detector.rows;
+  at::parallel_for(0, num_rows, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t image = i / detector.rows;
+      const int row = static_cast<int>(i % detector.rows);
+      const volume::ViewRays& rays = views[static_cast<std::size_t>(image % num_views)];
+      by_dtype(input, [&](auto value) {
+        using Value = decltype(value);
+        volume::project<Value>(values_of<const Value>(input[image / num_views]), grid, rays, method,
+                               row, row + 1,
+                               values_of<Value>(images[image / num_views][image % num_views][row]));
+      });
+    }
+  });
+  return images;
+}
+
+/// A view of a cube is one task, with a cube of its own; the views are added in their order.
+at::Tensor Projection::Plan::project_back(const at::Tensor& images) const {
+  const at::Tensor input = images.contiguous();
+  const auto num_views = std::ssize(views);
+  const at::Tensor cubes =
+      at::zeros({input.size(0), num_views, grid.side, grid.side, grid.side}, input.options());
+  at::parallel_for(0, input.size(0) * num_views, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t view = i % num_views;
+      by_dtype(input, [&](auto value) {
+        using Value = decltype(value);
+        volume::project_back<Value>(values_of<const Value>(input[i / num_views][view]), grid,
+                                    views[static_cast<std::size_t>(view)], method, 0, detector.rows,
+                                    values_of<Value>(cubes[i / num_views][view]));
+      });
+    }
+  });
+  return cubes.sum(1);
+}
+
+class Projection::Plan::Node : public torch::autograd::Function<Node> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& cubes,
+                            std::shared_ptr<const Plan> plan) {
+    const at::AutoDispatchBelowADInplaceOrView guard;
+    at::Tensor images = plan->project(cubes);
+    context->saved_data["plan"] =
+        c10::IValue::make_capsule(c10::make_intrusive<PlanHolder>(std::move(plan)));
+    return images;
+  }
+  static torch::autograd::tensor_list backward(torch::autograd::AutogradContext* context,
+                                               const torch::autograd::tensor_list& gradients) {
+    const auto holder = context->saved_data["plan"].toCapsule();
+    const auto& plan = static_cast<const PlanHolder&>(*holder).plan;
+    return {plan->project_back(gradients.at(0)), at::Tensor()};
+  }
+
+ private:
+  struct PlanHolder final : torch::CustomClassHolder {
+    explicit PlanHolder(std::shared_ptr<const Plan> held) : plan(std::move(held)) {}
+    std::shared_ptr<const Plan> plan;
+  };
+};
+
+/// Places beyond the cube are 0, as project() has it; a row of pixels at once bounds the memory.
+at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
+  PACELINE_CHECK(method == volume::RayMethod::kTrilinear, "Siddon's rays have no places");
+  const auto side = static_cast<double>(grid.side);
+  const at::Tensor input = cubes.unsqueeze(1);
+  std::vector<at::Tensor> rows;
+  for (const volume::ViewRays& rays : views) {
+    for (int row = 0; row < detector.rows; ++row) {
+      std::vector<volume::RayPlaces> of_row;
+      int longest = 1;
+      for (int column = 0; column < detector.columns; ++column) {
+        of_row.push_back(volume::places_on(rays.at(row, column), grid));
+        longest = std::max(longest, of_row.back().count);
+      }
+      const at::Tensor places = at::full({detector.columns, longest, 3}, -3.0, at::kDouble);
+      const at::Tensor weights = at::zeros({detector.columns, 1}, at::kDouble);
+      auto place = places.accessor<double, 3>();
+      for (int column = 0; column < detector.columns; ++column) {
+        const volume::RayPlaces& ray = of_row[static_cast<std::size_t>(column)];
+        weights.data_ptr<double>()[column] = ray.weight;
+        for (int i = 0; i < ray.count; ++i) {
+          for (int axis = 0; axis < 3; ++axis) {
+            const auto a = static_cast<std::size_t>(axis);
+            const double voxel = ray.first.at(a) + i * ray.step.at(a);
+            place[column][i][axis] = (2 * voxel + 1) / side - 1;  // without align_corners
+          }
+        }
+      }
+      const at::Tensor grid_of_row = places.to(input.options())
+                                         .unsqueeze(0)
+                                         .unsqueeze(0)
+                                         .expand({input.size(0), -1, -1, -1, -1});
+      const at::Tensor seen = at::grid_sampler_3d(input, grid_of_row, /*interpolation_mode=*/0,
+                                                  /*padding_mode=*/0, /*align_corners=*/false);
+      rows.push_back((seen.select(1, 0).select(1, 0) * weights.to(input.options())).sum(2));
+    }
+  }
+  return at::stack(rows, 1).view(
+      {input.size(0), std::ssize(views), detector.rows, detector.columns});
+}
+
+Projection::Projection(const volume::ProjectionGeometry& geometry, int cube_side,
+                       const volume::DetectorGrid& detector, volume::RayMethod method) {
+  auto plan = std::make_shared<Plan>(Plan{{cube_side, geometry.fov_mm}, detector, method, {}});
+  for (const double angle : geometry.angles_degrees)
+    plan->views.emplace_back(geometry, angle, detector);
+  plan_ = std::move(plan);
+}
+
+std::int64_t Projection::num_views() const { return std::ssize(plan_->views); }
+
+at::Tensor Projection::forward(const at::Tensor& attenuations) const {
+  const std::int64_t side = plan_->grid.side;
+  PACELINE_CHECK(
+      attenuations.dim() == 4 && attenuations.sizes().slice(1).equals({side, side, side}),
+      "cubes of {}^3 are projected, and these have {} dimensions", side, attenuations.dim());
+  const bool is_double = attenuations.scalar_type() == at::kDouble;
+  const at::Tensor cubes = is_double ? attenuations : attenuations.to(at::kFloat);
+  if (!cubes.is_cpu()) return plan_->by_operations(cubes);
+  return Plan::Node::apply(cubes, plan_);
+}
+
+at::Tensor Projection::by_operations(const at::Tensor& attenuations) const {
+  return plan_->by_operations(attenuations);
+}
+
+at::Tensor attenuations_of_hu(const at::Tensor& hu) { return (hu / 1000 + 1).clamp_min(0); }
+
+}  // namespace paceline::nn
