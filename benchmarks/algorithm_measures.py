@@ -123,7 +123,7 @@ WHOLE_STEPS = [
     Method("factorize", "factorize", ("+algorithms.factorize",)),
     Method("ghost_batchnorm", "ghost_batchnorm in parts of 8",
            ("+algorithms.ghost_batchnorm", "algorithms.ghost_batchnorm.ghost_batch_size=8")),
-    Method("stochastic_depth", "stochastic_depth, ResNet-50 b4", ("+algorithms.stochastic_depth",), steps=6, model="resnet50",
+    Method("stochastic_depth", "stochastic_depth", ("+algorithms.stochastic_depth",), steps=6, model="resnet50",
            batch=4, takes_mean=True),
     Method("selective_backprop", "selective_backprop in every step",
            ("+algorithms.selective_backprop", "algorithms.selective_backprop.start=0", "algorithms.selective_backprop.end=1",
@@ -132,7 +132,8 @@ WHOLE_STEPS = [
 ]
 TO_16_IMAGES = "added to a step of 16 images of 64 px by"
 TO_WEIGHTS = "added to a step of ResNet-18's weights by"
-WITH = "ResNet-18, 64 px b16, one thread: a step with"
+WITH = "64 px, one thread: a step of {} b{} with"
+NETWORKS = {"resnet18": "ResNet-18", "resnet50": "ResNet-50"}
 
 
 def measure(method, title, unit, figure, must, goal, **others):
@@ -146,5 +147,6 @@ MEASURES = [
       for method in BATCHES],
     *[measure(method, TO_WEIGHTS, "ms", "added", "≤ 0.333", "≤ 0.2") for method in CLIPPING],
     *[measure(method, TO_WEIGHTS, "ms", "added", "≤ 0.2", "") for method in AVERAGES],
-    *[measure(method, WITH, "plain steps", "times", "≤ 1.0", "≤ 0.8") for method in WHOLE_STEPS],
+    *[measure(method, WITH.format(NETWORKS[method.model], method.batch), "plain steps", "times", "≤ 1.0", "≤ 0.8")
+      for method in WHOLE_STEPS],
 ]
