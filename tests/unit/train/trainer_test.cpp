@@ -551,7 +551,7 @@ void ask_for_statistics_after(std::int64_t step, ScriptedRun& run, Calls& calls)
 
 TEST_F(TrainerTest, ComputesStatisticsAnewBeforeAnythingSeesThem) {
   std::vector<std::vector<std::int64_t>> seen;
-  for (const std::int64_t asked_after : {0, 2}) {
+  for (const std::int64_t asked_after : {0, 1, 2}) {
     ScriptedRun run(*communicator_);
     Calls calls;
     ask_for_statistics_after(asked_after, run, calls);
@@ -570,6 +570,7 @@ TEST_F(TrainerTest, ComputesStatisticsAnewBeforeAnythingSeesThem) {
     seen.push_back(run.state.batch.indices);
   }
   EXPECT_EQ(seen[0], seen[1]) << "the third step's samples are the same";
+  EXPECT_EQ(seen[0], seen[2]);
 }
 
 TEST_F(TrainerTest, StatisticsThatASignalLeftUndoneAreMadeUpFor) {
