@@ -21,16 +21,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Written last: what the folder was made of. The version changes when the pictures do.
+/// Written last: what the folder was made of. A version changes when the pictures do.
 constexpr const char* kMarkerName = "paceline-synth.txt";
 constexpr int kPictureVersion = 1;
+constexpr int kDigitVersion = 2;
 
 std::string marker_text(const SynthOptions& options) {
   if (options.kind != SynthKind::kShapes) {
+    const bool are_digits = options.kind == SynthKind::kDigits;
     return fmt::format(
         "paceline data synth --like {}, pictures version {}\nclasses={} train_per_class={} "
         "val_per_class={} seed={}\n",
-        options.kind == SynthKind::kDigits ? "digits" : "imagenet", kPictureVersion,
+        are_digits ? "digits" : "imagenet", are_digits ? kDigitVersion : kPictureVersion,
         options.classes, options.train_per_class, options.val_per_class, options.seed);
   }
   return fmt::format(

@@ -3,10 +3,12 @@
 #include "paceline/base/error.h"
 #include "paceline/base/philox.h"
 #include "paceline/dataset_tools/synth_scene.h"
+#include "paceline/dataset_tools/synth_texture.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace paceline::dataset_tools {
@@ -75,7 +77,7 @@ bool is_same(const Point& a, const Point& b) { return a.x == b.x && a.y == b.y; 
 
 /// Points moved by a little of their own; corners stay corners.
 Stroke shaken(const Stroke& stroke, base::Philox& draws) {
-  constexpr double kReach = 0.12;
+  constexpr double kReach = 0.14;
   Stroke moved;
   for (std::size_t i = 0; i < stroke.size(); ++i) {
     if (i > 0 && is_same(stroke[i], stroke[i - 1])) {
@@ -129,10 +131,10 @@ struct Hand {
 Hand draw_hand(base::Philox& draws) {
   Hand hand{};
   const double middle = kDigitSide / 2.0;
-  hand.height = draws.uniform(7, 12);
+  hand.height = draws.uniform(6, 11);
   hand.width = hand.height * draws.uniform(0.65, 1.25);
-  hand.center.x = middle + draws.uniform(-3, 3);
-  hand.center.y = middle + draws.uniform(-3, 3);
+  hand.center.x = middle + draws.uniform(-5, 5);
+  hand.center.y = middle + draws.uniform(-5, 5);
   hand.slant = draws.uniform(-0.5, 0.3);
   hand.bend = draws.uniform(-0.15, 0.15);
   const double tangent = draws.uniform(-0.25, 0.25);
@@ -152,22 +154,22 @@ double distance(const Point& point, const Point& from, const Point& to) {
   return std::sqrt(dx * dx + dy * dy);
 }
 
-/// Draws a line over what is there.
-void paint_line(Scene& scene, const Stroke& line, const Color& color, double half_width) {
-  for (int y = 0; y < scene.height; ++y) {
-    for (int x = 0; x < scene.width; ++x) {
+/// Draws a line over the paper, in what the ink shows there.
+void paint_line(Scene& paper, const Scene& ink, const Stroke& line, double half_width) {
+  for (int y = 0; y < paper.height; ++y) {
+    for (int x = 0; x < paper.width; ++x) {
       double nearest = kDigitSide;
       for (std::size_t i = 0; i + 1 < line.size(); ++i)
         nearest = std::min(nearest, distance({x + 0.5, y + 0.5}, line[i], line[i + 1]));
-      const double ink = std::clamp(half_width + 0.5 - nearest, 0.0, 1.0);
-      Color& at = scene.pixels[static_cast<std::size_t>(y) * scene.width + x];
-      at = mix(at, color, ink);
+      const double share = std::clamp(half_width + 0.5 - nearest, 0.0, 1.0);
+      const std::size_t at = static_cast<std::size_t>(y) * paper.width + x;
+      paper.pixels[at] = mix(paper.pixels[at], ink.pixels[at], share);
     }
   }
 }
 
 /// Pieces of other writing, as thick as the digit's strokes and mostly at the edges.
-void paint_stray_strokes(Scene& scene, const Color& color, double half_width, base::Philox& draws) {
+void paint_stray_strokes(Scene& paper, const Scene& ink, double half_width, base::Philox& draws) {
   const auto draw_point = [&](double reach, const Point& around) {
     const double x = around.x + draws.uniform(-reach, reach);
     return Point{x, around.y + draws.uniform(-reach, reach)};
@@ -177,26 +179,46 @@ void paint_stray_strokes(Scene& scene, const Color& color, double half_width, ba
     const double along = draws.uniform(0, kDigitSide);
     const Point start = draws.below(2) == 0 ? Point{edge, along} : Point{along, edge};
     const Point bend = draw_point(6, start);
-    paint_line(scene, curve_through({start, bend, draw_point(6, bend)}), color, half_width);
+    paint_line(paper, ink, curve_through({start, bend, draw_point(6, bend)}), half_width);
   }
 }
 
-/// Paper, from left to right, and the darker ink.
-struct Colors {
-  Color left, right, ink;
+Color draw_tint(base::Philox& draws) {
+  Color tint{};
+  for (double& channel : tint) channel = draws.uniform(-30, 30);
+  return tint;
+}
+
+/// A surface of about `level`, with a gradient in a drawn direction and a texture that makes it
+/// lighter and darker by up to `roughness`.
+Scene draw_surface(double level, double roughness, base::Philox& draws) {
+  const Color tint = draw_tint(draws);
+  const double to_right = draws.uniform(-0.8, 0.8);
+  const double down = draws.uniform(-0.8, 0.8);
+  const Texture texture(kDigitSide, draws);
+  Scene surface{kDigitSide, kDigitSide, {}};
+  for (int y = 0; y < kDigitSide; ++y) {
+    for (int x = 0; x < kDigitSide; ++x) {
+      const double light =
+          level + to_right * (x - 15.5) + down * (y - 15.5) + roughness * texture.at(x, y);
+      surface.pixels.push_back({light + tint[0], light + tint[1], light + tint[2]});
+    }
+  }
+  return surface;
+}
+
+/// Paper and the ink on it, which is the darker or the lighter of them.
+struct Surfaces {
+  Scene paper, ink;
 };
 
-Colors draw_colors(base::Philox& draws) {
-  const auto tinted = [&](double level) {
-    Color color{};
-    for (double& channel : color) channel = level + draws.uniform(-25, 25);
-    return color;
-  };
-  const double contrast = draws.uniform(45, 150);
-  const double paper = 127.5 + contrast / 2 + draws.uniform(-30, 30);
-  const Color left = tinted(paper);
-  const Color right = tinted(paper + draws.uniform(-25, 25));
-  return {left, right, tinted(paper - contrast)};
+Surfaces draw_surfaces(base::Philox& draws) {
+  const double contrast = draws.uniform(40, 150);
+  const double step = draws.below(2) == 0 ? contrast : -contrast;
+  const double middle = 127.5 + draws.uniform(-30, 30);
+  Scene paper = draw_surface(middle + step / 2, contrast * draws.uniform(0.1, 0.6), draws);
+  Scene ink = draw_surface(middle - step / 2, contrast * draws.uniform(0.1, 0.6), draws);
+  return {std::move(paper), std::move(ink)};
 }
 
 }  // namespace
@@ -206,20 +228,17 @@ data::Image synthesize_digit(int digit, std::uint64_t seed, std::int64_t index) 
   base::Philox draws(seed, base::DrawPurpose::kSynthesis,
                      static_cast<std::uint64_t>(digit) + (std::uint64_t{2} << 32),
                      static_cast<std::uint64_t>(index));
-  const Colors colors = draw_colors(draws);
-  Scene scene{kDigitSide, kDigitSide, {}};
-  for (int i = 0; i < kDigitSide * kDigitSide; ++i)
-    scene.pixels.push_back(mix(colors.left, colors.right, (i % kDigitSide) / 31.0));
-  const double half_width = draws.uniform(0.6, 1.9);
-  paint_stray_strokes(scene, colors.ink, half_width, draws);
+  auto [paper, ink] = draw_surfaces(draws);
+  const double half_width = draws.uniform(0.7, 1.9);
+  paint_stray_strokes(paper, ink, half_width, draws);
   const Hand hand = draw_hand(draws);
   const std::vector<Glyph>& ways = writings()[static_cast<std::size_t>(digit)];
   for (const Stroke& stroke : ways[draws.below(ways.size())]) {
     Stroke line = curve_through(shaken(stroke, draws));
     for (Point& point : line) point = hand.place(point);
-    paint_line(scene, line, colors.ink, half_width);
+    paint_line(paper, ink, line, half_width);
   }
-  return with_noise(scene, draws, draws.uniform(4, 34));
+  return with_noise(paper, draws, draws.uniform(4, 34));
 }
 
 }  // namespace paceline::dataset_tools

@@ -206,7 +206,7 @@ TEST(Synth, TellsKindsApart) {
   options.kind = SynthKind::kImagenet;
   EXPECT_THAT(refusal(options), HasSubstr("--like imagenet"));
   options.kind = SynthKind::kDigits;
-  EXPECT_THAT(refusal(options), HasSubstr("--like digits"));
+  EXPECT_THAT(refusal(options), HasSubstr("--like digits, pictures version 2"));
 }
 
 TEST(Synth, WritesIntoAnEmptyFolder) {
