@@ -70,7 +70,7 @@ int run_data_synth(const std::vector<std::string>& arguments, const app::Registr
       ->capture_default_str();
   app.add_option("--val-per-class", options.val_per_class, "Validation images per class")
       ->capture_default_str();
-  auto* const likeness = app.add_option("--like", like,
+  auto* const likeness = app.add_option("--kind,--like", like,
                                         "imagenet: under noise that makes files with the sizes, "
                                         "bytes and coefficients of ImageNet's, "
                                         "110 kB on average, for measuring; digits: 0 to 9 as if "

@@ -10,13 +10,13 @@ namespace paceline::nn {
 namespace {
 
 /// sqrt(a_t) and sqrt(1 - a_t), shaped for samples such as these.
-struct Factors {
+struct NoiseShares {
   at::Tensor of_samples;
   at::Tensor of_noise;
 };
 
-Factors factors_at(const NoiseSchedule& schedule, const at::Tensor& steps,
-                   const at::Tensor& samples) {
+NoiseShares shares_at(const NoiseSchedule& schedule, const at::Tensor& steps,
+                      const at::Tensor& samples) {
   const at::Tensor kept = schedule.kept_at(steps, samples.dim());
   return {kept.sqrt().to(samples.scalar_type()), (1 - kept).sqrt().to(samples.scalar_type())};
 }
@@ -49,19 +49,19 @@ at::Tensor NoiseSchedule::kept_at(const at::Tensor& steps, std::int64_t dims) co
 
 at::Tensor add_noise(const NoiseSchedule& schedule, const at::Tensor& samples,
                      const at::Tensor& noise, const at::Tensor& steps) {
-  const auto [of_samples, of_noise] = factors_at(schedule, steps, samples);
+  const auto [of_samples, of_noise] = shares_at(schedule, steps, samples);
   return of_samples * samples + of_noise * noise;
 }
 
 at::Tensor velocity(const NoiseSchedule& schedule, const at::Tensor& samples,
                     const at::Tensor& noise, const at::Tensor& steps) {
-  const auto [of_samples, of_noise] = factors_at(schedule, steps, samples);
+  const auto [of_samples, of_noise] = shares_at(schedule, steps, samples);
   return of_samples * noise - of_noise * samples;
 }
 
 at::Tensor velocity_of_samples(const NoiseSchedule& schedule, const at::Tensor& noisy,
                                const at::Tensor& samples, const at::Tensor& steps) {
-  const auto [of_samples, of_noise] = factors_at(schedule, steps, samples);
+  const auto [of_samples, of_noise] = shares_at(schedule, steps, samples);
   return (of_samples * noisy - samples) / of_noise;
 }
 
