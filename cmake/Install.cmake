@@ -23,8 +23,8 @@ foreach(module IN LISTS modules)
 endforeach()
 install(TARGETS paceline RUNTIME DESTINATION bin)
 install(TARGETS paceline-rank RUNTIME DESTINATION libexec)
-install(TARGETS paceline_remote LIBRARY DESTINATION lib)  # where paceline-rank looks for them
-add_dependencies(installation paceline paceline-rank paceline_remote)
+install(TARGETS paceline_remote paceline_ct LIBRARY DESTINATION lib)  # where paceline-rank looks for them
+add_dependencies(installation paceline paceline-rank paceline_remote paceline_ct)
 if(PACELINE_CUDA)
   install(TARGETS paceline_cuda LIBRARY DESTINATION lib)
   add_dependencies(installation paceline_cuda)

@@ -108,7 +108,7 @@ class Install(unittest.TestCase):
         self.assertIn("LibTorch 2.11", run(*self.away, self.program, "info"))
 
     def test_its_libraries_are_its_own_or_the_systems(self):
-        for name in ("bin/paceline", "libexec/paceline-rank", "lib/libpaceline_remote.so"):
+        for name in ("bin/paceline", "libexec/paceline-rank", "lib/libpaceline_remote.so", "lib/libpaceline_ct.so"):
             found = run("ldd", self.prefix / name)
             self.assertNotIn("not found", found, name)
             self.assert_names_no_tree(found)

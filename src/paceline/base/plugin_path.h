@@ -11,6 +11,7 @@ struct Plugin {
 };
 
 inline constexpr Plugin kRemotePlugin{"PACELINE_REMOTE_PLUGIN", "libpaceline_remote.so"};
+inline constexpr Plugin kCtPlugin{"PACELINE_CT_PLUGIN", "libpaceline_ct.so"};
 inline constexpr Plugin kCudaPlugin{"PACELINE_CUDA_PLUGIN", "libpaceline_cuda.so"};
 
 std::filesystem::path plugin_path(const Plugin& plugin);
