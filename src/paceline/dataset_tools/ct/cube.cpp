@@ -1,0 +1,133 @@
+#include "paceline/dataset_tools/ct/cube.h"
+
+#include "paceline/base/error.h"
+#include "paceline/dataset_tools/ct/orient.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace paceline::dataset_tools {
+namespace {
+
+constexpr std::size_t kCubeAxes = 3;
+
+/// Which inputs one output is the mean of; none: it is air.
+struct Taps {
+  std::int64_t first = 0;
+  std::vector<float> weights = {};
+};
+
+/// `step`: an output's voxel in voxels of the input, whose middles coincide.
+std::vector<Taps> taps_of_axis(std::int64_t inputs, std::int64_t outputs, double step) {
+  std::vector<Taps> all(static_cast<std::size_t>(outputs));
+  const double reach = std::max(1.0, step);
+  const auto last = static_cast<double>(inputs - 1);
+  for (std::int64_t output = 0; output < outputs; ++output) {
+    const double from_middle = static_cast<double>(output) - static_cast<double>(outputs - 1) / 2;
+    const double place = last / 2 + from_middle * step;
+    if (place < -0.5 || place > last + 0.5) continue;
+    Taps& taps = all[static_cast<std::size_t>(output)];
+    taps.first = static_cast<std::int64_t>(std::ceil(std::max(0.0, place - reach)));
+    const auto end = static_cast<std::int64_t>(std::floor(std::min(last, place + reach)));
+    double sum = 0;
+    std::vector<double> weights;
+    for (std::int64_t input = taps.first; input <= end; ++input) {
+      weights.push_back(std::max(0.0, 1 - std::abs(static_cast<double>(input) - place) / reach));
+      sum += weights.back();
+    }
+    for (const double weight : weights) taps.weights.push_back(static_cast<float>(weight / sum));
+  }
+  return all;
+}
+
+/// Of values [outer, inputs, inner] makes [outer, taps.size(), inner].
+std::vector<float> resample_axis(std::span<const float> values, std::size_t inputs,
+                                 std::size_t inner, const std::vector<Taps>& taps) {
+  const std::size_t outer = values.size() / (inputs * inner);
+  std::vector<float> resampled(outer * taps.size() * inner);
+  float* out = resampled.data();
+  for (std::size_t block = 0; block < outer; ++block) {
+    const float* const in = values.data() + block * inputs * inner;
+    for (const Taps& tap : taps) {
+      if (tap.weights.empty()) std::fill_n(out, inner, kAirHu);
+      for (std::size_t i = 0; i < tap.weights.size(); ++i) {
+        const float* const row = in + (static_cast<std::size_t>(tap.first) + i) * inner;
+        for (std::size_t j = 0; j < inner; ++j) out[j] += tap.weights[i] * row[j];
+      }
+      out += inner;
+    }
+  }
+  return resampled;
+}
+
+/// Of a cube of other voxels in the same place: its middle stays, and its directions.
+data::VolumeAffine affine_of_cube(const data::CtVolume& volume, double voxel_mm,
+                                  std::int64_t side) {
+  const std::array spacing = spacing_of(volume.affine);
+  data::VolumeAffine affine;
+  for (std::size_t row = 0; row < kCubeAxes; ++row) {
+    double place = volume.affine[row][kCubeAxes];
+    for (std::size_t axis = 0; axis < kCubeAxes; ++axis) {
+      const double old_step = volume.affine[row][axis];
+      affine[row][axis] = old_step / spacing[axis] * voxel_mm;
+      place += old_step * static_cast<double>(volume.sizes[axis] - 1) / 2 -
+               affine[row][axis] * static_cast<double>(side - 1) / 2;
+    }
+    affine[row][kCubeAxes] = place;
+  }
+  return affine;
+}
+
+}  // namespace
+
+CtCube resample_to_cube(const data::CtVolume& volume, double fov_mm, std::int64_t side) {
+  const double voxel_mm = fov_mm / static_cast<double>(side);
+  const std::array spacing = spacing_of(volume.affine);
+  CtCube cube{.side = side, .affine = affine_of_cube(volume, voxel_mm, side)};
+  std::size_t inner = 1;
+  for (std::size_t axis = 0; axis < kCubeAxes; ++axis) {
+    const auto taps = taps_of_axis(volume.sizes[axis], side, voxel_mm / spacing[axis]);
+    const std::span<const float> values = axis == 0 ? volume.values : cube.values;
+    cube.values = resample_axis(values, static_cast<std::size_t>(volume.sizes[axis]), inner, taps);
+    inner *= static_cast<std::size_t>(side);
+  }
+  return cube;
+}
+
+CtCube halve(const CtCube& cube) {
+  PACELINE_CHECK(cube.side % 2 == 0, "a cube of side {} has no half", cube.side);
+  CtCube half{.side = cube.side / 2, .affine = cube.affine};
+  for (auto& row : half.affine) {
+    for (std::size_t axis = 0; axis < kCubeAxes; ++axis) {
+      row[kCubeAxes] += row[axis] / 2;
+      row[axis] *= 2;
+    }
+  }
+  const auto side = static_cast<std::size_t>(cube.side);
+  half.values.reserve(cube.values.size() / 8);
+  for (std::size_t z = 0; z < side; z += 2) {
+    for (std::size_t y = 0; y < side; y += 2) {
+      const float* const row = cube.values.data() + (z * side + y) * side;
+      for (std::size_t x = 0; x < side; x += 2) {
+        float sum = 0;
+        for (const std::size_t corner : {x, x + side, x + side * side, x + side * side + side})
+          sum += row[corner] + row[corner + 1];
+        half.values.push_back(sum / 8);
+      }
+    }
+  }
+  return half;
+}
+
+std::vector<std::int16_t> to_hounsfield(std::span<const float> values) {
+  std::vector<std::int16_t> rounded(values.size());
+  std::ranges::transform(values, rounded.begin(), [](float value) {
+    constexpr float kHighest = std::numeric_limits<std::int16_t>::max();
+    const float clamped = std::clamp(value, static_cast<float>(kLowestHu), kHighest);
+    return static_cast<std::int16_t>(std::lround(clamped));
+  });
+  return rounded;
+}
+
+}  // namespace paceline::dataset_tools
