@@ -14,7 +14,9 @@ namespace paceline::cli {
 namespace {
 
 constexpr std::array kDataCommands{
-    DataCommand{"prepare", "download, check and pack a public data set", run_data_prepare},
+    DataCommand{"prepare",
+                "download, check and pack a public data set, or make volumes of CT scans",
+                run_data_prepare},
     DataCommand{"synth",
                 "write a JPEG image folder of textured shapes or drawn digits, to try things with",
                 run_data_synth},

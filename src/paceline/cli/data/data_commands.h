@@ -17,6 +17,9 @@ struct DataCommand {
 };
 
 int run_data_prepare(const std::vector<std::string>& arguments, const app::Registries& registries);
+/// `data prepare ct`.
+int run_data_prepare_ct(const std::vector<std::string>& arguments,
+                        const app::Registries& registries);
 int run_data_synth(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_data_info(const std::vector<std::string>& arguments, const app::Registries& registries);
 int run_data_show(const std::vector<std::string>& arguments, const app::Registries& registries);

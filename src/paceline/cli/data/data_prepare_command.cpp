@@ -73,6 +73,8 @@ std::vector<std::string> set_names() {
 }  // namespace
 
 int run_data_prepare(const std::vector<std::string>& arguments, const app::Registries& registries) {
+  if (!arguments.empty() && arguments[0] == "ct")
+    return run_data_prepare_ct({arguments.begin() + 1, arguments.end()}, registries);
   std::string name;
   dataset_tools::PrepareOptions options;
   Packing packing;
@@ -80,7 +82,7 @@ int run_data_prepare(const std::vector<std::string>& arguments, const app::Regis
   CLI::App app(
       "Make a packed data set of a public one, which `data: {name: packed, path: OUTPUT}` reads: "
       "download it, check its checksums and counts, decode and pack all images. An interrupted "
-      "call goes on where it was.",
+      "call goes on where it was. `data prepare ct --help` tells of CT scans.",
       "data prepare");
   app.add_option("name", name, "One of " + base::join(set_names(), ", "))->required();
   packing.add_options(app);

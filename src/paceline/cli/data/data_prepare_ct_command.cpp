@@ -1,0 +1,83 @@
+#include "paceline/base/file.h"
+#include "paceline/base/log.h"
+#include "paceline/cli/command_line.h"
+#include "paceline/cli/data/data_commands.h"
+#include "paceline/cli/work_progress.h"
+#include "paceline/data/ct/ct_plugin.h"
+#include "paceline/dataset_tools/ct/prepare_ct.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace paceline::cli {
+namespace {
+
+dataset_tools::CtPrepareResult prepare_with_progress(
+    const dataset_tools::CtPrepareOptions& options) {
+  const data::CtPlugin& plugin = data::load_ct_plugin();
+  base::RealFileSystem files;
+  std::optional<WorkProgress> progress;  // prepare_ct() tells one thing after the other
+  return dataset_tools::prepare_ct(
+      options, {.files = files,
+                .read = [&](const std::filesystem::path& path,
+                            const std::string& name) { return plugin.read_nifti(path, name); },
+                .say =
+                    [&](const std::string& what) {
+                      progress.reset();
+                      base::log_warning("{}", what);
+                    },
+                .progress =
+                    [&](std::int64_t done, std::int64_t total) {
+                      if (!progress) progress.emplace("scans");
+                      progress->update(done, total);
+                    }});
+}
+
+void add_options(CLI::App& app, dataset_tools::CtPrepareOptions& options) {
+  app.add_option("source", options.source,
+                 "The folder of the scans: ID.nii.gz or ID/ID.nii.gz of each patient, or .nii")
+      ->required();
+  app.add_option("folder", options.folder, "The folder to write")->required();
+  app.add_option("--fov-mm", options.settings.fov_mm,
+                 "Side of the cube around the middle of each scan; what it has not got is air")
+      ->capture_default_str();
+  app.add_option("--sides", options.settings.sides,
+                 "Voxels along a side, the largest first; smaller cubes are its halves")
+      ->delimiter(',')
+      ->default_str("256,128,64");
+  app.add_option("--seed", options.settings.seed,
+                 "Of the split by patient and of what stands for a patient's name")
+      ->capture_default_str();
+  app.add_option(
+         "--threads", options.num_threads,
+         "Scans at once, of which each needs memory for itself and its cubes; 0: as many as "
+         "there are cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+int run_data_prepare_ct(const std::vector<std::string>& arguments,
+                        const app::Registries& registries) {
+  dataset_tools::CtPrepareOptions options;
+  CLI::App app(
+      "Make volumes of CT scans (NIfTI), which `data: {name: arrays, path: FOLDER, fields: "
+      "[volume_64]}` reads: turned so that axes go to the right, front and head, resampled to "
+      "cubes of int16 HU, and split by patient, 80 % for training, 10 % each for validation and "
+      "tests. An interrupted call goes on where it was; nothing written or said tells who a "
+      "patient is.",
+      "data prepare ct");
+  add_options(app, options);
+  if (!parse_arguments(app, arguments, registries)) return 0;
+  const dataset_tools::CtPrepareResult result = prepare_with_progress(options);
+  const auto& [train, val, test] = result.patients;
+  if (result.left_out > 0)
+    base::log_info("{} entries of {} hold no scan", result.left_out, options.source.string());
+  base::log_info("{}: {} patients for training, {} for validation, {} for tests; {} made now",
+                 options.folder.string(), train, val, test, result.made);
+  return 0;
+}
+
+}  // namespace paceline::cli

@@ -1,0 +1,103 @@
+#include "paceline/dataset_tools/ct/ct_listing.h"
+
+#include "paceline/base/error.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace paceline::dataset_tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The name without its ending; nothing if it is none of NIfTI.
+std::optional<std::string> nifti_stem(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string_view ending : {".nii.gz", ".nii"})
+    if (name.size() > ending.size() && name.ends_with(ending))
+      return name.substr(0, name.size() - ending.size());
+  return std::nullopt;
+}
+
+/// Sorted. Its errors name `what`, as a path may say who a patient is.
+std::vector<fs::path> entries_of(const fs::path& folder, const std::string& what) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with('.')) paths.push_back(entry->path());
+  }
+  if (error)
+    throw base::DataError(fmt::format("{}: cannot be listed: {}; name a folder that can be read",
+                                      what, error.message()));
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::optional<fs::path> scan_in(const fs::path& folder, const std::string& code) {
+  const std::string patient = folder.filename().string();
+  std::vector<fs::path> scans;
+  std::vector<fs::path> named;
+  for (const fs::path& path : entries_of(folder, "the folder of patient " + code)) {
+    const auto stem = nifti_stem(path);
+    if (!stem) continue;
+    scans.push_back(path);
+    if (*stem == patient) named.push_back(path);
+  }
+  const std::vector<fs::path>& chosen = named.empty() ? scans : named;
+  if (chosen.empty()) return std::nullopt;
+  if (chosen.size() == 1) return chosen[0];
+  throw base::DataError(fmt::format(
+      "patient {} has {} scans in its folder; leave one, or call one as the folder, ending in "
+      ".nii.gz",
+      code, chosen.size()));
+}
+
+/// For messages: patients by their place among the folder's entries.
+void refuse_doubles(const std::vector<ListedPatient>& patients) {
+  const auto same = [](const ListedPatient& a, const ListedPatient& b) { return a.code == b.code; };
+  const auto twice = std::ranges::adjacent_find(patients, same);
+  if (twice == patients.end()) return;
+  throw base::DataError(fmt::format("{} and {} are scans of one patient; leave one of them",
+                                    twice->name, (twice + 1)->name));
+}
+
+}  // namespace
+
+CtListing list_ct_patients(const fs::path& folder, std::uint64_t seed) {
+  CtListing listing;
+  const std::vector<fs::path> entries = entries_of(folder, folder.string());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    std::error_code error;
+    const bool is_folder = fs::is_directory(entries[i], error);
+    const auto patient = is_folder ? entries[i].filename().string() : nifti_stem(entries[i]);
+    std::optional<fs::path> scan;
+    std::string code;
+    if (patient) {
+      code = patient_code(*patient, seed);
+      scan = is_folder ? scan_in(entries[i], code) : entries[i];
+    }
+    if (!scan) {
+      ++listing.left_out;
+      continue;
+    }
+    std::string name = fmt::format("patient {} (entry {} of {})", code, i + 1, entries.size());
+    listing.patients.push_back(
+        {std::move(code), split_of_patient(*patient, seed), *scan, std::move(name)});
+  }
+  if (listing.patients.empty())
+    throw base::ConfigError(
+        fmt::format("{} holds no scans; expected ID.nii.gz or ID/ID.nii.gz (or .nii) of each "
+                    "patient",
+                    folder.string()));
+  std::ranges::stable_sort(listing.patients, {}, &ListedPatient::code);
+  refuse_doubles(listing.patients);
+  return listing;
+}
+
+}  // namespace paceline::dataset_tools

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "paceline/data/ct/ct_volume.h"
+#include "paceline/dataset_tools/ct/patient_split.h"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::dataset_tools {
+
+/// What decides which values come out of a scan, and where they go.
+struct CtSettings {
+  double fov_mm = 400;                            ///< side of the cube
+  std::vector<std::int64_t> sides{256, 128, 64};  ///< voxels; each a half, quarter ... of the first
+  std::uint64_t seed = 0;                         ///< of splits and codes
+  friend bool operator==(const CtSettings&, const CtSettings&) = default;
+};
+
+/// Throws ConfigError for a cube without size, and for sides of which one is not the one before it,
+/// halved once or more often.
+void check_settings(const CtSettings& settings);
+
+/// One patient's cubes. Holds nothing that says who it is.
+struct CtPatient {
+  std::string code;  ///< patient_code()
+  PatientSplit split = PatientSplit::kTrain;
+  std::int64_t index = 0;                ///< along the first axis of the split's arrays
+  std::string source;                    ///< hash of the scan's file
+  std::array<std::int64_t, 3> sizes{};   ///< of the scan, to the right, front and head
+  std::array<double, 3> spacing_mm{};    ///< likewise
+  data::VolumeAffine affine{};           ///< of voxel (x, y, z) of the largest cube
+  std::vector<std::string> hashes = {};  ///< of the cubes' bytes, in the order of the sides
+  friend bool operator==(const CtPatient&, const CtPatient&) = default;
+};
+
+/// ct_manifest.json. It is written last, so what it names was complete; a hash tells what is
+/// damaged.
+struct CtManifest {
+  CtSettings settings;
+  std::vector<CtPatient> patients;
+};
+
+/// Another name than that of packed sets, by which they are known.
+inline constexpr const char* kCtManifestName = "ct_manifest.json";
+
+std::string to_json(const CtManifest& manifest);
+/// Reads FOLDER/ct_manifest.json; nothing if there is none. Throws DataError that names the file.
+std::optional<CtManifest> read_ct_manifest(const std::filesystem::path& folder);
+
+std::string to_json(const CtSettings& settings);
+/// In one line.
+std::string to_json(const CtPatient& patient);
+/// Throws DataError for another text than to_json() gives.
+CtPatient ct_patient_from_json(std::string_view text);
+
+}  // namespace paceline::dataset_tools

@@ -1,0 +1,200 @@
+#include "paceline/dataset_tools/ct/prepare_ct.h"
+
+#include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
+#include "paceline/base/hash.h"
+#include "paceline/base/parallel_for.h"
+#include "paceline/dataset_tools/ct/ct_arrays.h"
+#include "paceline/dataset_tools/ct/ct_cubes.h"
+#include "paceline/dataset_tools/ct/ct_listing.h"
+#include "paceline/dataset_tools/ct/ct_part.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <vector>
+
+namespace paceline::dataset_tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of the file's bytes. A path says who the patient is, so errors do without.
+std::string hash_of_scan(const ListedPatient& patient) {
+  try {
+    return base::xxh3_128_hex(base::MappedFile(patient.file).bytes());
+  } catch (const base::FileError& error) {
+    throw base::DataError(fmt::format("{}: cannot be read: {}", patient.name,
+                                      std::generic_category().message(error.error_number())));
+  }
+}
+
+void refuse_one_in_the_other(const CtPrepareOptions& options) {
+  if (!base::lies_in(options.folder, options.source) &&
+      !base::lies_in(options.source, options.folder))
+    return;
+  throw base::ConfigError(
+      fmt::format("{}: the scans and what is made of them would lie in one folder; name a folder "
+                  "beside that of the scans",
+                  options.folder.string()));
+}
+
+class CtPreparation {
+ public:
+  CtPreparation(const CtPrepareOptions& options, const CtSurroundings& surroundings)
+      : options_(options),
+        surroundings_(surroundings),
+        work_(options.folder / kCtWorkFolder /
+              base::xxh3_128_hex(to_json(options.settings)).substr(0, 8)) {}
+
+  CtPrepareResult run() {
+    check_settings(options_.settings);
+    refuse_one_in_the_other(options_);
+    const CtListing listing = list_ct_patients(options_.source, options_.settings.seed);
+    take_what_is_there();
+    base::create_durable_directories(surroundings_.files, work_);
+    patients_.resize(listing.patients.size());
+    base::parallel_for(std::ssize(listing.patients), options_.num_threads, [&](std::int64_t i) {
+      finish(listing.patients[static_cast<std::size_t>(i)], patients_[static_cast<std::size_t>(i)]);
+      tell_progress();
+    });
+    refuse_failures();
+    put_together();
+    surroundings_.files.remove_all(options_.folder / kCtWorkFolder);
+    return result(listing);
+  }
+
+ private:
+  /// Throws ConfigError if it was made otherwise.
+  void take_what_is_there() {
+    const auto manifest = read_ct_manifest(options_.folder);
+    if (!manifest) return;
+    if (manifest->settings != options_.settings)
+      throw base::ConfigError(fmt::format(
+          "{} was made with {}, not {}; name another folder, or the same settings",
+          options_.folder.string(), to_json(manifest->settings), to_json(options_.settings)));
+    for (const CtPatient& patient : manifest->patients) earlier_.emplace(patient.code, patient);
+  }
+
+  fs::path part_path(const std::string& code) const { return work_ / (code + ".part"); }
+
+  /// Leaves a patient in the arrays or as a part; what goes wrong is kept for the end.
+  void finish(const ListedPatient& listed, CtPatient& patient) {
+    std::string problem;
+    try {
+      const std::string source = hash_of_scan(listed);
+      if (!is_finished(listed, source, patient)) make(listed, source, patient);
+      return;
+    } catch (const base::DataError& error) {
+      problem = error.what();
+    } catch (const std::bad_alloc&) {
+      problem = listed.name + ": does not fit into memory; use fewer threads";
+    }
+    const std::lock_guard lock(mutex_);
+    problems_.push_back(problem);
+  }
+
+  bool is_finished(const ListedPatient& listed, const std::string& source, CtPatient& patient) {
+    const auto found = earlier_.find(listed.code);
+    if (found != earlier_.end() && found->second.source == source) {
+      patient = found->second;
+      if (old_arrays_.holds(patient)) return true;
+    }
+    const auto part = CtPart::open(part_path(listed.code), options_.settings);
+    if (part && part->patient().code == listed.code && part->patient().source == source) {
+      patient = part->patient();
+      return true;
+    }
+    const std::lock_guard lock(mutex_);
+    if (found != earlier_.end() && found->second.source == source)
+      say(listed.name + ": what was made of it is damaged, and is made again");
+    return false;
+  }
+
+  void make(const ListedPatient& listed, const std::string& source, CtPatient& patient) {
+    const CtCubes cubes =
+        make_cubes(surroundings_.read(listed.file, listed.name), options_.settings, listed.name);
+    patient = {.code = listed.code,
+               .split = listed.split,
+               .source = source,
+               .sizes = cubes.sizes,
+               .spacing_mm = cubes.spacing_mm,
+               .affine = cubes.affine};
+    for (std::size_t side = 0; side < cubes.values.size(); ++side)
+      patient.hashes.push_back(base::xxh3_128_hex(cubes.bytes(side)));
+    CtPart::write(surroundings_.files, part_path(listed.code), patient, cubes);
+    const std::lock_guard lock(mutex_);
+    ++made_;
+  }
+
+  void refuse_failures() {
+    if (problems_.empty()) return;
+    std::ranges::sort(problems_);
+    for (const std::string& problem : std::span(problems_).subspan(1)) say(problem);
+    if (problems_.size() == 1) throw base::DataError(problems_[0]);
+    throw base::DataError(fmt::format("{} of {} scans cannot be used, of which the first: {}",
+                                      problems_.size(), patients_.size(), problems_[0]));
+  }
+
+  void put_together() {
+    CtManifest manifest{.settings = options_.settings, .patients = patients_};
+    std::map<PatientSplit, std::int64_t> counts;
+    for (CtPatient& patient : manifest.patients) patient.index = counts[patient.split]++;
+    if (is_all_there(manifest)) return;
+    // An earlier place is told by the earlier manifest; a damaged one has a part instead.
+    std::optional<CtPart> part;
+    write_ct_arrays(surroundings_.files, options_.folder, manifest,
+                    [&](const CtPatient& patient, std::size_t side) {
+                      if (!part || part->patient().code != patient.code)
+                        part = CtPart::open(part_path(patient.code), options_.settings);
+                      if (part && part->patient().source == patient.source) return part->cube(side);
+                      return old_arrays_.cube(earlier_.at(patient.code), side);
+                    });
+  }
+
+  bool is_all_there(const CtManifest& manifest) const {
+    return manifest.patients.size() == earlier_.size() && old_arrays_.are_those_of(manifest) &&
+           std::ranges::all_of(manifest.patients, [&](const CtPatient& patient) {
+             const auto found = earlier_.find(patient.code);
+             return found != earlier_.end() && found->second == patient &&
+                    !fs::exists(part_path(patient.code));
+           });
+  }
+
+  CtPrepareResult result(const CtListing& listing) const {
+    CtPrepareResult result{.made = made_, .left_out = listing.left_out};
+    for (const CtPatient& patient : patients_)
+      ++result.patients[static_cast<std::size_t>(patient.split)];
+    return result;
+  }
+
+  void tell_progress() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (surroundings_.progress) surroundings_.progress(done_, std::ssize(patients_));
+  }
+  void say(const std::string& what) const {
+    if (surroundings_.say) surroundings_.say(what);
+  }
+
+  const CtPrepareOptions& options_;
+  const CtSurroundings& surroundings_;
+  const fs::path work_;
+  const CtArrays old_arrays_{options_.folder, options_.settings};
+  std::map<std::string, CtPatient> earlier_;
+  std::vector<CtPatient> patients_;
+  std::mutex mutex_;
+  std::int64_t made_ = 0;
+  std::int64_t done_ = 0;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+CtPrepareResult prepare_ct(const CtPrepareOptions& options, const CtSurroundings& surroundings) {
+  return CtPreparation(options, surroundings).run();
+}
+
+}  // namespace paceline::dataset_tools
