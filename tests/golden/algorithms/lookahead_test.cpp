@@ -20,10 +20,10 @@ TEST(GoldenLookahead, SlowWeightsAreTimmsAndAirbenchs) {
   constexpr std::string_view kPrefix = "algorithms.lookahead/";
   for (const nlohmann::json& each : golden_list("lookahead.json", "cases")) {
     const nlohmann::json& options = each["options"];
-    Lookahead lookahead(LookaheadConfig{
-        .interval = config::Duration::parse(options["interval"].get<std::string>()),
-        .decay = options["decay"].get<double>(),
-        .decay_power = options.value("decay_power", 0.0)});
+    Lookahead lookahead(
+        LookaheadConfig{.interval = config::Duration::parse(options["interval"].get<std::string>()),
+                        .decay = options["decay"].get<double>(),
+                        .decay_power = options.value("decay_power", 0.0)});
     follow_updates(
         each, std::make_shared<AveragedNet>(), lookahead,
         [&](const train::TrainState& state, const nlohmann::json& wanted) {

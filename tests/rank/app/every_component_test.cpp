@@ -143,12 +143,11 @@ const std::map<NamedCase, Needs> kNeeds{
 
 /// Of every model that has such a setting: models of a family share one Config, in which these are
 /// its size.
-const Settings kModelSizes{{"img_size", "32"},       {"patch_size", "16"},
-                           {"embed_dim", "48"},      {"depth", "2"},
-                           {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"},
-                           {"width_mult", "0.1"},    {"depth_mult", "0.2"},
-                           {"layers", "[1, 1]"},     {"width", "16"},
-                           {"widths", "[8, 8, 8]"}};
+const Settings kModelSizes{
+    {"img_size", "32"},    {"patch_size", "16"},     {"embed_dim", "48"},
+    {"depth", "2"},        {"dims", "[8, 8, 8, 8]"}, {"depths", "[1, 1, 1, 1]"},
+    {"width_mult", "0.1"}, {"depth_mult", "0.2"},    {"layers", "[1, 1]"},
+    {"width", "16"},       {"widths", "[8, 8, 8]"}};
 
 /// Larger models are not stopped and resumed: their checkpoints take seconds.
 constexpr std::int64_t kLargeModel = 15'000'000;

@@ -60,7 +60,9 @@ std::vector<std::vector<std::string>> parameters_by_layer(const torch::nn::Modul
 
 void LayerFreezing::apply(train::Event event, train::TrainState& state,
                           const train::RunContext& run) {
-  if (event == train::Event::kFitStart) {
+  // Memory is estimated without a run, in which an epoch has no steps.
+  if (state.clock.lengths.steps_per_epoch == 0) return;
+  if (event != train::Event::kEpochEnd) {
     const nn::Network& network = state.task->network();
     layers_ = config_.parts.empty() ? parameters_by_layer(network)
                                     : parameters_by_part(network, config_.parts);
@@ -91,6 +93,7 @@ std::int64_t LayerFreezing::num_frozen_after(std::int64_t epoch,
 // What a strategy cannot leave out should end the run now and not in the middle.
 void LayerFreezing::try_all(train::TrainState& state) const {
   const config::StepLengths& lengths = state.clock.lengths;
+  if (lengths.total_steps == 0 && config_.after) return freeze(std::ssize(layers_), state);
   if (lengths.total_steps == 0) {
     throw base::ConfigError(
         "algorithms.layer_freezing counts shares of the run, whose length is not known in steps: "

@@ -38,11 +38,11 @@ class LayerFreezing final : public train::Algorithm {
 
   std::string_view name() const override { return "layer_freezing"; }
   train::AlgorithmTraits traits() const override {
-    return {.events = {train::Event::kFitStart, train::Event::kEpochEnd},
+    return {.events = {train::Event::kPrepared, train::Event::kFitStart, train::Event::kEpochEnd},
             .may_come_or_go = true,
             .scalars = {"frozen"}};
   }
-  /// Throws ConfigError, at kFitStart, where nothing would be frozen before the run ends, where
+  /// Throws ConfigError, at kPrepared, where nothing would be frozen before the run ends, where
   /// the strategy cannot leave out what would, and for a part that the network has not got.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   /// How many layers, or parts, rest in the step at hand.

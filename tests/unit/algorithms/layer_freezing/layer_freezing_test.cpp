@@ -134,6 +134,23 @@ TEST_F(LayerFreezingTest, PartsRestAllAtOnce) {
   EXPECT_EQ(resumed.scalars().at(0), 1);
 }
 
+TEST_F(LayerFreezingTest, PartsNeedNoLengthOfTheRun) {
+  state_.clock.lengths.total_steps = 0;
+  LayerFreezing algorithm(
+      {.parts = {"stem"}, .after = config::Duration{2, config::TimeUnit::kEpoch}});
+  fire(algorithm, Event::kPrepared, 0);
+  EXPECT_EQ(trained().size(), 11u);
+  fire(algorithm, Event::kFitStart, 2);
+  EXPECT_EQ(algorithm.scalars().at(0), 1);
+}
+
+TEST_F(LayerFreezingTest, WithoutARunNothingRests) {
+  state_.clock.lengths = {};
+  LayerFreezing algorithm({});
+  EXPECT_NO_THROW(algorithm.apply(Event::kPrepared, state_, run_));
+  EXPECT_EQ(trained().size(), 11u);
+}
+
 TEST_F(LayerFreezingTest, RefusesPartsThatAreNoneOrNeverRest) {
   const auto refusal = [&](const LayerFreezingConfig& config, const char* words) {
     LayerFreezing algorithm(config);

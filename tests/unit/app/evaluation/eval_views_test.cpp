@@ -20,7 +20,8 @@ TEST(EvalViews, SayWhatTheyMean) {
               ElementsAre(HasSubstr("288 x 288 pixels"), HasSubstr("crop percentage 0.95"),
                           HasSubstr("its own and its mirror image's"), HasSubstr("divided by 1.5"),
                           HasSubstr("class map a.yaml")));
-  EXPECT_THAT(describe(EvalViews{.shift = 2}), ElementsAre(HasSubstr("moved down and right by 2 px")));
+  EXPECT_THAT(describe(EvalViews{.shift = 2}),
+              ElementsAre(HasSubstr("moved down and right by 2 px")));
   EXPECT_TRUE(EvalViews{.shift = 2}.change_logits());
   EXPECT_THAT(describe(EvalViews{.flip = true, .ten_crop = true}),
               ElementsAre(HasSubstr("ten crops")));
