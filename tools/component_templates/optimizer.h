@@ -20,6 +20,7 @@ struct NewPartConfig {
   bool decay_norm_and_bias = false;
   std::vector<std::string> no_decay = {};
   std::map<std::string, double> lr_scale = {};
+  std::map<std::string, double> decay_scale = {};
   double layer_decay = 1.0;
 };
 
