@@ -160,65 +160,9 @@ class PatientDraws {
   Ellipsoid body_;
 };
 
-}  // namespace
-
-Phantom draw_phantom(std::uint64_t seed, std::uint64_t index, double fov_mm) {
-  return PatientDraws(seed, index, fov_mm).patient();
-}
-
-std::vector<float> voxels_of(const Phantom& phantom, const CubeGrid& grid) {
-  constexpr std::array kPoints{-1.0 / 3, 0.0, 1.0 / 3};
-  const std::vector<Shape> shapes = shapes_of(phantom);
-  std::vector<float> values(static_cast<std::size_t>(grid.side) *
-                            static_cast<std::size_t>(grid.side * grid.side));
-  for_each_voxel(grid, [&](std::size_t index, const Vector& middle) {
-    double sum = 0;
-    for (const double z : kPoints) {
-      for (const double y : kPoints) {
-        for (const double x : kPoints) {
-          const Ellipsoid* const part =
-              part_at(shapes, {middle[0] + x * grid.voxel_mm(), middle[1] + y * grid.voxel_mm(),
-                               middle[2] + z * grid.voxel_mm()});
-          sum += part == nullptr ? kAirHu : part->hu;
-        }
-      }
-    }
-    values[index] = static_cast<float>(sum / 27);
-  });
-  return values;
-}
-
-std::vector<std::uint8_t> labels_of(const Phantom& phantom, const CubeGrid& grid) {
-  const std::vector<Shape> shapes = shapes_of(phantom);
-  std::vector<std::uint8_t> labels(static_cast<std::size_t>(grid.side) *
-                                   static_cast<std::size_t>(grid.side * grid.side));
-  for_each_voxel(grid, [&](std::size_t index, const Vector& middle) {
-    const Ellipsoid* const part = part_at(shapes, middle);
-    labels[index] = static_cast<std::uint8_t>(part == nullptr ? Organ::kAir : part->organ);
-  });
-  return labels;
-}
-
-namespace {
-
-/// The part of a ray that lies in the cube: outside, there is nothing to measure.
-std::array<double, 2> in_cube(const Ray& ray, double fov_mm) {
-  std::array<double, 2> span{-4 * fov_mm - 1e5, 4 * fov_mm + 1e5};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double step = ray.direction.at(axis);
-    const double start = ray.start.at(axis);
-    if (step == 0 && std::abs(start) > fov_mm / 2) return {0, 0};
-    if (step == 0) continue;
-    const double one = (-fov_mm / 2 - start) / step;
-    const double other = (fov_mm / 2 - start) / step;
-    span[0] = std::max(span[0], std::min(one, other));
-    span[1] = std::min(span[1], std::max(one, other));
-  }
-  return span;
-}
-
 double exact_integral(const std::vector<Shape>& shapes, const Ray& ray, double fov_mm) {
-  const auto [first, last] = in_cube(ray, fov_mm);
+  const auto [first, last] = clip(ray, -fov_mm / 2, fov_mm / 2);
+  if (first >= last) return 0;
   std::vector<std::array<double, 2>> met;
   std::vector<double> ends{first, last};
   for (const Shape& shape : shapes) {
@@ -241,6 +185,41 @@ double exact_integral(const std::vector<Shape>& shapes, const Ray& ray, double f
 }
 
 }  // namespace
+
+Phantom draw_phantom(std::uint64_t seed, std::uint64_t index, double fov_mm) {
+  return PatientDraws(seed, index, fov_mm).patient();
+}
+
+std::vector<float> voxels_of(const Phantom& phantom, const CubeGrid& grid) {
+  constexpr std::array kPoints{-1.0 / 3, 0.0, 1.0 / 3};
+  const std::vector<Shape> shapes = shapes_of(phantom);
+  std::vector<float> values(grid.num_voxels());
+  for_each_voxel(grid, [&](std::size_t index, const Vector& middle) {
+    double sum = 0;
+    for (const double z : kPoints) {
+      for (const double y : kPoints) {
+        for (const double x : kPoints) {
+          const Ellipsoid* const part =
+              part_at(shapes, {middle[0] + x * grid.voxel_mm(), middle[1] + y * grid.voxel_mm(),
+                               middle[2] + z * grid.voxel_mm()});
+          sum += part == nullptr ? kAirHu : part->hu;
+        }
+      }
+    }
+    values[index] = static_cast<float>(sum / 27);
+  });
+  return values;
+}
+
+std::vector<std::uint8_t> labels_of(const Phantom& phantom, const CubeGrid& grid) {
+  const std::vector<Shape> shapes = shapes_of(phantom);
+  std::vector<std::uint8_t> labels(grid.num_voxels());
+  for_each_voxel(grid, [&](std::size_t index, const Vector& middle) {
+    const Ellipsoid* const part = part_at(shapes, middle);
+    labels[index] = static_cast<std::uint8_t>(part == nullptr ? Organ::kAir : part->organ);
+  });
+  return labels;
+}
 
 double exact_projection(const Phantom& phantom, const Ray& ray, double fov_mm) {
   return exact_integral(shapes_of(phantom), ray, fov_mm);

@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -42,6 +43,23 @@ void check_cone(const ProjectionGeometry& geometry) {
 }
 
 }  // namespace
+
+RaySpan clip(const Ray& line, double low, double high) {
+  RaySpan span;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double start = line.start[axis];
+    const double step = line.direction[axis];
+    if (step == 0) {
+      if (start < low || start >= high) return {0, 0};
+      continue;
+    }
+    const double one = (low - start) / step;
+    const double other = (high - start) / step;
+    span.first = std::max(span.first, std::min(one, other));
+    span.last = std::min(span.last, std::max(one, other));
+  }
+  return span;
+}
 
 ViewRays::ViewRays(const ProjectionGeometry& geometry, double angle_degrees,
                    const DetectorGrid& detector)

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -16,6 +18,10 @@ struct CubeGrid {
   double fov_mm = 0;
 
   double voxel_mm() const { return fov_mm / side; }
+  std::size_t num_voxels() const {
+    const auto length = static_cast<std::size_t>(side);
+    return length * length * length;
+  }
 };
 
 /// The pixels of a detector.
@@ -46,6 +52,15 @@ struct Ray {
   Vector start;
   Vector direction;  ///< of length 1
 };
+
+/// From where to where a line lies in a box: from t = first to last; nowhere if first >= last.
+struct RaySpan {
+  double first = -std::numeric_limits<double>::infinity();
+  double last = std::numeric_limits<double>::infinity();
+};
+
+/// Of the box from `low` to `high` along each axis, in whatever the line is measured in.
+RaySpan clip(const Ray& line, double low, double high);
 
 /// The ray to the middle of each pixel of one view.
 class ViewRays {

@@ -10,42 +10,15 @@
 namespace paceline::volume {
 namespace {
 
-/// A ray in voxels: the middle of voxel (0, 0, 0) is the origin, and t is still in millimetres.
-struct VoxelRay {
-  Vector start;
-  Vector step;  ///< voxels a millimetre
-};
-
-VoxelRay in_voxels(const Ray& ray, const CubeGrid& grid) {
-  VoxelRay own{};
+/// The ray in voxels: the middle of voxel (0, 0, 0) is the origin, and t is still in millimetres,
+/// so that its direction has another length.
+Ray in_voxels(const Ray& ray, const CubeGrid& grid) {
+  Ray own{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     own.start[axis] = (ray.start[axis] + grid.fov_mm / 2) / grid.voxel_mm() - 0.5;
-    own.step[axis] = ray.direction[axis] / grid.voxel_mm();
+    own.direction[axis] = ray.direction[axis] / grid.voxel_mm();
   }
   return own;
-}
-
-/// From where to where a ray is in a box; nothing if first >= last.
-struct Span {
-  double first = -std::numeric_limits<double>::infinity();
-  double last = std::numeric_limits<double>::infinity();
-};
-
-/// In the box from `low` to `high` along each axis.
-Span clip(const VoxelRay& ray, double low, double high) {
-  Span span;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double start = ray.start[axis];
-    if (ray.step[axis] == 0) {
-      if (start < low || start >= high) return {0, 0};
-      continue;
-    }
-    const double one = (low - start) / ray.step[axis];
-    const double other = (high - start) / ray.step[axis];
-    span.first = std::max(span.first, std::min(one, other));
-    span.last = std::min(span.last, std::max(one, other));
-  }
-  return span;
 }
 
 std::size_t voxel_index(int side, int x, int y, int z) {
@@ -102,7 +75,7 @@ void visit_trilinear(const Ray& ray, const CubeGrid& grid, Visit visit) {
 
 /// From one plane between voxels to the next.
 template <class Visit>
-void visit_siddon(const VoxelRay& ray, const CubeGrid& grid, Visit visit) {
+void visit_siddon(const Ray& ray, const CubeGrid& grid, Visit visit) {
   const auto [first, last] = clip(ray, -0.5, grid.side - 0.5);
   if (first >= last) return;
   constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -111,7 +84,7 @@ void visit_siddon(const VoxelRay& ray, const CubeGrid& grid, Visit visit) {
   Vector next{};      // where each axis has its next plane
   Vector distance{};  // between its planes
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const double step = ray.step[axis];
+    const double step = ray.direction[axis];
     const double inside = ray.start[axis] + first * step + 0.5;
     direction[axis] = step > 0 ? 1 : -1;
     // Where it enters by a plane of this axis the voxel behind it is meant.
@@ -141,8 +114,7 @@ void visit_ray(const Ray& ray, const CubeGrid& grid, RayMethod method, Visit vis
 
 void check_sizes(std::size_t cube, const CubeGrid& grid, std::size_t image, const ViewRays& rays,
                  int num_rows) {
-  PACELINE_CHECK(cube == voxel_index(grid.side, 0, 0, grid.side), "{} values of a cube of {}^3",
-                 cube, grid.side);
+  PACELINE_CHECK(cube == grid.num_voxels(), "{} values of a cube of {}^3", cube, grid.side);
   PACELINE_CHECK(image == static_cast<std::size_t>(num_rows) *
                               static_cast<std::size_t>(rays.detector().columns),
                  "{} pixels of {} rows of {}", image, num_rows, rays.detector().columns);
@@ -151,15 +123,15 @@ void check_sizes(std::size_t cube, const CubeGrid& grid, std::size_t image, cons
 }  // namespace
 
 RayPlaces places_on(const Ray& ray, const CubeGrid& grid) {
-  const VoxelRay own = in_voxels(ray, grid);
+  const Ray own = in_voxels(ray, grid);
   const auto [first, last] = clip(own, -1, grid.side);
   if (first >= last) return {};
   const double count = std::ceil((last - first) / (grid.voxel_mm() / 2));
   const double step = (last - first) / count;
   RayPlaces places{.weight = step / grid.fov_mm, .count = static_cast<int>(count)};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    places.first.at(axis) = own.start.at(axis) + (first + step / 2) * own.step.at(axis);
-    places.step.at(axis) = step * own.step.at(axis);
+    places.first.at(axis) = own.start.at(axis) + (first + step / 2) * own.direction.at(axis);
+    places.step.at(axis) = step * own.direction.at(axis);
   }
   return places;
 }
