@@ -58,11 +58,11 @@ std::vector<std::vector<std::string>> parameters_by_layer(const torch::nn::Modul
   return layers;
 }
 
-void LayerFreezing::apply(train::Event event, train::TrainState& state,
+void LayerFreezing::apply(train::Event /*event*/, train::TrainState& state,
                           const train::RunContext& run) {
   // Memory is estimated without a run, in which an epoch has no steps.
   if (state.clock.lengths.steps_per_epoch == 0) return;
-  if (event != train::Event::kEpochEnd) {
+  if (layers_.empty()) {
     const nn::Network& network = state.task->network();
     layers_ = config_.parts.empty() ? parameters_by_layer(network)
                                     : parameters_by_part(network, config_.parts);
