@@ -4,6 +4,7 @@
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/train/run_context.h"
 #include "paceline/train/train_state.h"
+#include "support/run_ranks.h"
 #include "support/strategies.h"
 #include "support/train_block_net.h"
 
@@ -108,6 +109,41 @@ inline void expect_near(std::span<const tensor::StateShard> shards, const Values
     const at::Tensor difference =
         shard.data.reshape({-1}) - elements_of(wanted.at(shard.name), shard);
     EXPECT_LE(difference.abs().max().item<double>(), 1e-10) << shard.name;
+  }
+}
+
+/// Averages and weights of 2 and 4 ranks are those of one, under every strategy.
+inline void expect_those_of_one_rank(const MakeAverage& make_average, int num_steps) {
+  const Values wanted = values_of_one_rank(make_average, num_steps);
+  for (const auto& [name, make] : main_strategies()) {
+    SCOPED_TRACE(name);
+    for (const int world_size : {2, 4}) {
+      run_ranks(world_size, [&, &make = make](comm::Communicator& ranks) {
+        AveragedTraining training(make, ranks, make_average);
+        training.train(num_steps);
+        expect_near(training.averages(), wanted);
+        expect_near(training.weights(), wanted);
+      });
+    }
+  }
+}
+
+/// A training of one rank goes on under every strategy on 4, from what it was after 5 steps, when
+/// the algorithm had this state.
+inline void expect_going_on(const MakeAverage& make_average, const nlohmann::json& state,
+                            int num_steps) {
+  constexpr int kSavedAfter = 5;
+  const Values saved = values_of_one_rank(make_average, kSavedAfter);
+  const Values wanted = values_of_one_rank(make_average, kSavedAfter + num_steps);
+  for (const auto& [name, make] : main_strategies()) {
+    SCOPED_TRACE(name);
+    run_ranks(4, [&, &make = make](comm::Communicator& ranks) {
+      AveragedTraining training(make, ranks, make_average);
+      training.load(saved, kSavedAfter, state);
+      training.train(num_steps);
+      expect_near(training.averages(), wanted);
+      expect_near(training.weights(), wanted);
+    });
   }
 }
 

@@ -21,17 +21,7 @@ std::unique_ptr<train::Algorithm> make_ema() {
 }
 
 TEST(EmaOnRanks, IsThatOfOneRankUnderEveryStrategy) {
-  const Values wanted = values_of_one_rank(make_ema, 7);
-  for (const auto& [name, make] : test::main_strategies()) {
-    SCOPED_TRACE(name);
-    for (const int world_size : {2, 4}) {
-      run_ranks(world_size, [&, &make = make](comm::Communicator& ranks) {
-        AveragedTraining training(make, ranks, make_ema);
-        training.train(7);
-        expect_near(training.averages(), wanted);
-      });
-    }
-  }
+  paceline::test::expect_those_of_one_rank(make_ema, 7);
 }
 
 TEST(EmaOnRanks, SwapsWhatForwardPassesSee) {
@@ -57,18 +47,7 @@ TEST(EmaOnRanks, SwapsWhatForwardPassesSee) {
 }
 
 TEST(EmaOnRanks, GoesOnUnderAnyStrategyAndNumberOfRanks) {
-  const Values saved = values_of_one_rank(make_ema, 5);
-  const Values wanted = values_of_one_rank(make_ema, 9);
-  for (const auto& [name, make] : test::main_strategies()) {
-    SCOPED_TRACE(name);
-    run_ranks(4, [&, &make = make](comm::Communicator& ranks) {
-      AveragedTraining training(make, ranks, make_ema);
-      training.load(saved, 5, nlohmann::json{{"is_started", true}});
-      training.train(4);
-      expect_near(training.averages(), wanted);
-      expect_near(training.weights(), wanted);
-    });
-  }
+  paceline::test::expect_going_on(make_ema, {{"is_started", true}}, 4);
 }
 
 }  // namespace
