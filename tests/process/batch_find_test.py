@@ -35,12 +35,12 @@ class BatchFind(RunTest):
 
     def check_strategy(self, strategy, ranks, limit_mib, *more):
         limit = limit_mib * MIB
-        before = sorted(self.root.rglob("*"))
+        self.write_recipe(text=RECIPE)
+        before = self.all_files()
         overrides = (f"parallel.strategy={strategy}", *more)
         out = self.find(*overrides, "--nproc", ranks, "--memory-limit", f"{limit_mib}MiB", "--json").out
         found = json.loads(out)
-        self.assertEqual([path for path in sorted(self.root.rglob("*")) if path.name != "recipe.yaml"],
-                         [path for path in before if path.name != "recipe.yaml"])
+        self.assertEqual(self.all_files(), before)
         samples = found["samples_per_rank"]
         self.assertEqual((samples % 8, found["ranks"], found["limit_bytes"]), (0, ranks, limit))
         self.assertGreater(samples, 24, "the limit lets a line be fitted")

@@ -19,7 +19,7 @@ class LrFind(RunTest):
 
     def test_finds_the_same_on_any_ranks_and_leaves_nothing(self):
         self.write_recipe()
-        before = sorted(self.root.rglob("*"))
+        before = self.all_files()
         found = json.loads(self.find(*TEST, "--json").out)
         self.assertEqual(sorted(found["suggestions"]), ["minimum", "slide", "steepest", "valley"])
         self.assertEqual(found["lr"], found["suggestions"]["valley"])
@@ -32,7 +32,7 @@ class LrFind(RunTest):
             if one > 3 * first:
                 break  # where it explodes, so do differences
             self.assertTrue(math.isclose(one, other, rel_tol=1e-3), (one, other))
-        self.assertEqual(sorted(self.root.rglob("*")), before)
+        self.assertEqual(self.all_files(), before)
 
     def test_writes_a_picture_and_a_table(self):
         svg, table = self.root / "lr.svg", self.root / "lr.csv"

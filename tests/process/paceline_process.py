@@ -244,6 +244,10 @@ class RunTest(unittest.TestCase):
     def run_directory(self, name):
         return self.root / "runs" / name
 
+    def all_files(self):
+        """What lies in the folder, less the lists of samples, which a command keeps once the data are old enough."""
+        return sorted(path for path in self.root.rglob("*") if path.suffix != ".index")
+
 
 def send(process, number=signal.SIGTERM):
     process.send_signal(number)
