@@ -1,5 +1,6 @@
 #include "paceline/optim/elementwise.h"
 
+#include "paceline/optim/host_pass.h"
 #include "paceline/optim/slot_lists.h"
 
 #include <utility>
@@ -10,7 +11,10 @@ namespace {
 class Elementwise final : public Optimizer {
  public:
   Elementwise(ElementRule rule, std::vector<ParamGroup> groups)
-      : rule_(std::move(rule)), groups_(std::move(groups)), lists_(make_slot_lists(groups_)) {
+      : rule_(std::move(rule)),
+        groups_(std::move(groups)),
+        lists_(make_slot_lists(groups_)),
+        pass_(groups_) {
     for (const ElementRule::State& state : rule_.states) {
       states_.push_back({state.name, zeros_like_slots(groups_)});
       for (const at::Tensor& tensor : states_.back().tensors) tensor.fill_(state.first);
@@ -30,10 +34,17 @@ class Elementwise final : public Optimizer {
       for (std::size_t i = 0; i < list.slots.size(); ++i) {
         std::vector<at::Tensor> values{list.params[i]};
         for (const SlotState& state : states_) values.push_back(state.tensors[list.slots[i]]);
-        tensor::update_elements(rule_.update, list.grads[i], values, scalars, skip);
+        tensor::update_elements(rule_.update, list.grads[i], values, scalars, skip,
+                                pass_.extras(list.slots[i]));
       }
       bump_versions(list);
     }
+    pass_.end();
+  }
+
+  bool scale_next_gradients(double factor) override { return pass_.scale(factor); }
+  bool average_next_parameters(std::span<const at::Tensor> averages, double share) override {
+    return pass_.average(averages, share);
   }
 
   std::vector<SlotState> state() const override { return states_; }
@@ -51,6 +62,7 @@ class Elementwise final : public Optimizer {
   std::vector<ParamGroup> groups_;
   std::vector<SlotList> lists_;
   std::vector<SlotState> states_;
+  HostPass pass_;
   std::int64_t num_steps_ = 0;
 };
 

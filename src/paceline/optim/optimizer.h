@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,17 @@ class Optimizer {
   /// update back from the count by set_num_steps().
   virtual void step(double lr, const at::Tensor& skip) = 0;
   void step(double lr) { step(lr, {}); }
+
+  /// Has the next step multiply each gradient by `factor` as it reads it, and leave the gradients
+  /// as they are. False, with nothing changed, for an optimizer that cannot: who asks does it
+  /// himself.
+  virtual bool scale_next_gradients(double /*factor*/) { return false; }
+  /// Has the next step move `averages`, which lie like the slots' parameters in their order,
+  /// towards what it makes of those, as at::lerp with `share` would: also where it is skipped.
+  /// False, with nothing changed, for an optimizer that cannot.
+  virtual bool average_next_parameters(std::span<const at::Tensor> /*averages*/, double /*share*/) {
+    return false;
+  }
 
   /// The state to save and restore, allocated at construction: load by copying into the tensors.
   virtual std::vector<SlotState> state() const = 0;

@@ -1,17 +1,62 @@
 #include "paceline/optim/sgd.h"
 
 #include "paceline/base/error.h"
+#include "paceline/optim/host_pass.h"
 #include "paceline/optim/slot_lists.h"
 
+#include <array>
+#include <cmath>
 #include <utility>
 
 namespace paceline::optim {
 namespace {
 
+// What at::_fused_sgd_ computes on the host, to the last bit.
+
+template <typename T>
+T decayed_gradient(T grad, T param, T decay) {
+  return decay == 0 ? grad : std::fma(param, decay, grad);
+}
+
+template <typename T>
+void sgd_element(T grad, T param, T lr, T decay, T& new_param) {
+  new_param = std::fma(-decayed_gradient(grad, param, decay), lr, param);
+}
+
+template <typename T>
+void take_momentum(T grad, T param, T buffer, T lr, T momentum, T is_nesterov, T& new_param,
+                   T& new_buffer) {
+  new_buffer = buffer;
+  const T direction = is_nesterov != 0 ? std::fma(buffer, momentum, grad) : buffer;
+  new_param = std::fma(-direction, lr, param);
+}
+
+template <typename T, bool kInVector>
+void momentum_element(T grad, T param, T buffer, T lr, T decay, T momentum, T taken, T is_first,
+                      T is_nesterov, T& new_param, T& new_buffer) {
+  grad = decayed_gradient(grad, param, decay);
+  const T next = kInVector ? std::fma(grad, taken, buffer * momentum)
+                           : std::fma(buffer, momentum, grad * taken);
+  take_momentum(grad, param, is_first != 0 ? grad : next, lr, momentum, is_nesterov, new_param,
+                new_buffer);
+}
+
+constexpr auto kPlainSgd =
+    tensor::element_update<&sgd_element<float>, &sgd_element<double>>("sgd_element", nullptr);
+constexpr FusedUpdate kPlainUpdate{kPlainSgd, kPlainSgd};
+constexpr FusedUpdate kMomentumUpdate{
+    tensor::element_update<&momentum_element<float, true>, &momentum_element<double, true>>(
+        "momentum_element", nullptr),
+    tensor::element_update<&momentum_element<float, false>, &momentum_element<double, false>>(
+        "momentum_element", nullptr)};
+
 class Sgd final : public Optimizer {
  public:
   Sgd(const SgdConfig& config, std::vector<ParamGroup> groups)
-      : config_(config), groups_(std::move(groups)), lists_(make_slot_lists(groups_)) {
+      : config_(config),
+        groups_(std::move(groups)),
+        lists_(make_slot_lists(groups_)),
+        pass_(groups_) {
     if (config_.momentum > 0) momentum_buffers_ = zeros_like_slots(groups_);
     for (const SlotList& list : lists_) {
       list_buffers_.push_back(config_.momentum > 0 ? select(momentum_buffers_, list)
@@ -27,12 +72,22 @@ class Sgd final : public Optimizer {
     const bool is_first_step = num_steps_ == 0;  // the momentum starts as the gradient itself
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const ParamGroup& group = groups_[lists_[i].group];
-      at::_fused_sgd_(lists_[i].params, lists_[i].grads, list_buffers_[i], group.weight_decay,
-                      config_.momentum, lr * group.lr_scale, config_.dampening, config_.nesterov,
-                      /*maximize=*/false, is_first_step, /*grad_scale=*/{}, if_defined(skip));
+      if (pass_.is_asked()) {
+        step_on_host(i, lr * group.lr_scale, skip);
+      } else {
+        at::_fused_sgd_(lists_[i].params, lists_[i].grads, list_buffers_[i], group.weight_decay,
+                        config_.momentum, lr * group.lr_scale, config_.dampening, config_.nesterov,
+                        /*maximize=*/false, is_first_step, /*grad_scale=*/{}, if_defined(skip));
+      }
       bump_versions(lists_[i]);
     }
+    pass_.end();
     ++num_steps_;
+  }
+
+  bool scale_next_gradients(double factor) override { return pass_.scale(factor); }
+  bool average_next_parameters(std::span<const at::Tensor> averages, double share) override {
+    return pass_.average(averages, share);
   }
 
   std::vector<SlotState> state() const override {
@@ -49,11 +104,33 @@ class Sgd final : public Optimizer {
   }
 
  private:
+  void step_on_host(std::size_t number, double lr, const at::Tensor& skip) {
+    const SlotList& list = lists_[number];
+    const double decay = groups_[list.group].weight_decay;
+    const std::array scalars{lr,
+                             decay,
+                             config_.momentum,
+                             1 - config_.dampening,
+                             num_steps_ == 0 ? 1.0 : 0.0,
+                             config_.nesterov ? 1.0 : 0.0};
+    for (std::size_t i = 0; i < list.slots.size(); ++i) {
+      const tensor::UpdateExtras extras = pass_.extras(list.slots[i]);
+      if (momentum_buffers_.empty()) {
+        kPlainUpdate.run(list.grads[i], std::array{list.params[i]}, std::array{lr, decay}, skip,
+                         extras);
+      } else {
+        kMomentumUpdate.run(list.grads[i], std::array{list.params[i], list_buffers_[number][i]},
+                            scalars, skip, extras);
+      }
+    }
+  }
+
   SgdConfig config_;
   std::vector<ParamGroup> groups_;
   std::vector<SlotList> lists_;
   std::vector<at::Tensor> momentum_buffers_;           // by slot
   std::vector<std::vector<at::Tensor>> list_buffers_;  // the same tensors by list
+  HostPass pass_;
   std::int64_t num_steps_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "paceline/tensor/fwd.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,14 @@
 #include <utility>
 
 namespace paceline::tensor {
+
+/// What a pass over memory does besides an update.
+template <typename T>
+struct PassExtras {
+  T input_factor = 1;    ///< multiplies each input as it is read
+  T* average = nullptr;  ///< of the pass's elements: moves towards the first of the new values
+  T share = 0;           ///< how far: as at::lerp, to the last bit
+};
 
 /// What becomes of one element of several tensors, whatever the others are: a function
 ///
@@ -24,19 +33,36 @@ struct ElementUpdate {
   std::size_t num_scalars = 0;
   /// On the host, for `size` elements that lie in a row.
   void (*on_floats)(const float* input, float* const* values, const float* scalars,
-                    std::int64_t size) = nullptr;
+                    std::int64_t size, const PassExtras<float>& extras) = nullptr;
   void (*on_doubles)(const double* input, double* const* values, const double* scalars,
-                     std::int64_t size) = nullptr;
+                     std::int64_t size, const PassExtras<double>& extras) = nullptr;
+};
+
+/// PassExtras of an update of tensors.
+struct UpdateExtras {
+  double input_factor = 1;
+  const at::Tensor* average = nullptr;  ///< laid out like the values; null: none
+  double share = 0;
+
+  bool are_none() const { return input_factor == 1 && average == nullptr; }
 };
 
 /// Gives every element of `values` its new value in place: on the host in one pass over memory, on
 /// this rank's threads; a GPU writes the new values beside the old ones first. All tensors, `input`
 /// among them, have the same sizes, strides, dtype (float32 or float64) and device, and lie without
-/// gaps. Where `skip`, a scalar beside them, is defined and not 0, all stays as it is. Tells
-/// autograd nothing.
+/// gaps. Where `skip`, a scalar beside them, is defined and not 0, all stays as it is, but an
+/// average moves towards what is there. Tells autograd nothing. Extras are for the host.
 void update_elements(const ElementUpdate& update, const at::Tensor& input,
                      std::span<const at::Tensor> values, std::span<const double> scalars,
-                     const at::Tensor& skip);
+                     const at::Tensor& skip, const UpdateExtras& extras = {});
+
+/// average + share * (value - average), rounded as at::lerp does on the host. `share` is not below
+/// 0.
+template <typename T>
+T moved(T average, T value, T share) {
+  const bool is_small = share < T(0.5);
+  return std::fma(is_small ? share : share - 1, value - average, is_small ? average : value);
+}
 
 namespace detail {
 
@@ -48,26 +74,35 @@ struct ElementFunction<void (*)(Arguments...)> {
   static constexpr std::size_t kNumScalars = sizeof...(Arguments) - 1 - 2 * kNumValues;
 };
 
-template <typename T, auto kFunction, std::size_t... kValues, std::size_t... kScalars>
+template <typename T, auto kFunction, bool kAverages, std::size_t... kValues,
+          std::size_t... kScalars>
 [[gnu::optimize("O3")]]  // or it is not vectorised
 void run_over_elements(const T* input, T* const* values, const T* scalars, std::int64_t size,
-                       std::index_sequence<kValues...>, std::index_sequence<kScalars...>) {
+                       const PassExtras<T>& extras, std::index_sequence<kValues...>,
+                       std::index_sequence<kScalars...>) {
   const std::array<T*, sizeof...(kValues)> value{values[kValues]...};
   const std::array<T, sizeof...(kScalars)> scalar{scalars[kScalars]...};
+  const auto [input_factor, average, share] = extras;
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < size; ++i) {
     std::array<T, sizeof...(kValues)> next;
-    kFunction(input[i], value[kValues][i]..., scalar[kScalars]..., next[kValues]...);
+    kFunction(input[i] * input_factor, value[kValues][i]..., scalar[kScalars]..., next[kValues]...);
     ((value[kValues][i] = next[kValues]), ...);
+    if constexpr (kAverages) average[i] = moved(average[i], next[0], share);
   }
 }
 
 template <typename T, auto kFunction>
-void run_over_elements(const T* input, T* const* values, const T* scalars, std::int64_t size) {
+void run_over_elements(const T* input, T* const* values, const T* scalars, std::int64_t size,
+                       const PassExtras<T>& extras) {
   using Function = ElementFunction<decltype(kFunction)>;
-  run_over_elements<T, kFunction>(input, values, scalars, size,
-                                  std::make_index_sequence<Function::kNumValues>(),
-                                  std::make_index_sequence<Function::kNumScalars>());
+  const std::make_index_sequence<Function::kNumValues> value_numbers;
+  const std::make_index_sequence<Function::kNumScalars> scalar_numbers;
+  if (extras.average == nullptr)
+    return run_over_elements<T, kFunction, false>(input, values, scalars, size, extras,
+                                                  value_numbers, scalar_numbers);
+  run_over_elements<T, kFunction, true>(input, values, scalars, size, extras, value_numbers,
+                                        scalar_numbers);
 }
 
 }  // namespace detail
