@@ -14,13 +14,7 @@ at::Tensor unscale_gradients(Strategy& strategy, double factor) {
   return any;
 }
 
-// The root of a square is the number itself, to the last bit: where nothing is summed the norm is
-// that of the tensors.
-at::Tensor grad_norm(Strategy& strategy) {
-  const at::Tensor sum = flat_norm(strategy.gradients()).square_();
-  strategy.reduce_over_shards(sum, comm::ReduceOp::kSum, "grad_norm");
-  return sum.sqrt_();
-}
+at::Tensor grad_norm(Strategy& strategy) { return GradientNorm(strategy).take(); }
 
 at::Tensor clip_grad_norm(Strategy& strategy, double max_norm) {
   at::Tensor norm = grad_norm(strategy);

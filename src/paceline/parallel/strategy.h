@@ -125,6 +125,16 @@ class Strategy {
   /// call on until the next backward pass. Among the ranks that reduce_over_shards() each element
   /// lies on one.
   virtual std::span<const at::Tensor> gradients() = 0;
+  using SeeGradient = std::function<void(std::size_t parameter, const at::Tensor& gradient)>;
+  /// Has `see` be called with each gradient as soon as it is this step's sum, in backward, while
+  /// the processor still has it in a cache; by its parameter's number, in its parameter's layout.
+  /// Returns false, with nothing changed, where sums are known later than that: on several ranks
+  /// and on devices. An empty function ends it.
+  virtual bool watch_gradients(SeeGradient /*see*/) { return false; }
+  /// After finish_gradients(): whether all gradients were seen as they still are. Whoever asked for
+  /// gradients() since may have changed them.
+  virtual bool watched_all() const { return false; }
+
   /// Reduces numbers that each rank computed of its gradients() or parameters, in place, over the
   /// ranks among which they are cut; does nothing where each rank has them all. Waits for no
   /// device.
@@ -137,6 +147,9 @@ class Strategy {
   /// latter.
   void update(optim::Optimizer& optimizer, double lr, const at::Tensor& skip);
   void update(optim::Optimizer& optimizer, double lr) { update(optimizer, lr, {}); }
+  /// Whether the update that comes leaves all parameters as the optimizer's step makes them; after
+  /// finish_gradients().
+  virtual bool takes_steps_as_they_are() const { return frozen_.empty(); }
 
   /// Makes the buffers (running statistics) of all ranks equal to rank 0's, unless told to keep
   /// them.

@@ -3,6 +3,7 @@
 #include "paceline/parallel/replica_consistency.h"
 #include "paceline/tensor/torch.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -51,11 +52,14 @@ BucketedGradients::BucketedGradients(std::span<const NamedTensor> parameters,
       used_(config, section, parameters_.size(), gradients_.flats().front().device(), communicator),
       is_trained_(parameters_.size(), 1),
       share_of_(parameters_.size(), Share::kNone),
-      hooks_(parameters_, handler) {}
+      was_shown_(parameters_.size(), 0),
+      hooks_(parameters_, handler) {
+  if (places_.bytes_beside_arena() == 0) return;
+  for (std::size_t i = 0; i < places_.ranges().size(); ++i) flats_.push_back(places_.range(i));
+}
 
-const std::vector<at::Tensor>& BucketedGradients::gather() {
-  places_.gather();
-  return gradients_.flats();
+const std::vector<at::Tensor>& BucketedGradients::flats() const {
+  return flats_.empty() ? gradients_.flats() : flats_;
 }
 
 std::uint64_t BucketedGradients::arena_bytes() const {
@@ -76,6 +80,7 @@ void BucketedGradients::follow_trainable() {
 void BucketedGradients::begin() {
   for (std::size_t slot = 0; slot < parameters_.size(); ++slot)
     share_of_[slot] = is_trained_[slot] != 0 ? Share::kNone : Share::kZeros;
+  std::ranges::fill(was_shown_, 0);
   refused_.clear();
   places_.release();
   reducer_.begin();
@@ -107,6 +112,7 @@ void BucketedGradients::take(std::size_t slot, const at::Tensor& grad, bool is_f
   if (refuses(slot)) return;
   add(slot, grad);
   if (!is_final) return;
+  show(slot);
   reducer_.mark_ready(slot);
   reducer_.start_full();
 }
@@ -132,7 +138,21 @@ void BucketedGradients::take_zeros(bool is_ready) {
     zero_if_missing(slot);
     if (is_ready && is_trained_[slot] != 0) reducer_.mark_ready(slot);
   }
-  if (is_ready) reducer_.start_full();
+  if (!is_ready) return;
+  show_rest();
+  reducer_.start_full();
+}
+
+void BucketedGradients::show(std::size_t slot) {
+  if (see_ && std::exchange(was_shown_[slot], 1) == 0) see_(slot, places_.share(slot));
+}
+
+/// What the last backward pass of the sum brought nothing for.
+void BucketedGradients::show_rest() {
+  if (!see_) return;
+  for (std::size_t slot = 0; slot < parameters_.size(); ++slot) {
+    if (is_trained_[slot] != 0) show(slot);
+  }
 }
 
 void BucketedGradients::start_rest(bool had_backward) {
@@ -146,6 +166,7 @@ void BucketedGradients::start_rest(bool had_backward) {
         had_backward && !used_.allows_missing() && !used_.is_known_unused(slot);
     if (must_have_one) refused_.push_back(parameters_[slot].name);
   }
+  show_rest();
   reducer_.start_rest();
 }
 

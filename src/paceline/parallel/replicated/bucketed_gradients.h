@@ -15,13 +15,18 @@
 #include "paceline/tensor/state_shard.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace paceline::parallel {
+
+/// Who looks at a slot's gradient, in the sizes and strides of its parameter.
+using GradientSight = std::function<void(std::size_t slot, const at::Tensor& gradient)>;
 
 /// The gradients of a model that every rank holds whole, laid out in buckets that are summed over
 /// the ranks while backward still runs.
@@ -42,14 +47,19 @@ class BucketedGradients {
                     std::string_view section, comm::Communicator* communicator,
                     const GradientHandler& handler);
 
-  /// All gradients, flat: one tensor for each dtype, which they lie in from now on.
-  const std::vector<at::Tensor>& gather();
-  /// What an optimizer reads, which may lie elsewhere until it is gathered.
+  /// All gradients, each once, in flat tensors that are the same for good.
+  const std::vector<at::Tensor>& flats() const;
+  /// What an optimizer reads, which may lie elsewhere than in the arena.
   const GradientPlaces& places() const { return places_; }
   std::uint64_t arena_bytes() const;
   const tensor::FlatLayout& layout() const { return gradients_.layout(); }
   /// In the order of layout().slots.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
+
+  /// Has `see` be called with each trained slot's gradient when it is this rank's whole share of a
+  /// sum that ends.
+  void watch(GradientSight see) { see_ = std::move(see); }
+  bool is_watched() const { return see_ != nullptr; }
 
   /// Between two sums: parameters require gradients, or do so no more. What requires none is zeros
   /// that no sum waits for. The same on all ranks.
@@ -106,6 +116,8 @@ class BucketedGradients {
 
   void add(std::size_t slot, const at::Tensor& grad);
   void zero_if_missing(std::size_t slot);
+  void show(std::size_t slot);
+  void show_rest();
 
   tensor::Arena gradients_;
   std::vector<NamedTensor> parameters_;
@@ -117,6 +129,9 @@ class BucketedGradients {
   std::vector<Share> share_of_;         // of each slot, in this sum
   std::vector<std::string> refused_;    // parameters that got, or did not get, one against the rule
   std::vector<std::size_t> untouched_;  // slots that this rank had no gradient for
+  GradientSight see_;
+  std::vector<char> was_shown_;    // of each slot, in this sum
+  std::vector<at::Tensor> flats_;  // where gradients may lie elsewhere than in the arena
   GradientHooks hooks_;
 };
 

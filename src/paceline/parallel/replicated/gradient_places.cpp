@@ -87,16 +87,6 @@ bool GradientPlaces::leave(std::size_t slot, const at::Tensor& grad) {
   return true;
 }
 
-void GradientPlaces::gather() {
-  const at::NoGradGuard no_grad;
-  for (std::size_t slot = 0; slot < shares_.size(); ++slot) {
-    if (is_elsewhere_[slot] == 0) continue;
-    const at::Tensor grad = shares_[slot];
-    return_to_arena(slot);
-    shares_[slot].copy_(grad);
-  }
-}
-
 void GradientPlaces::release() {
   for (std::size_t slot = 0; slot < shares_.size(); ++slot) {
     if (is_elsewhere_[slot] != 0) return_to_arena(slot);

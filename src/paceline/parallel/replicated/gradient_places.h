@@ -9,7 +9,7 @@
 namespace paceline::parallel {
 
 /// Where the gradients of an arena's slots lie. With `may_stay` a large one can stay where backward
-/// has put it, so that nothing copies it: then its slot in the arena is void until gather().
+/// has put it, so that nothing copies it: then its slot in the arena is void.
 class GradientPlaces {
  public:
   /// What it takes a pass over memory to copy; smaller ones are in a cache.
@@ -23,9 +23,7 @@ class GradientPlaces {
   /// Has the slot's gradient be this one, which nobody else may write any more, if it is large and
   /// laid out like its parameter; else returns false.
   bool leave(std::size_t slot, const at::Tensor& grad);
-  /// Copies what has stayed elsewhere into the arena.
-  void gather();
-  /// Frees it instead: nobody reads it any more.
+  /// Frees what has stayed elsewhere: nobody reads it any more.
   void release();
 
   /// What an optimizer updates at once: the layout's ranges, less what can lie elsewhere, and each

@@ -91,6 +91,7 @@ void ReplicatedStrategy::begin_microbatch(bool is_first, bool is_last) {
   if (is_first) {
     check_views();
     gradients_->begin();
+    were_given_ = false;
     had_backward_ = false;
   }
   is_in_microbatch_ = true;
@@ -126,6 +127,18 @@ void ReplicatedStrategy::end_own_pass() {
   PACELINE_CHECK(is_in_microbatch_ && !is_last_microbatch_, "a pass of one's own has no last part");
   is_in_microbatch_ = false;
   gradients_->take_zeros(/*is_ready=*/false);
+}
+
+std::span<const at::Tensor> ReplicatedStrategy::gradients() {
+  were_given_ = true;
+  return gradients_->flats();
+}
+
+bool ReplicatedStrategy::watch_gradients(SeeGradient see) {
+  const bool is_host = values_->flats().front().is_cpu();
+  if (communicator_ != nullptr || !is_host || (see && gradients_->is_watched())) return false;
+  gradients_->watch(std::move(see));
+  return true;
 }
 
 void ReplicatedStrategy::freeze(const std::set<std::string>& names) {

@@ -20,9 +20,9 @@ namespace paceline::parallel {
 ///
 /// A gradient is copied (first microbatch) or added (later ones) into its slot of the gradient
 /// arena by a post-accumulate hook, and .grad is undefined again at once: no pass over the
-/// gradients besides. Under "none" on the CPU large ones stay where backward has put them, unless
-/// somebody asks for gradients(), which must lie side by side. The module must not be moved or cast
-/// afterwards; begin_microbatch checks that and names the parameter.
+/// gradients besides. Under "none" on the CPU large ones stay where backward has put them. The
+/// module must not be moved or cast afterwards; begin_microbatch checks that and names the
+/// parameter.
 class ReplicatedStrategy final : public Strategy {
  public:
   /// `communicator` may be null ("none"); it must outlive the strategy.
@@ -42,7 +42,9 @@ class ReplicatedStrategy final : public Strategy {
   void end_own_pass() override;
   bool has_own_gradients() const override { return true; }
   MissingGradients missing_gradients() const override { return gradients_->missing(); }
-  std::span<const at::Tensor> gradients() override { return gradients_->gather(); }
+  std::span<const at::Tensor> gradients() override;
+  bool watch_gradients(SeeGradient see) override;
+  bool watched_all() const override { return gradients_->is_watched() && !were_given_; }
   /// Every rank holds the same sums.
   void reduce_over_shards(const at::Tensor& /*values*/, comm::ReduceOp /*op*/,
                           std::string_view /*label*/) const override {}
@@ -54,6 +56,9 @@ class ReplicatedStrategy final : public Strategy {
     return gradients_->compression_state();
   }
   void state_was_loaded() override;
+  bool takes_steps_as_they_are() const override {
+    return Strategy::takes_steps_as_they_are() && gradients_->used().maybe_unused().empty();
+  }
   StrategyMemory memory(int num_microbatches) const override;
   /// Not where each step may use other parameters.
   bool can_be_recorded() const override { return !config_.allow_unused_parameters; }
@@ -89,6 +94,7 @@ class ReplicatedStrategy final : public Strategy {
   std::optional<tensor::Arena> values_;
   std::optional<BucketedGradients> gradients_;
 
+  bool were_given_ = false;    // gradients(), in this step
   bool had_backward_ = false;  // in this step
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;

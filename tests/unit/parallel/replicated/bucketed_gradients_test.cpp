@@ -46,14 +46,14 @@ TEST_F(BucketedGradientsTest, LieInTheOrderOfTheLayout) {
   ASSERT_EQ(gradients_->parameters().size(), gradients_->layout().slots.size());
   for (std::size_t slot = 0; slot < gradients_->parameters().size(); ++slot) {
     EXPECT_EQ(name(slot), gradients_->layout().slots[slot].spec.name);
-    EXPECT_TRUE(gradients_->share(slot).is_alias_of(gradients_->gather().front()));
+    EXPECT_TRUE(gradients_->share(slot).is_alias_of(gradients_->flats().front()));
     EXPECT_FALSE(gradients_->share(slot).is_view()) << "optimizers may detach it";
   }
 }
 
 TEST_F(BucketedGradientsTest, WhatGotNoneIsZerosAndRefused) {
   make({});
-  gradients_->gather().front().fill_(7);  // of an earlier step
+  gradients_->flats().front().fill_(7);  // of an earlier step
   reduce(net_.conv_bias.sum());
   EXPECT_THAT(gradients_->missing().names, Not(IsEmpty()));
   EXPECT_EQ(gradients_->untouched().size(), gradients_->parameters().size() - 1);
@@ -98,7 +98,7 @@ TEST_F(BucketedGradientsTest, WhatRequiresNoGradientAnyMoreIsZerosAndNotMissed) 
 
 TEST_F(BucketedGradientsTest, ZerosStandForAPassThatWasNot) {
   make({});
-  gradients_->gather().front().fill_(7);
+  gradients_->flats().front().fill_(7);
   gradients_->begin();
   EXPECT_FALSE(gradients_->has_ready());
   gradients_->take(0, gradients_->share(0).clone().fill_(2), /*is_final=*/false);

@@ -1,5 +1,6 @@
 #include "paceline/parallel/replicated/gradient_places.h"
 
+#include "paceline/comm/fake/fake_communicator.h"
 #include "paceline/optim/adam.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
@@ -50,7 +51,7 @@ TEST_F(GradientPlacesTest, LargeOnesHaveRangesOfTheirOwn) {
   EXPECT_EQ(GradientPlaces(arena_, false).bytes_beside_arena(), 0U);
 }
 
-TEST_F(GradientPlacesTest, ALargeOneStaysUntilAllAreGathered) {
+TEST_F(GradientPlacesTest, ALargeOneStaysUntilItIsReleased) {
   GradientPlaces places(arena_, true);
   const at::Tensor read_by_optimizer = places.range(1);
   EXPECT_EQ(read_by_optimizer.abs().max().item<float>(), 0);
@@ -60,8 +61,7 @@ TEST_F(GradientPlacesTest, ALargeOneStaysUntilAllAreGathered) {
   EXPECT_EQ(read_by_optimizer.data_ptr(), grad.data_ptr());
   places.share(1).add_(1);
   EXPECT_TRUE(read_by_optimizer.equal(flat_wave(kLarge + 3, 0) + 1));
-  places.gather();
-  EXPECT_TRUE(arena_.slot(1).equal(flat_wave(kLarge + 3, 0) + 1));
+  places.release();
   EXPECT_EQ(read_by_optimizer.data_ptr(), arena_.slot(1).data_ptr());
   EXPECT_FALSE(places.share(1).is_view());
   ASSERT_TRUE(places.leave(1, flat_wave(kLarge + 3, 2))) << "of the next step";
@@ -102,10 +102,12 @@ struct LargeNet : torch::nn::Module {
   at::Tensor matrix, filters, pointwise, bias;
 };
 
-/// Under "none", where large gradients stay, or with all of them gathered before each update.
-std::vector<at::Tensor> trained(bool is_gathered, int num_microbatches) {
+/// Under "none", where large gradients stay, or under "ddp" on one rank, where all lie side by
+/// side. Gradients are clipped, once by their values.
+std::vector<at::Tensor> trained(bool may_stay, int num_microbatches) {
   LargeNet net;
-  const auto strategy = make_none({});
+  const auto communicator = comm::make_fake_communicator(0, 1);
+  const auto strategy = may_stay ? make_none({}) : make_ddp({}, *communicator);
   strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
   const auto optimizer = optim::make_optimizer(optim::AdamWConfig{}, strategy->param_groups());
   for (int step = 0; step < 3; ++step) {
@@ -114,7 +116,8 @@ std::vector<at::Tensor> trained(bool is_gathered, int num_microbatches) {
       strategy->backward(net.loss(step * num_microbatches + part), 0.5);
     }
     strategy->finish_gradients();
-    if (is_gathered || step == 1) grad_norm(*strategy);
+    clip_grad_norm(*strategy, 0.5);
+    if (step == 1) clip_grad_value(*strategy, 1e-3);
     strategy->update(*optimizer, 1e-2);
   }
   std::vector<at::Tensor> results;
@@ -128,8 +131,8 @@ std::vector<at::Tensor> trained(bool is_gathered, int num_microbatches) {
 
 TEST(GradientPlacesInTraining, NoBitDependsOnWhereTheyLie) {
   for (const int num_microbatches : {1, 2}) {
-    const std::vector<at::Tensor> staying = trained(false, num_microbatches);
-    const std::vector<at::Tensor> gathered = trained(true, num_microbatches);
+    const std::vector<at::Tensor> staying = trained(true, num_microbatches);
+    const std::vector<at::Tensor> gathered = trained(false, num_microbatches);
     ASSERT_EQ(staying.size(), 12U);
     for (std::size_t i = 0; i < staying.size(); ++i) {
       EXPECT_TRUE(staying[i].equal(gathered[i])) << i;
@@ -147,19 +150,22 @@ TEST(GradientPlacesInTraining, BackwardsMemoryIsWhatTheOptimizerReads) {
     strategy->backward(net.loss(0), 1.0);
     strategy->finish_gradients();
   };
+  const auto places = [&] {
+    std::vector<const void*> found;
+    for (const auto& group : strategy->param_groups()) {
+      for (const optim::ParamSlot& slot : group.slots) found.push_back(slot.grad.data_ptr());
+    }
+    return found;
+  };
   step();
-  std::vector<const void*> before;
-  for (const auto& group : strategy->param_groups()) {
-    for (const optim::ParamSlot& slot : group.slots) before.push_back(slot.grad.data_ptr());
-  }
+  const std::vector<const void*> places_of_backward = places();
   strategy->gradients();
-  std::size_t number = 0;
-  std::size_t num_moved = 0;
-  for (const auto& group : strategy->param_groups()) {
-    for (const optim::ParamSlot& slot : group.slots)
-      num_moved += slot.grad.data_ptr() == before[number++] ? 0 : 1;
-  }
-  EXPECT_EQ(num_moved, 3U) << "all but the bias";
+  EXPECT_EQ(places(), places_of_backward) << "nothing is copied";
+  strategy->begin_microbatch(true, true);  // which leaves them
+  int num_moved = 0;
+  for (std::size_t i = 0; i < places_of_backward.size(); ++i)
+    num_moved += places()[i] == places_of_backward[i] ? 0 : 1;
+  EXPECT_EQ(num_moved, 3) << "all but the bias";
 }
 
 }  // namespace
