@@ -7,22 +7,11 @@
 
 namespace paceline::parallel {
 
-class Strategy;  // parallel/strategy.h
-
-/// The section `train.grad_clip_adaptive` of a recipe.
+/// The section `train.grad_clip_adaptive` of a recipe: see parallel/adaptive_clipper.h.
 struct AdaptiveClipping {
   double threshold = 0.01;
   double floor = 0.0;
 };
-
-/// Scales the gradient of each unit down so that its Euclidean norm is at most `threshold` times
-/// that of the unit's weights, which counts as `floor` at least. A unit is what makes one output: a
-/// row of a matrix, a filter of a convolution; a vector is one unit. Without a floor units whose
-/// weights are zeros never move, as in Composer; timm's floor is 1e-3. A gradient that is not
-/// finite stays as it is. Norms are over every shard, in float32 (float64 for float64 gradients).
-/// For use as the functions of gradient_clipping.h. Every rank must call it. Paper: Brock et al.,
-/// "High-performance large-scale image recognition without normalization", ICML 2021.
-void clip_grad_adaptive(Strategy& strategy, const AdaptiveClipping& clipping);
 
 }  // namespace paceline::parallel
 

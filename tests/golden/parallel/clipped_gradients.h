@@ -3,7 +3,7 @@
 // What tests of adaptive clipping beside its references have in common.
 
 #include "paceline/optim/param_groups.h"
-#include "paceline/parallel/adaptive_clipping.h"
+#include "paceline/parallel/adaptive_clipper.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
 #include "paceline/tensor/torch.h"
 #include "support/parity.h"
@@ -45,7 +45,7 @@ inline std::vector<at::Tensor> clipped_gradients(const AdaptiveClipping& clippin
   strategy->begin_microbatch(true, true);
   strategy->backward(loss, 1.0);
   strategy->finish_gradients();
-  clip_grad_adaptive(*strategy, clipping);
+  AdaptiveClipper(*strategy, clipping).clip();
   const at::NoGradGuard no_grad;
   for (const auto& group : strategy->param_groups()) {
     for (const auto& slot : group.slots) slot.param.zero_().add_(slot.grad);

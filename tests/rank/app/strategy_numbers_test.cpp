@@ -8,7 +8,7 @@
 #include "paceline/optim/layerwise/lars.h"
 #include "paceline/optim/muon.h"
 #include "paceline/optim/sgd.h"
-#include "paceline/parallel/adaptive_clipping.h"
+#include "paceline/parallel/adaptive_clipper.h"
 #include "paceline/parallel/batch_norm/sync_batch_norm.h"
 #include "paceline/parallel/gradient_clipping.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
@@ -87,7 +87,7 @@ std::vector<tensor::StateShard> train(const Training& training, const Net& net,
   for (int step = 0; step < 30; ++step) {
     test::ragged_step(strategy, net, share, training.num_microbatches);
     if (training.clips_adaptively) {
-      parallel::clip_grad_adaptive(strategy, {.threshold = 0.02, .floor = 1e-3});
+      parallel::AdaptiveClipper(strategy, {.threshold = 0.02, .floor = 1e-3}).clip();
     } else {
       parallel::clip_grad_norm(strategy, 0.5);
     }

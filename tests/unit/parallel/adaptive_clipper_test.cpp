@@ -1,4 +1,4 @@
-#include "paceline/parallel/adaptive_clipping.h"
+#include "paceline/parallel/adaptive_clipper.h"
 
 #include "paceline/optim/param_groups.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
@@ -78,7 +78,7 @@ class AdaptiveClippingTest : public testing::Test {
 
 TEST_F(AdaptiveClippingTest, IsByTheNormOfEachUnitsWeights) {
   run_backward();
-  clip_grad_adaptive(*strategy_, {.threshold = 0.8});
+  AdaptiveClipper(*strategy_, {.threshold = 0.8}).clip();
   int num_kept = 0;
   for (const auto& [name, grad] : gradients()) {
     const at::Tensor wanted = clipped(net_.before.at(name), grads_.at(name), 0.8, 0);
@@ -91,7 +91,7 @@ TEST_F(AdaptiveClippingTest, IsByTheNormOfEachUnitsWeights) {
 
 TEST_F(AdaptiveClippingTest, AFloorLetsZerosMove) {
   run_backward();
-  clip_grad_adaptive(*strategy_, {.threshold = 0.8, .floor = 1e-3});
+  AdaptiveClipper(*strategy_, {.threshold = 0.8, .floor = 1e-3}).clip();
   const at::Tensor moved = gradients().at("zeros");
   EXPECT_TRUE(at::allclose(moved, clipped(net_.before.at("zeros"), grads_.at("zeros"), 0.8, 1e-3),
                            1e-12, 1e-14));
@@ -102,10 +102,21 @@ TEST_F(AdaptiveClippingTest, ZerosAndWhatIsNotFiniteStay) {
   grads_["bias"].zero_();
   grads_["scale"].fill_(std::numeric_limits<double>::infinity());
   run_backward();
-  clip_grad_adaptive(*strategy_, {.threshold = 0.01});
+  AdaptiveClipper(*strategy_, {.threshold = 0.01}).clip();
   const auto found = gradients();
   EXPECT_EQ(found.at("bias").abs().max().item<double>(), 0);
   EXPECT_TRUE(std::isinf(found.at("scale").item<double>()));
+}
+
+TEST_F(AdaptiveClippingTest, HasTheSameBitsAsGradientsComeAndAfterwards) {
+  run_backward();
+  AdaptiveClipper(*strategy_, {.threshold = 0.8}).clip();
+  const at::Tensor afterwards = strategy_->gradients().front().clone();
+  AdaptiveClipper watching(*strategy_, {.threshold = 0.8}, /*watches=*/true);
+  run_backward();
+  EXPECT_TRUE(strategy_->gradients().front().equal(afterwards)) << "before anybody asks";
+  watching.clip();
+  EXPECT_TRUE(strategy_->gradients().front().equal(afterwards)) << "and once alone";
 }
 
 }  // namespace
