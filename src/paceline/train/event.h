@@ -23,6 +23,8 @@ namespace paceline::train {
 ///           kGradientsReady              summed over microbatches and ranks, without fp16's
 ///                                        factor, not yet clipped
 ///           kBeforeOptimizerStep  kAfterOptimizerStep
+///                                        where only their norm is limited gradients may still
+///                                        lack its factor, which the optimizer then multiplies by;
 ///                                        these three also in a step that changes nothing, as
 ///                                        gradients, norm or loss are not finite: only the device
 ///                                        knows yet, and what is not finite may be seen here

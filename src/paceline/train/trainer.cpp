@@ -33,6 +33,13 @@ std::int64_t eval_interval_of(const TrainerConfig& config, const config::StepLen
   return config.eval_every ? std::max<std::int64_t>(1, to_steps(*config.eval_every, lengths)) : 1;
 }
 
+/// Whether gradients are what backward makes of them until they are clipped, and nobody looks.
+bool are_left_alone(const TrainState& state, const TrainerConfig& config, const Engine& engine) {
+  const bool looks_before_clipping = config.log_grad_norm > 0 && !config.grad_clip_norm;
+  return !state.scaler && !looks_before_clipping && !engine.takes_extra_passes() &&
+         !engine.acts_between(Event::kAfterBackward, Event::kGradientsReady);
+}
+
 StepSums sums_of(const TrainerConfig& config, const Task& task, const Engine& engine) {
   return {.metrics = config.log_accuracy ? task.num_sums() : 0,
           .scalars = std::ssize(engine.scalar_names())};
@@ -57,6 +64,10 @@ Trainer::Trainer(const TrainerParts& parts, const TrainerConfig& config)
       storage_dtype_(storage_dtype(config.precision)),
       reduction_(run_.communicator, sums_of(config, *state_.task, engine_), run_.device),
       gradients_(state_, run_, engine_, reduction_, config, parts.is_forward_collective),
+      limits_({.norm = config.grad_clip_norm,
+               .value = config.grad_clip_value,
+               .adaptive = config.grad_clip_adaptive},
+              *state_.strategy, *state_.optimizer, are_left_alone(state_, config, engine_)),
       log_(run_.sinks, config.log_accuracy ? state_.task->metrics() : std::span<const Metric>(),
            run_.device, engine_.scalar_names()),
       data_watch_(parts.loader),
@@ -171,24 +182,12 @@ void Trainer::apply_gradients() {
     overflows = parallel::unscale_gradients(*state_.strategy, state_.scaler->inverse_scale());
   }
   engine_.fire(Event::kGradientsReady, state_, run_);
-  const at::Tensor grad_norm = limit_gradients();
+  const bool logs_norm =
+      config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0;
+  const at::Tensor grad_norm = limits_.apply(logs_norm);
   engine_.fire(Event::kBeforeOptimizerStep, state_, run_);
   state_.strategy->update(*state_.optimizer, state_.lr, reduction_.must_skip(overflows, grad_norm));
   engine_.fire(Event::kAfterOptimizerStep, state_, run_);
-}
-
-at::Tensor Trainer::limit_gradients() {
-  at::Tensor norm;
-  if (config_.grad_clip_norm) {
-    norm = parallel::clip_grad_norm(*state_.strategy, *config_.grad_clip_norm);
-  } else if (config_.log_grad_norm > 0 && state_.clock.step % config_.log_grad_norm == 0) {
-    norm = parallel::grad_norm(*state_.strategy);
-  }
-  if (config_.grad_clip_value)
-    parallel::clip_grad_value(*state_.strategy, *config_.grad_clip_value);
-  if (config_.grad_clip_adaptive)
-    parallel::clip_grad_adaptive(*state_.strategy, *config_.grad_clip_adaptive);
-  return norm;
 }
 
 void Trainer::conclude_step() {

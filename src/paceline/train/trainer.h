@@ -2,6 +2,7 @@
 
 #include "paceline/data/loader/loader.h"
 #include "paceline/optim/schedule.h"
+#include "paceline/parallel/gradient_limits.h"
 #include "paceline/train/batch/batch_feed.h"
 #include "paceline/train/engine.h"
 #include "paceline/train/run_context.h"
@@ -64,8 +65,6 @@ class Trainer {
   /// Undoes the loss scale of fp16, clips and updates, unless a value shows on the device that the
   /// step must not be applied.
   void apply_gradients();
-  /// Their norm before, if it was asked for.
-  at::Tensor limit_gradients();
   /// Waits for what the step found, and throws what concerns all ranks: missing gradients, a loss
   /// or a norm that is not finite, after which the step is not applied, and too many samples that
   /// could not be read.
@@ -115,6 +114,7 @@ class Trainer {
   at::ScalarType storage_dtype_;
   StepReduction reduction_;
   StepGradients gradients_;
+  parallel::GradientLimits limits_;
   StepLog log_;
   DataWatch data_watch_;
   RunSpeed speed_;
