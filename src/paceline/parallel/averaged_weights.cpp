@@ -34,6 +34,11 @@ void AveragedWeights::move_weights(double share) {
   for (std::size_t i = 0; i < weights_.size(); ++i) move_towards(averages_[i], weights_[i], share);
 }
 
+bool AveragedWeights::move_weights_with_step(optim::Optimizer& optimizer, double share) {
+  return share < 1 && strategy_.takes_steps_as_they_are() &&
+         optimizer.average_next_parameters(averages_, share);
+}
+
 void AveragedWeights::move_buffers(double share) {
   const at::NoGradGuard no_grad;
   for (const Buffer& buffer : buffers_) move_towards(buffer.average, buffer.shard.data, share);

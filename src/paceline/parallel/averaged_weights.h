@@ -18,7 +18,11 @@ class AveragedWeights {
 
   /// average <- average + share * (weights - average); a share of 1 copies them bit for bit.
   void move_weights(double share);
-  /// Likewise of buffers.
+  /// Has the optimizer's step that comes do move_weights() after it in its own pass over memory.
+  /// False, with nothing changed, where it cannot, or where that is not all that the step does to
+  /// the weights. After Strategy::finish_gradients().
+  bool move_weights_with_step(optim::Optimizer& optimizer, double share);
+  /// As move_weights(), of buffers.
   void move_buffers(double share);
 
   /// Writes the average over what the strategy trains.

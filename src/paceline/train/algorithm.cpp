@@ -8,6 +8,15 @@ namespace paceline::train {
 
 nlohmann::json Algorithm::state_dict() const { return nlohmann::json::object(); }
 
+bool others_leave_weights(std::span<const std::unique_ptr<Algorithm>> all, const Algorithm& self) {
+  return std::ranges::all_of(all, [&](const std::unique_ptr<Algorithm>& other) {
+    const AlgorithmTraits traits = other->traits();
+    const bool may_write = traits.events.contains(Event::kAfterOptimizerStep) ||
+                           traits.events.contains(Event::kStepEnd);
+    return other.get() == &self || !may_write || traits.leaves_weights;
+  });
+}
+
 // A step counts when it ends, and an epoch by its last step.
 bool CallbackTraits::includes(Event event, const Clock& clock) const {
   const bool is_counted =

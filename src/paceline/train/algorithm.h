@@ -36,8 +36,10 @@ struct AlgorithmTraits {
   bool has_weights = false;         ///< of its own, which evaluations measure besides
   bool transforms_batches = false;  ///< transform() is called
   bool changes_network = false;     ///< at kInit, as changed_layers() tells afterwards
-  bool may_come_or_go = false;      ///< where a run is resumed: it begins, or ends, in the middle
-  std::int64_t least_samples = 0;   ///< of a rank's microbatch, unless it has none
+  /// It asks for kAfterOptimizerStep or kStepEnd, and writes no weights there.
+  bool leaves_weights = false;
+  bool may_come_or_go = false;     ///< where a run is resumed: it begins, or ends, in the middle
+  std::int64_t least_samples = 0;  ///< of a rank's microbatch, unless it has none
   std::vector<std::string_view> scalars = {};  ///< what scalars() gives
 };
 
@@ -114,6 +116,10 @@ class Algorithm {
   virtual nlohmann::json state_dict() const;
   virtual void load_state_dict(const nlohmann::json& /*state*/) {}
 };
+
+/// Whether weights are at the end of a step what the optimizer made of them, as far as other
+/// algorithms than `self` are concerned.
+bool others_leave_weights(std::span<const std::unique_ptr<Algorithm>> all, const Algorithm& self);
 
 /// Has an algorithm's weights be those that the strategy holds until it goes.
 class SwappedWeights {

@@ -1,10 +1,17 @@
 #include "paceline/parallel/averaged_weights.h"
 
 #include "paceline/nn/batch_norm.h"
+#include "paceline/optim/param_groups.h"
+#include "paceline/optim/sgd.h"
 #include "paceline/parallel/replicated/replicated_strategy.h"
+#include "support/small_net.h"
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -75,6 +82,51 @@ TEST_F(AveragedWeightsTest, SwapsAndLoads) {
   average.load();
   EXPECT_EQ(norm_.weight[1].item<double>(), 3);
   EXPECT_EQ(norm_.running_mean[1].item<double>(), 20);
+}
+
+class AveragedBesideAStepTest : public ::testing::Test {
+ protected:
+  AveragedBesideAStepTest() {
+    strategy_->prepare(net_, optim::weight_decay_rules(0.1, false, {}));
+    optimizer_ = optim::make_optimizer(optim::SgdConfig{}, strategy_->param_groups());
+  }
+  void take_step(const std::function<void()>& before_update = [] {}) {
+    strategy_->begin_microbatch(true, true);
+    strategy_->backward(paceline::test::summed_loss(net_, 0, 8), 0.1);
+    strategy_->finish_gradients();
+    before_update();
+    strategy_->update(*optimizer_, 0.01);
+  }
+  static std::vector<at::Tensor> values_of(const AveragedWeights& average) {
+    std::vector<at::Tensor> values;
+    for (const StateShard& shard : average.shards("")) values.push_back(shard.data.clone());
+    return values;
+  }
+
+  paceline::test::SmallNet net_;
+  std::unique_ptr<Strategy> strategy_ = make_none({});
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+TEST_F(AveragedBesideAStepTest, HasTheBitsOfAPassAfterIt) {
+  AveragedWeights joined(*strategy_), apart(*strategy_);
+  for (const double share : {0.25, 0.75}) {
+    take_step([&] { EXPECT_TRUE(joined.move_weights_with_step(*optimizer_, share)); });
+    apart.move_weights(share);
+  }
+  const std::vector<at::Tensor> one = values_of(joined), other = values_of(apart);
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(one[i].equal(other[i])) << i;
+}
+
+TEST_F(AveragedBesideAStepTest, RefusesWhereTheStepIsNotAll) {
+  AveragedWeights average(*strategy_), other(*strategy_);
+  EXPECT_FALSE(average.move_weights_with_step(*optimizer_, 1)) << "a copy";
+  EXPECT_TRUE(average.move_weights_with_step(*optimizer_, 0.5));
+  EXPECT_FALSE(other.move_weights_with_step(*optimizer_, 0.5)) << "a second one";
+  take_step();
+  strategy_->train_only(std::vector<std::string>{"head_weight", "head_bias"});
+  EXPECT_FALSE(average.move_weights_with_step(*optimizer_, 0.5))
+      << "frozen weights are put back after the step";
 }
 
 }  // namespace

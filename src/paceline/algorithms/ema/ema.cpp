@@ -66,9 +66,19 @@ Ema::Ema(const EmaConfig& config)
       smoothing_(smoothing_of(config, interval_)) {}
 
 train::AlgorithmTraits Ema::traits() const {
-  const auto update =
-      interval_.unit == TimeUnit::kEpoch ? train::Event::kEpochEnd : train::Event::kStepEnd;
-  return {.events = {train::Event::kPrepared, update}, .has_weights = true, .may_come_or_go = true};
+  using train::Event;
+  train::AlgorithmTraits traits{
+      .events = {Event::kPrepared, Event::kBeforeOptimizerStep, Event::kStepEnd},
+      .has_weights = true,
+      .leaves_weights = true,
+      .may_come_or_go = true};
+  if (interval_.unit == TimeUnit::kEpoch) traits.events = {Event::kPrepared, Event::kEpochEnd};
+  return traits;
+}
+
+std::string Ema::meet(std::span<const std::unique_ptr<train::Algorithm>> all) {
+  others_leave_weights_ = train::others_leave_weights(all, *this);
+  return {};
 }
 
 void Ema::apply(train::Event event, train::TrainState& state, const train::RunContext& /*run*/) {
@@ -78,6 +88,7 @@ void Ema::apply(train::Event event, train::TrainState& state, const train::RunCo
       smoothing_ = rescaled(*config_.smoothing, interval_, state.clock.lengths);
     return;
   }
+  if (event == train::Event::kBeforeOptimizerStep) return move_with_step(state);
   const train::Clock& clock = state.clock;
   const std::int64_t count =
       interval_.unit == TimeUnit::kEpoch ? clock.step / clock.lengths.steps_per_epoch : clock.step;
@@ -85,7 +96,7 @@ void Ema::apply(train::Event event, train::TrainState& state, const train::RunCo
   if (!std::exchange(is_started_, true)) {
     first_count_ = count;
     move(1.0);
-  } else if (count % static_cast<std::int64_t>(interval_.value) == 0) {
+  } else if (is_due(count)) {
     move(1.0 - kept_at(count));
   }
 }
@@ -96,8 +107,15 @@ double Ema::kept_at(std::int64_t count) const {
   return std::min(smoothing_, 1.0 - std::pow(1.0 + since, -*config_.warmup_power));
 }
 
+// In the optimizer's pass over the weights, which saves reading them once more.
+void Ema::move_with_step(train::TrainState& state) {
+  const std::int64_t count = state.clock.step + 1;
+  has_moved_weights_ = others_leave_weights_ && is_started_ && is_due(count) &&
+                       average_->move_weights_with_step(*state.optimizer, 1.0 - kept_at(count));
+}
+
 void Ema::move(double share) {
-  average_->move_weights(share);
+  if (!std::exchange(has_moved_weights_, false)) average_->move_weights(share);
   average_->move_buffers(share);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ class Ema final : public train::Algorithm {
 
   std::string_view name() const override { return "ema"; }
   train::AlgorithmTraits traits() const override;
+  std::string meet(std::span<const std::unique_ptr<train::Algorithm>> all) override;
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
   std::vector<tensor::StateShard> tensors(const train::TrainState& state) const override;
   bool has_weights() const override { return is_started_; }
@@ -57,6 +59,11 @@ class Ema final : public train::Algorithm {
   void load_state_dict(const nlohmann::json& state) override;
 
  private:
+  /// Whether the average moves at the update with that count, once it has begun.
+  bool is_due(std::int64_t count) const {
+    return count % static_cast<std::int64_t>(interval_.value) == 0;
+  }
+  void move_with_step(train::TrainState& state);
   void move(double share);
   /// What the average keeps of itself at the update with that count.
   double kept_at(std::int64_t count) const;
@@ -64,6 +71,8 @@ class Ema final : public train::Algorithm {
   EmaConfig config_;
   config::Duration interval_;
   double smoothing_;
+  bool others_leave_weights_ = false;
+  bool has_moved_weights_ = false;  ///< in the step at hand
   bool is_started_ = false;
   std::int64_t first_count_ = 0;                      ///< of the copy, in the interval's unit
   std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on

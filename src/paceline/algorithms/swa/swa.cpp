@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -42,9 +43,19 @@ Swa::Swa(const SwaConfig& config) : config_(config) {
 }
 
 train::AlgorithmTraits Swa::traits() const {
-  const auto moment =
-      config_.interval.unit == TimeUnit::kEpoch ? train::Event::kEpochEnd : train::Event::kStepEnd;
-  return {.events = {train::Event::kPrepared, moment}, .has_weights = true, .may_come_or_go = true};
+  using train::Event;
+  train::AlgorithmTraits traits{
+      .events = {Event::kPrepared, Event::kBeforeOptimizerStep, Event::kStepEnd},
+      .has_weights = true,
+      .may_come_or_go = true};
+  if (config_.interval.unit == TimeUnit::kEpoch)
+    traits.events = {Event::kPrepared, Event::kEpochEnd};
+  return traits;
+}
+
+std::string Swa::meet(std::span<const std::unique_ptr<train::Algorithm>> all) {
+  others_leave_weights_ = train::others_leave_weights(all, *this);
+  return {};
 }
 
 Swa::Moments Swa::moments(const config::StepLengths& lengths) const {
@@ -60,15 +71,22 @@ void Swa::apply(train::Event event, train::TrainState& state, const train::RunCo
     average_.emplace(*state.strategy);
     return;
   }
+  if (event == train::Event::kBeforeOptimizerStep) return move_with_step(state);
   const Moments when = moments(state.clock.lengths);
   const std::int64_t step = state.clock.step;
-  if (is_loaded_ || step < when.first) return;
-  if ((step - when.first) % when.interval == 0) {
-    average_->move_weights(1.0 / static_cast<double>(num_averaged_ + 1));
+  if (is_due(step, when)) {
+    if (!std::exchange(has_moved_weights_, false)) average_->move_weights(share());
     average_->move_buffers(1.0);
     ++num_averaged_;
   }
-  if (step >= when.load) load(state, run);
+  if (!is_loaded_ && step >= when.load) load(state, run);
+}
+
+// In the optimizer's pass over the weights, which saves reading them once more.
+void Swa::move_with_step(train::TrainState& state) {
+  has_moved_weights_ = others_leave_weights_ &&
+                       is_due(state.clock.step + 1, moments(state.clock.lengths)) &&
+                       average_->move_weights_with_step(*state.optimizer, share());
 }
 
 void Swa::check(const train::TrainState& state, const train::RunContext& run) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,7 @@ class Swa final : public train::Algorithm {
 
   std::string_view name() const override { return "swa"; }
   train::AlgorithmTraits traits() const override;
+  std::string meet(std::span<const std::unique_ptr<train::Algorithm>> all) override;
   /// Throws ConfigError, at kPrepared, for an end that does not come after the start, or not within
   /// the run.
   void apply(train::Event event, train::TrainState& state, const train::RunContext& run) override;
@@ -66,12 +68,20 @@ class Swa final : public train::Algorithm {
     std::int64_t load = 0;
   };
   Moments moments(const config::StepLengths& lengths) const;
+  /// Whether weights are taken after a step.
+  bool is_due(std::int64_t step, const Moments& when) const {
+    return !is_loaded_ && step >= when.first && (step - when.first) % when.interval == 0;
+  }
+  double share() const { return 1.0 / static_cast<double>(num_averaged_ + 1); }
+  void move_with_step(train::TrainState& state);
   void check(const train::TrainState& state, const train::RunContext& run) const;
   /// Whether the run ends within an epoch of the step, or may.
   static bool is_late(std::int64_t step, const config::StepLengths& lengths);
   void load(train::TrainState& state, const train::RunContext& run);
 
   SwaConfig config_;
+  bool others_leave_weights_ = false;
+  bool has_moved_weights_ = false;  ///< in the step at hand
   std::int64_t num_averaged_ = 0;
   bool is_loaded_ = false;
   std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on
