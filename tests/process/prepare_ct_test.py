@@ -1,5 +1,6 @@
 """paceline data prepare ct: what it makes of a folder of scans, says and refuses."""
 
+import fcntl
 import gzip
 import json
 import pathlib
@@ -68,6 +69,18 @@ class PrepareCt(RunTest):
             self.assertAlmostEqual(half[0], volume[1] * 6 / 8, delta=0.51)
             self.assertEqual(half[1], volume[1])
         self.assertNotIn(b"Doe", b"".join(made.values()))
+
+    def test_a_second_call_at_once_is_refused(self):
+        self.output.mkdir()
+        with open(self.output / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write("process 12 on ward")
+            lock.flush()
+            result = self.prepare(code=2)
+            self.assertIn("is written by process 12 on ward at this time; wait for it", result.err)
+            self.assertFalse((self.output / "train").exists())
+        self.assertIn("12 made now", self.prepare().err)
+        self.assertFalse((self.output / "lock").exists())
 
     def test_the_data_set_arrays_reads_them(self):
         self.prepare()

@@ -7,6 +7,7 @@
 #include "paceline/dataset_tools/ct/ct_arrays.h"
 #include "paceline/dataset_tools/ct/ct_cubes.h"
 #include "paceline/dataset_tools/ct/ct_listing.h"
+#include "paceline/dataset_tools/ct/ct_lock.h"
 #include "paceline/dataset_tools/ct/ct_part.h"
 
 #include <algorithm>
@@ -53,6 +54,7 @@ class CtPreparation {
     check_settings(options_.settings);
     refuse_one_in_the_other(options_);
     const CtListing listing = list_ct_patients(options_.source, options_.settings.seed);
+    const CtLock lock(options_.folder, surroundings_.files);
     take_what_is_there();
     base::create_durable_directories(surroundings_.files, work_);
     patients_.resize(listing.patients.size());

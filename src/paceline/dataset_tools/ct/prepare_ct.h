@@ -39,8 +39,8 @@ struct CtPrepareResult {
 /// Makes cubes of all scans of a folder, in arrays by split. What an earlier call has finished and
 /// whose scan is the same is looked at, by its hash, and not made again. If scans cannot be read,
 /// all others are made first; nothing is put together before every one is. Nothing that is written
-/// or said tells who a patient is. Throws ConfigError if the folder has other settings, DataError,
-/// FileError.
+/// or said tells who a patient is. Throws ConfigError if the folder has other settings or another
+/// process writes to it, DataError, FileError.
 CtPrepareResult prepare_ct(const CtPrepareOptions& options, const CtSurroundings& surroundings);
 
 }  // namespace paceline::dataset_tools

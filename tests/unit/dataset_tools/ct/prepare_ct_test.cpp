@@ -344,5 +344,24 @@ TEST_F(PrepareCt, RefusesAFolderOfOtherSettings) {
   EXPECT_THAT(failure(), HasSubstr("halved"));
 }
 
+TEST_F(PrepareCt, RefusesASecondCallAtOnce) {
+  std::string refusal;
+  prepare_ct(options_,
+             {.files = files_, .read = [&](const fs::path& path, const std::string& name) {
+                if (refusal.empty()) {
+                  test::UnsyncedFileSystem files;
+                  try {
+                    prepare_ct(options_, {.files = files, .read = read_scan});
+                  } catch (const base::ConfigError& error) {
+                    refusal = error.what();
+                  }
+                }
+                return read_scan(path, name);
+              }});
+  EXPECT_THAT(refusal, AllOf(HasSubstr("is written by process "), HasSubstr("wait for it")));
+  EXPECT_EQ(run().made, 0);
+  EXPECT_FALSE(fs::exists(options_.folder / "lock"));
+}
+
 }  // namespace
 }  // namespace paceline::dataset_tools
