@@ -1,8 +1,10 @@
 """paceline data prepare ct: what it makes of a folder of scans, says and refuses."""
 
+import fcntl
 import gzip
 import json
 import pathlib
+import shutil
 import struct
 import unittest
 
@@ -69,6 +71,57 @@ class PrepareCt(RunTest):
             self.assertEqual(half[1], volume[1])
         self.assertNotIn(b"Doe", b"".join(made.values()))
 
+    def test_made_patients_go_straight_through(self):
+        patients, output = self.root / "patients", self.root / "made"
+        self.assertEqual(paceline("data", "synth", patients, "--kind", "phantom", "--patients", 14, "--size", 8,
+                                  "--xray-size", 8).code, 0)
+        prepare = ("data", "prepare", "ct", patients, output, "--sides", "8,4", "--seed", 1)
+        for size, options in ((8, ()), (4, ("--flip-xrays-vertical",))):
+            shutil.rmtree(output, ignore_errors=True)
+            result = paceline(*prepare, "--xray-size", size, *options)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertIn("14 made now", result.err)
+            self.assertIn(f"xrays_{size}.npy", result.err)
+            manifest = json.loads((output / "ct_manifest.json").read_text())
+            self.assertEqual(manifest["xrays"], {"views": ["frontal", "lateral"], "size": size,
+                                                 "flip_vertically": bool(options)})
+            counts = {split: sum(patient["split"] == split for patient in manifest["patients"])
+                      for split in ("train", "val", "test")}
+            for split, count in counts.items():
+                self.assertEqual((output / split / f"xrays_{size}.npy").exists(), count > 0)
+                if count:
+                    array = (output / split / f"xrays_{size}.npy").read_bytes()
+                    self.assertIn(b"'<u2'", array[:128])
+                    self.assertIn(f"({count}, 2, {size}, {size})".encode(), array[:128])
+                    self.assertEqual(len(array), 128 + count * 2 * size * size * 2)
+        self.assertIn("; 0 made now", paceline(*prepare, "--xray-size", 4, "--flip-xrays-vertical").err)
+        other = paceline(*prepare, "--xray-size", 8)
+        self.assertEqual(other.code, 2)
+        self.assertIn("name another folder", other.err)
+        (patients / "phantom_000003" / "phantom_000003_lat_drr.png").unlink()
+        missing = paceline(*prepare, "--xray-size", 4, "--flip-xrays-vertical")
+        self.assertEqual(missing.code, 3)
+        self.assertIn("has no lateral X-ray, and 1 of 14 patients lack one", missing.err)
+        self.assertNotIn("phantom_000003", missing.err)
+        told = json.loads(paceline("data", "info", output, "data.fields=[volume_8]", "--json").out)
+        self.assertEqual(told["samples"], counts["train"])
+        self.assertIn("name others in data.fields", paceline("data", "info", output).err)
+        shutil.rmtree(output)
+        self.assertEqual(paceline(*prepare, "--no-xrays").code, 0)
+        self.assertFalse(list(output.rglob("xrays_*")))
+
+    def test_a_second_call_at_once_is_refused(self):
+        self.output.mkdir()
+        with open(self.output / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write("process 12 on ward")
+            lock.flush()
+            result = self.prepare(code=2)
+            self.assertIn("is written by process 12 on ward at this time; wait for it", result.err)
+            self.assertFalse((self.output / "train").exists())
+        self.assertIn("12 made now", self.prepare().err)
+        self.assertFalse((self.output / "lock").exists())
+
     def test_the_data_set_arrays_reads_them(self):
         self.prepare()
         told = json.loads(paceline("data", "info", self.output, "--json").out)
@@ -100,6 +153,8 @@ class PrepareCt(RunTest):
     def test_refuses_what_it_cannot_do(self):
         for code, text, options in ((2, "halved once or more often", ("--sides", "8,3")),
                                     (2, "a cube of 0 mm", ("--fov-mm", "0")),
+                                    (2, "X-rays of 0 pixels a side", ("--xray-size", "0")),
+                                    (2, "excludes", ("--xray-size", "8", "--no-xrays")),
                                     (2, "--threads", ("--threads", "-1"))):
             result = paceline("data", "prepare", "ct", self.scans, self.output, *options)
             self.assertEqual(result.code, code, str(result))

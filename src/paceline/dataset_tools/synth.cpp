@@ -2,15 +2,13 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/parallel_for.h"
-#include "paceline/base/sync_all.h"
 #include "paceline/dataset_tools/synth_digit.h"
+#include "paceline/dataset_tools/synth_folder.h"
 #include "paceline/dataset_tools/synth_photo.h"
 #include "paceline/dataset_tools/synth_scene.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -21,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Written last: what the folder was made of. A version changes when the pictures do.
-constexpr const char* kMarkerName = "paceline-synth.txt";
+/// A version changes when the pictures do.
 constexpr int kPictureVersion = 1;
 constexpr int kDigitVersion = 2;
 
@@ -60,27 +57,6 @@ void check_options(const SynthOptions& options) {
                       options.min_size, options.max_size, kMaxSynthSize));
   require(options.quality >= 1 && options.quality <= 100,
           fmt::format("quality is {}, expected 1 to 100", options.quality));
-}
-
-/// True when `path` holds the set that `options` describe; throws when it holds anything else.
-bool is_complete(const SynthOptions& options) {
-  const fs::path path = options.path;
-  if (!fs::exists(path)) return false;
-  if (fs::is_directory(path) && fs::is_empty(path)) return false;
-  std::ifstream marker(path / kMarkerName);
-  const std::string found{std::istreambuf_iterator<char>(marker), {}};
-  if (found == marker_text(options)) return true;
-  if (found.empty()) {
-    throw base::ConfigError(fmt::format(
-        "data synth: '{}' is not an empty folder and not an earlier synthetic set; give another "
-        "path, or remove it",
-        options.path));
-  }
-  throw base::ConfigError(
-      fmt::format("data synth: '{}' holds another synthetic set:\n  found:    {}  expected: "
-                  "{}remove the folder "
-                  "or give another path",
-                  options.path, found, marker_text(options)));
 }
 
 /// A picture and how it is to be compressed.
@@ -146,7 +122,7 @@ class JpegWriter {
   unsigned long size_ = 0;
 };
 
-/// All classes and the marker.
+/// All classes.
 void write_images(const SynthOptions& options, const fs::path& root, int num_threads,
                   base::FileSystem& files, const SynthProgress& progress) {
   for (const char* split : {"train", "val"})
@@ -174,9 +150,6 @@ void write_images(const SynthOptions& options, const fs::path& root, int num_thr
       progress(++done, total);
     }
   });
-  const auto marker = files.create(root / kMarkerName);
-  marker->write(marker_text(options));
-  marker->close();
 }
 
 }  // namespace
@@ -189,30 +162,10 @@ bool synthesize_image_folder(const SynthOptions& options, int num_threads,
                              const SynthProgress& progress,
                              const std::shared_ptr<base::FileSystem>& files) {
   check_options(options);
-  if (is_complete(options)) return false;
-  const fs::path path = fs::absolute(options.path).lexically_normal();
-  // Built beside its place and renamed, so that an interrupted run leaves no half-written set
-  // there.
-  const fs::path target = path.has_filename() ? path : path.parent_path();
-  const fs::path partial = base::unfinished_path(target);
-  const auto remove_partial = [&] {
-    std::error_code ignored;  // the first error is the one to report
-    fs::remove_all(partial, ignored);
-  };
-  try {
-    base::create_durable_directories(*files, target.parent_path());
-    write_images(options, partial, num_threads, *files, progress);
-    base::sync_all(*files, partial);  // once it has its name it counts as whole
-    files->rename(partial, target);
-    files->sync_directory(target.parent_path());
-  } catch (const base::FileError& error) {
-    remove_partial();
-    throw base::DataError(fmt::format("data synth: {}", error.what()));
-  } catch (...) {
-    remove_partial();
-    throw;
-  }
-  return true;
+  return write_synth_folder(options.path, marker_text(options), *files,
+                            [&](const fs::path& folder) {
+                              write_images(options, folder, num_threads, *files, progress);
+                            });
 }
 
 }  // namespace paceline::dataset_tools

@@ -34,6 +34,18 @@ dataset_tools::CtPrepareResult prepare_with_progress(
                     }});
 }
 
+void add_xray_options(CLI::App& app, dataset_tools::CtXraySettings& xrays, bool& leaves_out) {
+  CLI::Option* const without =
+      app.add_flag("--no-xrays", leaves_out, "Make volumes alone, also where there are X-rays");
+  app.add_option("--xray-size", xrays.size,
+                 "Rows and columns of X-rays, which files of other sizes are resampled to")
+      ->capture_default_str()
+      ->excludes(without);
+  app.add_flag("--flip-xrays-vertical", xrays.flip_vertically,
+               "The files of X-rays show patients upside down")
+      ->excludes(without);
+}
+
 void add_options(CLI::App& app, dataset_tools::CtPrepareOptions& options) {
   app.add_option("source", options.source,
                  "The folder of the scans: ID.nii.gz or ID/ID.nii.gz of each patient, or .nii")
@@ -66,17 +78,25 @@ int run_data_prepare_ct(const std::vector<std::string>& arguments,
       "Make volumes of CT scans (NIfTI), which `data: {name: arrays, path: FOLDER, fields: "
       "[volume_64]}` reads: turned so that axes go to the right, front and head, resampled to "
       "cubes of int16 HU, and split by patient, 80 % for training, 10 % each for validation and "
-      "tests. An interrupted call goes on where it was; nothing written or said tells who a "
-      "patient is.",
+      "tests. X-rays beside the scans (ID/ID_pa_drr.png, ID_pa or ID_frontal and "
+      "ID/ID_lat_drr.png, "
+      "ID_lat or ID_lateral) become an array, too. An interrupted call goes on where it was; "
+      "nothing written or said tells who a patient is.",
       "data prepare ct");
   add_options(app, options);
+  dataset_tools::CtXraySettings xrays;
+  bool leaves_out_xrays = false;
+  add_xray_options(app, xrays, leaves_out_xrays);
   if (!parse_arguments(app, arguments, registries)) return 0;
+  if (!leaves_out_xrays) options.settings.xrays = xrays;
   const dataset_tools::CtPrepareResult result = prepare_with_progress(options);
   const auto& [train, val, test] = result.patients;
   if (result.left_out > 0)
     base::log_info("{} entries of {} hold no scan", result.left_out, options.source.string());
   base::log_info("{}: {} patients for training, {} for validation, {} for tests; {} made now",
                  options.folder.string(), train, val, test, result.made);
+  if (result.has_xrays)
+    base::log_info("X-rays of each patient, frontal and lateral, are in xrays_{}.npy", xrays.size);
   return 0;
 }
 

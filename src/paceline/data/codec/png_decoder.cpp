@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include <png.h>
 
@@ -33,6 +34,11 @@ struct PngReader {
            png_get_color_type(png, info) == PNG_COLOR_TYPE_GRAY;
   }
   bool try_ask_for_rgb();
+  bool try_ask_for_all_bits();
+  bool has_transparency() const {
+    return (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+           png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+  }
   ImageSize size() const {
     return checked_size(png_get_image_height(png, info), png_get_image_width(png, info));
   }
@@ -84,6 +90,19 @@ bool PngReader::try_ask_for_rgb() {
   return true;
 }
 
+/// Asks libpng for 16 bits of one grey or three colours a pixel.
+bool PngReader::try_ask_for_all_bits() {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  const int color = png_get_color_type(png, info);
+  if (color == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png);
+  if (color == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png);
+  png_set_expand_16(png);
+  png_set_swap(png);  // from big-endian
+  passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  return true;
+}
+
 bool PngReader::try_read_pixels(std::uint8_t* target) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   const std::size_t stride = png_get_rowbytes(png, info);
@@ -101,6 +120,18 @@ void expand_gray_16(std::uint8_t* pixels, std::size_t count) {
     const std::uint8_t gray = pixels[2 * i] != 0 ? 255 : pixels[2 * i + 1];
     std::memset(pixels + 3 * i, gray, 3);
   }
+}
+
+/// One value of each three, which must be equal.
+std::vector<std::uint16_t> gray_of_colors(const std::vector<std::uint16_t>& colors) {
+  std::vector<std::uint16_t> grays;
+  grays.reserve(colors.size() / 3);
+  for (std::size_t i = 0; i < colors.size(); i += 3) {
+    if (colors[i] != colors[i + 1] || colors[i] != colors[i + 2])
+      throw base::DataError("a picture in colours, expected greys; save it as a grey one");
+    grays.push_back(colors[i]);
+  }
+  return grays;
 }
 
 }  // namespace
@@ -126,6 +157,26 @@ PixelView decode_png(std::span<const std::uint8_t> bytes, PixelBuffer& buffer) {
   if (!reader.try_read_pixels(target)) reader.fail();
   if (is_gray_16) expand_gray_16(target, width * height);
   return {target, size, static_cast<std::ptrdiff_t>(3 * width)};
+}
+
+GrayImage decode_gray_png(std::span<const std::uint8_t> bytes) {
+  PngReader reader(bytes);
+  if (!reader.try_read_header()) reader.fail();
+  GrayImage image{.size = reader.size()};
+  if (reader.has_transparency())
+    throw base::DataError("a picture with transparency, expected greys; save it without");
+  if (!reader.try_ask_for_all_bits()) reader.fail();
+  const auto count =
+      static_cast<std::size_t>(image.size.height) * static_cast<std::size_t>(image.size.width);
+  const std::size_t channels = png_get_channels(reader.png, reader.info);
+  PACELINE_CHECK(
+      png_get_rowbytes(reader.png, reader.info) * static_cast<std::size_t>(image.size.height) ==
+          2 * channels * count,
+      "libpng gives {} channels", channels);
+  image.values.resize(channels * count);
+  if (!reader.try_read_pixels(reinterpret_cast<std::uint8_t*>(image.values.data()))) reader.fail();
+  if (channels == 3) image.values = gray_of_colors(image.values);
+  return image;
 }
 
 }  // namespace paceline::data

@@ -35,7 +35,7 @@ FieldSpec field_of(const NpyArray& array, const std::string& name) {
   if (!known || known == FieldType::kFloat64)
     throw base::DataError(fmt::format(
         "{}: holds {}, expected uint8, int16, int32, int64, float16 or float32; save it by "
-        "array.astype('{}')",
+        "array.astype('{}'), or name others in data.fields",
         array.name, type, array.kind == 'f' ? "float32" : "int32"));
   if (array.shape.empty())
     throw base::DataError(

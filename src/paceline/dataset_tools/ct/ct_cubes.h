@@ -17,11 +17,16 @@ struct CtCubes {
   std::array<double, 3> spacing_mm{};
   data::VolumeAffine affine{};                         ///< of the largest cube
   std::vector<std::vector<std::int16_t>> values = {};  ///< of each side: z, y, x
+  std::vector<std::uint16_t> xrays = {};               ///< make_xrays(); empty: there are none
 
-  /// The little-endian bytes of one cube. Valid while this lives.
-  std::string_view bytes(std::size_t side) const {
-    return {reinterpret_cast<const char*>(values[side].data()),  // NOLINT: to be written
-            values[side].size() * sizeof(std::int16_t)};
+  std::size_t num_arrays() const { return values.size() + (xrays.empty() ? 0 : 1); }
+  /// The little-endian bytes of what goes into one of ct_array_layouts(). Valid while this lives.
+  std::string_view bytes(std::size_t array) const {
+    if (array == values.size())
+      return {reinterpret_cast<const char*>(xrays.data()),  // NOLINT: to be written
+              xrays.size() * sizeof(std::uint16_t)};
+    return {reinterpret_cast<const char*>(values[array].data()),  // NOLINT: as above
+            values[array].size() * sizeof(std::int16_t)};
   }
 };
 

@@ -15,35 +15,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The name without its ending; nothing if it is none of NIfTI.
+/// The name without its ending; nothing if it is none of NIfTI, or of labels.
 std::optional<std::string> nifti_stem(const fs::path& path) {
   const std::string name = path.filename().string();
   for (const std::string_view ending : {".nii.gz", ".nii"})
-    if (name.size() > ending.size() && name.ends_with(ending))
+    if (name.size() > ending.size() && name.ends_with(ending) &&
+        !name.ends_with("_organs" + std::string(ending)))
       return name.substr(0, name.size() - ending.size());
   return std::nullopt;
-}
-
-/// Sorted. Its errors name `what`, as a path may say who a patient is.
-std::vector<fs::path> entries_of(const fs::path& folder, const std::string& what) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with('.')) paths.push_back(entry->path());
-  }
-  if (error)
-    throw base::DataError(fmt::format("{}: cannot be listed: {}; name a folder that can be read",
-                                      what, error.message()));
-  std::ranges::sort(paths);
-  return paths;
 }
 
 std::optional<fs::path> scan_in(const fs::path& folder, const std::string& code) {
   const std::string patient = folder.filename().string();
   std::vector<fs::path> scans;
   std::vector<fs::path> named;
-  for (const fs::path& path : entries_of(folder, "the folder of patient " + code)) {
+  for (const fs::path& path : visible_entries(folder, "the folder of patient " + code)) {
     const auto stem = nifti_stem(path);
     if (!stem) continue;
     scans.push_back(path);
@@ -69,9 +55,23 @@ void refuse_doubles(const std::vector<ListedPatient>& patients) {
 
 }  // namespace
 
+std::vector<fs::path> visible_entries(const fs::path& folder, const std::string& what) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with('.')) paths.push_back(entry->path());
+  }
+  if (error)
+    throw base::DataError(fmt::format("{}: cannot be listed: {}; name a folder that can be read",
+                                      what, error.message()));
+  std::ranges::sort(paths);
+  return paths;
+}
+
 CtListing list_ct_patients(const fs::path& folder, std::uint64_t seed) {
   CtListing listing;
-  const std::vector<fs::path> entries = entries_of(folder, folder.string());
+  const std::vector<fs::path> entries = visible_entries(folder, folder.string());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     std::error_code error;
     const bool is_folder = fs::is_directory(entries[i], error);
@@ -87,8 +87,11 @@ CtListing list_ct_patients(const fs::path& folder, std::uint64_t seed) {
       continue;
     }
     std::string name = fmt::format("patient {} (entry {} of {})", code, i + 1, entries.size());
-    listing.patients.push_back(
-        {std::move(code), split_of_patient(*patient, seed), *scan, std::move(name)});
+    listing.patients.push_back({.code = std::move(code),
+                                .split = split_of_patient(*patient, seed),
+                                .file = *scan,
+                                .name = std::move(name),
+                                .folder = is_folder ? entries[i] : fs::path()});
   }
   if (listing.patients.empty())
     throw base::ConfigError(

@@ -15,6 +15,8 @@ struct ListedPatient {
   PatientSplit split = PatientSplit::kTrain;
   std::filesystem::path file;
   std::string name;
+  std::filesystem::path folder = {};              ///< of this patient alone; empty: it has none
+  std::vector<std::filesystem::path> xrays = {};  ///< find_xrays()
 };
 
 struct CtListing {
@@ -23,8 +25,14 @@ struct CtListing {
 };
 
 /// The patients of a folder: ID.nii or ID.nii.gz in it, or in folders ID: the file ID.nii.gz or
-/// ID.nii, else the only NIfTI file there. What begins with a dot is passed over. Throws DataError
-/// for a patient with two scans, ConfigError if there are none.
+/// ID.nii, else the only NIfTI file there. What begins with a dot is passed over, and labels of
+/// organs, whose names end in _organs. Throws DataError for a patient with two scans, ConfigError
+/// if there are none.
 CtListing list_ct_patients(const std::filesystem::path& folder, std::uint64_t seed);
+
+/// A folder's entries that do not begin with a dot, sorted. Throws DataError, which `what` begins,
+/// as a path may say who a patient is.
+std::vector<std::filesystem::path> visible_entries(const std::filesystem::path& folder,
+                                                   const std::string& what);
 
 }  // namespace paceline::dataset_tools

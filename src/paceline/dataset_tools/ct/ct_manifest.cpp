@@ -16,9 +16,24 @@ constexpr const char* kCtFormat = "paceline ct volumes";
 constexpr int kCtVersion = 1;
 constexpr std::int64_t kMostVoxelsOfASide = 1024;  ///< a cube stays below 4 GiB
 constexpr double kLargestFovMm = 10000;
+constexpr std::int64_t kMostPixelsOfASide = 8192;
 
 nlohmann::ordered_json json_of(const CtSettings& settings) {
-  return {{"fov_mm", settings.fov_mm}, {"sides", settings.sides}, {"seed", settings.seed}};
+  nlohmann::ordered_json json{
+      {"fov_mm", settings.fov_mm}, {"sides", settings.sides}, {"seed", settings.seed}};
+  if (settings.xrays)
+    json["xrays"] = {{"views", kCtViewNames},
+                     {"size", settings.xrays->size},
+                     {"flip_vertically", settings.xrays->flip_vertically}};
+  return json;
+}
+
+std::optional<CtXraySettings> xrays_of(const nlohmann::json& json) {
+  if (!json.contains("xrays")) return std::nullopt;
+  const nlohmann::json& xrays = json.at("xrays");
+  if (xrays.at("views") != kCtViewNames)
+    throw base::DataError(fmt::format("X-rays of the views {}", xrays.at("views").dump()));
+  return CtXraySettings{.size = xrays.at("size"), .flip_vertically = xrays.at("flip_vertically")};
 }
 
 nlohmann::ordered_json json_of(const CtPatient& patient) {
@@ -50,7 +65,8 @@ CtManifest manifest_of(const nlohmann::json& json) {
     throw base::DataError("it is that of something else, or of another version");
   CtManifest manifest{.settings = {.fov_mm = json.at("fov_mm"),
                                    .sides = json.at("sides").get<std::vector<std::int64_t>>(),
-                                   .seed = json.at("seed")},
+                                   .seed = json.at("seed"),
+                                   .xrays = xrays_of(json)},
                       .patients = {}};
   for (const nlohmann::json& patient : json.at("patients"))
     manifest.patients.push_back(patient_of(patient));
@@ -78,6 +94,9 @@ void check_settings(const CtSettings& settings) {
                       fmt::join(settings.sides, ", ")));
     before = side;
   }
+  if (settings.xrays && (settings.xrays->size < 1 || settings.xrays->size > kMostPixelsOfASide))
+    throw base::ConfigError(fmt::format("X-rays of {} pixels a side; expected 1 to {}",
+                                        settings.xrays->size, kMostPixelsOfASide));
 }
 
 std::string to_json(const CtSettings& settings) { return json_of(settings).dump(); }

@@ -13,16 +13,27 @@
 
 namespace paceline::dataset_tools {
 
+/// The views of X-rays, in the order in which they are stored.
+inline constexpr std::array<std::string_view, 2> kCtViewNames{"frontal", "lateral"};
+
+/// What decides which values come out of X-rays.
+struct CtXraySettings {
+  std::int64_t size = 512;       ///< pixels of either side
+  bool flip_vertically = false;  ///< the files show patients upside down
+  friend bool operator==(const CtXraySettings&, const CtXraySettings&) = default;
+};
+
 /// What decides which values come out of a scan, and where they go.
 struct CtSettings {
   double fov_mm = 400;                            ///< side of the cube
   std::vector<std::int64_t> sides{256, 128, 64};  ///< voxels; each a half, quarter ... of the first
   std::uint64_t seed = 0;                         ///< of splits and codes
+  std::optional<CtXraySettings> xrays = {};       ///< nothing: there are none
   friend bool operator==(const CtSettings&, const CtSettings&) = default;
 };
 
-/// Throws ConfigError for a cube without size, and for sides of which one is not the one before it,
-/// halved once or more often.
+/// Throws ConfigError for a cube without size, for sides of which one is not the one before it,
+/// halved once or more often, and for X-rays without pixels.
 void check_settings(const CtSettings& settings);
 
 /// One patient's cubes. Holds nothing that says who it is.
@@ -30,11 +41,11 @@ struct CtPatient {
   std::string code;  ///< patient_code()
   PatientSplit split = PatientSplit::kTrain;
   std::int64_t index = 0;                ///< along the first axis of the split's arrays
-  std::string source;                    ///< hash of the scan's file
+  std::string source;                    ///< hash of the scan's file, or of it and the X-rays'
   std::array<std::int64_t, 3> sizes{};   ///< of the scan, to the right, front and head
   std::array<double, 3> spacing_mm{};    ///< likewise
   data::VolumeAffine affine{};           ///< of voxel (x, y, z) of the largest cube
-  std::vector<std::string> hashes = {};  ///< of the cubes' bytes, in the order of the sides
+  std::vector<std::string> hashes = {};  ///< of the bytes in each of ct_array_layouts()
   friend bool operator==(const CtPatient&, const CtPatient&) = default;
 };
 

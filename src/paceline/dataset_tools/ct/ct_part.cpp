@@ -2,17 +2,14 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/hash.h"
+#include "paceline/dataset_tools/ct/ct_layout.h"
 
 namespace paceline::dataset_tools {
-
-std::uint64_t cube_bytes(std::int64_t side) {
-  return static_cast<std::uint64_t>(side * side * side) * sizeof(std::int16_t);
-}
 
 void CtPart::write(base::FileSystem& files, const std::filesystem::path& path,
                    const CtPatient& patient, const CtCubes& cubes) {
   std::string text = to_json(patient) + "\n";
-  for (std::size_t side = 0; side < cubes.values.size(); ++side) text += cubes.bytes(side);
+  for (std::size_t array = 0; array < cubes.num_arrays(); ++array) text += cubes.bytes(array);
   base::write_file_atomically(files, path, text);
 }
 
@@ -29,12 +26,13 @@ std::optional<CtPart> CtPart::open(const std::filesystem::path& path, const CtSe
     return std::nullopt;
   }
   rest.remove_prefix(end + 1);
-  if (part.patient_.hashes.size() != settings.sides.size()) return std::nullopt;
-  for (std::size_t side = 0; side < settings.sides.size(); ++side) {
-    const std::uint64_t size = cube_bytes(settings.sides[side]);
+  const std::vector<CtArrayLayout> layouts = ct_array_layouts(settings);
+  if (part.patient_.hashes.size() != layouts.size()) return std::nullopt;
+  for (std::size_t array = 0; array < layouts.size(); ++array) {
+    const std::uint64_t size = bytes_of(layouts[array]);
     if (rest.size() < size) return std::nullopt;
-    part.cubes_.push_back(rest.substr(0, size));
-    if (base::xxh3_128_hex(part.cubes_.back()) != part.patient_.hashes[side]) return std::nullopt;
+    part.values_.push_back(rest.substr(0, size));
+    if (base::xxh3_128_hex(part.values_.back()) != part.patient_.hashes[array]) return std::nullopt;
     rest.remove_prefix(size);
   }
   if (!rest.empty()) return std::nullopt;

@@ -4,7 +4,7 @@
 #include "paceline/dataset_tools/ct/ct_cubes.h"
 #include "paceline/dataset_tools/ct/ct_manifest.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,11 +13,8 @@
 
 namespace paceline::dataset_tools {
 
-/// The bytes of a cube.
-std::uint64_t cube_bytes(std::int64_t side);
-
-/// A finished patient's cubes until the arrays are put together: a line of JSON, which is the
-/// patient, and the bytes of all cubes.
+/// What is made of a patient until the arrays are put together: a line of JSON, which is the
+/// patient, and the bytes for all arrays.
 class CtPart {
  public:
   /// Writes it whole or not at all. Throws FileError.
@@ -27,13 +24,13 @@ class CtPart {
   static std::optional<CtPart> open(const std::filesystem::path& path, const CtSettings& settings);
 
   const CtPatient& patient() const { return patient_; }
-  /// Of the side with this place in the settings. Valid while this lives.
-  std::string_view cube(std::size_t side) const { return cubes_[side]; }
+  /// What goes into one of ct_array_layouts(). Valid while this lives.
+  std::string_view values(std::size_t array) const { return values_[array]; }
 
  private:
   CtPatient patient_;
   std::shared_ptr<const base::MappedFile> file_;
-  std::vector<std::string_view> cubes_;
+  std::vector<std::string_view> values_;
 };
 
 }  // namespace paceline::dataset_tools

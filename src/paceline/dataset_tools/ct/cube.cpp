@@ -2,6 +2,7 @@
 
 #include "paceline/base/error.h"
 #include "paceline/dataset_tools/ct/orient.h"
+#include "paceline/dataset_tools/ct/triangle_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,55 +12,6 @@ namespace paceline::dataset_tools {
 namespace {
 
 constexpr std::size_t kCubeAxes = 3;
-
-/// Which inputs one output is the mean of; none: it is air.
-struct Taps {
-  std::int64_t first = 0;
-  std::vector<float> weights = {};
-};
-
-/// `step`: an output's voxel in voxels of the input, whose middles coincide.
-std::vector<Taps> taps_of_axis(std::int64_t inputs, std::int64_t outputs, double step) {
-  std::vector<Taps> all(static_cast<std::size_t>(outputs));
-  const double reach = std::max(1.0, step);
-  const auto last = static_cast<double>(inputs - 1);
-  for (std::int64_t output = 0; output < outputs; ++output) {
-    const double from_middle = static_cast<double>(output) - static_cast<double>(outputs - 1) / 2;
-    const double place = last / 2 + from_middle * step;
-    if (place < -0.5 || place > last + 0.5) continue;
-    Taps& taps = all[static_cast<std::size_t>(output)];
-    taps.first = static_cast<std::int64_t>(std::ceil(std::max(0.0, place - reach)));
-    const auto end = static_cast<std::int64_t>(std::floor(std::min(last, place + reach)));
-    double sum = 0;
-    std::vector<double> weights;
-    for (std::int64_t input = taps.first; input <= end; ++input) {
-      weights.push_back(std::max(0.0, 1 - std::abs(static_cast<double>(input) - place) / reach));
-      sum += weights.back();
-    }
-    for (const double weight : weights) taps.weights.push_back(static_cast<float>(weight / sum));
-  }
-  return all;
-}
-
-/// Of values [outer, inputs, inner] makes [outer, taps.size(), inner].
-std::vector<float> resample_axis(std::span<const float> values, std::size_t inputs,
-                                 std::size_t inner, const std::vector<Taps>& taps) {
-  const std::size_t outer = values.size() / (inputs * inner);
-  std::vector<float> resampled(outer * taps.size() * inner);
-  float* out = resampled.data();
-  for (std::size_t block = 0; block < outer; ++block) {
-    const float* const in = values.data() + block * inputs * inner;
-    for (const Taps& tap : taps) {
-      if (tap.weights.empty()) std::fill_n(out, inner, kAirHu);
-      for (std::size_t i = 0; i < tap.weights.size(); ++i) {
-        const float* const row = in + (static_cast<std::size_t>(tap.first) + i) * inner;
-        for (std::size_t j = 0; j < inner; ++j) out[j] += tap.weights[i] * row[j];
-      }
-      out += inner;
-    }
-  }
-  return resampled;
-}
 
 /// Of a cube of other voxels in the same place: its middle stays, and its directions.
 data::VolumeAffine affine_of_cube(const data::CtVolume& volume, double voxel_mm,
@@ -87,9 +39,10 @@ CtCube resample_to_cube(const data::CtVolume& volume, double fov_mm, std::int64_
   CtCube cube{.side = side, .affine = affine_of_cube(volume, voxel_mm, side)};
   std::size_t inner = 1;
   for (std::size_t axis = 0; axis < kCubeAxes; ++axis) {
-    const auto taps = taps_of_axis(volume.sizes[axis], side, voxel_mm / spacing[axis]);
+    const auto taps = triangle_taps(volume.sizes[axis], side, voxel_mm / spacing[axis]);
     const std::span<const float> values = axis == 0 ? volume.values : cube.values;
-    cube.values = resample_axis(values, static_cast<std::size_t>(volume.sizes[axis]), inner, taps);
+    cube.values =
+        resample_axis(values, static_cast<std::size_t>(volume.sizes[axis]), inner, taps, kAirHu);
     inner *= static_cast<std::size_t>(side);
   }
   return cube;

@@ -20,10 +20,8 @@ struct CtCube {
 };
 
 /// A cube of `fov_mm` around the middle of a volume, of `side` voxels along each of its axes, which
-/// keep their directions. Axis by axis each value is a mean under a triangle that reaches one voxel
-/// to both sides: one of the volume where voxels get smaller, which is linear interpolation, or one
-/// of the cube where they get larger, which keeps out what is too fine for it. At the volume's edge
-/// the triangle ends; voxels whose middle lies outside are air.
+/// keep their directions. Axis by axis by triangle_taps(); voxels whose middle lies outside are
+/// air.
 CtCube resample_to_cube(const data::CtVolume& volume, double fov_mm, std::int64_t side);
 
 /// The cube of half the side, which must be even: means of 2 x 2 x 2 voxels.

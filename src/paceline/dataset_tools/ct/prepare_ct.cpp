@@ -7,12 +7,15 @@
 #include "paceline/dataset_tools/ct/ct_arrays.h"
 #include "paceline/dataset_tools/ct/ct_cubes.h"
 #include "paceline/dataset_tools/ct/ct_listing.h"
+#include "paceline/dataset_tools/ct/ct_lock.h"
 #include "paceline/dataset_tools/ct/ct_part.h"
+#include "paceline/dataset_tools/ct/ct_xrays.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -21,10 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the file's bytes. A path says who the patient is, so errors do without.
-std::string hash_of_scan(const ListedPatient& patient) {
+/// Of the files' bytes: that of the scan, or that of its own and those of the X-rays. A path says
+/// who the patient is, so errors do without.
+std::string hash_of_files(const ListedPatient& patient) {
   try {
-    return base::xxh3_128_hex(base::MappedFile(patient.file).bytes());
+    std::string hashes = base::xxh3_128_hex(base::MappedFile(patient.file).bytes());
+    for (const fs::path& xray : patient.xrays)
+      hashes += base::xxh3_128_hex(base::MappedFile(xray).bytes());
+    return patient.xrays.empty() ? hashes : base::xxh3_128_hex(hashes);
   } catch (const base::FileError& error) {
     throw base::DataError(fmt::format("{}: cannot be read: {}", patient.name,
                                       std::generic_category().message(error.error_number())));
@@ -41,19 +48,32 @@ void refuse_one_in_the_other(const CtPrepareOptions& options) {
                   options.folder.string()));
 }
 
+/// X-rays may come to a set that had none, and go.
+void refuse_other_settings(const fs::path& folder, const CtSettings& earlier,
+                           const CtSettings& settings) {
+  CtSettings expected = settings;
+  if (!earlier.xrays || !settings.xrays) expected.xrays = earlier.xrays;
+  if (expected == earlier) return;
+  throw base::ConfigError(
+      fmt::format("{} was made with {}, not {}; name another folder, or the same settings",
+                  folder.string(), to_json(earlier), to_json(settings)));
+}
+
 class CtPreparation {
  public:
-  CtPreparation(const CtPrepareOptions& options, const CtSurroundings& surroundings)
+  /// `settings`: those of the options, without X-rays if there are none.
+  CtPreparation(const CtPrepareOptions& options, CtSettings settings,
+                const std::optional<CtManifest>& earlier, const CtSurroundings& surroundings)
       : options_(options),
+        settings_(std::move(settings)),
         surroundings_(surroundings),
-        work_(options.folder / kCtWorkFolder /
-              base::xxh3_128_hex(to_json(options.settings)).substr(0, 8)) {}
+        work_(options.folder / kCtWorkFolder / base::xxh3_128_hex(to_json(settings_)).substr(0, 8)),
+        old_settings_(earlier ? earlier->settings : settings_) {
+    if (!earlier) return;
+    for (const CtPatient& patient : earlier->patients) earlier_.emplace(patient.code, patient);
+  }
 
-  CtPrepareResult run() {
-    check_settings(options_.settings);
-    refuse_one_in_the_other(options_);
-    const CtListing listing = list_ct_patients(options_.source, options_.settings.seed);
-    take_what_is_there();
+  CtPrepareResult run(const CtListing& listing) {
     base::create_durable_directories(surroundings_.files, work_);
     patients_.resize(listing.patients.size());
     base::parallel_for(std::ssize(listing.patients), options_.num_threads, [&](std::int64_t i) {
@@ -67,24 +87,13 @@ class CtPreparation {
   }
 
  private:
-  /// Throws ConfigError if it was made otherwise.
-  void take_what_is_there() {
-    const auto manifest = read_ct_manifest(options_.folder);
-    if (!manifest) return;
-    if (manifest->settings != options_.settings)
-      throw base::ConfigError(fmt::format(
-          "{} was made with {}, not {}; name another folder, or the same settings",
-          options_.folder.string(), to_json(manifest->settings), to_json(options_.settings)));
-    for (const CtPatient& patient : manifest->patients) earlier_.emplace(patient.code, patient);
-  }
-
   fs::path part_path(const std::string& code) const { return work_ / (code + ".part"); }
 
   /// Leaves a patient in the arrays or as a part; what goes wrong is kept for the end.
   void finish(const ListedPatient& listed, CtPatient& patient) {
     std::string problem;
     try {
-      const std::string source = hash_of_scan(listed);
+      const std::string source = hash_of_files(listed);
       if (!is_finished(listed, source, patient)) make(listed, source, patient);
       return;
     } catch (const base::DataError& error) {
@@ -102,7 +111,7 @@ class CtPreparation {
       patient = found->second;
       if (old_arrays_.holds(patient)) return true;
     }
-    const auto part = CtPart::open(part_path(listed.code), options_.settings);
+    const auto part = CtPart::open(part_path(listed.code), settings_);
     if (part && part->patient().code == listed.code && part->patient().source == source) {
       patient = part->patient();
       return true;
@@ -114,16 +123,19 @@ class CtPreparation {
   }
 
   void make(const ListedPatient& listed, const std::string& source, CtPatient& patient) {
-    const CtCubes cubes =
-        make_cubes(surroundings_.read(listed.file, listed.name), options_.settings, listed.name);
+    std::vector<std::uint16_t> xrays;
+    if (settings_.xrays) xrays = make_xrays(listed.xrays, *settings_.xrays, listed.name);
+    CtCubes cubes =
+        make_cubes(surroundings_.read(listed.file, listed.name), settings_, listed.name);
+    cubes.xrays = std::move(xrays);
     patient = {.code = listed.code,
                .split = listed.split,
                .source = source,
                .sizes = cubes.sizes,
                .spacing_mm = cubes.spacing_mm,
                .affine = cubes.affine};
-    for (std::size_t side = 0; side < cubes.values.size(); ++side)
-      patient.hashes.push_back(base::xxh3_128_hex(cubes.bytes(side)));
+    for (std::size_t array = 0; array < cubes.num_arrays(); ++array)
+      patient.hashes.push_back(base::xxh3_128_hex(cubes.bytes(array)));
     CtPart::write(surroundings_.files, part_path(listed.code), patient, cubes);
     const std::lock_guard lock(mutex_);
     ++made_;
@@ -139,18 +151,19 @@ class CtPreparation {
   }
 
   void put_together() {
-    CtManifest manifest{.settings = options_.settings, .patients = patients_};
+    CtManifest manifest{.settings = settings_, .patients = patients_};
     std::map<PatientSplit, std::int64_t> counts;
     for (CtPatient& patient : manifest.patients) patient.index = counts[patient.split]++;
     if (is_all_there(manifest)) return;
     // An earlier place is told by the earlier manifest; a damaged one has a part instead.
     std::optional<CtPart> part;
-    write_ct_arrays(surroundings_.files, options_.folder, manifest,
-                    [&](const CtPatient& patient, std::size_t side) {
+    write_ct_arrays(surroundings_.files, options_.folder, manifest, ct_array_layouts(old_settings_),
+                    [&](const CtPatient& patient, std::size_t array) {
                       if (!part || part->patient().code != patient.code)
-                        part = CtPart::open(part_path(patient.code), options_.settings);
-                      if (part && part->patient().source == patient.source) return part->cube(side);
-                      return old_arrays_.cube(earlier_.at(patient.code), side);
+                        part = CtPart::open(part_path(patient.code), settings_);
+                      if (part && part->patient().source == patient.source)
+                        return part->values(array);
+                      return old_arrays_.values(earlier_.at(patient.code), array);
                     });
   }
 
@@ -164,7 +177,8 @@ class CtPreparation {
   }
 
   CtPrepareResult result(const CtListing& listing) const {
-    CtPrepareResult result{.made = made_, .left_out = listing.left_out};
+    CtPrepareResult result{
+        .made = made_, .left_out = listing.left_out, .has_xrays = settings_.xrays.has_value()};
     for (const CtPatient& patient : patients_)
       ++result.patients[static_cast<std::size_t>(patient.split)];
     return result;
@@ -180,9 +194,11 @@ class CtPreparation {
   }
 
   const CtPrepareOptions& options_;
+  const CtSettings settings_;
   const CtSurroundings& surroundings_;
   const fs::path work_;
-  const CtArrays old_arrays_{options_.folder, options_.settings};
+  const CtSettings old_settings_;
+  const CtArrays old_arrays_{options_.folder, old_settings_};
   std::map<std::string, CtPatient> earlier_;
   std::vector<CtPatient> patients_;
   std::mutex mutex_;
@@ -194,7 +210,15 @@ class CtPreparation {
 }  // namespace
 
 CtPrepareResult prepare_ct(const CtPrepareOptions& options, const CtSurroundings& surroundings) {
-  return CtPreparation(options, surroundings).run();
+  check_settings(options.settings);
+  refuse_one_in_the_other(options);
+  CtListing listing = list_ct_patients(options.source, options.settings.seed);
+  CtSettings settings = options.settings;
+  if (settings.xrays && !find_xrays(listing.patients)) settings.xrays.reset();
+  const CtLock lock(options.folder, surroundings.files);
+  const auto earlier = read_ct_manifest(options.folder);
+  if (earlier) refuse_other_settings(options.folder, earlier->settings, settings);
+  return CtPreparation(options, std::move(settings), earlier, surroundings).run(listing);
 }
 
 }  // namespace paceline::dataset_tools

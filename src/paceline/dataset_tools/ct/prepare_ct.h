@@ -15,8 +15,8 @@ namespace paceline::dataset_tools {
 struct CtPrepareOptions {
   std::filesystem::path source;  ///< list_ct_patients() says what is found there
   std::filesystem::path
-      folder;  ///< gets train/, val/, test/, ct_manifest.json and, meanwhile, work/
-  CtSettings settings;
+      folder;           ///< gets train/, val/, test/, ct_manifest.json and, meanwhile, work/
+  CtSettings settings;  ///< X-rays only where there are some
   int num_threads = 2;  ///< each holds a scan and its cubes; 0: as many as there are cores
 };
 
@@ -34,13 +34,15 @@ struct CtPrepareResult {
   std::array<std::int64_t, 3> patients{};  ///< of each split, in the order of kPatientSplits
   std::int64_t made = 0;                   ///< by this call; the others were there
   std::int64_t left_out = 0;               ///< entries of the source without a scan
+  bool has_xrays = false;
 };
 
-/// Makes cubes of all scans of a folder, in arrays by split. What an earlier call has finished and
-/// whose scan is the same is looked at, by its hash, and not made again. If scans cannot be read,
-/// all others are made first; nothing is put together before every one is. Nothing that is written
-/// or said tells who a patient is. Throws ConfigError if the folder has other settings, DataError,
-/// FileError.
+/// Makes cubes of all scans of a folder, in arrays by split, and beside them an array of their
+/// X-rays if there are some. What an earlier call has finished and whose files are the same is
+/// looked at, by its hash, and not made again. If files cannot be read, all other patients are made
+/// first; nothing is put together before every one is. Nothing that is written or said tells who a
+/// patient is. Throws ConfigError if the folder has other settings or another process writes to it,
+/// DataError, FileError.
 CtPrepareResult prepare_ct(const CtPrepareOptions& options, const CtSurroundings& surroundings);
 
 }  // namespace paceline::dataset_tools

@@ -10,6 +10,8 @@
 namespace paceline::dataset_tools {
 namespace {
 
+constexpr std::size_t kBytes[]{16, 2, 36};
+
 /// Three patients with a cube of 2 x 2 x 2 and one of 1, of one letter each; none for tests.
 class CtArraysTest : public ::testing::Test {
  protected:
@@ -19,15 +21,15 @@ class CtArraysTest : public ::testing::Test {
                         .split = *code == 'b' ? PatientSplit::kVal : PatientSplit::kTrain,
                         .index = *code == 'c' ? 1 : 0,
                         .source = "5ca7"};
-      for (const std::size_t size : {16, 2})
+      for (const std::size_t size : {kBytes[0], kBytes[1]})
         patient.hashes.push_back(base::xxh3_128_hex(std::string(size, *code)));
       manifest_.patients.push_back(patient);
     }
   }
   void write() {
-    write_ct_arrays(files_, folder_.path(), manifest_,
-                    [this](const CtPatient& patient, std::size_t side) -> std::string_view {
-                      bytes_ = std::string(side == 0 ? 16 : 2, patient.code[0]);
+    write_ct_arrays(files_, folder_.path(), manifest_, old_,
+                    [this](const CtPatient& patient, std::size_t array) -> std::string_view {
+                      bytes_ = std::string(kBytes[array], patient.code[0]);
                       return bytes_;
                     });
   }
@@ -36,6 +38,7 @@ class CtArraysTest : public ::testing::Test {
   const test::TempFolder folder_;
   base::RealFileSystem files_;
   CtManifest manifest_;
+  std::vector<CtArrayLayout> old_;
   std::string bytes_;
 };
 
@@ -45,7 +48,7 @@ TEST_F(CtArraysTest, HoldWhatWasWritten) {
   EXPECT_TRUE(arrays.are_those_of(manifest_));
   for (const CtPatient& patient : manifest_.patients) {
     EXPECT_TRUE(arrays.holds(patient));
-    EXPECT_EQ(arrays.cube(patient, 1), std::string(2, patient.code[0]));
+    EXPECT_EQ(arrays.values(patient, 1), std::string(2, patient.code[0]));
   }
   const data::NpyArray array = data::open_npy(folder_.path() / "train" / "volume_2.npy");
   EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 2, 2, 2}));
@@ -71,7 +74,33 @@ TEST_F(CtArraysTest, HoldNothingThatIsMissingOrDamaged) {
   CtPatient elsewhere = manifest_.patients[1];
   elsewhere.index = 1;
   EXPECT_FALSE(open().holds(elsewhere));
-  EXPECT_THROW(open().cube(elsewhere, 0), base::InternalError);
+  EXPECT_THROW(open().values(elsewhere, 0), base::InternalError);
+}
+
+TEST_F(CtArraysTest, HoldXraysAndLoseThemAgain) {
+  write();
+  const CtManifest without = manifest_;
+  manifest_.settings.xrays = CtXraySettings{.size = 3};
+  for (CtPatient& patient : manifest_.patients)
+    patient.hashes.push_back(base::xxh3_128_hex(std::string(kBytes[2], patient.code[0])));
+  EXPECT_FALSE(open().are_those_of(manifest_));
+  write();
+  EXPECT_TRUE(open().are_those_of(manifest_));
+  for (const CtPatient& patient : manifest_.patients) {
+    EXPECT_TRUE(open().holds(patient));
+    EXPECT_EQ(open().values(patient, 2), std::string(kBytes[2], patient.code[0]));
+  }
+  const data::NpyArray array = data::open_npy(folder_.path() / "train" / "xrays_3.npy");
+  EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 2, 3, 3}));
+  EXPECT_EQ(array.kind, 'u');
+  EXPECT_EQ(array.item_size, 2);
+  EXPECT_FALSE(CtArrays(folder_.path(), without.settings).holds(manifest_.patients[0]));
+  old_ = ct_array_layouts(manifest_.settings);
+  manifest_ = without;
+  write();
+  EXPECT_TRUE(open().holds(manifest_.patients[0]));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "train" / "xrays_3.npy"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "val" / "xrays_3.npy"));
 }
 
 TEST_F(CtArraysTest, SplitsWithoutPatientsLoseTheirArraysAlone) {

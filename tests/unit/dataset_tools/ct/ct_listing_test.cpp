@@ -24,21 +24,27 @@ TEST(CtListing, FindsFilesAndFoldersOfPatients) {
   for (const auto& [patient, file] : expected) folder.write(file, "");
   folder.write("cleo/other.nii.gz", "");
   folder.write("cleo/cleo_pa_drr.png", "");
+  folder.write("cleo/cleo_organs.nii.gz", "");
+  folder.write("dora/scan_organs.nii.gz", "");
+  folder.write("anna_organs.nii.gz", "");
+  folder.write("labels/labels_organs.nii", "");
   folder.write("notes.txt", "");
   folder.write("empty/notes.txt", "");
   folder.write(".nii", "");
   folder.write(".hidden.nii", "");
   const CtListing listing = list_ct_patients(folder.path(), 5);
-  EXPECT_EQ(listing.left_out, 2);
+  EXPECT_EQ(listing.left_out, 4);
   ASSERT_EQ(listing.patients.size(), expected.size());
   for (const auto& [patient, file] : expected) {
     const auto found =
         std::ranges::find(listing.patients, patient_code(patient, 5), &ListedPatient::code);
     ASSERT_NE(found, listing.patients.end()) << patient;
     EXPECT_EQ(found->file, folder.path() / file);
+    EXPECT_EQ(found->folder, file.find('/') == std::string::npos ? std::filesystem::path()
+                                                                 : folder.path() / patient);
     EXPECT_EQ(found->split, split_of_patient(patient, 5));
     EXPECT_THAT(found->name,
-                AllOf(HasSubstr(found->code), HasSubstr(" of 7)"), Not(HasSubstr(patient))));
+                AllOf(HasSubstr(found->code), HasSubstr(" of 9)"), Not(HasSubstr(patient))));
   }
   EXPECT_TRUE(std::ranges::is_sorted(listing.patients, {}, &ListedPatient::code));
 }

@@ -37,6 +37,26 @@ TEST(CtManifest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->patients, written.patients);
 }
 
+TEST(CtManifest, TellsOfXraysWhereThereAreSome) {
+  const test::TempFolder folder;
+  CtManifest written{.settings = {.fov_mm = 1, .sides = {2}}, .patients = {}};
+  EXPECT_EQ(to_json(written).find("xrays"), std::string::npos)
+      << "as of sets before there were any";
+  written.settings.xrays = CtXraySettings{.size = 128, .flip_vertically = true};
+  const std::string text = to_json(written);
+  EXPECT_THAT(
+      to_json(written.settings),
+      HasSubstr(R"("xrays":{"views":["frontal","lateral"],"size":128,"flip_vertically":true})"));
+  folder.write(kCtManifestName, text);
+  EXPECT_EQ(read_ct_manifest(folder.path())->settings, written.settings);
+  std::string other = text;
+  other.replace(other.find("lateral"), 7, "oblique");
+  folder.write(kCtManifestName, other);
+  EXPECT_THAT(
+      [&] { read_ct_manifest(folder.path()); },
+      ThrowsMessage<base::DataError>(HasSubstr("X-rays of the views [\"frontal\",\"oblique\"]")));
+}
+
 TEST(CtManifest, PatientsAreOneLine) {
   const std::string line = to_json(some_patient());
   EXPECT_EQ(line.find('\n'), std::string::npos);
@@ -75,6 +95,9 @@ TEST(CtManifest, RefusesSettingsOfNoCubes) {
                                                  {6, 3, 1},
                                                  {64, -32}})
     EXPECT_THROW(check_settings({.fov_mm = 1, .sides = sides}), base::ConfigError);
+  for (const std::int64_t size : {std::int64_t{0}, std::int64_t{-3}, std::int64_t{8193}})
+    EXPECT_THROW(check_settings({.xrays = CtXraySettings{.size = size}}), base::ConfigError);
+  EXPECT_NO_THROW(check_settings({.xrays = CtXraySettings{}}));
   for (const double fov_mm : {0.0, -1.0, 1e5, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THROW(check_settings({.fov_mm = fov_mm}), base::ConfigError);
 }

@@ -30,8 +30,28 @@ TEST(CtPart, IsReadAsItWasWritten) {
   const auto part = CtPart::open(path, kSmallCubes);
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->patient(), patient_with(cubes));
-  EXPECT_EQ(part->cube(0), cubes.bytes(0));
-  EXPECT_EQ(part->cube(1), cubes.bytes(1));
+  EXPECT_EQ(part->values(0), cubes.bytes(0));
+  EXPECT_EQ(part->values(1), cubes.bytes(1));
+}
+
+TEST(CtPart, HoldsXraysBehindTheCubes) {
+  const test::TempFolder folder;
+  base::RealFileSystem files;
+  CtCubes cubes = small_cubes();
+  cubes.xrays = {1, 2, 3, 4, 5, 6, 7, 65535};
+  ASSERT_EQ(cubes.num_arrays(), 3);
+  CtPatient patient = patient_with(cubes);
+  patient.hashes.push_back(base::xxh3_128_hex(cubes.bytes(2)));
+  const auto path = folder.path() / "c0de.part";
+  CtPart::write(files, path, patient, cubes);
+  CtSettings settings = kSmallCubes;
+  EXPECT_FALSE(CtPart::open(path, settings).has_value()) << "it has more than these";
+  settings.xrays = CtXraySettings{.size = 2};
+  const auto part = CtPart::open(path, settings);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(part->values(1), cubes.bytes(1));
+  EXPECT_EQ(part->values(2), cubes.bytes(2));
+  EXPECT_EQ(part->values(2).size(), 16);
 }
 
 TEST(CtPart, IsNothingWhereABitIsWrongOrAByteIsMissing) {

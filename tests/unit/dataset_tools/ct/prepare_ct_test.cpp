@@ -1,6 +1,7 @@
 #include "paceline/dataset_tools/ct/prepare_ct.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/codec/png_encoder.h"
 #include "paceline/data/ct/ct_plugin.h"
 #include "paceline/data/sources/arrays.h"
 #include "paceline/dataset_tools/ct/ct_cubes.h"
@@ -282,8 +283,8 @@ TEST_F(PrepareCt, IsThereAfterAPowerLossOrMadeAgain) {
         files.expect(look_at);
       }};
   EXPECT_EQ(test::problem_of(scenario), "");
-  for (const char* const sync : {"sync out/work/arrays/train-4.npy", "sync_directory out/train (2)",
-                                 "sync_directory out (3)"})
+  for (const char* const sync : {"sync out/work/arrays/train-volume_4.npy",
+                                 "sync_directory out/train (2)", "sync_directory out (3)"})
     EXPECT_NE(test::problem_of(scenario, sync), "") << sync;
 }
 
@@ -342,6 +343,216 @@ TEST_F(PrepareCt, RefusesAFolderOfOtherSettings) {
   EXPECT_EQ(output(), before);
   options_.settings = {.fov_mm = 8, .sides = {4, 3}, .seed = 1};
   EXPECT_THAT(failure(), HasSubstr("halved"));
+}
+
+TEST_F(PrepareCt, RefusesASecondCallAtOnce) {
+  std::string refusal;
+  prepare_ct(options_,
+             {.files = files_, .read = [&](const fs::path& path, const std::string& name) {
+                if (refusal.empty()) {
+                  test::UnsyncedFileSystem files;
+                  try {
+                    prepare_ct(options_, {.files = files, .read = read_scan});
+                  } catch (const base::ConfigError& error) {
+                    refusal = error.what();
+                  }
+                }
+                return read_scan(path, name);
+              }});
+  EXPECT_THAT(refusal, AllOf(HasSubstr("is written by process "), HasSubstr("wait for it")));
+  EXPECT_EQ(run().made, 0);
+  EXPECT_FALSE(fs::exists(options_.folder / "lock"));
+}
+
+/// The same patients, each in a folder with two X-rays of 4 x 4 pixels.
+class PrepareCtXrays : public PrepareCt {
+ protected:
+  PrepareCtXrays() {
+    options_.settings.xrays = CtXraySettings{.size = 2};
+    for (int i = 0; i < kSomePatients; ++i) {
+      fs::remove(options_.source / (id_of(i) + ".nii.gz"));
+      write_patient(i);
+    }
+  }
+  void write_patient(int patient) const {
+    folder_.write(file_of(patient, ".nii.gz"), scan_bytes(patient));
+    write_xrays(patient);
+  }
+  void write_xrays(int patient) const {
+    write_xray(patient, "_pa_drr.png", value_of(patient, 0));
+    write_xray(patient, "_lat_drr.png", value_of(patient, 1));
+  }
+  void write_xray(int patient, const std::string& ending, int value) const {
+    const std::vector<std::uint16_t> values(16, static_cast<std::uint16_t>(value));
+    folder_.write(file_of(patient, ending), data::encode_gray_png({{4, 4}, values}));
+  }
+  static std::string file_of(int patient, const std::string& ending) {
+    return "scans/" + id_of(patient) + "/" + id_of(patient) + ending;
+  }
+  static int value_of(int patient, int view) { return 5000 * patient + view + 1; }
+  void remove_xrays() const {
+    for (int i = 0; i < kSomePatients; ++i)
+      for (const char* const ending : {"_pa_drr.png", "_lat_drr.png"})
+        fs::remove(folder_.path() / file_of(i, ending));
+  }
+  std::map<std::string, std::string> fresh_output() {
+    fs::remove_all(options_.folder);
+    run();
+    return output();
+  }
+};
+
+TEST_F(PrepareCtXrays, StandInTheOrderOfTheVolumes) {
+  EXPECT_TRUE(run().has_xrays);
+  const CtManifest manifest = read_ct_manifest(options_.folder).value();
+  EXPECT_EQ(manifest.settings.xrays, options_.settings.xrays);
+  for (int i = 0; i < kSomePatients; ++i) {
+    const CtPatient& patient =
+        *std::ranges::find(manifest.patients, patient_code(id_of(i), 1), &CtPatient::code);
+    const data::NpyArray array =
+        data::open_npy(options_.folder / name_of(patient.split) / "xrays_2.npy");
+    ASSERT_EQ(array.shape.size(), 4);
+    EXPECT_EQ(array.shape, (std::vector<std::int64_t>{array.shape[0], 2, 2, 2}));
+    EXPECT_EQ(array.kind, 'u');
+    for (int view = 0; view < 2; ++view) {
+      std::uint16_t value = 0;
+      const std::size_t place = static_cast<std::size_t>(patient.index * 2 + view) * 4;
+      std::memcpy(&value, &array.bytes[2 * place], 2);
+      EXPECT_EQ(value, value_of(i, view)) << i;
+    }
+  }
+}
+
+TEST_F(PrepareCtXrays, AreMadeOnce) {
+  run();
+  const auto first = output();
+  EXPECT_EQ(run().made, 0);
+  EXPECT_EQ(output(), first);
+  options_.num_threads = 4;
+  fs::remove_all(options_.folder);
+  prepare_ct(options_, {.files = files_, .read = read_scan});
+  EXPECT_EQ(output(), first);
+}
+
+TEST_F(PrepareCtXrays, ChangedOrDamagedOnesAreMadeAgain) {
+  run();
+  write_xray(4, "_lat_drr.png", 17);
+  EXPECT_EQ(run().made, 1);
+  const auto sound = output();
+  std::string damaged = sound.at("train/xrays_2.npy");
+  damaged.back() ^= 16;
+  folder_.write("out/train/xrays_2.npy", damaged);
+  EXPECT_EQ(run().made, 1);
+  EXPECT_THAT(said_, HasSubstr("is damaged, and is made again"));
+  EXPECT_EQ(output(), sound);
+  EXPECT_EQ(fresh_output(), sound);
+}
+
+TEST_F(PrepareCtXrays, NoneAreWrittenWhereThereAreNone) {
+  remove_xrays();
+  EXPECT_FALSE(run().has_xrays);
+  const auto without = output();
+  EXPECT_FALSE(without.contains("train/xrays_2.npy"));
+  options_.settings.xrays.reset();
+  EXPECT_EQ(run().made, 0);
+  EXPECT_EQ(fresh_output(), without);
+}
+
+TEST_F(PrepareCtXrays, MayComeAndGo) {
+  remove_xrays();
+  run();
+  const auto without = output();
+  for (int i = 0; i < kSomePatients; ++i) write_xrays(i);
+  EXPECT_EQ(run().made, kSomePatients);
+  const auto with = output();
+  EXPECT_TRUE(with.contains("train/xrays_2.npy"));
+  remove_xrays();
+  EXPECT_EQ(run().made, kSomePatients);
+  EXPECT_EQ(output(), without);
+  for (int i = 0; i < kSomePatients; ++i) write_xrays(i);
+  EXPECT_EQ(fresh_output(), with);
+}
+
+TEST_F(PrepareCtXrays, AreLeftOutIfNobodyWantsThem) {
+  write_xray(2, "_pa.png", 1);  // would be a second one
+  options_.settings.xrays.reset();
+  EXPECT_FALSE(run().has_xrays);
+  EXPECT_FALSE(output().contains("train/xrays_2.npy"));
+}
+
+TEST_F(PrepareCtXrays, AnotherSizeIsAnotherSet) {
+  run();
+  options_.settings.xrays->size = 4;
+  EXPECT_THAT(failure(), AllOf(HasSubstr(R"("size":2)"), HasSubstr(R"(not {"fov_mm")"),
+                               HasSubstr(R"("size":4)"), HasSubstr("name another folder")));
+}
+
+TEST_F(PrepareCtXrays, APatientWithoutAViewStopsAllBeforeItBegins) {
+  fs::remove(folder_.path() / file_of(5, "_lat_drr.png"));
+  EXPECT_THAT(failure(), AllOf(HasSubstr("patient " + patient_code(id_of(5), 1)),
+                               HasSubstr("has no lateral X-ray"), HasSubstr("1 of 12 patients")));
+  EXPECT_FALSE(fs::exists(options_.folder));
+}
+
+TEST_F(PrepareCtXrays, ABadOneIsToldAfterAllOthersAreMade) {
+  folder_.write(file_of(5, "_pa_drr.png"), "no picture");
+  const std::string told = failure();
+  EXPECT_THAT(told,
+              AllOf(HasSubstr("patient " + patient_code(id_of(5), 1)),
+                    HasSubstr("frontal X-ray: neither a PNG nor a JPEG"), Not(HasSubstr("Doe"))));
+  EXPECT_FALSE(fs::exists(options_.folder / "train"));
+  write_xrays(5);
+  EXPECT_EQ(run().made, 1);
+  for (const auto& [name, content] : output())
+    EXPECT_THAT(name + content, AllOf(Not(HasSubstr("Doe")), Not(HasSubstr("John"))));
+}
+
+TEST_F(PrepareCtXrays, ComeWholeOrNotAtAllAfterDeathAtAnyMoment) {
+  remove_xrays();
+  keep_patients(3);
+  run();
+  const fs::path before = folder_.path() / "before";
+  fs::copy(options_.folder, before, fs::copy_options::recursive);
+  for (int i = 0; i < 3; ++i) write_xrays(i);
+  const auto whole = fresh_output();
+  for (const bool begins_anew : {true, false}) {
+    const auto start = [&] {
+      fs::remove_all(options_.folder);
+      if (!begins_anew) fs::copy(before, options_.folder, fs::copy_options::recursive);
+    };
+    start();
+    test::InterruptedFileSystem counting;
+    run(counting);
+    for (int moment = 0; moment < counting.num_operations(); ++moment) {
+      start();
+      test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
+      EXPECT_ANY_THROW(run(dying)) << moment;
+      run();
+      ASSERT_EQ(output(), whole) << moment;
+    }
+  }
+}
+
+TEST_F(PrepareCtXrays, GoAsAWholeAfterDeathAtAnyMoment) {
+  keep_patients(3);
+  run();
+  const fs::path before = folder_.path() / "before";
+  fs::copy(options_.folder, before, fs::copy_options::recursive);
+  remove_xrays();
+  const auto whole = fresh_output();
+  fs::remove_all(options_.folder);
+  fs::copy(before, options_.folder, fs::copy_options::recursive);
+  test::InterruptedFileSystem counting;
+  run(counting);
+  EXPECT_EQ(output(), whole);
+  for (int moment = 0; moment < counting.num_operations(); ++moment) {
+    fs::remove_all(options_.folder);
+    fs::copy(before, options_.folder, fs::copy_options::recursive);
+    test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
+    EXPECT_ANY_THROW(run(dying)) << moment;
+    run();
+    ASSERT_EQ(output(), whole) << moment;
+  }
 }
 
 }  // namespace

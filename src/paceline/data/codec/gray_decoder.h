@@ -1,0 +1,15 @@
+#pragma once
+
+#include "paceline/data/codec/gray_image.h"
+
+#include <cstdint>
+#include <span>
+
+namespace paceline::data {
+
+/// Decodes a whole PNG or JPEG file of greys, told by its first bytes, with all its bits; see
+/// decode_gray_png(). EXIF's orientation is not applied. Throws DataError for other files, damaged
+/// ones and pictures in colours.
+GrayImage decode_gray(std::span<const std::uint8_t> bytes);
+
+}  // namespace paceline::data
