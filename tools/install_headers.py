@@ -31,6 +31,7 @@ ROOTS = [
     "parallel/sharded/sharded_strategy.h", "parallel/batch_norm/sync_batch_norm.h", "parallel/gradient_clipping.h",
     "parallel/strategy.h",
     "volume/nifti_writer.h", "volume/phantom.h", "volume/projector.h", "nn/volume/projection.h", "nn/diffusion/ddim.h",
+    "nn/diffusion/sample_draws.h", "nn/volume/cascade_network.h", "nn/volume/conditioning_augmentation.h",
     "metrics/volume_quality.h",
     "tensor/autocast.h", "tensor/device.h", "tensor/draws.h", "tensor/torch.h",
     "train/algorithm.h", "train/checkpoint_saver.h", "train/evaluator.h", "train/trainer.h", "train/run_state.h",

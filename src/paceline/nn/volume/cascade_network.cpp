@@ -1,0 +1,46 @@
+#include "paceline/nn/volume/cascade_network.h"
+
+#include "paceline/base/error.h"
+
+#include <charconv>
+
+namespace paceline::nn {
+
+XrayContext XrayContext::repeated(std::int64_t count) const {
+  const std::int64_t patients = condition.size(0);
+  // Rows of a patient stay together.
+  const auto repeat = [&](const at::Tensor& rows) {
+    return rows.unflatten(0, {patients, -1}).repeat_interleave(count, 0).flatten(0, 1);
+  };
+  XrayContext result{repeat(at_voxels), repeat(condition), {}};
+  for (const at::Tensor& rows : keys_values) result.keys_values.push_back(repeat(rows));
+  return result;
+}
+
+void CascadeNetwork::set_current_stage(std::int64_t number) {
+  PACELINE_CHECK(number >= 0 && number < num_stages(), "a cascade of {} stages has no stage {}",
+                 num_stages(), number);
+  current_stage_ = number;
+}
+
+at::Tensor CascadeNetwork::forward(const tensor::Fields& inputs,
+                                   const ForwardContext& /*context*/) {
+  NoisyVolumes volumes{.noisy = inputs.at(kNoisy), .steps = inputs.at(kSteps)};
+  if (stage(current_stage_).previous_side > 0) {
+    volumes.previous = inputs.at(kPrevious);
+    volumes.levels = inputs.at(kLevels);
+  }
+  return denoise(current_stage_, volumes, encode(current_stage_, inputs.at(kXrays)));
+}
+
+std::optional<std::string> CascadeNetwork::starts_from(const std::string& parameter) {
+  constexpr std::string_view kStages = "stages.";
+  if (!parameter.starts_with(kStages)) return std::nullopt;
+  std::int64_t number = 0;
+  const char* const end = parameter.data() + parameter.size();
+  const char* const rest = std::from_chars(parameter.data() + kStages.size(), end, number).ptr;
+  if (number < 1 || !std::string_view(rest, end).starts_with(".encoder.")) return std::nullopt;
+  return stage_name(number - 1) + std::string(rest, end);
+}
+
+}  // namespace paceline::nn
