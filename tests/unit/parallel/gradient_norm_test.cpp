@@ -90,6 +90,22 @@ TEST_F(GradientNormTest, HasTheSameBitsWatchedOrNot) {
   }
 }
 
+TEST(GradientNormOfMicrobatches, SeesWhatTheLastOneBroughtNothingFor) {
+  paceline::test::SmallNet net;
+  const auto strategy = make_none({.allow_unused_parameters = true});
+  strategy->prepare(net, optim::weight_decay_rules(0.1, false, {}));
+  GradientNorm watched(*strategy, /*watches=*/true);
+  for (int step = 0; step < 2; ++step) {
+    strategy->begin_microbatch(true, false);
+    strategy->backward(paceline::test::summed_loss(net, 0, 8), 1.0);
+    strategy->begin_microbatch(false, true);
+    strategy->backward(net.conv_bias.square().sum(), 1.0);
+    strategy->finish_gradients();
+    EXPECT_TRUE(strategy->watched_all());
+    EXPECT_EQ(watched.take().item<double>(), grad_norm(*strategy).item<double>());
+  }
+}
+
 TEST_F(GradientNormTest, SeesWhatOthersMadeOfGradientsMeanwhile) {
   GradientNorm watched(*strategy_, /*watches=*/true);
   run_backward();

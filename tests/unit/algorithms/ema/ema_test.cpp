@@ -4,6 +4,7 @@
 #include "paceline/config/bind.h"
 #include "paceline/config/parse.h"
 #include "unit/algorithms/averaging_fixture.h"
+#include "unit/algorithms/stepping_run.h"
 
 #include <cmath>
 
@@ -134,6 +135,29 @@ TEST(Ema, RefusesLengthsThatDoNotFit) {
   refusal({.half_life = {{10, TimeUnit::kBatch}}, .update_interval = {{1, TimeUnit::kEpoch}}},
           "count both in ba, or both in ep");
   refusal({.smoothing = 0.9, .update_interval = {{0.5, TimeUnit::kFraction}}}, "update_interval");
+}
+
+/// Which asks the optimizer in so many steps, and has the same bits as one that asks nobody.
+void expect_moved_with_steps(const EmaConfig& config, int num_asked) {
+  const SteppingRun joined(make(config), /*meets_others=*/true);
+  const SteppingRun apart(make(config), /*meets_others=*/false);
+  EXPECT_EQ(joined.num_asked(), num_asked);
+  EXPECT_EQ(apart.num_asked(), 0);
+  EXPECT_TRUE(joined.equals(apart));
+}
+
+TEST(EmaInTheOptimizersPass, HasTheBitsOfOneAfterIt) {
+  expect_moved_with_steps(every(1, 3), 11);  // all but the copy
+  EmaConfig config = every(2, 4);
+  config.start = {0.25, TimeUnit::kFraction};
+  expect_moved_with_steps(config, 5);  // steps 4, 6, 8, 10, 12
+  expect_moved_with_steps({.smoothing = 0.9, .warmup_power = 0.5}, 11);
+  expect_moved_with_steps(every(1, 1, TimeUnit::kEpoch), 0);
+}
+
+TEST(EmaInTheOptimizersPass, IsNotWhereAnotherMayWriteWeightsAfterIt) {
+  const SteppingRun run(make(every(1, 3)), /*meets_others=*/true, /*has_writer=*/true);
+  EXPECT_EQ(run.num_asked(), 0);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "paceline/models/resnet/resnet.h"
 #include "paceline/train/tasks/classification.h"
 #include "unit/algorithms/averaging_fixture.h"
+#include "unit/algorithms/stepping_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -198,6 +199,20 @@ TEST_F(SwaTest, AsksForNewStatisticsWhereTheyHaveLessThanAnEpochToFollow) {
   EXPECT_FALSE(asks_after_loading(12, kAlways, true));
   state_.clock.lengths.total_steps = 0;  // a run of so many hours
   EXPECT_TRUE(asks_after_loading(4, kAuto, false));
+}
+
+TEST(SwaInTheOptimizersPass, HasTheBitsOfOneAfterIt) {
+  const SwaConfig config{.start = {2, TimeUnit::kBatch},
+                         .end = {9, TimeUnit::kBatch},
+                         .interval = {3, TimeUnit::kBatch},
+                         .refresh = StatisticsRefresh::kNever};
+  const SteppingRun joined(make(config), /*meets_others=*/true);
+  const SteppingRun apart(make(config), /*meets_others=*/false);
+  EXPECT_EQ(joined.num_asked(), 2) << "of steps 2, 5 and 8, the first of which is copied";
+  EXPECT_EQ(apart.num_asked(), 0);
+  EXPECT_TRUE(joined.equals(apart)) << "also after the average was loaded";
+  const SteppingRun beside(make(config), /*meets_others=*/true, /*has_writer=*/true);
+  EXPECT_EQ(beside.num_asked(), 0);
 }
 
 }  // namespace
