@@ -44,7 +44,7 @@ struct CtPatient {
   std::string source;                    ///< hash of the scan's file, or of it and the X-rays'
   std::array<std::int64_t, 3> sizes{};   ///< of the scan, to the right, front and head
   std::array<double, 3> spacing_mm{};    ///< likewise
-  data::VolumeAffine affine{};           ///< of voxel (x, y, z) of the largest cube
+  volume::Affine affine{};               ///< of voxel (x, y, z) of the largest cube
   std::vector<std::string> hashes = {};  ///< of the bytes in each of ct_array_layouts()
   friend bool operator==(const CtPatient&, const CtPatient&) = default;
 };
