@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/ct/ct_volume.h"
+#include "paceline/data/sources/ct/ct_set.h"
 #include "paceline/dataset_tools/ct/patient_split.h"
 
 #include <array>
@@ -57,7 +58,7 @@ struct CtManifest {
 };
 
 /// Another name than that of packed sets, by which they are known.
-inline constexpr const char* kCtManifestName = "ct_manifest.json";
+using data::kCtManifestName;
 
 std::string to_json(const CtManifest& manifest);
 /// Reads FOLDER/ct_manifest.json; nothing if there is none. Throws DataError that names the file.
