@@ -124,7 +124,7 @@ class PrepareCt(RunTest):
 
     def test_the_data_set_arrays_reads_them(self):
         self.prepare()
-        told = json.loads(paceline("data", "info", self.output, "--json").out)
+        told = json.loads(paceline("data", "info", self.output, "--format", "arrays", "--json").out)
         manifest = json.loads((self.output / "ct_manifest.json").read_text())
         self.assertEqual(told["samples"], sum(patient["split"] == "train" for patient in manifest["patients"]))
 
