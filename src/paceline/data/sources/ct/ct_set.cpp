@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -35,6 +36,7 @@ nlohmann::json read_manifest(const fs::path& folder) {
 
 std::size_t place_of_side(const fs::path& folder, const std::vector<std::int64_t>& sides,
                           std::int64_t side) {
+  if (side < 1) throw base::JsonError("it names a side that is none");
   const auto found = std::ranges::find(sides, side);
   if (found == sides.end())
     throw base::ConfigError(fmt::format(
@@ -104,6 +106,8 @@ CtSet open_ct_set(const fs::path& folder, std::string_view split,
     set.side = side.value_or(set.largest_side);
     const std::size_t place = place_of_side(folder, sides, set.side);
     set.fov_mm = manifest.at("fov_mm");
+    if (!(set.fov_mm > 0) || !std::isfinite(set.fov_mm) || set.largest_side % set.side != 0)
+      throw base::JsonError("its cubes have no size");
     set.patients = patients_of(manifest, split, place);
   } catch (const base::JsonError& error) {
     problem = error.what();

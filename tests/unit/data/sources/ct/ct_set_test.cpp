@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "paceline/data/dataset/dataset.h"
 #include "support/data/ct_files.h"
+#include "support/data/mutations.h"
 #include "support/data/npy_files.h"
 
 #include <filesystem>
@@ -127,6 +128,42 @@ TEST_F(CtSetTest, XraysAgreeWithPatientsAndViews) {
                 paceline::test::npy_file<std::uint8_t>("|u1", {3, 2, 8, 8}));
   EXPECT_THAT([&] { open_xrays(split, 8, 3, 2); },
               ThrowsMessage<base::DataError>(HasSubstr("holds uint8")));
+}
+
+TEST_F(CtSetTest, CubesWithoutSizeAreRefused) {
+  const std::string sound = manifest();
+  for (const auto& [from, to] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"\"fov_mm\":400.0", "\"fov_mm\":0"},
+           {"\"fov_mm\":400.0", "\"fov_mm\":-1"},
+           {"\"sides\":[8,4]", "\"sides\":[0,4]"}}) {
+    std::string text = sound;
+    ASSERT_NE(text.find(from), std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+    set_manifest(text);
+    refuses<base::DataError>("ct_manifest.json: cannot be read: it");
+  }
+}
+
+class CtSetFuzz : public CtSetTest {};
+
+TEST_F(CtSetFuzz, ADamagedManifestIsRefusedOrSound) {
+  const std::string sound = manifest();
+  int refused = 0;
+  const int count = repeat_fuzzing([&](std::mt19937& random) {
+    std::string text = sound;
+    mutate(text, random);
+    set_manifest(text);
+    try {
+      const CtSet set = open();
+      ASSERT_GT(set.fov_mm, 0);
+      ASSERT_GT(set.side, 0);
+      ASSERT_EQ(std::ssize(set.patients), set.cubes.shape.at(0));
+    } catch (const base::DataError&) {
+      ++refused;
+    }
+  });
+  EXPECT_GT(refused, count / 10);
+  EXPECT_LT(refused, count);
 }
 
 TEST(CtAffine, OfAHalvedCubeIsThatOfTheMeans) {
