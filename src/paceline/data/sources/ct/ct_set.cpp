@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -44,6 +45,18 @@ std::size_t place_of_side(const fs::path& folder, const std::vector<std::int64_t
         "make others by `paceline data prepare ct --sides`",
         folder.string(), fmt::join(sides, ", "), side));
   return static_cast<std::size_t>(found - sides.begin());
+}
+
+/// Else what is trained on would be evaluated.
+void require_different_patients(const nlohmann::json& manifest) {
+  std::map<std::string, std::string> splits;
+  for (const nlohmann::json& patient : manifest.at("patients")) {
+    const std::string split = patient.at("split");
+    const auto [known, is_new] = splits.emplace(patient.at("patient"), split);
+    if (!is_new)
+      throw base::JsonError(fmt::format("patient {} is there twice, in the splits {} and {}",
+                                        known->first, known->second, split));
+  }
 }
 
 std::vector<CtSetPatient> patients_of(const nlohmann::json& manifest, std::string_view split,
@@ -108,6 +121,7 @@ CtSet open_ct_set(const fs::path& folder, std::string_view split,
     set.fov_mm = manifest.at("fov_mm");
     if (!(set.fov_mm > 0) || !std::isfinite(set.fov_mm) || set.largest_side % set.side != 0)
       throw base::JsonError("its cubes have no size");
+    require_different_patients(manifest);
     set.patients = patients_of(manifest, split, place);
   } catch (const base::JsonError& error) {
     problem = error.what();

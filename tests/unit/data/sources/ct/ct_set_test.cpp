@@ -144,6 +144,14 @@ TEST_F(CtSetTest, CubesWithoutSizeAreRefused) {
   }
 }
 
+TEST_F(CtSetTest, APatientOfTwoSplitsIsRefused) {
+  std::string text = manifest();
+  const std::string code = "val000000000001";
+  text.replace(text.find(code), code.size(), "train000000000001");
+  set_manifest(text);
+  refuses<base::DataError>("patient train000000000001 is there twice, in the splits train and val");
+}
+
 class CtSetFuzz : public CtSetTest {};
 
 TEST_F(CtSetFuzz, ADamagedManifestIsRefusedOrSound) {
