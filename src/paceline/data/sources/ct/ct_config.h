@@ -91,11 +91,13 @@ struct paceline::config::Schema<paceline::data::CtGeometryConfig> {
       field(&Config::angles, "angles",
             "Of each view, in degrees: 0 is frontal, 90 lateral, with the source at the patient's "
             "left.",
-            NotEmpty{}),
+            NotEmpty{}, InRange{-360, 360}),
       field(&Config::source_to_isocentre_mm, "source_to_isocentre_mm",
-            "From the source to the middle of the cube; null: parallel beams.", MoreThan{0}),
+            "From the source to the middle of the cube; null: parallel beams.", MoreThan{0},
+            AtMost{1e6, "such beams are parallel: leave it out"}),
       field(&Config::source_to_detector_mm, "source_to_detector_mm",
-            "From the source to the detector behind the patient.", MoreThan{0})};
+            "From the source to the detector behind the patient.", MoreThan{0},
+            AtMost{1e6, "such beams are parallel: leave it out"})};
   static void validate(const Config& values, Problems& problems);
 };
 
@@ -111,7 +113,7 @@ struct paceline::config::Schema<paceline::data::CtAugmentationConfig> {
             "Most that a patient is turned around the body's long axis, to both sides.",
             InRange{0, 180}),
       field(&Config::shift_mm, "shift_mm", "Most that a patient is shifted along each axis.",
-            AtLeast{0}),
+            InRange{0, 10000}),
       field(&Config::scale, "scale", "Smallest and largest size of a patient; 1 is the own one.",
             InRange{0.1, 10}),
       field(&Config::gain, "gain",
@@ -138,7 +140,8 @@ struct paceline::config::Schema<paceline::data::CtConfig> {
             InRange{1, 1024}),
       field(&Config::val_folder, "val_folder", "Which patients evaluations see."),
       field(&Config::hu_window, "hu_window",
-            "Hounsfield units that become -1 and 1; what lies outside is clamped."),
+            "Hounsfield units that become -1 and 1; what lies outside is clamped.",
+            InRange{-32768, 32767}),
       field(&Config::xrays, "xrays",
             "files: those of xrays_SIZE.npy; projected: of the volume; null: files where there are "
             "some."),
@@ -150,7 +153,7 @@ struct paceline::config::Schema<paceline::data::CtConfig> {
       field(&Config::full_scale, "full_scale",
             "The integral that becomes the intensity 1; 1 is a way through water as long as the "
             "cube's side.",
-            MoreThan{0}),
+            MoreThan{0}, AtMost{1000, "all X-rays are dark"}),
       field(&Config::augment, "augment",
             "What training draws: one motion for volume and views, which are projected anew; gain "
             "and noise for X-rays alone."),
