@@ -79,7 +79,7 @@ class CtData(RunTest):
         content = bytearray(path.read_bytes())
         content[-1] ^= 1
         path.write_bytes(content)
-        self.assertIn(f"the volume of patient {self.patients['train'][-1]} has another checksum", self.refused(code=3))
+        self.assertIn(f"what it holds of patient {self.patients['train'][-1]} has another checksum", self.refused(code=3))
         path.write_bytes(content[:-100])
         self.assertIn("volume_8.npy: is cut short", self.refused(code=3))
 

@@ -70,7 +70,8 @@ CtDataset::CtDataset(const fs::path& folder, std::string_view split, const CtCon
       projector_(config, xrays_ ? xrays_->shape.back() : config.xray_size.value_or(kUsualXraySize),
                  set_.fov_mm),
       fields_{{std::string(kVolumeField), FieldType::kInt16, {set_.side, set_.side, set_.side}}},
-      is_checked_(set_.patients.size()) {
+      is_cube_checked_(set_.patients.size()),
+      are_xrays_checked_(set_.patients.size()) {
   if (has_xrays) {
     const auto views = static_cast<std::int64_t>(projector_.num_views());
     fields_.push_back({std::string(kXraysField),
@@ -111,20 +112,21 @@ std::span<const std::uint8_t> CtDataset::bytes_of(const NpyArray& array, std::in
   return array.bytes.subspan(static_cast<std::size_t>(index) * size, size);
 }
 
-void CtDataset::check_cube(std::int64_t index) const {
-  auto& is_checked = is_checked_[static_cast<std::size_t>(index)];
-  const auto bytes = bytes_of(set_.cubes, index);
-  if (is_checked.load(std::memory_order_relaxed)) return;
-  if (base::xxh3_128_hex(as_text(bytes)) != patient(index).cube_hash)
+void CtDataset::check(const NpyArray& array, std::int64_t index, const std::string& hash,
+                      std::vector<std::atomic<bool>>& is_checked) const {
+  const auto bytes = bytes_of(array, index);
+  auto& is_known = is_checked[static_cast<std::size_t>(index)];
+  if (is_known.load(std::memory_order_relaxed)) return;
+  if (base::xxh3_128_hex(as_text(bytes)) != hash)
     throw base::DataError(fmt::format(
-        "{}: the volume of patient {} has another checksum than in {}: run `paceline data prepare "
-        "ct` again, which makes anew what is damaged",
-        set_.cubes.name, patient(index).code, kCtManifestName));
-  is_checked.store(true, std::memory_order_relaxed);
+        "{}: what it holds of patient {} has another checksum than in {}: run `paceline data "
+        "prepare ct` again, which makes anew what is damaged",
+        array.name, patient(index).code, kCtManifestName));
+  is_known.store(true, std::memory_order_relaxed);
 }
 
 std::span<const std::int16_t> CtDataset::cube(std::int64_t index) const {
-  check_cube(index);
+  check(set_.cubes, index, patient(index).cube_hash, is_cube_checked_);
   const auto bytes = bytes_of(set_.cubes, index);
   // The header of a .npy file is as long as keeps its values aligned.
   return {reinterpret_cast<const std::int16_t*>(bytes.data()),  // NOLINT
@@ -148,6 +150,8 @@ void CtDataset::read_intensities(std::int64_t index, std::span<float> target) co
     projector_.to_intensities(target);
     return;
   }
+  if (xrays_->shape.back() == set_.xray_size)
+    check(*xrays_, index, patient(index).xray_hash, are_xrays_checked_);
   const auto bytes = bytes_of(*xrays_, index);
   for (std::size_t i = 0; i < target.size(); ++i) {
     std::uint16_t value = 0;

@@ -41,8 +41,8 @@ class CtDataset final : public Dataset {
   int num_classes() const override { return 0; }  // a patient has none
   std::vector<std::string> class_names() const override { return {}; }
   std::int64_t label(std::int64_t) const override { return 0; }
-  /// Throws DataError for a cube that does not have the manifest's checksum; each is looked at when
-  /// it is read first.
+  /// Throws DataError for a cube, or X-rays, without the manifest's checksum; each is looked at
+  /// when it is read first.
   void get(std::int64_t index, StoredSample& sample) const override;
   std::vector<FieldSpec> stored_fields() const override { return fields_; }
   std::string name(std::int64_t index) const override { return patient(index).code; }
@@ -67,7 +67,9 @@ class CtDataset final : public Dataset {
   }
   std::span<const std::uint8_t> bytes_of(const NpyArray& array, std::int64_t index) const;
   std::span<const std::int16_t> cube(std::int64_t index) const;
-  void check_cube(std::int64_t index) const;
+  /// Throws DataError unless a patient's part of an array has this checksum; looks once.
+  void check(const NpyArray& array, std::int64_t index, const std::string& hash,
+             std::vector<std::atomic<bool>>& is_checked) const;
   void open_cache(const std::string& bound);
   void read_intensities(std::int64_t index, std::span<float> target) const;
   void project(std::int64_t index, std::span<float> integrals) const;
@@ -78,7 +80,8 @@ class CtDataset final : public Dataset {
   CtProjector projector_;
   std::vector<FieldSpec> fields_;
   std::unique_ptr<ByteCache> cache_;  ///< null: nothing is kept
-  mutable std::vector<std::atomic<bool>> is_checked_;
+  mutable std::vector<std::atomic<bool>> is_cube_checked_;
+  mutable std::vector<std::atomic<bool>> are_xrays_checked_;
 };
 
 }  // namespace paceline::data

@@ -72,6 +72,9 @@ std::vector<CtSetPatient> patients_of(const nlohmann::json& manifest, std::strin
     found[index] = CtSetPatient{.code = patient.at("patient"),
                                 .affine = patient.at("affine"),
                                 .cube_hash = patient.at("hashes").at(place_of_side)};
+    // That of X-rays stands behind those of all sides.
+    if (manifest.contains("xrays"))
+      found[index]->xray_hash = patient.at("hashes").at(manifest.at("sides").size());
   }
   std::vector<CtSetPatient> patients;
   for (std::size_t index = 0; index < found.size(); ++index) {
@@ -121,6 +124,7 @@ CtSet open_ct_set(const fs::path& folder, std::string_view split,
     set.fov_mm = manifest.at("fov_mm");
     if (!(set.fov_mm > 0) || !std::isfinite(set.fov_mm) || set.largest_side % set.side != 0)
       throw base::JsonError("its cubes have no size");
+    if (manifest.contains("xrays")) set.xray_size = manifest.at("xrays").at("size");
     require_different_patients(manifest);
     set.patients = patients_of(manifest, split, place);
   } catch (const base::JsonError& error) {

@@ -21,9 +21,10 @@ inline constexpr int kCtVersion = 1;
 
 /// One patient of a split.
 struct CtSetPatient {
-  std::string code;         ///< stands for who it is
-  volume::Affine affine{};  ///< of voxel (x, y, z) of the largest cube
-  std::string cube_hash;    ///< xxh3_128_hex() of the bytes of the cube of the chosen side
+  std::string code;            ///< stands for who it is
+  volume::Affine affine{};     ///< of voxel (x, y, z) of the largest cube
+  std::string cube_hash;       ///< xxh3_128_hex() of the bytes of the cube of the chosen side
+  std::string xray_hash = {};  ///< likewise of the X-rays of CtSet::xray_size; empty: it has none
 };
 
 /// One split of a folder that was prepared, of one side.
@@ -31,6 +32,7 @@ struct CtSet {
   double fov_mm = 0;
   std::int64_t side = 0;  ///< voxels
   std::int64_t largest_side = 0;
+  std::int64_t xray_size = 0;          ///< of the X-rays that the manifest knows; 0: of none
   std::vector<CtSetPatient> patients;  ///< in the order of the arrays
   NpyArray cubes;                      ///< mapped; int16 HU, [patients, side, side, side]: z, y, x
 };

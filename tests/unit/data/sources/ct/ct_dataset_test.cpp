@@ -133,8 +133,31 @@ TEST_F(CtDatasetTest, ADamagedVolumeIsNamedByItsPatient) {
   EXPECT_NO_THROW(bytes_of(*dataset, 1));
   EXPECT_THAT([&] { bytes_of(*dataset, 2); },
               ThrowsMessage<base::DataError>(
-                  AllOf(HasSubstr("train/volume_8.npy: the volume of patient train000000000002"),
+                  AllOf(HasSubstr("train/volume_8.npy: what it holds of patient train000000000002"),
                         HasSubstr("data prepare ct` again"))));
+}
+
+TEST_F(CtDatasetTest, DamagedXraysAreNamedByTheirPatient) {
+  files_.write_xrays(folder_, "train", 3, 16);
+  std::string array = base::read_file(folder_.path() / "ct/train/xrays_16.npy");
+  nlohmann::json manifest =
+      nlohmann::json::parse(base::read_file(folder_.path() / "ct/ct_manifest.json"));
+  manifest["xrays"] = {{"size", 16}};
+  for (auto& patient : manifest["patients"]) {
+    const std::size_t size = 2 * 256 * 2;
+    const auto index = patient["index"].get<std::size_t>();
+    patient["hashes"].push_back(
+        base::xxh3_128_hex(std::string_view(array).substr(128 + index * size, size)));
+  }
+  folder_.write("ct/ct_manifest.json", manifest.dump());
+  EXPECT_NO_THROW(bytes_of(*open({.side = 8}), 2));
+  array[array.size() - 3] ^= 1;
+  folder_.write("ct/train/xrays_16.npy", array);
+  const auto dataset = open({.side = 8});
+  EXPECT_NO_THROW(bytes_of(*dataset, 1));
+  EXPECT_THAT([&] { bytes_of(*dataset, 2); },
+              ThrowsMessage<base::DataError>(
+                  HasSubstr("xrays_16.npy: what it holds of patient train000000000002")));
 }
 
 TEST_F(CtDatasetTest, AFileThatBecameShorterIsRefused) {
