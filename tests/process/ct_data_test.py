@@ -74,6 +74,27 @@ class CtData(RunTest):
         self.assertIn("write projected", self.refused("data.xrays=files", "data.augment.flip=true"))
         self.assertIn("holds no xrays_SIZE.npy", self.refused("data.xrays=files", code=3))
 
+    def test_xrays_of_files_are_taken(self):
+        phantoms = self.root / "phantoms"
+        volumes = self.root / "volumes-of-phantoms"
+        for command in (("synth", phantoms, "--kind", "phantom", "--patients", 14, "--size", 16, "--xray-size", 32),
+                        ("prepare", "ct", phantoms, volumes, "--sides", "16", "--xray-size", "32", "--seed", 1)):
+            result = paceline("data", *command)
+            self.assertEqual(result.code, 0, str(result))
+        files, projected = (json.loads(paceline("data", "info", volumes, *more, "--json").out) for more in
+                            ((), ("data.xrays=projected", "data.xray_size=32")))
+        self.assertEqual([field["sizes"] for field in files["fields"]], [[16, 16, 16], [2, 32, 32], []])
+        self.assertNotEqual(files["fingerprint"], projected["fingerprint"])
+        # What was drawn of the patients themselves is what the volumes cast.
+        self.assertAlmostEqual(files["fields"][1]["mean"], projected["fields"][1]["mean"], delta=0.01)
+        for code, text, setting in ((3, "holds 2 views of each patient, but data.geometry.angles names 1",
+                                     "data.geometry.angles=[0]"),
+                                    (2, "holds X-rays of 32 rows and none of 64", "data.xray_size=64"),
+                                    (2, "write data.xrays: projected", "data.augment.shift_mm=5")):
+            result = paceline("data", "info", volumes, setting)
+            self.assertEqual(result.code, code, str(result))
+            self.assertIn(text, result.err)
+
     def test_a_damaged_volume_is_named(self):
         path = self.volumes / "train" / "volume_8.npy"
         content = bytearray(path.read_bytes())
