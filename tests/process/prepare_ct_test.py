@@ -103,9 +103,9 @@ class PrepareCt(RunTest):
         self.assertEqual(missing.code, 3)
         self.assertIn("has no lateral X-ray, and 1 of 14 patients lack one", missing.err)
         self.assertNotIn("phantom_000003", missing.err)
-        told = json.loads(paceline("data", "info", output, "data.fields=[volume_8]", "--json").out)
+        told = json.loads(paceline("data", "info", output, "--format", "arrays", "data.fields=[volume_8]", "--json").out)
         self.assertEqual(told["samples"], counts["train"])
-        self.assertIn("name others in data.fields", paceline("data", "info", output).err)
+        self.assertIn("name others in data.fields", paceline("data", "info", output, "--format", "arrays").err)
         shutil.rmtree(output)
         self.assertEqual(paceline(*prepare, "--no-xrays").code, 0)
         self.assertFalse(list(output.rglob("xrays_*")))
@@ -124,7 +124,7 @@ class PrepareCt(RunTest):
 
     def test_the_data_set_arrays_reads_them(self):
         self.prepare()
-        told = json.loads(paceline("data", "info", self.output, "--json").out)
+        told = json.loads(paceline("data", "info", self.output, "--format", "arrays", "--json").out)
         manifest = json.loads((self.output / "ct_manifest.json").read_text())
         self.assertEqual(told["samples"], sum(patient["split"] == "train" for patient in manifest["patients"]))
 

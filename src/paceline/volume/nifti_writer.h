@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/volume/affine.h"
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -8,10 +10,6 @@
 #include <variant>
 
 namespace paceline::volume {
-
-/// Where voxels lie: the place in millimetres (RAS+) of the middle of voxel (i, j, k) is row · (i,
-/// j, k, 1), row by row; i counts along the fastest axis of the values.
-using Affine = std::array<std::array<double, 4>, 3>;
 
 /// The affine of a cube around the isocentre, CubeGrid's; i is x, j y and k z.
 Affine affine_of_cube(int side, double fov_mm);

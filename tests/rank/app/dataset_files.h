@@ -4,6 +4,7 @@
 #include "paceline/data/pack/packer.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/dataset_tools/synth.h"
+#include "support/data/ct_files.h"
 #include "support/data/npy_files.h"
 #include "support/data/tar_files.h"
 #include "support/temp_folder.h"
@@ -162,12 +163,17 @@ inline void write_cifar100(const TempFolder& folder) {
   folder.write("data/fine_label_names.txt", class_names(100));
 }
 
+inline void write_ct(const TempFolder& folder) {
+  CtFiles{.sides = {8}, .train = 14, .val = 3}.write(folder, "data");
+}
+
 /// Of each data set that reads files by `data.path`, what writes some to the folder's `data`. A new
 /// one of that kind is added here.
 inline const std::map<std::string, std::function<void(const TempFolder&)>> kDatasetFiles{
     {"arrays", write_arrays},
     {"cifar10", write_cifar10},
     {"cifar100", write_cifar100},
+    {"ct", write_ct},
     {"ilsvrc2012", write_ilsvrc2012},
     {"image_folder", write_image_folder},
     {"image_list", write_image_list},

@@ -13,6 +13,7 @@
 #include "paceline/train/trainer.h"
 #include "rank/app/attached_session.h"
 #include "rank/app/dataset_files.h"
+#include "rank/app/volume_task.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
@@ -120,6 +121,9 @@ const std::map<NamedCase, Needs> kNeeds{
       .around = {"data.sampler=by_part", "++data.sampler.weights=[2, 1]",
                  "++data.sampler.places_per_epoch=14"}}},
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have
+    {{"dataset", "ct"},
+     {.own = {{"xray_size", "16"}, {"augment", "{flip: true, turn_degrees: 9, photons: 1e4}"}},
+      .around = {"task=mean_of_volume", "data.image_size=null"}}},
     {{"loss", "jensen_shannon"},
      {.own = {{"num_views", "2"}},
       .around = {"data.sampler=repeated_augmentation", "++data.sampler.repeats=2",
@@ -234,6 +238,7 @@ std::string hash_of(const train::TrainState& state) {
 class EveryComponent : public ::testing::TestWithParam<NamedCase> {
  protected:
   void SetUp() override {
+    registries_->tasks.add<MeanOfVolumeConfig>();
     folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
     if (GetParam().name == "distillation") write_teacher();
     if (GetParam().name == "multi_label") paceline::test::write_arrays_of_sets(folder_);

@@ -78,7 +78,7 @@ TEST_F(SynthPhantom, VolumesAreThePhantoms) {
   const data::CtVolume scan = volume("set/phantom_000001/phantom_000001.nii.gz");
   EXPECT_EQ(scan.sizes, (std::array<std::int64_t, 3>{16, 16, 16}));
   EXPECT_EQ(scan.affine,
-            (data::VolumeAffine{{{25, 0, 0, -187.5}, {0, 25, 0, -187.5}, {0, 0, 25, -187.5}}}));
+            (volume::Affine{{{25, 0, 0, -187.5}, {0, 25, 0, -187.5}, {0, 0, 25, -187.5}}}));
   const std::vector<float> exact = volume::voxels_of(phantom, grid);
   ASSERT_EQ(scan.values.size(), exact.size());
   for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR(scan.values[i], exact[i], 0.5);

@@ -27,6 +27,7 @@
 #include "paceline/data/parquet/parquet_dataset.h"
 #include "paceline/data/sources/arrays.h"
 #include "paceline/data/sources/cifar.h"
+#include "paceline/data/sources/ct/ct.h"
 #include "paceline/data/sources/image_folder.h"
 #include "paceline/data/sources/image_list.h"
 #include "paceline/data/sources/imagenet/ilsvrc2012.h"
@@ -135,6 +136,7 @@ void add_data(Registries& registries) {
   registries.datasets.add<data::MnistConfig>();
   registries.datasets.add<data::NpyConfig>();
   registries.datasets.add<data::ArraysConfig>();
+  registries.datasets.add<data::CtConfig>();
   registries.datasets.add<data::SyntheticConfig>();
   add_mixture(registries.datasets);
   registries.samplers.add<data::ShuffleConfig>();

@@ -57,12 +57,13 @@ app::Recipe DataSource::recipe(const app::Registries& registries) const {
 
 std::unique_ptr<data::Dataset> DataSource::open(const app::Registries& registries) const {
   const app::Recipe named = recipe(registries);
-  if (registries.datasets.build(named.data.source)->make_samples)
+  auto dataset = app::open_dataset(named, registries, split_of(split), /*interruption=*/nullptr);
+  if (registries.datasets.build(named.data.source)->make_samples &&
+      dataset->stored_fields().empty())
     throw base::ConfigError(fmt::format(
         "{}: this command reads what is stored, which {} alone can read; `paceline data "
         "show` and `bench` take what it makes of it",
         source, named.data.source.name));
-  auto dataset = app::open_dataset(named, registries, split_of(split), /*interruption=*/nullptr);
   app::warn_of_content(*dataset);
   return dataset;
 }

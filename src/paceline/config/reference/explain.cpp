@@ -80,15 +80,15 @@ class OptionFinder {
     const FieldInfo* const field = info.find(parts[0]);
     if (field == nullptr) {
       const FieldInfo* const inline_field = info.inline_field();
-      if (inline_field != nullptr && parts.size() == 1) add_all(*inline_field->type, parts[0]);
+      if (inline_field != nullptr) add_all(*inline_field->type, parts);
     } else if (field->type->kind == TypeKind::kStruct && parts.size() > 1) {
       find(*field->type->structure, parts.subspan(1));
-    } else if (field->type->kind == TypeKind::kComponent && parts.size() == 2) {
-      add_all(*field->type, parts[1]);
-    } else if (field->type->kind == TypeKind::kMap && parts.size() == 3 &&
+    } else if (field->type->kind == TypeKind::kComponent && parts.size() > 1) {
+      add_all(*field->type, parts.subspan(1));
+    } else if (field->type->kind == TypeKind::kMap && parts.size() > 2 &&
                field->type->element->kind == TypeKind::kComponent) {
       const ComponentEntry* const entry = catalog_of(*field->type->element).find(parts[1]);
-      if (entry != nullptr) add(*entry, parts[2]);
+      if (entry != nullptr) add(*entry, parts.subspan(2));
     }
   }
 
@@ -99,16 +99,22 @@ class OptionFinder {
     return *catalogs_.at(type.component_kind);
   }
 
-  void add_all(const TypeInfo& type, const std::string& name) {
-    for (const auto& [component, entry] : catalog_of(type).entries()) add(entry, name);
+  void add_all(const TypeInfo& type, std::span<const std::string> parts) {
+    for (const auto& [component, entry] : catalog_of(type).entries()) add(entry, parts);
   }
 
-  void add(const ComponentEntry& entry, const std::string& name) {
-    const FieldInfo* const field = entry.info->find(name);
-    if (field == nullptr) return;
+  void add(const ComponentEntry& entry, std::span<const std::string> parts) {
     const std::shared_ptr<void> defaults = entry.make();
+    const void* object = defaults.get();
+    const FieldInfo* field = entry.info->find(parts[0]);
+    for (const std::string& part : parts.subspan(1)) {
+      if (field == nullptr || field->type->kind != TypeKind::kStruct) return;
+      object = field->member_of(object);
+      field = field->type->structure->find(part);
+    }
+    if (field == nullptr) return;
     text += fmt::format("of {}: default {} ({})\n  {}\n", entry.name,
-                        to_flow_yaml(to_node(*field->type, field->member_of(defaults.get()))),
+                        to_flow_yaml(to_node(*field->type, field->member_of(object))),
                         describe_type(*field, catalogs_), field->help);
   }
 

@@ -44,7 +44,8 @@ class ReferenceWriter {
       for (const auto& [name, entry] : catalog->second->entries()) {
         text += fmt::format("\n### `{}`\n\n{}\n", name, entry.summary);
         if (!entry.paper.empty()) text += fmt::format("\nSource: {}\n", entry.paper);
-        write_table(*entry.info, entry.make().get());
+        const std::shared_ptr<void> defaults = entry.make();
+        write_rows(rows_with_sections(*entry.info, defaults.get(), ""));
       }
     }
   }
@@ -52,16 +53,37 @@ class ReferenceWriter {
   std::string text;
 
  private:
+  /// Sections have tables of their own.
   void write_table(const StructInfo& info, const void* defaults) {
     std::string rows;
     for (const FieldInfo& field : info.fields) {
-      if (field.type->kind == TypeKind::kStruct) continue;
-      const std::string key = field.is_inline ? "name" : field.name;
-      rows += fmt::format("| `{}` | {} | {} | {} |\n", key, cell(type_text(field)),
-                          default_text(field, field.member_of(defaults)),
-                          cell(field.help + resume_text(field)));
+      if (field.type->kind != TypeKind::kStruct)
+        rows += row(field, field.is_inline ? "name" : field.name, defaults);
     }
+    write_rows(rows);
+  }
+
+  /// Those of a component's sections stand among its own, with their paths.
+  std::string rows_with_sections(const StructInfo& info, const void* defaults,
+                                 const std::string& path) const {
+    std::string rows;
+    for (const FieldInfo& field : info.fields) {
+      const std::string key = join_path(path, field.name);
+      rows += field.type->kind == TypeKind::kStruct
+                  ? rows_with_sections(*field.type->structure, field.member_of(defaults), key)
+                  : row(field, key, defaults);
+    }
+    return rows;
+  }
+
+  void write_rows(const std::string& rows) {
     if (!rows.empty()) text += "\n| key | type | default | meaning |\n|---|---|---|---|\n" + rows;
+  }
+
+  std::string row(const FieldInfo& field, const std::string& key, const void* defaults) const {
+    return fmt::format("| `{}` | {} | {} | {} |\n", key, cell(type_text(field)),
+                       default_text(field, field.member_of(defaults)),
+                       cell(field.help + resume_text(field)));
   }
 
   std::string type_text(const FieldInfo& field) const {

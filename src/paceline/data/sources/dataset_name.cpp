@@ -80,6 +80,7 @@ std::string dataset_name(const fs::path& path, const std::shared_ptr<const Stora
     return "mnist";
   if (any([](const std::string& name) { return name.ends_with(".tar"); })) return "webdataset";
   if (any(is_parquet) || holds(path / "data", is_parquet, *storage)) return "parquet";
+  if (has("ct_manifest.json")) return "ct";
   if (has("train_images.npy")) return "npy";
   if (holds(path / "train", is_array, *storage) || holds(path / "val", is_array, *storage))
     return "arrays";

@@ -37,6 +37,9 @@ EntryHeader header_of(std::string_view key, std::span<const std::uint8_t> bytes)
   return {.checksum = hash.digest()};
 }
 
+/// An entry is at most one over this of its part.
+constexpr std::int64_t kLeastEntriesOfPart = 4;
+
 /// Reads header and bytes by one call; false unless the file has just their size.
 bool read_entry(int descriptor, EntryHeader& header, std::span<std::uint8_t> target) {
   const auto size = static_cast<off_t>(sizeof header + target.size());
@@ -78,6 +81,10 @@ ByteCache::ByteCache(fs::path folder, std::uint64_t max_bytes,
       part_bytes_(static_cast<std::int64_t>(max_bytes / kParts)),
       files_(std::move(files)) {}
 
+std::uint64_t ByteCache::least_room_for(std::uint64_t entry_bytes) {
+  return (entry_bytes + sizeof(EntryHeader)) * kLeastEntriesOfPart * kParts;
+}
+
 fs::path ByteCache::folder_of(std::size_t part) const {
   return folder_ / fmt::format("{:02}", part);
 }
@@ -97,7 +104,7 @@ bool ByteCache::get(std::string_view key, std::span<std::uint8_t> target) const 
 
 void ByteCache::put(std::string_view key, std::span<const std::uint8_t> bytes) {
   const auto size = static_cast<std::int64_t>(sizeof(EntryHeader) + bytes.size());
-  if (is_broken_ || size > part_bytes_ / 4) return;
+  if (is_broken_ || size > part_bytes_ / kLeastEntriesOfPart) return;
   const std::size_t which = base::xxh3(key) % kParts;
   const fs::path path = folder_of(which) / base::xxh3_128_hex(key);
   const fs::path unfinished = base::unfinished_path(path);
@@ -117,7 +124,7 @@ void ByteCache::put(std::string_view key, std::span<const std::uint8_t> bytes) {
     files_->rename(unfinished, path);
   } catch (const base::FileError& error) {
     if (!is_broken_.exchange(true))
-      base::log_warning("data.remote.cache keeps nothing any more: {}", error.what());
+      base::log_warning("{} keeps nothing any more: {}", folder_.string(), error.what());
   }
 }
 

@@ -26,6 +26,9 @@ class ByteCache {
   ByteCache(std::filesystem::path folder, std::uint64_t max_bytes,
             std::shared_ptr<base::FileSystem> files = std::make_shared<base::RealFileSystem>());
 
+  /// The smallest bound by which entries of this size are kept.
+  static std::uint64_t least_room_for(std::uint64_t entry_bytes);
+
   /// Fills `target` with the entry of this key and size; false if there is none that is sound.
   bool get(std::string_view key, std::span<std::uint8_t> target) const;
 

@@ -15,7 +15,7 @@ namespace paceline::dataset_tools {
 struct CtCubes {
   std::array<std::int64_t, 3> sizes{};  ///< of the scan, after it was oriented
   std::array<double, 3> spacing_mm{};
-  data::VolumeAffine affine{};                         ///< of the largest cube
+  volume::Affine affine{};                             ///< of the largest cube
   std::vector<std::vector<std::int16_t>> values = {};  ///< of each side: z, y, x
   std::vector<std::uint16_t> xrays = {};               ///< make_xrays(); empty: there are none
 

@@ -12,8 +12,6 @@
 namespace paceline::dataset_tools {
 namespace {
 
-constexpr const char* kCtFormat = "paceline ct volumes";
-constexpr int kCtVersion = 1;
 constexpr std::int64_t kMostVoxelsOfASide = 1024;  ///< a cube stays below 4 GiB
 constexpr double kLargestFovMm = 10000;
 constexpr std::int64_t kMostPixelsOfASide = 8192;
@@ -61,7 +59,7 @@ CtPatient patient_of(const nlohmann::json& json) {
 }
 
 CtManifest manifest_of(const nlohmann::json& json) {
-  if (json.at("format") != kCtFormat || json.at("version") != kCtVersion)
+  if (json.at("format") != data::kCtFormat || json.at("version") != data::kCtVersion)
     throw base::DataError("it is that of something else, or of another version");
   CtManifest manifest{.settings = {.fov_mm = json.at("fov_mm"),
                                    .sides = json.at("sides").get<std::vector<std::int64_t>>(),
@@ -103,7 +101,7 @@ std::string to_json(const CtSettings& settings) { return json_of(settings).dump(
 std::string to_json(const CtPatient& patient) { return json_of(patient).dump(); }
 
 std::string to_json(const CtManifest& manifest) {
-  nlohmann::ordered_json json{{"format", kCtFormat}, {"version", kCtVersion}};
+  nlohmann::ordered_json json{{"format", data::kCtFormat}, {"version", data::kCtVersion}};
   json.update(json_of(manifest.settings));
   json["patients"] = nlohmann::ordered_json::array();
   for (const CtPatient& patient : manifest.patients) json["patients"].push_back(json_of(patient));

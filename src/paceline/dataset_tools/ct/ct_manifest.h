@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/data/ct/ct_volume.h"
+#include "paceline/data/sources/ct/ct_set.h"
 #include "paceline/dataset_tools/ct/patient_split.h"
 
 #include <array>
@@ -44,7 +45,7 @@ struct CtPatient {
   std::string source;                    ///< hash of the scan's file, or of it and the X-rays'
   std::array<std::int64_t, 3> sizes{};   ///< of the scan, to the right, front and head
   std::array<double, 3> spacing_mm{};    ///< likewise
-  data::VolumeAffine affine{};           ///< of voxel (x, y, z) of the largest cube
+  volume::Affine affine{};               ///< of voxel (x, y, z) of the largest cube
   std::vector<std::string> hashes = {};  ///< of the bytes in each of ct_array_layouts()
   friend bool operator==(const CtPatient&, const CtPatient&) = default;
 };
@@ -57,7 +58,7 @@ struct CtManifest {
 };
 
 /// Another name than that of packed sets, by which they are known.
-inline constexpr const char* kCtManifestName = "ct_manifest.json";
+using data::kCtManifestName;
 
 std::string to_json(const CtManifest& manifest);
 /// Reads FOLDER/ct_manifest.json; nothing if there is none. Throws DataError that names the file.

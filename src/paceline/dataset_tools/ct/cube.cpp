@@ -14,10 +14,9 @@ namespace {
 constexpr std::size_t kCubeAxes = 3;
 
 /// Of a cube of other voxels in the same place: its middle stays, and its directions.
-data::VolumeAffine affine_of_cube(const data::CtVolume& volume, double voxel_mm,
-                                  std::int64_t side) {
+volume::Affine affine_of_cube(const data::CtVolume& volume, double voxel_mm, std::int64_t side) {
   const std::array spacing = spacing_of(volume.affine);
-  data::VolumeAffine affine;
+  volume::Affine affine;
   for (std::size_t row = 0; row < kCubeAxes; ++row) {
     double place = volume.affine[row][kCubeAxes];
     for (std::size_t axis = 0; axis < kCubeAxes; ++axis) {

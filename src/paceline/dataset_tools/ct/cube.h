@@ -15,7 +15,7 @@ inline constexpr std::int16_t kLowestHu = -1024;
 /// A scan in a cube of equal voxels.
 struct CtCube {
   std::int64_t side = 0;
-  data::VolumeAffine affine{};     ///< of voxel (x, y, z)
+  volume::Affine affine{};         ///< of voxel (x, y, z)
   std::vector<float> values = {};  ///< [side, side, side]: z, y and, fastest, x, in HU
 };
 

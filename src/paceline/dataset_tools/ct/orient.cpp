@@ -20,14 +20,14 @@ struct AxisOrder {
   std::array<bool, kSpaceAxes> is_mirrored{};
 };
 
-double largest_part(const data::VolumeAffine& affine, const std::array<double, kSpaceAxes>& spacing,
+double largest_part(const volume::Affine& affine, const std::array<double, kSpaceAxes>& spacing,
                     std::size_t axis) {
   double largest = 0;
   for (const auto& row : affine) largest = std::max(largest, std::abs(row[axis]) / spacing[axis]);
   return largest;
 }
 
-AxisOrder nearest_axes(const data::VolumeAffine& affine) {
+AxisOrder nearest_axes(const volume::Affine& affine) {
   const std::array spacing = spacing_of(affine);
   std::array<std::size_t, kSpaceAxes> by_strength{0, 1, 2};
   std::ranges::stable_sort(by_strength, [&](std::size_t a, std::size_t b) {
@@ -49,8 +49,8 @@ AxisOrder nearest_axes(const data::VolumeAffine& affine) {
   return order;
 }
 
-data::VolumeAffine moved_affine(const data::CtVolume& volume, const AxisOrder& order) {
-  data::VolumeAffine moved;
+volume::Affine moved_affine(const data::CtVolume& volume, const AxisOrder& order) {
+  volume::Affine moved;
   for (std::size_t row = 0; row < kSpaceAxes; ++row) {
     moved[row][kSpaceAxes] = volume.affine[row][kSpaceAxes];
     for (std::size_t axis = 0; axis < kSpaceAxes; ++axis) {
@@ -65,14 +65,14 @@ data::VolumeAffine moved_affine(const data::CtVolume& volume, const AxisOrder& o
 
 }  // namespace
 
-std::array<double, kSpaceAxes> spacing_of(const data::VolumeAffine& affine) {
+std::array<double, kSpaceAxes> spacing_of(const volume::Affine& affine) {
   std::array<double, kSpaceAxes> spacing{};
   for (std::size_t axis = 0; axis < kSpaceAxes; ++axis)
     spacing[axis] = std::hypot(affine[0][axis], affine[1][axis], affine[2][axis]);
   return spacing;
 }
 
-void require_right_angles(const data::VolumeAffine& affine, const std::string& name) {
+void require_right_angles(const volume::Affine& affine, const std::string& name) {
   const std::array spacing = spacing_of(affine);
   for (std::size_t axis = 0; axis < kSpaceAxes; ++axis) {
     const std::size_t next = (axis + 1) % kSpaceAxes;

@@ -8,11 +8,11 @@
 namespace paceline::dataset_tools {
 
 /// Millimetres from voxel to voxel along i, j and k.
-std::array<double, 3> spacing_of(const data::VolumeAffine& affine);
+std::array<double, 3> spacing_of(const volume::Affine& affine);
 
 /// Throws DataError, which `name` begins, if two axes of a volume are more than half a degree from
 /// a right angle, as with a tilted gantry: such a volume cannot be resampled axis by axis.
-void require_right_angles(const data::VolumeAffine& affine, const std::string& name);
+void require_right_angles(const volume::Affine& affine, const std::string& name);
 
 /// Turns and mirrors the axes, without resampling, so that i goes to the patient's right, j to the
 /// front and k to the head, as nearly as they can; each voxel stays where it was in space. Source:

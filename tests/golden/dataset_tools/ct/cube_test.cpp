@@ -14,7 +14,7 @@ void expect_same_cube(const CtCube& made, const nlohmann::json& values,
                       const nlohmann::json& affine) {
   EXPECT_THAT(made.values,
               ::testing::Pointwise(::testing::FloatNear(2e-3F), values.get<std::vector<float>>()));
-  const auto expected = affine.get<data::VolumeAffine>();
+  const auto expected = affine.get<volume::Affine>();
   for (std::size_t row = 0; row < 3; ++row)
     for (std::size_t column = 0; column < 4; ++column)
       EXPECT_NEAR(made.affine[row][column], expected[row][column], 1e-9) << row << column;
@@ -25,7 +25,7 @@ TEST(CubeGolden, ResamplesAsNumpyDoes) {
   ASSERT_EQ(cases.size(), 6);
   for (const auto& expected : cases) {
     const data::CtVolume volume{.sizes = expected["sizes"].get<std::array<std::int64_t, 3>>(),
-                                .affine = expected["affine"].get<data::VolumeAffine>(),
+                                .affine = expected["affine"].get<volume::Affine>(),
                                 .values = expected["values"].get<std::vector<float>>()};
     const CtCube cube = resample_to_cube(volume, expected["fov_mm"].get<double>(),
                                          expected["side"].get<std::int64_t>());

@@ -7,6 +7,59 @@
 namespace paceline::config::test {
 namespace {
 
+/// A component that the recipe does not name, with a section.
+struct ExplainedSection {
+  int every = 4;
+};
+struct ExplainedComponent {
+  ExplainedSection within = {.every = 5};
+};
+struct OtherComponent {
+  int own = 1;
+};
+struct ExplainedRecipe {
+  Component part{"other"};
+};
+
+}  // namespace
+}  // namespace paceline::config::test
+
+template <>
+struct paceline::config::Schema<paceline::config::test::ExplainedSection> {
+  using Config = paceline::config::test::ExplainedSection;
+  static constexpr std::string_view name = "within";
+  static constexpr std::string_view summary = "Inside.";
+  static constexpr auto fields = std::tuple{field(&Config::every, "every", "How often.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::config::test::ExplainedComponent> {
+  using Config = paceline::config::test::ExplainedComponent;
+  static constexpr std::string_view name = "explained";
+  static constexpr std::string_view summary = "Holds a section.";
+  static constexpr auto fields = std::tuple{field(&Config::within, "within", "What is inside.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::config::test::OtherComponent> {
+  using Config = paceline::config::test::OtherComponent;
+  static constexpr std::string_view name = "other";
+  static constexpr std::string_view summary = "Holds none.";
+  static constexpr auto fields = std::tuple{field(&Config::own, "own", "Its own.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::config::test::ExplainedRecipe> {
+  using Config = paceline::config::test::ExplainedRecipe;
+  static constexpr std::string_view name = "recipe";
+  static constexpr std::string_view summary = "Holds a component.";
+  static constexpr auto fields =
+      std::tuple{inline_component(&Config::part, "part", "What is in it.")};
+};
+
+namespace paceline::config::test {
+namespace {
+
 std::string explain_in(std::string_view yaml, std::string_view key) {
   const Node written = parse_yaml(yaml, "r.yaml");
   const auto context = catalogs().context();
@@ -56,6 +109,23 @@ TEST(Explain, ListsASection) {
             "run.name = run  (default)\nrun.seed = 2  (r.yaml:2)\n");
   EXPECT_EQ(explain_in("data: cifar\nalgorithms: {ema: }", "algorithms"),
             "algorithms.ema.half_life = 50ba  (default)\n");
+}
+
+TEST(Explain, FindsKeysOfSectionsOfOtherComponents) {
+  Registry<ExplainedSection> parts{"part"};
+  parts.add<ExplainedComponent>(nullptr);
+  parts.add<OtherComponent>(nullptr);
+  const BindContext context{{{"part", &parts}}, 1};
+  const Node written = parse_yaml("name: other", "r.yaml");
+  const auto recipe = bind<ExplainedRecipe>(written, context);
+  const auto told = [&](std::string_view key) {
+    return explain(key, describe<ExplainedRecipe>(), &recipe, written, context);
+  };
+  EXPECT_EQ(told("within.every"),
+            "within.every, which the recipe has not\nof explained: default 5 (integer)\n  How "
+            "often.\n");
+  EXPECT_EQ(error_of([&] { told("within.other"); }), "there is no key 'within.other'");
+  EXPECT_EQ(error_of([&] { told("own.every"); }), "there is no key 'own.every'");
 }
 
 TEST(Explain, HintsAtTheNearestKey) {

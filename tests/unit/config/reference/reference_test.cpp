@@ -17,6 +17,16 @@ struct Outer {
   std::optional<Inner> inner;
 };
 
+/// A component with a section.
+struct WithSection {
+  Inner inner = {.every = 3};
+  int own = 2;
+};
+
+struct HasComponent {
+  Component part{"with_section"};
+};
+
 }  // namespace
 }  // namespace paceline::config::test
 
@@ -36,8 +46,35 @@ struct paceline::config::Schema<paceline::config::test::Outer> {
   static constexpr auto fields = std::tuple{field(&Config::inner, "inner", "What is inside.")};
 };
 
+template <>
+struct paceline::config::Schema<paceline::config::test::WithSection> {
+  using Config = paceline::config::test::WithSection;
+  static constexpr std::string_view name = "with_section";
+  static constexpr std::string_view summary = "Holds a section.";
+  static constexpr auto fields = std::tuple{field(&Config::inner, "inner", "What is inside."),
+                                            field(&Config::own, "own", "Its own.")};
+};
+
+template <>
+struct paceline::config::Schema<paceline::config::test::HasComponent> {
+  using Config = paceline::config::test::HasComponent;
+  static constexpr std::string_view name = "has_component";
+  static constexpr std::string_view summary = "Holds a component.";
+  static constexpr auto fields = std::tuple{component(&Config::part, "part", "What is in it.")};
+};
+
 namespace paceline::config::test {
 namespace {
+
+TEST(Reference, ShowsSectionsOfComponents) {
+  Registry<Inner> parts{"part"};
+  parts.add<WithSection>(nullptr);
+  const std::string text = reference_markdown(describe<HasComponent>(), {{"part", &parts}});
+  EXPECT_NE(text.find("| `inner.every` | integer | `3` | How often. |\n"
+                      "| `own` | integer | `2` | Its own. |\n"),
+            text.npos)
+      << text;
+}
 
 TEST(Reference, ShowsSectionsThatMayBeNull) {
   const std::string text = reference_markdown(describe<Outer>(), {});

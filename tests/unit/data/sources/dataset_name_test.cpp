@@ -36,6 +36,7 @@ TEST(DatasetName, IsKnownByWhatLiesThere) {
       {"cifar-100-python/train", "cifar100"},
       {"train-images-idx3-ubyte.gz", "mnist"},
       {"train_images.npy", "npy"},
+      {"ct_manifest.json", "ct"},
   };
   for (const auto& [file, name] : cases) {
     const TempFolder folder;

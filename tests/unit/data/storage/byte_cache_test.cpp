@@ -132,6 +132,16 @@ TEST_F(ByteCacheTest, DoesNotKeepWhatWouldPushAllElseOut) {
   EXPECT_TRUE(entries().empty());
 }
 
+TEST_F(ByteCacheTest, TellsWhichBoundKeepsEntriesOfASize) {
+  const std::uint64_t least = ByteCache::least_room_for(1000);
+  const auto too_small = open(least - 64);
+  put(*too_small, 1);
+  EXPECT_FALSE(holds(*too_small, 1));
+  const auto enough = open(least);
+  put(*enough, 1);
+  EXPECT_TRUE(holds(*enough, 1));
+}
+
 TEST_F(ByteCacheTest, RemovesWhatADeadProcessLeft) {
   const auto cache = open(64 * 100'000);
   put(*cache, 1);
@@ -154,7 +164,7 @@ TEST_F(ByteCacheTest, SaysOnceThatItCannotBeWritten) {
       [&](base::LogLevel, std::string_view line) { lines.emplace_back(line); });
   for (int i = 0; i < 10; ++i) put(cache, i);
   EXPECT_FALSE(holds(cache, 1));
-  EXPECT_THAT(lines, ::testing::ElementsAre(::testing::HasSubstr("data.remote.cache")));
+  EXPECT_THAT(lines, ::testing::ElementsAre(::testing::HasSubstr("a file keeps nothing any more")));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(CtCubes, AreOrientedAndHalved) {
   const CtCubes cubes = make_cubes(turned_volume(), {.fov_mm = 4, .sides = {4, 2, 1}}, "scan");
   EXPECT_THAT(cubes.sizes, ElementsAre(4, 2, 4));
   EXPECT_THAT(cubes.spacing_mm, ElementsAre(1, 2, 1));
-  EXPECT_EQ(cubes.affine, (data::VolumeAffine{{{1, 0, 0, 0}, {0, 1, 0, -0.5}, {0, 0, 1, 0}}}));
+  EXPECT_EQ(cubes.affine, (volume::Affine{{{1, 0, 0, 0}, {0, 1, 0, -0.5}, {0, 0, 1, 0}}}));
   ASSERT_EQ(cubes.values.size(), 3);
   // z 0: i counts from the front, so the back, y 0, is i 1; x 0 is j 3.
   EXPECT_THAT(std::vector(cubes.values[0].begin(), cubes.values[0].begin() + 4),

@@ -65,7 +65,7 @@ TEST(Cube, IsHalvedByMeans) {
   const CtCube half = halve(cube);
   EXPECT_EQ(half.side, 1);
   EXPECT_THAT(half.values, ElementsAre(5));
-  EXPECT_EQ(half.affine, (data::VolumeAffine{{{2, 0, 0, 10.5}, {0, 2, 0, 20.5}, {0, 0, 2, 30.5}}}));
+  EXPECT_EQ(half.affine, (volume::Affine{{{2, 0, 0, 10.5}, {0, 2, 0, 20.5}, {0, 0, 2, 30.5}}}));
   cube.side = 3;
   EXPECT_THROW(halve(cube), base::InternalError);
 }

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 /// k leans towards j by so many degrees.
-data::VolumeAffine tilted_affine(double degrees) {
+volume::Affine tilted_affine(double degrees) {
   const double angle = degrees * std::numbers::pi / 180;
   return {{{-1, 0, 0, 5}, {0, 2, 3 * std::sin(angle), 6}, {0, 0, 3 * std::cos(angle), 7}}};
 }

@@ -126,8 +126,7 @@ TEST_F(PrepareCt, GivesArraysThatTheDataSetReads) {
     std::int16_t first = 0;
     std::memcpy(&first, &array.bytes[static_cast<std::size_t>(patient.index) * 128], 2);
     EXPECT_EQ(first, i * 100);
-    EXPECT_EQ(patient.affine,
-              (data::VolumeAffine{{{2, 0, 0, -10}, {0, 2, 0, -20}, {0, 0, 2, -30}}}));
+    EXPECT_EQ(patient.affine, (volume::Affine{{{2, 0, 0, -10}, {0, 2, 0, -20}, {0, 0, 2, -30}}}));
   }
 }
 

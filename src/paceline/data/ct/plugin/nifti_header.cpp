@@ -36,7 +36,7 @@ struct RawHeader {
   int sform_code = 0;
   std::array<double, 3> quaternion{};
   std::array<double, 3> shift{};
-  VolumeAffine sform{};
+  volume::Affine sform{};
   int units = 0;
 };
 
@@ -152,7 +152,7 @@ int size_of_type(const RawHeader& raw, const std::string& name) {
   }
 }
 
-VolumeAffine qform_of(const RawHeader& raw, const std::string& name) {
+volume::Affine qform_of(const RawHeader& raw, const std::string& name) {
   for (std::size_t axis = 1; axis <= 3; ++axis) {
     if (!(raw.pixdim[axis] > 0) || !std::isfinite(raw.pixdim[axis]))
       refuse(name, fmt::format("says that its voxels are {} x {} x {} mm large, expected positive "
@@ -169,14 +169,14 @@ VolumeAffine qform_of(const RawHeader& raw, const std::string& name) {
   const nifti_dmat44 matrix = nifti_quatern_to_dmat44(
       raw.quaternion[0], raw.quaternion[1], raw.quaternion[2], raw.shift[0], raw.shift[1],
       raw.shift[2], raw.pixdim[1], raw.pixdim[2], raw.pixdim[3], handedness);
-  VolumeAffine affine;
+  volume::Affine affine;
   for (std::size_t row = 0; row < 3; ++row)
     for (std::size_t column = 0; column < 4; ++column) affine[row][column] = matrix.m[row][column];
   return affine;
 }
 
 /// Throws if the affine holds no numbers, or a voxel would have no volume.
-void check_affine(const VolumeAffine& affine, const std::string& name) {
+void check_affine(const volume::Affine& affine, const std::string& name) {
   std::array<double, 3> squares{};
   for (const auto& row : affine) {
     for (const double value : row)
@@ -194,12 +194,12 @@ void check_affine(const VolumeAffine& affine, const std::string& name) {
                              std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2])));
 }
 
-VolumeAffine choose_affine(const RawHeader& raw, const std::string& name) {
+volume::Affine choose_affine(const RawHeader& raw, const std::string& name) {
   if (raw.sform_code <= 0 && raw.qform_code <= 0)
     refuse(name,
            "has no affine (neither sform nor qform), so that left and right, or head and "
            "feet, cannot be told; set its sform");
-  const VolumeAffine affine = raw.sform_code > 0 ? raw.sform : qform_of(raw, name);
+  const volume::Affine affine = raw.sform_code > 0 ? raw.sform : qform_of(raw, name);
   check_affine(affine, name);
   return affine;
 }

@@ -11,7 +11,7 @@ namespace paceline::data {
 /// What a NIfTI file says of the one volume that it holds.
 struct NiftiHeader {
   std::array<std::int64_t, 3> sizes{};
-  VolumeAffine affine{};
+  volume::Affine affine{};
   int datatype = 0;         ///< a DT_ code of nifti1.h: one that has real numbers of 1 to 8 bytes
   int item_size = 0;        ///< bytes
   bool is_swapped = false;  ///< the values, too, are of the other byte order

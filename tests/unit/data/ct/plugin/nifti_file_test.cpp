@@ -61,7 +61,7 @@ TEST(NiftiFile, GivesSizesAffineAndValues) {
     for (const std::string& bytes : {file.bytes(), test::gzip_bytes(file.bytes())}) {
       const CtVolume volume = read_nifti_bytes(bytes);
       EXPECT_EQ(volume.sizes, (std::array<std::int64_t, 3>{2, 3, 4}));
-      EXPECT_EQ(volume.affine, (VolumeAffine{{{2, 0, 0, -10}, {0, 2, 0, -20}, {0, 0, 2, -30}}}));
+      EXPECT_EQ(volume.affine, (volume::Affine{{{2, 0, 0, -10}, {0, 2, 0, -20}, {0, 0, 2, -30}}}));
       ASSERT_EQ(volume.values.size(), 24);
       EXPECT_EQ(volume.values[0], -1010);
       EXPECT_EQ(volume.values[23], -964);
@@ -77,7 +77,7 @@ TEST(NiftiFile, TakesTheQformWhereThereIsNoSform) {
   file.shift = {1, 2, 3};
   file.pixdim = {-1, 1, 2, 3};
   const CtVolume volume = read_nifti_bytes(file.bytes());
-  EXPECT_EQ(volume.affine, (VolumeAffine{{{-1, 0, 0, 1}, {0, -2, 0, 2}, {0, 0, -3, 3}}}));
+  EXPECT_EQ(volume.affine, (volume::Affine{{{-1, 0, 0, 1}, {0, -2, 0, 2}, {0, 0, -3, 3}}}));
 }
 
 TEST(NiftiFile, TakesOneVolumeThatHasMoreAxes) {

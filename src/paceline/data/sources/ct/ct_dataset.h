@@ -1,0 +1,87 @@
+#pragma once
+
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/data/sources/ct/ct_config.h"
+#include "paceline/data/sources/ct/ct_projector.h"
+#include "paceline/data/sources/ct/ct_set.h"
+#include "paceline/data/storage/byte_cache.h"
+#include "paceline/volume/view_alignment.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace paceline::data {
+
+/// The stored fields of a patient: the volume in Hounsfield units, int16 [side, side, side] in z, y
+/// and x; X-rays as intensities from 0 to 1, float32 [views, size, size], unless they have to be
+/// projected of a moved patient; the cube's side in millimetres, a float64.
+inline constexpr std::string_view kVolumeField = "volume";
+inline constexpr std::string_view kXraysField = "xrays";
+inline constexpr std::string_view kFovField = "fov_mm";
+
+/// Patients of a split with their X-rays, unaugmented. Volumes are mapped; projections are kept in
+/// a cache that all processes of this machine share, if there is one.
+class CtDataset final : public Dataset {
+ public:
+  /// `has_xrays`: whether samples hold X-rays. Throws as open_ct_set(), open_xrays() and
+  /// CtProjector(); ConfigError for X-rays of a size that is not there, for files where patients
+  /// are moved, for a cache that is too small.
+  CtDataset(const std::filesystem::path& folder, std::string_view split, const CtConfig& config,
+            bool has_xrays);
+
+  std::int64_t size() const override { return std::ssize(set_.patients); }
+  int num_classes() const override { return 0; }  // a patient has none
+  std::vector<std::string> class_names() const override { return {}; }
+  std::int64_t label(std::int64_t) const override { return 0; }
+  /// Throws DataError for a cube, or X-rays, without the manifest's checksum; each is looked at
+  /// when it is read first.
+  void get(std::int64_t index, StoredSample& sample) const override;
+  std::vector<FieldSpec> stored_fields() const override { return fields_; }
+  std::string name(std::int64_t index) const override { return patient(index).code; }
+  std::string describe(std::int64_t index) const override;
+  /// Of codes and checksums of the patients, and how X-rays come about; of those of files, 4 KiB in
+  /// the middle of each patient's.
+  std::string fingerprint() const override;
+
+  const CtProjector& projector() const { return projector_; }
+  double fov_mm() const { return set_.fov_mm; }
+  std::int64_t side() const { return set_.side; }
+  bool has_xray_files() const { return xrays_.has_value(); }
+  /// Of voxel (x, y, z) of this side.
+  volume::Affine affine(std::int64_t index) const;
+  /// How the X-rays of files lie against projections of the volume, as intensities. Throws
+  /// ConfigError if there are none.
+  std::vector<volume::ViewAlignment> alignment(std::int64_t index) const;
+
+ private:
+  const CtSetPatient& patient(std::int64_t index) const {
+    return set_.patients[static_cast<std::size_t>(index)];
+  }
+  std::span<const std::uint8_t> bytes_of(const NpyArray& array, std::int64_t index) const;
+  std::span<const std::int16_t> cube(std::int64_t index) const;
+  /// Throws DataError unless a patient's part of an array has this checksum; looks once.
+  void check(const NpyArray& array, std::int64_t index, const std::string& hash,
+             std::vector<std::atomic<bool>>& is_checked) const;
+  void open_cache(const std::string& bound);
+  void read_intensities(std::int64_t index, std::span<float> target) const;
+  void project(std::int64_t index, std::span<float> integrals) const;
+
+  std::filesystem::path split_folder_;
+  CtSet set_;
+  std::optional<NpyArray> xrays_;  ///< nothing: they are projected
+  CtProjector projector_;
+  std::vector<FieldSpec> fields_;
+  std::unique_ptr<ByteCache> cache_;  ///< null: nothing is kept
+  mutable std::vector<std::atomic<bool>> is_cube_checked_;
+  mutable std::vector<std::atomic<bool>> are_xrays_checked_;
+};
+
+}  // namespace paceline::data
