@@ -28,6 +28,36 @@ def nifti(value, sform_code=1):
     return bytes(header) + struct.pack(f"<{SIDE ** 3}h", -value, *[value] * (SIDE ** 3 - 1))
 
 
+IDENTITY = {  # of a series: in which elements who the patient is stands
+    (0x0008, 0x0018, "UI"): "1.2.826.77.3", (0x0008, 0x0020, "DA"): "19870605", (0x0008, 0x0050, "SH"): "ACC-8",
+    (0x0008, 0x0080, "LO"): "Saint Elsewhere", (0x0008, 0x0090, "PN"): "House^Gregory", (0x0008, 0x103E, "LO"): "Thorax Roe",
+    (0x0010, 0x0010, "PN"): "Roe^Richard", (0x0010, 0x0020, "LO"): "MRN-4711", (0x0010, 0x0030, "DA"): "19340101",
+    (0x0020, 0x000D, "UI"): "1.2.826.77.1", (0x0020, 0x000E, "UI"): "1.2.826.77.2", (0x0020, 0x4000, "LT"): "Roe coughs",
+}
+
+
+def dicom(z, value, **changes):
+    """A slice of 8 x 8 voxels of 2 mm; rows go to the left, columns to the back, as in most CT."""
+    elements = {key: text.encode() for key, text in IDENTITY.items()}
+    elements |= {(0x0008, 0x0016, "UI"): b"1.2.840.10008.5.1.4.1.1.2", (0x0008, 0x0060, "CS"): b"CT",
+                 (0x0020, 0x0032, "DS"): f"-20\\-30\\{z}".encode(), (0x0020, 0x0037, "DS"): b"1\\0\\0\\0\\1\\0",
+                 (0x0028, 0x0004, "CS"): b"MONOCHROME2", (0x0028, 0x0030, "DS"): b"2\\2", (0x0028, 0x1052, "DS"): b"-1024",
+                 (0x0028, 0x1053, "DS"): b"1"}
+    for number, content in ((0x0002, 1), (0x0010, SIDE), (0x0011, SIDE), (0x0100, 16), (0x0101, 12), (0x0102, 11), (0x0103, 0)):
+        elements[0x0028, number, "US"] = struct.pack("<H", content)
+    elements |= changes.get("elements", {})
+    file = bytes(128) + b"DICM" + dicom_element(0x0002, 0x0010, "UI", b"1.2.840.10008.1.2.1")
+    for key in sorted(elements):
+        file += dicom_element(*key, elements[key])
+    pixels = struct.pack(f"<{SIDE ** 2}H", *[value + 1024] * SIDE ** 2)
+    return file + struct.pack("<HH2sHI", 0x7FE0, 0x0010, b"OW", 0, len(pixels)) + pixels
+
+
+def dicom_element(group, number, kind, value):
+    value += b" " * (len(value) % 2)
+    return struct.pack("<HH2sH", group, number, kind.encode(), len(value)) + value
+
+
 class PrepareCt(RunTest):
     def setUp(self):
         self.scans = self.root / f"scans-{self._testMethodName}"
@@ -169,6 +199,54 @@ class PrepareCt(RunTest):
         result = paceline("data", "prepare", "ct", self.scans, self.output, "--fov-mm", 16, "--sides", "8,4", *options)
         self.assertEqual(result.code, 2, str(result))
         return result.err
+
+    def write_series(self, folder, **changes):
+        """Its files are called in another order than the slices lie."""
+        series = self.scans / "Doe^Jane" / folder
+        series.mkdir(parents=True, exist_ok=True)
+        for index in range(SIDE):
+            (series / f"IM{(5 * index) % SIDE}").write_bytes(dicom(2 * index, 10 * index, **changes))
+        return series
+
+    def test_makes_volumes_of_dicom_series_without_a_trace_of_who_it_is(self):
+        self.write_series("study/1")
+        said = self.prepare()
+        self.assertIn("13 made now", said.err)
+        made = self.content()
+        for text in IDENTITY.values():
+            self.assertNotIn(text, str(said))
+            for path, content in made.items():
+                self.assertNotIn(text.encode(), content, path)
+        manifest = json.loads((self.output / "ct_manifest.json").read_text())
+        patient, = (patient for patient in manifest["patients"] if patient["affine"][2][3] == 0)
+        self.assertEqual(patient["affine"], [[2, 0, 0, 6], [0, 2, 0, 16], [0, 0, 2, 0]])
+        volumes = made[pathlib.Path(patient["split"], "volume_8.npy")]
+        volume = struct.unpack_from(f"<{SIDE ** 3}h", volumes, 128 + patient["index"] * SIDE ** 3 * 2)
+        self.assertEqual(volume, tuple(10 * (i // SIDE ** 2) for i in range(SIDE ** 3)))
+
+    def test_what_is_wrong_with_a_series_is_said_without_who_it_is(self):
+        series = self.write_series("study/1")
+        whole = (series / "IM5").read_bytes()
+
+        def refused(expected, *options):
+            result = self.prepare(*options, code=3)
+            self.assertEqual(result.err.count("error: "), 1)
+            self.assertRegex(result.err, expected)
+            for text in IDENTITY.values():
+                self.assertNotIn(text, str(result))
+
+        (series / "IM5").unlink()
+        refused(r"file \d of 7: lies 4 mm from .*, expected 2: 1 missing between them")
+        (series / "IM5").write_bytes(whole[:-5])
+        refused("file 6 of 8: is cut short: 5 bytes are missing")
+        (series / "IM5").write_bytes(dicom(2, 0, elements={(0x0028, 0x1053, "DS"): b"nan"}))
+        refused("file 6 of 8: has a rescale slope that is no finite number")
+        (series / "IM5").write_bytes(whole)
+        other = self.write_series("study/2", elements={(0x0020, 0x000E, "UI"): b"1.2.826.77.4"})
+        refused("has 2 CT series, of 8, 8 slices, expected one; .*--series largest")
+        refused("and none is the largest", "--series", "largest")
+        (other / "IM0").unlink()
+        self.assertIn("; 1 made now", self.prepare("--series", "largest").err)
 
     def test_help_tells_of_it(self):
         self.assertIn("--fov-mm", paceline("data", "prepare", "ct", "--help").out)

@@ -9,29 +9,41 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace paceline::cli {
 namespace {
 
-dataset_tools::CtPrepareResult prepare_with_progress(
-    const dataset_tools::CtPrepareOptions& options) {
+struct PrepareCtArguments {
+  dataset_tools::CtPrepareOptions options;
+  std::string series = "only";
+};
+
+dataset_tools::CtPrepareResult prepare_with_progress(const PrepareCtArguments& arguments) {
+  const data::SeriesChoice choice =
+      arguments.series == "largest" ? data::SeriesChoice::kLargest : data::SeriesChoice::kOnly;
   const data::CtPlugin& plugin = data::load_ct_plugin();
   base::RealFileSystem files;
   std::optional<WorkProgress> progress;  // prepare_ct() tells one thing after the other
   return dataset_tools::prepare_ct(
-      options, {.files = files,
-                .read = [&](const std::filesystem::path& path,
-                            const std::string& name) { return plugin.read_nifti(path, name); },
-                .say =
-                    [&](const std::string& what) {
-                      progress.reset();
-                      base::log_warning("{}", what);
-                    },
-                .progress =
-                    [&](std::int64_t done, std::int64_t total) {
-                      if (!progress) progress.emplace("scans");
-                      progress->update(done, total);
-                    }});
+      arguments.options,
+      {.files = files,
+       .read = [&](const std::filesystem::path& path,
+                   const std::string& name) { return plugin.read_nifti(path, name); },
+       .read_slices =
+           [&](const std::vector<std::filesystem::path>& slices, const std::string& name) {
+             return plugin.read_dicom_series(slices, choice, name);
+           },
+       .say =
+           [&](const std::string& what) {
+             progress.reset();
+             base::log_warning("{}", what);
+           },
+       .progress =
+           [&](std::int64_t done, std::int64_t total) {
+             if (!progress) progress.emplace("scans");
+             progress->update(done, total);
+           }});
 }
 
 void add_xray_options(CLI::App& app, dataset_tools::CtXraySettings& xrays, bool& leaves_out) {
@@ -46,9 +58,12 @@ void add_xray_options(CLI::App& app, dataset_tools::CtXraySettings& xrays, bool&
       ->excludes(without);
 }
 
-void add_options(CLI::App& app, dataset_tools::CtPrepareOptions& options) {
-  app.add_option("source", options.source,
-                 "The folder of the scans: ID.nii.gz or ID/ID.nii.gz of each patient, or .nii")
+void add_options(CLI::App& app, PrepareCtArguments& arguments) {
+  dataset_tools::CtPrepareOptions& options = arguments.options;
+  app.add_option(
+         "source", options.source,
+         "The folder of the scans: of each patient ID.nii.gz or ID/ID.nii.gz, or .nii, or a "
+         "folder ID with the slices of a DICOM series in it or below")
       ->required();
   app.add_option("folder", options.folder, "The folder to write")->required();
   app.add_option("--fov-mm", options.settings.fov_mm,
@@ -62,6 +77,12 @@ void add_options(CLI::App& app, dataset_tools::CtPrepareOptions& options) {
                  "Of the split by patient and of what stands for a patient's name")
       ->capture_default_str();
   app.add_option(
+         "--series", arguments.series,
+         "What is taken of a patient with more than one CT series in DICOM: only (an error) "
+         "or largest, by the number of slices")
+      ->check(CLI::IsMember({"only", "largest"}))
+      ->capture_default_str();
+  app.add_option(
          "--threads", options.num_threads,
          "Scans at once, of which each needs memory for itself and its cubes; 0: as many as "
          "there are cores")
@@ -73,23 +94,25 @@ void add_options(CLI::App& app, dataset_tools::CtPrepareOptions& options) {
 
 int run_data_prepare_ct(const std::vector<std::string>& arguments,
                         const app::Registries& registries) {
-  dataset_tools::CtPrepareOptions options;
+  PrepareCtArguments parsed;
+  const dataset_tools::CtPrepareOptions& options = parsed.options;
   CLI::App app(
-      "Make volumes of CT scans (NIfTI), which `data: {name: arrays, path: FOLDER, fields: "
-      "[volume_64]}` reads: turned so that axes go to the right, front and head, resampled to "
+      "Make volumes of CT scans (NIfTI or DICOM), which `data: {name: arrays, path: FOLDER, "
+      "fields: [volume_64]}` reads: turned so that axes go to the right, front and head, resampled "
+      "to "
       "cubes of int16 HU, and split by patient, 80 % for training, 10 % each for validation and "
       "tests. X-rays beside the scans (ID/ID_pa_drr.png, ID_pa or ID_frontal and "
       "ID/ID_lat_drr.png, "
       "ID_lat or ID_lateral) become an array, too. An interrupted call goes on where it was; "
       "nothing written or said tells who a patient is.",
       "data prepare ct");
-  add_options(app, options);
+  add_options(app, parsed);
   dataset_tools::CtXraySettings xrays;
   bool leaves_out_xrays = false;
   add_xray_options(app, xrays, leaves_out_xrays);
   if (!parse_arguments(app, arguments, registries)) return 0;
-  if (!leaves_out_xrays) options.settings.xrays = xrays;
-  const dataset_tools::CtPrepareResult result = prepare_with_progress(options);
+  if (!leaves_out_xrays) parsed.options.settings.xrays = xrays;
+  const dataset_tools::CtPrepareResult result = prepare_with_progress(parsed);
   const auto& [train, val, test] = result.patients;
   if (result.left_out > 0)
     base::log_info("{} entries of {} hold no scan", result.left_out, options.source.string());

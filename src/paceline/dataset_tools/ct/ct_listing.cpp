@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -25,19 +26,57 @@ std::optional<std::string> nifti_stem(const fs::path& path) {
   return std::nullopt;
 }
 
-std::optional<fs::path> scan_in(const fs::path& folder, const std::string& code) {
+/// DICOM files often have names without an ending.
+bool is_dicom(const fs::path& path) {
+  const std::string ending = path.extension().string();
+  if (ending == ".dcm" || ending == ".DCM") return true;
+  constexpr std::streamoff kMagicPlace = 128;
+  std::array<char, 4> magic{};
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(kMagicPlace);
+  return stream.read(magic.data(), magic.size()) &&
+         std::string_view(magic.data(), magic.size()) == "DICM";
+}
+
+/// Sorted; also of folders below.
+std::vector<fs::path> dicom_files_in(const fs::path& folder, const std::string& what) {
+  std::vector<fs::path> paths;
+  for (const fs::path& path : visible_entries(folder, what)) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      if (fs::is_symlink(path, error)) continue;  // it may lead to a folder above
+      const std::vector<fs::path> below = dicom_files_in(path, what);
+      paths.insert(paths.end(), below.begin(), below.end());
+    } else if (fs::is_regular_file(path, error) && is_dicom(path)) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+struct FoundScan {
+  fs::path file;
+  std::vector<fs::path> slices;
+};
+
+std::optional<FoundScan> scan_in(const fs::path& folder, const std::string& code) {
   const std::string patient = folder.filename().string();
+  const std::string what = "the folder of patient " + code;
   std::vector<fs::path> scans;
   std::vector<fs::path> named;
-  for (const fs::path& path : visible_entries(folder, "the folder of patient " + code)) {
+  for (const fs::path& path : visible_entries(folder, what)) {
     const auto stem = nifti_stem(path);
     if (!stem) continue;
     scans.push_back(path);
     if (*stem == patient) named.push_back(path);
   }
   const std::vector<fs::path>& chosen = named.empty() ? scans : named;
-  if (chosen.empty()) return std::nullopt;
-  if (chosen.size() == 1) return chosen[0];
+  if (chosen.empty()) {
+    std::vector<fs::path> slices = dicom_files_in(folder, what);
+    if (slices.empty()) return std::nullopt;
+    return FoundScan{.file = {}, .slices = std::move(slices)};
+  }
+  if (chosen.size() == 1) return FoundScan{.file = chosen[0], .slices = {}};
   throw base::DataError(fmt::format(
       "patient {} has {} scans in its folder; leave one, or call one as the folder, ending in "
       ".nii.gz",
@@ -76,11 +115,11 @@ CtListing list_ct_patients(const fs::path& folder, std::uint64_t seed) {
     std::error_code error;
     const bool is_folder = fs::is_directory(entries[i], error);
     const auto patient = is_folder ? entries[i].filename().string() : nifti_stem(entries[i]);
-    std::optional<fs::path> scan;
+    std::optional<FoundScan> scan;
     std::string code;
     if (patient) {
       code = patient_code(*patient, seed);
-      scan = is_folder ? scan_in(entries[i], code) : entries[i];
+      scan = is_folder ? scan_in(entries[i], code) : FoundScan{.file = entries[i], .slices = {}};
     }
     if (!scan) {
       ++listing.left_out;
@@ -89,14 +128,15 @@ CtListing list_ct_patients(const fs::path& folder, std::uint64_t seed) {
     std::string name = fmt::format("patient {} (entry {} of {})", code, i + 1, entries.size());
     listing.patients.push_back({.code = std::move(code),
                                 .split = split_of_patient(*patient, seed),
-                                .file = *scan,
+                                .file = std::move(scan->file),
                                 .name = std::move(name),
-                                .folder = is_folder ? entries[i] : fs::path()});
+                                .folder = is_folder ? entries[i] : fs::path(),
+                                .slices = std::move(scan->slices)});
   }
   if (listing.patients.empty())
     throw base::ConfigError(
-        fmt::format("{} holds no scans; expected ID.nii.gz or ID/ID.nii.gz (or .nii) of each "
-                    "patient",
+        fmt::format("{} holds no scans; expected ID.nii.gz, ID/ID.nii.gz (or .nii), or a folder ID "
+                    "with the slices of a DICOM series, of each patient",
                     folder.string()));
   std::ranges::stable_sort(listing.patients, {}, &ListedPatient::code);
   refuse_doubles(listing.patients);

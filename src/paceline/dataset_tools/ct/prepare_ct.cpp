@@ -24,13 +24,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the files' bytes: that of the scan, or that of its own and those of the X-rays. A path says
-/// who the patient is, so errors do without.
+std::string hash_of_file(const fs::path& path) {
+  return base::xxh3_128_hex(base::MappedFile(path).bytes());
+}
+
+/// Of a file's bytes, or of those of all slices, whatever they are called.
+std::string hash_of_scan(const ListedPatient& patient) {
+  if (patient.slices.empty()) return hash_of_file(patient.file);
+  std::vector<std::string> hashes;
+  hashes.reserve(patient.slices.size());
+  for (const fs::path& slice : patient.slices) hashes.push_back(hash_of_file(slice));
+  std::ranges::sort(hashes);
+  std::string all;
+  for (const std::string& hash : hashes) all += hash;
+  return base::xxh3_128_hex(all);
+}
+
+/// That of the scan, or of its own and those of the X-rays. A path says who the patient is, so
+/// errors do without.
 std::string hash_of_files(const ListedPatient& patient) {
   try {
-    std::string hashes = base::xxh3_128_hex(base::MappedFile(patient.file).bytes());
-    for (const fs::path& xray : patient.xrays)
-      hashes += base::xxh3_128_hex(base::MappedFile(xray).bytes());
+    std::string hashes = hash_of_scan(patient);
+    for (const fs::path& xray : patient.xrays) hashes += hash_of_file(xray);
     return patient.xrays.empty() ? hashes : base::xxh3_128_hex(hashes);
   } catch (const base::FileError& error) {
     throw base::DataError(fmt::format("{}: cannot be read: {}", patient.name,
@@ -125,8 +140,10 @@ class CtPreparation {
   void make(const ListedPatient& listed, const std::string& source, CtPatient& patient) {
     std::vector<std::uint16_t> xrays;
     if (settings_.xrays) xrays = make_xrays(listed.xrays, *settings_.xrays, listed.name);
-    CtCubes cubes =
-        make_cubes(surroundings_.read(listed.file, listed.name), settings_, listed.name);
+    data::CtVolume volume = listed.slices.empty()
+                                ? surroundings_.read(listed.file, listed.name)
+                                : surroundings_.read_slices(listed.slices, listed.name);
+    CtCubes cubes = make_cubes(std::move(volume), settings_, listed.name);
     cubes.xrays = std::move(xrays);
     patient = {.code = listed.code,
                .split = listed.split,

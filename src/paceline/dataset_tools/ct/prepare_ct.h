@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace paceline::dataset_tools {
 
@@ -25,6 +26,10 @@ struct CtSurroundings {
   base::FileSystem& files;
   /// Reads a scan, which messages call `name`. Throws DataError.
   std::function<data::CtVolume(const std::filesystem::path& path, const std::string& name)> read;
+  /// The same of the DICOM files of a patient.
+  std::function<data::CtVolume(const std::vector<std::filesystem::path>& slices,
+                               const std::string& name)>
+      read_slices = {};
   /// Neither is called by two threads at once.
   std::function<void(const std::string& what)> say = {};
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};

@@ -49,6 +49,33 @@ TEST(CtListing, FindsFilesAndFoldersOfPatients) {
   EXPECT_TRUE(std::ranges::is_sorted(listing.patients, {}, &ListedPatient::code));
 }
 
+TEST(CtListing, FindsSlicesOfDicomInFoldersAndBelow) {
+  const test::TempFolder folder;
+  const std::string dicom = std::string(128, '\0') + "DICM";
+  const std::vector<std::string> slices{"anna/CT/IM10", "anna/CT/IM9", "anna/b.dcm"};
+  for (const std::string& slice : slices) folder.write(slice, dicom);
+  folder.write("anna/c.dcm", "damaged");
+  folder.write("anna/notes", std::string(128, '\0') + "DICN");
+  folder.write("anna/.hidden/IM1", dicom);
+  std::filesystem::create_directory_symlink(folder.path(), folder.path() / "anna" / "above");
+  folder.write("ben/IM1", dicom);
+  folder.write("ben/ben.nii.gz", "");
+  folder.write("IM1", dicom);
+  const CtListing listing = list_ct_patients(folder.path(), 5);
+  EXPECT_EQ(listing.left_out, 1);
+  ASSERT_EQ(listing.patients.size(), 2);
+  const auto found = [&](const std::string& patient) {
+    return *std::ranges::find(listing.patients, patient_code(patient, 5), &ListedPatient::code);
+  };
+  std::vector<std::filesystem::path> expected;
+  for (const char* slice : {"CT/IM10", "CT/IM9", "b.dcm", "c.dcm"})
+    expected.push_back(folder.path() / "anna" / slice);
+  EXPECT_EQ(found("anna").slices, expected);
+  EXPECT_EQ(found("anna").file, "");
+  EXPECT_EQ(found("ben").file, folder.path() / "ben" / "ben.nii.gz");
+  EXPECT_TRUE(found("ben").slices.empty());
+}
+
 TEST(CtListing, RefusesPatientsWithTwoScansWithoutTheirNames) {
   const test::TempFolder folder;
   folder.write("anna.nii", "");

@@ -5,6 +5,7 @@
 #include "paceline/data/ct/ct_plugin.h"
 #include "paceline/data/sources/arrays.h"
 #include "paceline/dataset_tools/ct/ct_cubes.h"
+#include "support/data/dicom_bytes.h"
 #include "support/data/nifti_bytes.h"
 #include "support/interrupted_file_system.h"
 #include "support/power_loss_file_system.h"
@@ -69,13 +70,20 @@ class PrepareCt : public ::testing::Test {
   CtPrepareResult run(base::FileSystem& files) {
     num_read_ = 0;
     said_.clear();
-    return prepare_ct(options_, {.files = files,
-                                 .read =
-                                     [this](const fs::path& path, const std::string& name) {
-                                       ++num_read_;
-                                       return read_scan(path, name);
-                                     },
-                                 .say = [this](const std::string& what) { said_ += what + "\n"; }});
+    return prepare_ct(options_,
+                      {.files = files,
+                       .read =
+                           [this](const fs::path& path, const std::string& name) {
+                             ++num_read_;
+                             return read_scan(path, name);
+                           },
+                       .read_slices =
+                           [this](const std::vector<fs::path>& slices, const std::string& name) {
+                             ++num_read_;
+                             return data::load_ct_plugin().read_dicom_series(
+                                 slices, data::SeriesChoice::kOnly, name);
+                           },
+                       .say = [this](const std::string& what) { said_ += what + "\n"; }});
   }
   CtPrepareResult run() { return run(files_); }
   std::string failure() {
@@ -128,6 +136,26 @@ TEST_F(PrepareCt, GivesArraysThatTheDataSetReads) {
     EXPECT_EQ(first, i * 100);
     EXPECT_EQ(patient.affine, (volume::Affine{{{2, 0, 0, -10}, {0, 2, 0, -20}, {0, 0, 2, -30}}}));
   }
+}
+
+TEST_F(PrepareCt, TakesSlicesOfDicomWhateverTheyAreCalled) {
+  keep_patients(3);
+  const std::string id = "scans/Doe^Jane";
+  for (int z = 0; z < 4; ++z)
+    folder_.write(id + "/CT/IM" + std::to_string(z), test::ct_slice_bytes(2 * z, z).bytes());
+  EXPECT_EQ(run().made, 4);
+  EXPECT_EQ(num_read_, 4);
+  const auto made = output();
+  for (const auto& [file, content] : made) EXPECT_THAT(content, Not(HasSubstr("Doe"))) << file;
+  fs::rename(options_.source / "Doe^Jane" / "CT" / "IM0", options_.source / "Doe^Jane" / "IM7");
+  EXPECT_EQ(run().made, 0);
+  EXPECT_EQ(output(), made);
+  folder_.write(id + "/IM7", test::ct_slice_bytes(0, 9).bytes());
+  EXPECT_EQ(run().made, 1);
+  EXPECT_NE(output(), made);
+  fs::remove(options_.source / "Doe^Jane" / "CT" / "IM2");
+  EXPECT_THAT(failure(), AllOf(HasSubstr(", file 2 of 3: lies 4 mm from"), HasSubstr("expected 2"),
+                               Not(HasSubstr("Doe"))));
 }
 
 TEST_F(PrepareCt, DoesNothingTwice) {
