@@ -24,7 +24,7 @@ TEST(DicomSeriesGolden, ReadsSeriesAsSimpleItkDoes) {
     const CtVolume volume =
         load_ct_plugin().read_dicom_series(files, SeriesChoice::kOnly, "series");
     EXPECT_EQ(volume.sizes, (expected["sizes"].get<std::array<std::int64_t, 3>>()));
-    const auto affine = expected["affine"].get<VolumeAffine>();
+    const auto affine = expected["affine"].get<volume::Affine>();
     for (std::size_t row = 0; row < 3; ++row)
       for (std::size_t column = 0; column < 4; ++column)
         EXPECT_NEAR(volume.affine[row][column], affine[row][column], 1e-5) << row << " " << column;

@@ -91,11 +91,11 @@ CtSlice ct_slice_of(const DicomFile& file, const std::filesystem::path& path) {
           .rescale = hounsfield_rescale(file)};
 }
 
-VolumeAffine affine_of_slices(std::span<const CtSlice> slices) {
+volume::Affine affine_of_slices(std::span<const CtSlice> slices) {
   const SlicePlane& first = slices.front().plane;
   const SlicePlane& last = slices.back().plane;
   const double steps = static_cast<double>(slices.size()) - 1;
-  VolumeAffine affine{};
+  volume::Affine affine{};
   for (std::size_t row = 0; row < 3; ++row) {
     const double sign = row < 2 ? -1 : 1;  // from left and back to right and front
     affine[row] = {sign * first.along_row[row] * first.column_mm,

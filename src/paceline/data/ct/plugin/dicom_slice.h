@@ -2,6 +2,7 @@
 
 #include "paceline/data/ct/ct_volume.h"
 #include "paceline/data/ct/plugin/dicom_decode.h"
+#include "paceline/volume/affine.h"
 
 #include <array>
 #include <filesystem>
@@ -40,6 +41,6 @@ struct CtSlice {
 CtSlice ct_slice_of(const DicomFile& file, const std::filesystem::path& path);
 
 /// The affine of ordered slices: to the right, front and head.
-VolumeAffine affine_of_slices(std::span<const CtSlice> slices);
+volume::Affine affine_of_slices(std::span<const CtSlice> slices);
 
 }  // namespace paceline::data

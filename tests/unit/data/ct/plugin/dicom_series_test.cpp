@@ -68,7 +68,7 @@ TEST(DicomSeries, OrdersSlicesAlongTheirNormal) {
   const CtVolume volume = read_series(sound_series());
   EXPECT_EQ(volume.sizes, (std::array<std::int64_t, 3>{3, 2, 4}));
   // To the left and back in the file, to the right and front here.
-  EXPECT_EQ(volume.affine, (VolumeAffine{{{-0.5, 0, 0, 10}, {0, -2, 0, -20}, {0, 0, 3, 1}}}));
+  EXPECT_EQ(volume.affine, (volume::Affine{{{-0.5, 0, 0, 10}, {0, -2, 0, -20}, {0, 0, 3, 1}}}));
   ASSERT_EQ(volume.values.size(), 24);
   for (int slice = 0; slice < 4; ++slice)
     for (int i = 0; i < 6; ++i)
@@ -85,7 +85,7 @@ TEST(DicomSeries, FollowsTheNormalWhereverItPoints) {
         .text(0x00200037, "DS", "0\\1\\0\\0\\0\\-1");
   }
   const CtVolume volume = read_series(slices);
-  EXPECT_EQ(volume.affine, (VolumeAffine{{{0, 0, 2, -5}, {-0.5, 0, 0, 20}, {0, -2, 0, 30}}}));
+  EXPECT_EQ(volume.affine, (volume::Affine{{{0, 0, 2, -5}, {-0.5, 0, 0, 20}, {0, -2, 0, 30}}}));
   EXPECT_EQ(volume.values[0], 2 * 5 - 1000);
 }
 
