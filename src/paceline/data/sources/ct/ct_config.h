@@ -51,7 +51,7 @@ struct CtConfig {
   std::optional<std::int64_t> xray_size = {};
   volume::RayMethod projector = volume::RayMethod::kTrilinear;
   CtGeometryConfig geometry = {};
-  double full_scale = 1;
+  double full_scale = 3;
   CtAugmentationConfig augment = {};
   std::optional<std::string> cache_in_memory = {};
 };

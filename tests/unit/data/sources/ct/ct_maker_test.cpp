@@ -57,7 +57,7 @@ class CtMakerTest : public ::testing::Test {
 
   paceline::test::TempFolder folder_;
   paceline::test::CtFiles files_;
-  CtConfig plain_{.side = kSide, .xray_size = kSide};
+  CtConfig plain_{.side = kSide, .xray_size = kSide, .full_scale = 1};
 };
 
 TEST_F(CtMakerTest, FieldsAreTwoOfFloat32) {
