@@ -51,7 +51,7 @@ class CtDatasetTest : public ::testing::Test {
   paceline::test::CacheHome cache_home_;
   paceline::test::TempFolder folder_;
   paceline::test::CtFiles files_;
-  CtConfig projected_{.side = 8, .xray_size = 8};
+  CtConfig projected_{.side = 8, .xray_size = 8, .full_scale = 1};
 };
 
 TEST_F(CtDatasetTest, ASampleIsAVolumeItsXraysAndTheCubesSize) {
@@ -203,7 +203,7 @@ class CtCacheTest : public CtDatasetTest {
 };
 
 TEST_F(CtCacheTest, ProjectionsAreKeptForAllWhoComeLater) {
-  const auto uncached = open({.side = 8, .xray_size = 8});
+  const auto uncached = open({.side = 8, .xray_size = 8, .full_scale = 1});
   const auto first = open(projected_);
   const auto wanted = xrays_of(*uncached, 1);
   EXPECT_EQ(xrays_of(*first, 1), wanted);
@@ -274,7 +274,7 @@ TEST_F(CtDatasetTest, FilesThatLieAsTheyShouldAreAligned) {
   EXPECT_THAT([&] { open({.side = 32, .xray_size = 32})->alignment(0); },
               ThrowsMessage<base::ConfigError>(HasSubstr("nothing that could be misplaced")));
   files_.write_xrays(folder_, "train", 3, 32);
-  for (const auto& view : open({.side = 32})->alignment(1)) {
+  for (const auto& view : open({.side = 32, .full_scale = 1})->alignment(1)) {
     EXPECT_FALSE(view.is_misplaced());
     EXPECT_LT(view.given.error, 0.06);
   }
@@ -282,9 +282,9 @@ TEST_F(CtDatasetTest, FilesThatLieAsTheyShouldAreAligned) {
   const volume::ViewRays rays({.fov_mm = 400}, 0, {32, 32});
   const auto thick = volume::exact_view(files_.phantom("train", 2, 400), rays, 400);
   ASSERT_GT(std::ranges::max(thick), 1.1);
-  EXPECT_LT(open({.side = 32})->alignment(2)[0].given.error, 0.06);
+  EXPECT_LT(open({.side = 32, .full_scale = 1})->alignment(2)[0].given.error, 0.06);
   files_.write_xrays(folder_, "train", 3, 32, {90, 0});
-  const auto swapped = open({.side = 32})->alignment(1);
+  const auto swapped = open({.side = 32, .full_scale = 1})->alignment(1);
   EXPECT_EQ(swapped[0].best.view, 1u);
   EXPECT_EQ(swapped[1].best.view, 0u);
 }
