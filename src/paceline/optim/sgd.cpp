@@ -6,49 +6,54 @@
 
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <span>
 #include <utility>
 
 namespace paceline::optim {
 namespace {
 
-// What at::_fused_sgd_ computes on the host, to the last bit.
+// What at::_fused_sgd_ computes on the host, to the last bit. Few operations an element, as a core
+// keeps the more memory in flight.
 
 template <typename T>
-T decayed_gradient(T grad, T param, T decay) {
-  return decay == 0 ? grad : std::fma(param, decay, grad);
-}
-
-template <typename T>
-void sgd_element(T grad, T param, T lr, T decay, T& new_param) {
-  new_param = std::fma(-decayed_gradient(grad, param, decay), lr, param);
-}
-
-template <typename T>
-void take_momentum(T grad, T param, T buffer, T lr, T momentum, T is_nesterov, T& new_param,
-                   T& new_buffer) {
-  new_buffer = buffer;
-  const T direction = is_nesterov != 0 ? std::fma(buffer, momentum, grad) : buffer;
-  new_param = std::fma(-direction, lr, param);
+void plain_element(T grad, T param, T lr, T decay, T& new_param) {
+  new_param = std::fma(-std::fma(param, decay, grad), lr, param);
 }
 
 template <typename T, bool kInVector>
-void momentum_element(T grad, T param, T buffer, T lr, T decay, T momentum, T taken, T is_first,
-                      T is_nesterov, T& new_param, T& new_buffer) {
-  grad = decayed_gradient(grad, param, decay);
-  const T next = kInVector ? std::fma(grad, taken, buffer * momentum)
-                           : std::fma(buffer, momentum, grad * taken);
-  take_momentum(grad, param, is_first != 0 ? grad : next, lr, momentum, is_nesterov, new_param,
-                new_buffer);
+T next_momentum(T grad, T buffer, T kept, T taken) {
+  return kInVector ? std::fma(grad, taken, buffer * kept) : std::fma(buffer, kept, grad * taken);
 }
 
-constexpr auto kPlainSgd =
-    tensor::element_update<&sgd_element<float>, &sgd_element<double>>("sgd_element", nullptr);
-constexpr FusedUpdate kPlainUpdate{kPlainSgd, kPlainSgd};
+template <typename T, bool kInVector>
+void momentum_element(T grad, T param, T buffer, T lr, T decay, T kept, T taken, T& new_param,
+                      T& new_buffer) {
+  new_buffer = next_momentum<T, kInVector>(std::fma(param, decay, grad), buffer, kept, taken);
+  new_param = std::fma(-new_buffer, lr, param);
+}
+
+template <typename T, bool kInVector>
+void nesterov_element(T grad, T param, T buffer, T lr, T decay, T kept, T taken, T momentum,
+                      T& new_param, T& new_buffer) {
+  grad = std::fma(param, decay, grad);
+  new_buffer = next_momentum<T, kInVector>(grad, buffer, kept, taken);
+  new_param = std::fma(-std::fma(new_buffer, momentum, grad), lr, param);
+}
+
+constexpr auto kPlainElement =
+    tensor::element_update<&plain_element<float>, &plain_element<double>>("plain_element", nullptr);
+constexpr FusedUpdate kPlainUpdate{kPlainElement, kPlainElement};
 constexpr FusedUpdate kMomentumUpdate{
     tensor::element_update<&momentum_element<float, true>, &momentum_element<double, true>>(
         "momentum_element", nullptr),
     tensor::element_update<&momentum_element<float, false>, &momentum_element<double, false>>(
         "momentum_element", nullptr)};
+constexpr FusedUpdate kNesterovUpdate{
+    tensor::element_update<&nesterov_element<float, true>, &nesterov_element<double, true>>(
+        "nesterov_element", nullptr),
+    tensor::element_update<&nesterov_element<float, false>, &nesterov_element<double, false>>(
+        "nesterov_element", nullptr)};
 
 class Sgd final : public Optimizer {
  public:
@@ -107,20 +112,24 @@ class Sgd final : public Optimizer {
   void step_on_host(std::size_t number, double lr, const at::Tensor& skip) {
     const SlotList& list = lists_[number];
     const double decay = groups_[list.group].weight_decay;
-    const std::array scalars{lr,
-                             decay,
-                             config_.momentum,
-                             1 - config_.dampening,
-                             num_steps_ == 0 ? 1.0 : 0.0,
-                             config_.nesterov ? 1.0 : 0.0};
+    const bool is_first =
+        num_steps_ == 0;  // the buffer is zeros then, and the gradient replaces it
+    const double kept = is_first ? 0.0 : config_.momentum;
+    const double taken = is_first ? 1.0 : 1 - config_.dampening;
     for (std::size_t i = 0; i < list.slots.size(); ++i) {
-      const tensor::UpdateExtras extras = pass_.extras(list.slots[i]);
-      if (momentum_buffers_.empty()) {
-        kPlainUpdate.run(list.grads[i], std::array{list.params[i]}, std::array{lr, decay}, skip,
-                         extras);
+      const auto run = [&](const FusedUpdate& update, std::span<const at::Tensor> values,
+                           std::initializer_list<double> scalars) {
+        update.run(list.grads[i], values, scalars, skip, pass_.extras(list.slots[i]));
+      };
+      if (config_.momentum == 0) {
+        run(kPlainUpdate, std::array{list.params[i]}, {lr, decay});
+        continue;
+      }
+      const std::array values{list.params[i], list_buffers_[number][i]};
+      if (config_.nesterov) {
+        run(kNesterovUpdate, values, {lr, decay, kept, taken, config_.momentum});
       } else {
-        kMomentumUpdate.run(list.grads[i], std::array{list.params[i], list_buffers_[number][i]},
-                            scalars, skip, extras);
+        run(kMomentumUpdate, values, {lr, decay, kept, taken});
       }
     }
   }

@@ -56,12 +56,12 @@ void update_elements(const ElementUpdate& update, const at::Tensor& input,
                      std::span<const at::Tensor> values, std::span<const double> scalars,
                      const at::Tensor& skip, const UpdateExtras& extras = {});
 
-/// average + share * (value - average), rounded as at::lerp does on the host. `share` is not below
-/// 0.
+/// average + share * (value - average), rounded as at::lerp does on the host: it counts from the
+/// value for a share of a half or more. `share` is not below 0.
 template <typename T>
 T moved(T average, T value, T share) {
-  const bool is_small = share < T(0.5);
-  return std::fma(is_small ? share : share - 1, value - average, is_small ? average : value);
+  return share < T(0.5) ? std::fma(share, value - average, average)
+                        : std::fma(share - 1, value - average, value);
 }
 
 namespace detail {
@@ -74,7 +74,9 @@ struct ElementFunction<void (*)(Arguments...)> {
   static constexpr std::size_t kNumScalars = sizeof...(Arguments) - 1 - 2 * kNumValues;
 };
 
-template <typename T, auto kFunction, bool kAverages, std::size_t... kValues,
+enum class Averaging { kNone, kSmallShare, kLargeShare };
+
+template <typename T, auto kFunction, Averaging kAveraging, std::size_t... kValues,
           std::size_t... kScalars>
 [[gnu::optimize("O3")]]  // or it is not vectorised
 void run_over_elements(const T* input, T* const* values, const T* scalars, std::int64_t size,
@@ -88,7 +90,11 @@ void run_over_elements(const T* input, T* const* values, const T* scalars, std::
     std::array<T, sizeof...(kValues)> next;
     kFunction(input[i] * input_factor, value[kValues][i]..., scalar[kScalars]..., next[kValues]...);
     ((value[kValues][i] = next[kValues]), ...);
-    if constexpr (kAverages) average[i] = moved(average[i], next[0], share);
+    // As moved(), of which a loop with both cases would keep fewer elements in flight.
+    if constexpr (kAveraging == Averaging::kSmallShare)
+      average[i] = std::fma(share, next[0] - average[i], average[i]);
+    if constexpr (kAveraging == Averaging::kLargeShare)
+      average[i] = std::fma(share - 1, next[0] - average[i], next[0]);
   }
 }
 
@@ -96,13 +102,14 @@ template <typename T, auto kFunction>
 void run_over_elements(const T* input, T* const* values, const T* scalars, std::int64_t size,
                        const PassExtras<T>& extras) {
   using Function = ElementFunction<decltype(kFunction)>;
-  const std::make_index_sequence<Function::kNumValues> value_numbers;
-  const std::make_index_sequence<Function::kNumScalars> scalar_numbers;
-  if (extras.average == nullptr)
-    return run_over_elements<T, kFunction, false>(input, values, scalars, size, extras,
-                                                  value_numbers, scalar_numbers);
-  run_over_elements<T, kFunction, true>(input, values, scalars, size, extras, value_numbers,
-                                        scalar_numbers);
+  const auto run = [&]<Averaging kAveraging>() {
+    run_over_elements<T, kFunction, kAveraging>(input, values, scalars, size, extras,
+                                                std::make_index_sequence<Function::kNumValues>(),
+                                                std::make_index_sequence<Function::kNumScalars>());
+  };
+  if (extras.average == nullptr) return run.template operator()<Averaging::kNone>();
+  if (extras.share < T(0.5)) return run.template operator()<Averaging::kSmallShare>();
+  run.template operator()<Averaging::kLargeShare>();
 }
 
 }  // namespace detail
