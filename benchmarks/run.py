@@ -3,14 +3,14 @@
 Each measure alternates the contenders (A B B A ...), so that a machine whose speed drifts drifts for both, for --rounds
 rounds, and on to --most until the spread of the ratio is smaller than the margin that it claims. Results of five rounds
 or more go to build/benchmarks.json, where each row stays until it is measured again, and with --write to
-docs/benchmarks.md.
+docs/benchmarks.md, or to a page beside it where that is of another machine.
 
 Usage: ./dev bench [--peers] [--rounds N] [--most N] [--write] [NAME ...]
        ./dev bench --beside DIR [--as TEXT] [--rounds N] [--most N] [--write] NAME ...
 
 A NAME that is no measure stands for all whose names begin with it: algorithms for algorithms_mixup and the others.
---beside compares with the same programs of another build folder: another commit, or other flags. --as TEXT says in
-docs/benchmarks.md what that build is.
+--beside compares with the same programs of another build folder: another commit, or other flags. --as TEXT says on
+the page what that build is.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import sys
 
 import measures
@@ -72,13 +73,13 @@ class Results:
         self.path.write_text(json.dumps({**machine(), "rows": self.peers, "builds": self.builds}, indent=2) + "\n")
 
     def document(self):
-        """docs/benchmarks.md."""
+        """The page of this machine."""
         def pairs(rows):
             return [(BY_NAME[row["name"]], row) for row in rows]
         contests = [pair for pair in pairs(self.peers) if pair[0].is_contest]
         limits = [pair for pair in pairs(self.peers) if not pair[0].is_contest]
         parts = [(ROOT / "benchmarks" / "preface.md").read_text().rstrip(),
-                 f"{machine()['processor']}, {machine()['cores']} cores."]
+                 of_machine()]
         if contests:
             parts += ["## Beside peers", table(contests, "peer")]
         if limits:
@@ -104,6 +105,20 @@ def machine():
     return {"processor": name, "cores": os.cpu_count()}
 
 
+def of_machine():
+    return f"{machine()['processor']}, {machine()['cores']} cores."
+
+
+def page():
+    """Where figures of this machine stand: docs/benchmarks.md, unless that is of another one."""
+    docs = ROOT / "docs"
+    for path in sorted(docs.glob("benchmarks*.md")):
+        if of_machine() in path.read_text().splitlines():
+            return path
+    name = re.sub(r"\([^)]*\)|processor", "", machine()["processor"], flags=re.IGNORECASE)
+    return docs / f"benchmarks-{'-'.join(name.lower().split())}.md"
+
+
 def named(name):
     """The measure of that name, or those whose names begin with it and an underscore; the name itself if there are none."""
     found = [] if name in BY_NAME else [each for each in BY_NAME if each.startswith(f"{name}_")]
@@ -118,7 +133,7 @@ def parse():
     parser.add_argument("--as", dest="called", default="", metavar="TEXT", help='what it is: "without hardening"')
     parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS, help="at least (default: %(default)s)")
     parser.add_argument("--most", type=int, default=12, help="at most, for a ratio that is not settled (default: %(default)s)")
-    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write the page of this machine, docs/benchmarks*.md")
     parser.add_argument("names", nargs="*", metavar="NAME", help="measures; all if none is given: " + ", ".join(BY_NAME))
     options = parser.parse_args()
     options.names = [each for name in options.names for each in named(name)]
@@ -177,7 +192,7 @@ def main():
         if chosen:
             print(table(chosen, other, is_contest) + "\n")
     if options.write:
-        (ROOT / "docs" / "benchmarks.md").write_text(results.document())
+        page().write_text(results.document())
     if failures:
         raise SystemExit(f"failed: {', '.join(failures)}")
 
