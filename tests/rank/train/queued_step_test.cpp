@@ -174,6 +174,19 @@ void expect_same(const std::map<std::string, at::Tensor>& one,
   for (const auto& [name, values] : one) EXPECT_TRUE(values.equal(other.at(name))) << name;
 }
 
+/// Where norms of gradients are taken, which the host sums in another order than a device.
+void expect_close(SteppedRun& one, SteppedRun& other) {
+  constexpr double kRelative = 1e-6;
+  const auto state = one.state(), others = other.state();
+  ASSERT_EQ(state.size(), others.size());
+  for (const auto& [name, values] : state)
+    EXPECT_TRUE(at::allclose(values, others.at(name), kRelative, kRelative)) << name;
+  const std::vector<double> losses = one.losses(), other_losses = other.losses();
+  ASSERT_EQ(losses.size(), other_losses.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_NEAR(losses[i], other_losses[i], kRelative * losses[i]) << i;
+}
+
 using Change = std::function<void(ScriptedRun& run)>;
 
 void expect_cheap_steps_with_the_numbers_of_the_cpu(int world_size, const test::MakeStrategy& make,
@@ -192,8 +205,12 @@ void expect_cheap_steps_with_the_numbers_of_the_cpu(int world_size, const test::
     count_costs(queued, device, ranks, costs);
     queued->fit();
 
-    EXPECT_EQ(queued.losses(), now.losses());
-    expect_same(queued.state(), now.state());
+    if (now->config.grad_clip_norm || now->config.grad_clip_adaptive) {
+      expect_close(queued, now);
+    } else {
+      EXPECT_EQ(queued.losses(), now.losses());
+      expect_same(queued.state(), now.state());
+    }
     EXPECT_THAT(costs.waits, Each(Eq(1)));
     EXPECT_THAT(costs.pageable_copies, Each(Eq(0)));
     EXPECT_THAT(costs.host_collectives, Each(Eq(0)));
