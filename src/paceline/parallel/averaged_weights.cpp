@@ -30,13 +30,15 @@ AveragedWeights::AveragedWeights(Strategy& strategy) : strategy_(strategy) {
 }
 
 void AveragedWeights::move_weights(double share) {
+  if (std::exchange(has_moved_with_step_, false)) return;
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < weights_.size(); ++i) move_towards(averages_[i], weights_[i], share);
 }
 
 bool AveragedWeights::move_weights_with_step(optim::Optimizer& optimizer, double share) {
-  return share < 1 && strategy_.takes_steps_as_they_are() &&
-         optimizer.average_next_parameters(averages_, share);
+  has_moved_with_step_ = share < 1 && strategy_.takes_steps_as_they_are() &&
+                         optimizer.average_next_parameters(averages_, share);
+  return has_moved_with_step_;
 }
 
 void AveragedWeights::move_buffers(double share) {

@@ -16,11 +16,13 @@ class AveragedWeights {
   /// Equal to the weights at hand. The strategy is prepared and must outlive it.
   explicit AveragedWeights(Strategy& strategy);
 
-  /// average <- average + share * (weights - average); a share of 1 copies them bit for bit.
+  /// average <- average + share * (weights - average); a share of 1 copies them bit for bit. What
+  /// move_weights_with_step() had done by the step before is not done again.
   void move_weights(double share);
-  /// Has the optimizer's step that comes do move_weights() after it in its own pass over memory.
-  /// False, with nothing changed, where it cannot, or where that is not all that the step does to
-  /// the weights. After Strategy::finish_gradients().
+  /// Has the optimizer's step that comes do the move_weights() that follows it, with the same
+  /// share, in its own pass over the weights, which saves reading them once more. False, with
+  /// nothing changed, where it cannot, or where that is not all that the step does to the weights.
+  /// After Strategy::finish_gradients().
   bool move_weights_with_step(optim::Optimizer& optimizer, double share);
   /// As move_weights(), of buffers.
   void move_buffers(double share);
@@ -49,6 +51,7 @@ class AveragedWeights {
   std::vector<at::Tensor> weights_;   ///< as param_groups() has them: flat, or shards
   std::vector<at::Tensor> averages_;  ///< parallel to them
   std::vector<Buffer> buffers_;
+  bool has_moved_with_step_ = false;
 };
 
 }  // namespace paceline::parallel

@@ -107,15 +107,14 @@ double Ema::kept_at(std::int64_t count) const {
   return std::min(smoothing_, 1.0 - std::pow(1.0 + since, -*config_.warmup_power));
 }
 
-// In the optimizer's pass over the weights, which saves reading them once more.
 void Ema::move_with_step(train::TrainState& state) {
   const std::int64_t count = state.clock.step + 1;
-  has_moved_weights_ = others_leave_weights_ && is_started_ && is_due(count) &&
-                       average_->move_weights_with_step(*state.optimizer, 1.0 - kept_at(count));
+  if (others_leave_weights_ && is_started_ && is_due(count))
+    average_->move_weights_with_step(*state.optimizer, 1.0 - kept_at(count));
 }
 
 void Ema::move(double share) {
-  if (!std::exchange(has_moved_weights_, false)) average_->move_weights(share);
+  average_->move_weights(share);
   average_->move_buffers(share);
 }
 

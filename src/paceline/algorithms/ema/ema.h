@@ -72,7 +72,6 @@ class Ema final : public train::Algorithm {
   config::Duration interval_;
   double smoothing_;
   bool others_leave_weights_ = false;
-  bool has_moved_weights_ = false;  ///< in the step at hand
   bool is_started_ = false;
   std::int64_t first_count_ = 0;                      ///< of the copy, in the interval's unit
   std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on

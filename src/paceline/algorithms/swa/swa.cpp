@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -75,18 +74,16 @@ void Swa::apply(train::Event event, train::TrainState& state, const train::RunCo
   const Moments when = moments(state.clock.lengths);
   const std::int64_t step = state.clock.step;
   if (is_due(step, when)) {
-    if (!std::exchange(has_moved_weights_, false)) average_->move_weights(share());
+    average_->move_weights(share());
     average_->move_buffers(1.0);
     ++num_averaged_;
   }
   if (!is_loaded_ && step >= when.load) load(state, run);
 }
 
-// In the optimizer's pass over the weights, which saves reading them once more.
 void Swa::move_with_step(train::TrainState& state) {
-  has_moved_weights_ = others_leave_weights_ &&
-                       is_due(state.clock.step + 1, moments(state.clock.lengths)) &&
-                       average_->move_weights_with_step(*state.optimizer, share());
+  if (others_leave_weights_ && is_due(state.clock.step + 1, moments(state.clock.lengths)))
+    average_->move_weights_with_step(*state.optimizer, share());
 }
 
 void Swa::check(const train::TrainState& state, const train::RunContext& run) const {

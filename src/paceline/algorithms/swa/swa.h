@@ -81,7 +81,6 @@ class Swa final : public train::Algorithm {
 
   SwaConfig config_;
   bool others_leave_weights_ = false;
-  bool has_moved_weights_ = false;  ///< in the step at hand
   std::int64_t num_averaged_ = 0;
   bool is_loaded_ = false;
   std::optional<parallel::AveragedWeights> average_;  ///< from kPrepared on
