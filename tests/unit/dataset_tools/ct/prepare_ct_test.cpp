@@ -13,6 +13,7 @@
 #include "support/unsynced_file_system.h"
 
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -104,6 +105,26 @@ class PrepareCt : public ::testing::Test {
             base::read_file(entry.path());
     }
     return content;
+  }
+
+  void start_from(const fs::path& before) const {
+    fs::remove_all(options_.folder);
+    fs::copy(before, options_.folder, fs::copy_options::recursive);
+  }
+  /// A run from what `start` leaves writes `whole`, also after one that died, at any moment.
+  void expect_whole_after_death(const std::function<void()>& start,
+                                const std::map<std::string, std::string>& whole) {
+    start();
+    test::InterruptedFileSystem counting;
+    run(counting);
+    EXPECT_EQ(output(), whole);
+    for (int moment = 0; moment < counting.num_operations(); ++moment) {
+      start();
+      test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
+      EXPECT_ANY_THROW(run(dying)) << moment;
+      run();
+      ASSERT_EQ(output(), whole) << moment;
+    }
   }
 
   const test::TempFolder folder_;
@@ -269,17 +290,8 @@ TEST_F(PrepareCt, DeathWhilePatientsComeLeavesTheOldOnes) {
   const auto before = folder_.path() / "before";
   fs::copy(options_.folder, before, fs::copy_options::recursive);
   write_scan(kSomePatients);
-  test::InterruptedFileSystem counting;
-  run(counting);
-  const auto whole = output();
-  for (int moment = 0; moment < counting.num_operations(); ++moment) {
-    fs::remove_all(options_.folder);
-    fs::copy(before, options_.folder, fs::copy_options::recursive);
-    test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
-    EXPECT_ANY_THROW(run(dying)) << moment;
-    run();
-    ASSERT_EQ(output(), whole) << moment;
-  }
+  run();
+  expect_whole_after_death([&] { start_from(before); }, output());
 }
 
 TEST_F(PrepareCt, IsThereAfterAPowerLossOrMadeAgain) {
@@ -543,20 +555,15 @@ TEST_F(PrepareCtXrays, ComeWholeOrNotAtAllAfterDeathAtAnyMoment) {
   for (int i = 0; i < 3; ++i) write_xrays(i);
   const auto whole = fresh_output();
   for (const bool begins_anew : {true, false}) {
-    const auto start = [&] {
-      fs::remove_all(options_.folder);
-      if (!begins_anew) fs::copy(before, options_.folder, fs::copy_options::recursive);
-    };
-    start();
-    test::InterruptedFileSystem counting;
-    run(counting);
-    for (int moment = 0; moment < counting.num_operations(); ++moment) {
-      start();
-      test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
-      EXPECT_ANY_THROW(run(dying)) << moment;
-      run();
-      ASSERT_EQ(output(), whole) << moment;
-    }
+    expect_whole_after_death(
+        [&] {
+          if (begins_anew) {
+            fs::remove_all(options_.folder);
+          } else {
+            start_from(before);
+          }
+        },
+        whole);
   }
 }
 
@@ -566,20 +573,7 @@ TEST_F(PrepareCtXrays, GoAsAWholeAfterDeathAtAnyMoment) {
   const fs::path before = folder_.path() / "before";
   fs::copy(options_.folder, before, fs::copy_options::recursive);
   remove_xrays();
-  const auto whole = fresh_output();
-  fs::remove_all(options_.folder);
-  fs::copy(before, options_.folder, fs::copy_options::recursive);
-  test::InterruptedFileSystem counting;
-  run(counting);
-  EXPECT_EQ(output(), whole);
-  for (int moment = 0; moment < counting.num_operations(); ++moment) {
-    fs::remove_all(options_.folder);
-    fs::copy(before, options_.folder, fs::copy_options::recursive);
-    test::InterruptedFileSystem dying(moment, test::InterruptedFileSystem::Fault::kDeath);
-    EXPECT_ANY_THROW(run(dying)) << moment;
-    run();
-    ASSERT_EQ(output(), whole) << moment;
-  }
+  expect_whole_after_death([&] { start_from(before); }, fresh_output());
 }
 
 }  // namespace
