@@ -240,7 +240,7 @@ void load_network(LoadedCheckpoint& loaded, const std::string& weights,
   const Recipe& recipe = loaded.recipe;
   train::TrainState& state = loaded.state;
   state.task = make_task(recipe, context.registries);
-  check_samples(*state.task, loaded.part);
+  meet_samples(*state.task, loaded.part);
   nn::set_device(state.task->network(), context.device.place());
   state.strategy = make_strategy(recipe, context.communicator, context.ranks_per_node);
   loaded.engine = make_engine_of_algorithms(recipe, context.registries);

@@ -148,7 +148,18 @@ void report_run(std::unique_ptr<Session> session, const train::FitResult& result
   }
 }
 
-std::unique_ptr<Session> make_session(const Job& job) {
+/// Drawn values of parts that nothing trains any more would be used to the end.
+void refuse_untrained_parts(const Session& session) {
+  const auto parts = session.state().task->network().parts_trained_before();
+  if (parts.empty() || session.recipe().model.pretrained) return;
+  throw base::ConfigError(fmt::format(
+      "model: {} of {} are used and not trained, so their values have to come from weights: train "
+      "the parts in turn as phases of one run, or name weights that hold them by model.pretrained",
+      base::join(parts, ", "), session.recipe().model.network.name));
+}
+
+/// `goes_on`: a checkpoint will give it all values.
+std::unique_ptr<Session> make_session(const Job& job, bool goes_on) {
   agree_on_recipe(job.loaded, job.context.communicator);
   const Recipe& recipe = job.loaded.recipe;
   auto session = std::make_unique<Session>(
@@ -156,6 +167,7 @@ std::unique_ptr<Session> make_session(const Job& job) {
       job.request.is_fast_dev_run ? SessionChanges::at_most(job.request.fast_dev_steps, recipe)
                                   : SessionChanges(),
       std::move(job.loaded.train_set));
+  if (!goes_on) refuse_untrained_parts(*session);
   job.loaded.recipe.data.preprocessing = session->recipe().data.preprocessing;
   record_preprocessing(job.loaded.recipe.data.preprocessing, job.loaded.resolved);
   comm::agree(job.context.communicator, session->inputs());
@@ -164,7 +176,7 @@ std::unique_ptr<Session> make_session(const Job& job) {
 }
 
 int dry_run(const Job& job) {
-  auto session = make_session(job);
+  auto session = make_session(job, /*goes_on=*/false);
   const MemoryQuestion question = session->memory_question();
   if (job.is_main_rank()) {
     for (const std::string& line : plan(*session)) base::log_info(line);
@@ -203,7 +215,7 @@ void resume_run(ReadyRun& run, const Job& job) {
       job.loaded.recipe.model.pretrained.reset();  // the checkpoint's weights take its place
       run.resumed = reader->directory();
     }
-    run.session = make_session(job);
+    run.session = make_session(job, /*goes_on=*/reader != nullptr);
     if (reader) run.session->resume(*reader);
   } catch (...) {
     run.directory->abandon();
@@ -218,7 +230,7 @@ ReadyRun prepare_run(const Job& job) {
   if (job.phase.resume && !(place.is_scratch && *job.phase.resume == "auto")) {
     resume_run(run, job);
   } else {
-    run.session = make_session(job);
+    run.session = make_session(job, /*goes_on=*/false);
     run.directory = std::make_unique<RunDirectory>(place, /*is_resuming=*/false,
                                                    job.context.communicator, job.context.files);
   }

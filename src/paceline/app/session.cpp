@@ -104,12 +104,12 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   train::set_monitor(recipe_.checkpoint, state_.task->metrics());
   nn::Network& network = state_.task->network();
   nn::set_device(network, context.device.place());
-  check_samples(*state_.task, train_part_);
+  meet_samples(*state_.task, train_part_);
   const std::int64_t last_batch =
       recipe_.data.drop_last ? 0
                              : train_part_.sampler->places_per_epoch() % batches_.global_batch_size;
   check_views(*state_.task, batches_, last_batch);
-  if (val_part_) check_samples(*state_.task, *val_part_);
+  if (val_part_) meet_samples(*state_.task, *val_part_);
   const TensorOrigins origins(network);
   batch_norm_group_ = synchronise_batch_norm(recipe_, network, context.communicator, notes_);
   state_.strategy = make_strategy(recipe_, context.communicator, context.ranks_per_node);

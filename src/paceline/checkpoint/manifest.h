@@ -66,6 +66,9 @@ struct Manifest {
   /// What was done to the network; nothing in versions before 5, and from a program that does not
   /// tell: then the recipe's algorithms say it.
   std::optional<SurgeryRecord> surgery;
+  /// The algorithm whose weights stand for the trained ones; empty: these do themselves, as in
+  /// versions before 6.
+  std::string standing_weights = {};
   std::vector<FileRecord> files;
   std::vector<TensorRecord> tensors;
   /// Of clock, schedule, scaler, algorithms, generator, loader: their owners' own. NaN and

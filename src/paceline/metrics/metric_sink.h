@@ -22,6 +22,14 @@ struct MetricValue {
   double value = 0;
 };
 
+/// What people look at: 8-bit RGB, row by row.
+struct Picture {
+  std::string name;  ///< "val/slices"
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> pixels;  ///< 3 * width * height
+};
+
 /// Takes the values of a run as they appear, on rank 0. Calls come from the training thread and
 /// must not block it: a sink that writes does so on another thread.
 class MetricSink {
@@ -35,6 +43,8 @@ class MetricSink {
                          std::span<const MetricValue> values) = 0;
   /// Free text, such as the start-up banner or a model card, under a tag.
   virtual void log_text(const MetricStep& at, std::string_view tag, std::string_view text) = 0;
+  /// Of an evaluation. Sinks that show no pictures leave it out.
+  virtual void log_picture(const MetricStep& /*at*/, const Picture& /*picture*/) {}
   /// The run's hyper-parameters (key, YAML value), once, at the start.
   virtual void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) = 0;
   /// Called when a run resumes at `step`: what lies at later steps must go.

@@ -74,6 +74,18 @@ class Network : public torch::nn::Module {
     return std::nullopt;
   }
 
+  /// Of a parameter that stored weights may lack because the network has grown since they were
+  /// trained: which parameter's stored values it starts from, or an empty name for one that is
+  /// drawn as ever. Nothing: weights must have it.
+  virtual std::optional<std::string> grown_from(const std::string& parameter) const {
+    static_cast<void>(parameter);
+    return std::nullopt;
+  }
+
+  /// The state_dict prefixes of parts that are used and never trained, so that their values have to
+  /// come from stored weights.
+  virtual std::vector<std::string> parts_trained_before() const { return {}; }
+
   /// The state_dict prefixes of what comes before the first block.
   virtual std::vector<std::string> stem_names() const { return {}; }
 

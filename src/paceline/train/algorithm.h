@@ -34,6 +34,9 @@ struct AlgorithmTraits {
   bool replaces_loss = false;       ///< at most one active algorithm may say so
   bool takes_extra_passes = false;  ///< likewise
   bool has_weights = false;         ///< of its own, which evaluations measure besides
+  /// With has_weights: evaluations measure them in place of the trained ones, and whoever opens a
+  /// checkpoint gets them unless he asks for others. At most one active algorithm may say so.
+  bool stands_for_weights = false;
   bool transforms_batches = false;  ///< transform() is called
   bool changes_network = false;     ///< at kInit, as changed_layers() tells afterwards
   /// It asks for kAfterOptimizerStep or kStepEnd, and writes no weights there.

@@ -87,9 +87,18 @@ void add_measured(EvalMeasure::Measured measured, EvalResult& result) {
 
 }  // namespace
 
+void Evaluator::add_batch(Task& task, const Batch& batch, const nn::ForwardContext& context,
+                          const RunContext& run, Sums& sums) const {
+  const auto evaluated = task.evaluate(batch, context);
+  sums.totals.add(evaluated.loss, evaluated.sums);
+  if (sums.measure != nullptr) sums.measure->add(evaluated.outputs, batch);
+  if (shown_to_ != nullptr) shown_to_->add(evaluated.outputs, batch);
+  if (shows_pictures_ && run.is_main_rank() && sums.pictures.empty())
+    sums.pictures = task.pictures(evaluated.outputs, batch);
+}
+
 bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision precision,
-                            std::int64_t step, const RunContext& run, StepReduction& sums,
-                            EvalMeasure* measure, SkipLimit& skips) {
+                            std::int64_t step, const RunContext& run, Sums& sums) {
   BatchFeed feed(loader_, run.device);
   feed.seek(0);
   const std::int64_t num_batches =
@@ -111,8 +120,8 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
     lacks_batch = !taken;
     if (taken) {
       num_skipped += taken->skipped.size();
-      sums.add_batch(taken->size, taken->skipped.size());
-      skips.add(taken->skipped);
+      sums.totals.add_batch(taken->size, taken->skipped.size());
+      sums.skips.add(taken->skipped);
     }
     if (!taken || taken->size == 0) {
       strategy.forward_nothing();
@@ -120,10 +129,7 @@ bool Evaluator::add_batches(Task& task, parallel::Strategy& strategy, Precision 
     }
     {
       const Batch batch = with_floats_as(*std::move(taken), storage_dtype(precision));
-      const auto evaluated = task.evaluate(batch, {run.seed, step, batch.first_position});
-      sums.add(evaluated.loss, evaluated.sums);
-      if (measure != nullptr) measure->add(evaluated.outputs, batch);
-      if (shown_to_ != nullptr) shown_to_->add(evaluated.outputs, batch);
+      add_batch(task, batch, {run.seed, step, batch.first_position}, run, sums);
     }
     if (number + 1 < num_batches) feed.prefetch();
     if (number % kMostQueued == kMostQueued - 1 && run.device.is_asynchronous())
@@ -161,9 +167,9 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   StepReduction sums(run.communicator, {.metrics = task.num_sums()}, run.device);
   const std::unique_ptr<EvalMeasure> measure = task.measure_evaluation(tells_classes_);
   SkipLimit skips(max_skipped_);
-  strategy.begin_evaluation();
-  const bool is_complete =
-      add_batches(task, strategy, precision, step, run, sums, measure.get(), skips);
+  Sums all{sums, measure.get(), skips};
+  strategy.begin_evaluation(task.evaluates_freely());
+  const bool is_complete = add_batches(task, strategy, precision, step, run, all);
   strategy.end_evaluation();
   if (!is_complete) return std::nullopt;
   sums.start({});
@@ -175,6 +181,7 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   result.prefix = weights.empty() ? prefix_ : fmt::format("{}_{}", prefix_, weights);
   result.samples = static_cast<std::int64_t>(totals.samples);
   result.skipped = static_cast<std::int64_t>(totals.skipped);
+  result.pictures = std::move(all.pictures);
   judge(result, skips, run);
   result.values[result.prefix + "/loss"] = totals.mean_loss();
   for (const Metric& metric : task.metrics()) {

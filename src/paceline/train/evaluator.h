@@ -25,6 +25,7 @@ struct EvalResult {
   std::int64_t skipped = 0;  ///< that could not be read and are missing in the values
   double seconds = 0;
   std::optional<ClassTable> table = std::nullopt;  ///< if it was asked for and the task has one
+  std::vector<metrics::Picture> pictures = {};     ///< on rank 0, if they were asked for
 
   /// The same as of weights that are the trained ones still.
   EvalResult of_weights(std::string_view weights) const {
@@ -56,6 +57,8 @@ class Evaluator {
 
   /// From now on results have tables of classes.
   void tell_classes() { tells_classes_ = true; }
+  /// From now on results have the task's pictures.
+  void show_pictures() { shows_pictures_ = true; }
   /// From now on `measure`, which must outlive the next run(), is shown the batches too, and
   /// finished where the task's own is; what it measures is not in the result.
   void show_to(EvalMeasure& measure) { shown_to_ = &measure; }
@@ -70,11 +73,18 @@ class Evaluator {
                                 std::string_view weights = {});
 
  private:
-  /// Adds up the losses and sums of the batches, and has `measure` (may be null) see them; false if
-  /// a signal interrupted it.
+  /// What an evaluation adds up, batch by batch.
+  struct Sums {
+    StepReduction& totals;
+    EvalMeasure* measure;  ///< may be null
+    SkipLimit& skips;
+    std::vector<metrics::Picture> pictures = {};
+  };
+  /// False if a signal interrupted it.
   bool add_batches(Task& task, parallel::Strategy& strategy, Precision precision, std::int64_t step,
-                   const RunContext& run, StepReduction& sums, EvalMeasure* measure,
-                   SkipLimit& skips);
+                   const RunContext& run, Sums& sums);
+  void add_batch(Task& task, const Batch& batch, const nn::ForwardContext& context,
+                 const RunContext& run, Sums& sums) const;
 
   /// Throws on every rank if the result is not one; rank 0 warns of what was left out.
   void judge(const EvalResult& result, const SkipLimit& skips, const RunContext& run) const;
@@ -84,6 +94,7 @@ class Evaluator {
   std::optional<std::int64_t> max_batches_;
   std::int64_t max_skipped_;
   bool tells_classes_ = false;
+  bool shows_pictures_ = false;
   EvalMeasure* shown_to_ = nullptr;
 };
 

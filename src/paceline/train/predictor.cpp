@@ -220,7 +220,7 @@ bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precisio
   std::int64_t num_skipped = 0;
   std::exception_ptr failure;  // of `take`: the other ranks learn of it with the next batch
   bool is_stopped = false;
-  strategy.begin_evaluation();
+  strategy.begin_evaluation(task.evaluates_freely());
   const std::int64_t num_batches =
       std::min(loader_.batches_per_epoch(), max_batches_.value_or(loader_.batches_per_epoch()));
   // Around all batches: weights do not change, so each is cast once.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "paceline/data/dataset/field.h"
+#include "paceline/metrics/metric_sink.h"
 #include "paceline/nn/network.h"
 #include "paceline/tensor/fields.h"
 #include "paceline/train/batch/batch.h"
@@ -52,6 +54,10 @@ class Task {
   /// samples such as these can be learnt from.
   virtual void check_samples(const SampleFacts& samples) const = 0;
 
+  /// What all samples share, before the first batch. Throws ConfigError, which says where it is
+  /// set, for others than the task or its network goes by.
+  virtual void take_constants(const data::SampleConstants& /*constants*/) {}
+
   /// Whatever loss() and sums() need of the networks.
   virtual tensor::Fields forward(const Batch& batch, const nn::ForwardContext& context) = 0;
 
@@ -89,6 +95,15 @@ class Task {
     at::Tensor loss_sum = loss(outputs, batch);
     at::Tensor metric_sums = sums(outputs, batch);
     return {std::move(loss_sum), std::move(metric_sums), std::move(outputs)};
+  }
+
+  /// Whether evaluate() and predict() run parts of the network in another order or number than
+  /// forward(), as a loop that samples does: strategies hold all parameters whole meanwhile.
+  virtual bool evaluates_freely() const { return false; }
+  /// What people want to see of an evaluated batch: asked on rank 0 for the first of an evaluation.
+  virtual std::vector<metrics::Picture> pictures(const tensor::Fields& /*outputs*/,
+                                                 const Batch& /*batch*/) const {
+    return {};
   }
 
   /// What is given out for a batch: fields whose first dimension are samples, beside the network,

@@ -163,7 +163,8 @@ nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields) {
   return sizes;
 }
 
-void check_samples(const train::Task& task, const DataPart& part) {
+void meet_samples(train::Task& task, const DataPart& part) {
+  task.take_constants(part.dataset->constants());
   train::SampleFacts samples{sample_sizes(part.maker->fields()), part.dataset->num_classes()};
   task.check_samples(samples);
   for (const ImageSizeChange& change : part.image_sizes) {

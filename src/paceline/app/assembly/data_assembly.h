@@ -57,9 +57,9 @@ struct DataPart {
 
 /// The sizes of a sample's fields, by name.
 nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields);
-/// Throws as Task::check_samples() unless the task can learn from all samples of a split, those of
-/// other sizes later in the run included.
-void check_samples(const train::Task& task, const DataPart& part);
+/// Tells the task what the samples share. Throws as Task::check_samples() and take_constants()
+/// unless it can learn from all samples of a split, those of other sizes later in the run included.
+void meet_samples(train::Task& task, const DataPart& part);
 
 /// What people call the samples: "images", or "samples" of something else.
 std::string_view word_for_samples(std::span<const data::FieldSpec> fields);

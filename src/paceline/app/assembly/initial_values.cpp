@@ -67,6 +67,15 @@ void refuse_lost_weights(const std::string& path, const checkpoint::WeightImport
                   path, base::join_first(lost, kMost)));
 }
 
+/// What weights have for a parameter of a network, or for the one that it starts from; false if
+/// they have nothing.
+bool copy_stored(const checkpoint::WeightImport& weights, const nn::Network& network,
+                 const std::string& name, const at::Tensor& parameter) {
+  if (weights.copy(name, parameter)) return true;
+  const std::optional<std::string> from = network.grown_from(name);
+  return from && !from->empty() && weights.copy(*from, parameter);
+}
+
 /// The weights that model.pretrained names; what has memory already is copied.
 std::shared_ptr<checkpoint::WeightImport> open_pretrained(const ModelSection& model,
                                                           const nn::Network& network,
@@ -83,6 +92,9 @@ std::shared_ptr<checkpoint::WeightImport> open_pretrained(const ModelSection& mo
     if (origins.find(named.tensor) != nullptr || (factored && !factored->is_stored)) continue;
     tensors.push_back({named.name, named.tensor});
     if (!factored) options.may_lack.insert(named.name);
+  }
+  for (const nn::NamedTensor& named : origins.tensors()) {
+    if (named.is_parameter && network.grown_from(named.name)) options.may_lack.insert(named.name);
   }
   auto weights = std::make_shared<checkpoint::WeightImport>(*model.pretrained, tensors,
                                                             network.head_names(), options);
@@ -141,7 +153,7 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
     }
     const TensorOrigins::Origin* const origin = known->find(parameter.tensor);
     PACELINE_CHECK(origin != nullptr, "an algorithm added {} without values", parameter.name);
-    if (weights && weights->copy(origin->name, parameter.tensor)) return;
+    if (weights && copy_stored(*weights, network, origin->name, parameter.tensor)) return;
     draw(origin->name, origin->number, parameter.tensor);
   };
 }

@@ -93,6 +93,7 @@
 #include "paceline/optim/sgd.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/tasks/multi_label.h"
+#include "paceline/train/tasks/volume/ct_diffusion.h"
 
 // The one list of components. Each is registered by its Config alone: the header that declares it
 // has its Schema and its make() too (see config::Registry::add). tools/new_component.py writes the
@@ -104,6 +105,7 @@ namespace {
 void add_learning(Registries& registries) {
   registries.tasks.add<train::ClassificationConfig>();
   registries.tasks.add<train::MultiLabelConfig>();
+  registries.tasks.add<train::CtDiffusionConfig>();
   models::add_builtin(registries.models);
   registries.losses.add<nn::CrossEntropyConfig>();
   registries.losses.add<nn::BinaryCrossEntropyConfig>();

@@ -22,6 +22,7 @@ class Concatenation final : public Dataset {
   int num_classes() const override { return parts_.front()->num_classes(); }
   std::vector<std::string> class_names() const override { return parts_.front()->class_names(); }
   std::vector<FieldSpec> stored_fields() const override { return parts_.front()->stored_fields(); }
+  SampleConstants constants() const override { return parts_.front()->constants(); }
   std::int64_t label(std::int64_t index) const override {
     const auto [part, within] = place_of(index);
     return parts_[part]->label(within);

@@ -62,6 +62,8 @@ class Dataset {
   /// Of what fields the bytes of a stored sample are, one after another in C order; none: they are
   /// an image.
   virtual std::vector<FieldSpec> stored_fields() const { return {}; }
+  /// Of the samples' fields; empty where a value says all by itself.
+  virtual SampleConstants constants() const { return {}; }
   /// The bytes that get(index) reads, if they lie in memory (or a mapped file); else empty.
   virtual std::span<const std::uint8_t> memory_of(std::int64_t /*index*/) const { return {}; }
   /// Whether the hints below are of use.

@@ -25,6 +25,7 @@ class DatasetView : public Dataset {
     whole_->get(at(index), sample);
   }
   std::vector<FieldSpec> stored_fields() const override { return whole_->stored_fields(); }
+  SampleConstants constants() const override { return whole_->constants(); }
   std::span<const std::uint8_t> memory_of(std::int64_t index) const override {
     return whole_->memory_of(at(index));
   }

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +41,10 @@ struct FieldSpec {
   bool channels_last = false;            ///< the first of the sizes varies fastest in memory
   friend bool operator==(const FieldSpec&, const FieldSpec&) = default;
 };
+
+/// Numbers that all samples share and that a task has to know, by name: in which units values are,
+/// how they were taken.
+using SampleConstants = std::map<std::string, std::vector<double>, std::less<>>;
 
 /// Bytes that a field takes of each sample.
 std::size_t sample_bytes(const FieldSpec& field);

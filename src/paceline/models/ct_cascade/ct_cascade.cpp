@@ -93,8 +93,11 @@ CtCascade::CtCascade(const CtCascadeConfig& config) : config_(config) {
   problems.enter("", nullptr);
   config::Schema<CtCascadeConfig>::validate(config, problems);
   problems.throw_if_any();
+  geometry_ = cascade_geometry(config);
+  const auto count = static_cast<std::size_t>(
+      config.num_stages.value_or(static_cast<std::int64_t>(config.stages.size())));
   const auto stages = register_module("stages", std::make_shared<torch::nn::Module>());
-  for (std::size_t i = 0; i < config.stages.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     stages_.push_back(stages->register_module(
         std::to_string(i), std::make_shared<VolumeDenoiser>(denoiser_config(config, i))));
   }
@@ -169,6 +172,11 @@ void paceline::config::Schema<paceline::models::CtCascadeConfig>::validate(const
                                                                            Problems& problems) {
   if (config.stages.empty()) problems.add("stages", "needs at least one stage");
   models::validate_stages(config, problems);
+  if (const auto count = static_cast<std::int64_t>(config.stages.size());
+      config.num_stages.value_or(1) > count)
+    problems.add("num_stages", fmt::format("is {}, but stages lists {}: set it to 1 to {}, or list "
+                                           "more",
+                                           *config.num_stages, count, count));
   models::validate_views(config, problems);
   models::validate_beam(config, problems);
   const std::int64_t multiple = models::kEncoderStride * config.xray_pool;

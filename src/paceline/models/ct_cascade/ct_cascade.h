@@ -32,6 +32,7 @@ struct CascadeStageConfig {
 struct CtCascadeConfig {
   std::vector<CascadeStageConfig> stages = {
       {64, 4, 256, 4, 4}, {128, 8, 384, 6, 6}, {256, 16, 512, 8, 8}};
+  std::optional<std::int64_t> num_stages = {};  ///< how many of them there are; nothing: all
   std::int64_t xray_size = 512;
   std::int64_t num_views = 2;
   std::vector<XrayView> view_types = {XrayView::kFrontal, XrayView::kLateral};
@@ -59,6 +60,7 @@ class CtCascade : public nn::CascadeNetwork {
 
   std::int64_t num_stages() const override { return std::ssize(stages_); }
   nn::CascadeStage stage(std::int64_t number) const override;
+  const volume::ProjectionGeometry& geometry() const override { return geometry_; }
   nn::XrayContext encode(std::int64_t stage, const at::Tensor& xrays) const override;
   at::Tensor denoise(std::int64_t stage, const nn::NoisyVolumes& volumes,
                      const nn::XrayContext& context) const override;
@@ -75,7 +77,8 @@ class CtCascade : public nn::CascadeNetwork {
   }
 
   CtCascadeConfig config_;
-  std::vector<std::shared_ptr<VolumeDenoiser>> stages_;
+  volume::ProjectionGeometry geometry_;
+  std::vector<std::shared_ptr<VolumeDenoiser>> stages_;  ///< that there are
 };
 
 std::unique_ptr<nn::Network> make(const CtCascadeConfig& config);
@@ -121,6 +124,10 @@ struct paceline::config::Schema<paceline::models::CtCascadeConfig> {
             "Of each stage volume_size, patch, dim, depth and heads; each makes the volume of the "
             "one before finer.",
             NotEmpty{}),
+      field(&T::num_stages, "num_stages",
+            "How many of `stages` there are, from the first on; the last of these is trained and "
+            "the others rest. null: all.",
+            AtLeast{1}),
       field(&T::xray_size, "xray_size", "Pixels a side of an X-ray, a multiple of 8 * xray_pool.",
             AtLeast{8}, AtMost{16384, "no image has a longer side"}),
       field(&T::num_views, "num_views", "X-rays of a patient.", AtLeast{1},

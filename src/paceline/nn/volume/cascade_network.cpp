@@ -1,6 +1,7 @@
 #include "paceline/nn/volume/cascade_network.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/unit.h"
 
 #include <charconv>
 
@@ -21,6 +22,8 @@ void CascadeNetwork::set_current_stage(std::int64_t number) {
   PACELINE_CHECK(number >= 0 && number < num_stages(), "a cascade of {} stages has no stage {}",
                  num_stages(), number);
   current_stage_ = number;
+  const std::string own = stage_name(number) + ".";
+  for (const NamedUnit& named : units(*this)) named.unit->set_idle(!named.name.starts_with(own));
 }
 
 at::Tensor CascadeNetwork::forward(const tensor::Fields& inputs,
@@ -41,6 +44,18 @@ std::optional<std::string> CascadeNetwork::starts_from(const std::string& parame
   const char* const rest = std::from_chars(parameter.data() + kStages.size(), end, number).ptr;
   if (number < 1 || !std::string_view(rest, end).starts_with(".encoder.")) return std::nullopt;
   return stage_name(number - 1) + std::string(rest, end);
+}
+
+std::optional<std::string> CascadeNetwork::grown_from(const std::string& parameter) const {
+  const std::int64_t last = num_stages() - 1;
+  if (last == 0 || !parameter.starts_with(stage_name(last) + ".")) return std::nullopt;
+  return starts_from(parameter).value_or("");
+}
+
+std::vector<std::string> CascadeNetwork::parts_trained_before() const {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i + 1 < num_stages(); ++i) names.push_back(stage_name(i));
+  return names;
 }
 
 }  // namespace paceline::nn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/nn/network.h"
+#include "paceline/volume/projection_geometry.h"
 
 #include <cstdint>
 #include <optional>
@@ -37,7 +38,8 @@ struct CascadeStage {
 
 /// Stages that make volumes of X-rays, each from noise and, but for the first, from the volume of
 /// the stage before, which it makes finer. What they put out is x_0, the volume itself, in the
-/// units of the data. A stage shares no parameter with another.
+/// units of the data. A stage shares no parameter with another. Stages are added one by one: the
+/// last is the one that is trained, and those before rest.
 class CascadeNetwork : public Network {
  public:
   // The fields that forward() reads, as the members of NoisyVolumes; X-rays are [N, views, H, W].
@@ -49,6 +51,8 @@ class CascadeNetwork : public Network {
 
   virtual std::int64_t num_stages() const = 0;
   virtual CascadeStage stage(std::int64_t number) const = 0;
+  /// How its X-rays are taken.
+  virtual const volume::ProjectionGeometry& geometry() const = 0;
   /// What of X-rays [N, views, H, W] one stage needs.
   virtual XrayContext encode(std::int64_t stage, const at::Tensor& xrays) const = 0;
   /// x_0 of a stage, [N, side, side, side] of noisy's type. The same bits whether the context was
@@ -58,7 +62,7 @@ class CascadeNetwork : public Network {
 
   /// Which stage forward() and flops_per_sample() are of; the first unless set.
   std::int64_t current_stage() const { return current_stage_; }
-  /// Throws InternalError for a stage that there is not.
+  /// Units of the others are idle from now on. Throws InternalError for a stage that there is not.
   void set_current_stage(std::int64_t number);
   /// encode() and denoise() of that stage.
   at::Tensor forward(const tensor::Fields& inputs, const ForwardContext& context) final;
@@ -68,6 +72,9 @@ class CascadeNetwork : public Network {
   /// The parameter whose trained value this one starts from when its stage's turn comes: of an
   /// encoder the same of the stage before. Nothing: it starts as it was drawn.
   static std::optional<std::string> starts_from(const std::string& parameter);
+  /// The last stage is what stored weights may lack.
+  std::optional<std::string> grown_from(const std::string& parameter) const override;
+  std::vector<std::string> parts_trained_before() const override;
 
  private:
   std::int64_t current_stage_ = 0;

@@ -4,6 +4,7 @@
 #include "paceline/base/hash.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/data/sources/ct/ct_constants.h"
 #include "paceline/data/storage/cache_folder.h"
 
 #include <algorithm>
@@ -69,6 +70,7 @@ CtDataset::CtDataset(const fs::path& folder, std::string_view split, const CtCon
       xrays_(choose_xrays(config, split_folder_, set_.patients.size())),
       projector_(config, xrays_ ? xrays_->shape.back() : config.xray_size.value_or(kUsualXraySize),
                  set_.fov_mm),
+      constants_(ct_constants(config, set_.fov_mm)),
       fields_{{std::string(kVolumeField), FieldType::kInt16, {set_.side, set_.side, set_.side}}},
       is_cube_checked_(set_.patients.size()),
       are_xrays_checked_(set_.patients.size()) {

@@ -45,6 +45,8 @@ class CtDataset final : public Dataset {
   /// when it is read first.
   void get(std::int64_t index, StoredSample& sample) const override;
   std::vector<FieldSpec> stored_fields() const override { return fields_; }
+  /// ct_constants().
+  SampleConstants constants() const override { return constants_; }
   std::string name(std::int64_t index) const override { return patient(index).code; }
   std::string describe(std::int64_t index) const override;
   /// Of codes and checksums of the patients, and how X-rays come about; of those of files, 4 KiB in
@@ -78,6 +80,7 @@ class CtDataset final : public Dataset {
   CtSet set_;
   std::optional<NpyArray> xrays_;  ///< nothing: they are projected
   CtProjector projector_;
+  SampleConstants constants_;
   std::vector<FieldSpec> fields_;
   std::unique_ptr<ByteCache> cache_;  ///< null: nothing is kept
   mutable std::vector<std::atomic<bool>> is_cube_checked_;
