@@ -27,6 +27,9 @@ class UnitWrapper {
 /// forward pass. Units do not lie inside units.
 class Unit : public torch::nn::Module {
  public:
+  /// Whether passes of the whole network leave it out, as a part that only evaluations use.
+  bool is_idle() const { return is_idle_; }
+  void set_idle(bool is_idle) { is_idle_ = is_idle; }
   /// A later wrapper encloses the earlier ones.
   void wrap(std::shared_ptr<UnitWrapper> wrapper) { wrappers_.push_back(std::move(wrapper)); }
 
@@ -50,6 +53,7 @@ class Unit : public torch::nn::Module {
                          std::size_t num_wrappers) const;
 
   std::vector<std::shared_ptr<UnitWrapper>> wrappers_;
+  bool is_idle_ = false;
 };
 
 /// A unit and its place in the module tree.

@@ -157,11 +157,18 @@ class Strategy {
 
   /// Around forward passes without gradients: outside a step, or before its first microbatch.
   virtual void begin_passes() {}
+  /// The same with all parameters whole until end_passes(): each rank may run any parts of the
+  /// network, any number of times, and forward_nothing() does nothing.
+  virtual void begin_free_passes() { begin_passes(); }
   virtual void end_passes() {}
-  /// The same with synchronised buffers.
-  void begin_evaluation() {
+  /// Either of them with synchronised buffers.
+  void begin_evaluation(bool are_free = false) {
     synchronise_buffers();
-    begin_passes();
+    if (are_free) {
+      begin_free_passes();
+    } else {
+      begin_passes();
+    }
   }
   void end_evaluation() { end_passes(); }
   /// Instead of a forward pass, in a step or outside, on a rank that a ragged batch left without

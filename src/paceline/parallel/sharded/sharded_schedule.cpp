@@ -59,19 +59,39 @@ void ShardedSchedule::begin_microbatch(bool is_first, bool is_last) {
   exposed_s_ += gather_root();
 }
 
+bool ShardedSchedule::is_idle(std::size_t block) const {
+  return std::ranges::all_of(layout_.blocks()[block],
+                             [](const nn::NamedUnit& named) { return named.unit->is_idle(); });
+}
+
+void ShardedSchedule::start_gathers(std::size_t block, std::size_t count) {
+  for (; block < layout_.num_blocks() && count > 0; ++block) {
+    if (is_idle(block)) continue;
+    unit(block).start_gather();
+    --count;
+  }
+}
+
 double ShardedSchedule::gather_root() {
   layout_.root().start_gather();
-  if (layout_.num_blocks() > 0) unit(0).start_gather();
+  start_gathers(0, 1);
   return layout_.root().finish_gather();
 }
 
+void ShardedSchedule::hold_all() {
+  for (const auto& unit : layout_.units()) unit->start_gather();
+  for (const auto& unit : layout_.units()) unit->finish_gather();
+  holds_all_ = true;
+}
+
 void ShardedSchedule::begin_forward(std::size_t block) {
+  if (holds_all_) return;
   exposed_s_ += unit(block).finish_gather();
-  const std::size_t end = std::min(layout_.num_blocks(), block + 1 + options_.prefetch);
-  for (std::size_t next = block + 1; next < end; ++next) unit(next).start_gather();
+  start_gathers(block + 1, options_.prefetch);
 }
 
 void ShardedSchedule::end_forward(std::size_t block) {
+  if (holds_all_) return;
   const bool needs_backward = is_in_microbatch_ && at::GradMode::is_enabled();
   // Backward begins with the last block.
   const bool stays = needs_backward && (options_.keep_full != KeepFull::kUntilForwardEnds ||
@@ -80,7 +100,9 @@ void ShardedSchedule::end_forward(std::size_t block) {
 }
 
 void ShardedSchedule::forward_nothing() {
+  if (holds_all_) return;
   for (std::size_t block = 0; block < layout_.num_blocks(); ++block) {
+    if (is_idle(block)) continue;
     begin_forward(block);
     end_forward(block);
   }
@@ -180,6 +202,7 @@ void ShardedSchedule::finish_gradients() {
 }
 
 void ShardedSchedule::release_all() {
+  holds_all_ = false;
   for (const auto& unit : layout_.units()) unit->release();
 }
 

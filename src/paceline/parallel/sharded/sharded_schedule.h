@@ -55,6 +55,8 @@ class ShardedSchedule final : private BlockObserver {
   /// Gathers what lies in no block, for forward passes, and starts the first block. Gives the
   /// seconds that it waited.
   double gather_root();
+  /// Gathers all units, which stay until release_all(): nothing is gathered or freed meanwhile.
+  void hold_all();
   void release_all();
   /// The shards changed, or are about to: what was gathered counts no longer.
   void expire();
@@ -73,6 +75,10 @@ class ShardedSchedule final : private BlockObserver {
   void end_backward(std::size_t block) override;
 
   void wrap_blocks();
+  /// Whether passes of the whole network leave out all of a block.
+  bool is_idle(std::size_t block) const;
+  /// From this one on those that passes come to next, at most `count`.
+  void start_gathers(std::size_t block, std::size_t count);
   ShardUnit& unit(std::size_t number) const { return *layout_.units()[number]; }
   void take_gradient(std::size_t parameter, at::Tensor& grad);
   void start_complete_reductions();
@@ -86,6 +92,7 @@ class ShardedSchedule final : private BlockObserver {
   comm::Communicator* replicas_;
   std::vector<std::shared_ptr<ShardGate>> gates_;
 
+  bool holds_all_ = false;
   bool is_in_microbatch_ = false;
   bool is_last_microbatch_ = false;
   bool is_first_reduction_ = false;  // of this step: it overwrites

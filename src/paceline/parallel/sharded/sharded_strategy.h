@@ -51,6 +51,7 @@ class ShardedStrategy final : public Strategy {
   void reduce_over_shards(const at::Tensor& values, comm::ReduceOp op,
                           std::string_view label) const override;
   void begin_passes() override { schedule_->gather_root(); }
+  void begin_free_passes() override { schedule_->hold_all(); }
   void forward_nothing() override { schedule_->forward_nothing(); }
   void end_passes() override { schedule_->release_all(); }
   void synchronise_buffers() override;
