@@ -164,7 +164,7 @@ inline void write_cifar100(const TempFolder& folder) {
 }
 
 inline void write_ct(const TempFolder& folder) {
-  CtFiles{.sides = {8}, .train = 14, .val = 3}.write(folder, "data");
+  CtFiles{.sides = {12}, .train = 14, .val = 3}.write(folder, "data");
 }
 
 /// Of each data set that reads files by `data.path`, what writes some to the folder's `data`. A new

@@ -13,7 +13,6 @@
 #include "paceline/train/trainer.h"
 #include "rank/app/attached_session.h"
 #include "rank/app/dataset_files.h"
-#include "rank/app/volume_task.h"
 #include "support/run_ranks.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
@@ -64,7 +63,22 @@ struct Needs {
   Settings own = {};                           ///< of the component, with kFolder in paths
   std::vector<std::string> around = {};        ///< overrides of the recipe around it
   std::vector<Settings> refused_by_fsdp = {};  ///< {{}}: whatever its settings are
+  std::string dataset = {};                    ///< whose files it reads; of a data set its own
 };
+
+/// Volumes of X-rays: what goes with each other.
+const std::vector<std::string> kCascadeModel{
+    "model=ct_cascade", "model.xray_size=16", "model.xray_dim=64",
+    "model.stages=[{volume_size: 12, patch: 4, dim: 16, depth: 2, heads: 2}]"};
+const std::vector<std::string> kCascadeTask{"task=ct_diffusion", "++task.sampling_steps=2"};
+const std::vector<std::string> kCascadeData{"data=ct", "++data.xray_size=16",
+                                            "data.image_size=null"};
+
+std::vector<std::string> joined(std::vector<std::string> some,
+                                const std::vector<std::string>& more) {
+  some.insert(some.end(), more.begin(), more.end());
+  return some;
+}
 
 /// What a component needs to do something within a few steps, and to do the same on any ranks.
 const std::map<NamedCase, Needs> kNeeds{
@@ -123,7 +137,7 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"dataset", "arrays"}, {.around = {"data.image_size=null"}}},  // they have the size they have
     {{"dataset", "ct"},
      {.own = {{"xray_size", "16"}, {"augment", "{flip: true, turn_degrees: 9, photons: 1e4}"}},
-      .around = {"task=mean_of_volume", "data.image_size=null"}}},
+      .around = joined(kCascadeModel, joined(kCascadeTask, {"data.image_size=null"}))}},
     {{"loss", "jensen_shannon"},
      {.own = {{"num_views", "2"}},
       .around = {"data.sampler=repeated_augmentation", "++data.sampler.repeats=2",
@@ -133,6 +147,16 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"optimizer", "lion"}, {.around = {"optimizer.lr_scale={'*.qkv.bias': 0}"}}},
     {{"optimizer", "rmsprop_tf"}, {.own = {{"momentum", "0.9"}, {"centered", "true"}}}},
     {{"sampler", "weighted"}, {.own = {{"file", "{folder}/weights.txt"}}}},
+    {{"model", "ct_cascade"},
+     {.own = {{"xray_size", "16"},
+              {"xray_dim", "64"},
+              {"stages", "[{volume_size: 12, patch: 4, dim: 16, depth: 2, heads: 2}]"}},
+      .around = joined(kCascadeTask, kCascadeData),
+      .dataset = "ct"}},
+    {{"task", "ct_diffusion"},
+     {.own = {{"sampling_steps", "2"}, {"samples", "2"}},
+      .around = joined(kCascadeModel, kCascadeData),
+      .dataset = "ct"}},
     {{"task", "multi_label"},
      {.own = {{"metrics", "[average_precision, f1_macro]"}},
       .around = {"data=arrays", "data.image_size=null", "loss=binary_cross_entropy"}}},
@@ -198,7 +222,8 @@ std::vector<std::string> overrides_for(const std::string& kind, const config::Co
     for (const auto& [key, value] : kModelSizes) {
       if (entry.info->find(key)) overrides.push_back(fmt::format("{}.{}={}", section, key, value));
     }
-    overrides.insert(overrides.end(), {"data.size=32", "data.image_size=32"});
+    if (needs.dataset.empty())
+      overrides.insert(overrides.end(), {"data.size=32", "data.image_size=32"});
   }
   return overrides;
 }
@@ -238,12 +263,13 @@ std::string hash_of(const train::TrainState& state) {
 class EveryComponent : public ::testing::TestWithParam<NamedCase> {
  protected:
   void SetUp() override {
-    registries_->tasks.add<MeanOfVolumeConfig>();
     folder_.write("weights.txt", "1\n2\n0\n1\n1\n");
     if (GetParam().name == "distillation") write_teacher();
     if (GetParam().name == "multi_label") paceline::test::write_arrays_of_sets(folder_);
-    if (GetParam().kind != "dataset" || !entry().info->find("path")) return;
-    const auto writer = paceline::test::kDatasetFiles.find(GetParam().name);
+    std::string dataset = needs().dataset;
+    if (GetParam().kind == "dataset" && entry().info->find("path")) dataset = GetParam().name;
+    if (dataset.empty()) return;
+    const auto writer = paceline::test::kDatasetFiles.find(dataset);
     if (writer == paceline::test::kDatasetFiles.end())
       FAIL() << "write files for " << GetParam() << " in tests/rank/app/dataset_files.h";
     writer->second(folder_);

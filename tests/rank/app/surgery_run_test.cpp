@@ -158,7 +158,7 @@ TEST_F(SurgeryRun, LayersThatWereAddedAreReadWithTheRest) {
   std::vector<std::string> from_plain = excite;
   from_plain.push_back("model.pretrained=" + plain.string() + "@last");
   train(widened, from_plain);
-  EXPECT_THAT(log_, HasSubstr("6 tensors that algorithms added are not in the file"));
+  EXPECT_THAT(log_, HasSubstr("6 tensors that were added since are not in the file"));
   EXPECT_FALSE(added(widened).equal(added(run_))) << "it learnt something else";
 }
 

@@ -142,7 +142,7 @@ parallel::FillValues initial_values(const Recipe& recipe, const nn::Network& net
       network.initialize_parameter({name, host}, {.seed = seed, .index = number});
     });
   };
-  return [=](const nn::NamedTensor& parameter) {
+  return [=, &network](const nn::NamedTensor& parameter) {
     if (const FactoredWeight* const weight = factors->find(parameter.tensor)) {
       if (weight->is_stored && weights->copy(parameter.name, parameter.tensor)) return;
       factors->fill(*weight, parameter.tensor, [&](const FactoredWeight& of, const auto& whole) {

@@ -112,7 +112,7 @@ class Comparison {
     }
     if (num_lacked_ > 0)
       notes.push_back(
-          fmt::format("{} tensors that algorithms added are not in the file: kept as initialised",
+          fmt::format("{} tensors that were added since are not in the file: they start as made",
                       num_lacked_));
     notes.insert(notes.end(), adapted_.begin(), adapted_.end());
     if (!converted_.empty())

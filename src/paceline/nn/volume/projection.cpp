@@ -2,8 +2,11 @@
 
 #include "paceline/base/error.h"
 #include "paceline/tensor/torch.h"
+#include "paceline/volume/view_frame.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +22,25 @@ struct Projection::Plan {
     return std::int64_t{detector.rows} * std::int64_t{detector.columns};
   }
 
+  /// How a view adds up the voxels of cubes [N, z, y, x].
+  struct AxisView {
+    std::int64_t summed_dim = 0;
+    bool turns_rows = false;
+    bool turns_columns = false;
+  };
+  /// Of views along the cube's axes with a pixel for each line of voxels; empty unless all are.
+  std::vector<AxisView> axis_views;
+  static std::optional<AxisView> axis_view(const volume::ProjectionGeometry& geometry, double angle,
+                                           int side, const volume::DetectorGrid& detector);
+
+  /// Of each pixel first, step, weight and count of a RayPlaces, [rows, columns, 8].
+  struct PlacesOfView {
+    at::Tensor of_rows;
+    std::int64_t longest;
+  };
+  PlacesOfView places_of(const volume::ViewRays& rays) const;
+
+  at::Tensor along_axes(const at::Tensor& cubes) const;
   at::Tensor project(const at::Tensor& cubes) const;
   at::Tensor project_back(const at::Tensor& images) const;
   at::Tensor by_operations(const at::Tensor& cubes) const;
@@ -28,6 +50,8 @@ struct Projection::Plan {
 };
 
 namespace {
+
+constexpr double kNowhere = -3;  // outside of what grid_sampler reads
 
 template <class Value>
 std::span<Value> values_of(const at::Tensor& tensor) {
@@ -114,51 +138,86 @@ class Projection::Plan::Node : public torch::autograd::Function<Node> {
 };
 
 /// Places beyond the cube are 0, as project() has it; a row of pixels at once bounds the memory.
+/// Places are made where the cubes are: only where rays begin comes from the host.
 at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
   PACELINE_CHECK(method == volume::RayMethod::kTrilinear, "Siddon's rays have no places");
-  const auto side = static_cast<double>(grid.side);
   const at::Tensor input = cubes.unsqueeze(1);
   std::vector<at::Tensor> rows;
   for (const volume::ViewRays& rays : views) {
-    for (int row = 0; row < detector.rows; ++row) {
-      std::vector<volume::RayPlaces> of_row;
-      int longest = 1;
-      for (int column = 0; column < detector.columns; ++column) {
-        of_row.push_back(volume::places_on(rays.at(row, column), grid));
-        longest = std::max(longest, of_row.back().count);
-      }
-      const at::Tensor places = at::full({detector.columns, longest, 3}, -3.0, at::kDouble);
-      const at::Tensor weights = at::zeros({detector.columns, 1}, at::kDouble);
-      auto place = places.accessor<double, 3>();
-      for (int column = 0; column < detector.columns; ++column) {
-        const volume::RayPlaces& ray = of_row[static_cast<std::size_t>(column)];
-        weights.data_ptr<double>()[column] = ray.weight;
-        for (int i = 0; i < ray.count; ++i) {
-          for (int axis = 0; axis < 3; ++axis) {
-            const auto a = static_cast<std::size_t>(axis);
-            const double voxel = ray.first.at(a) + i * ray.step.at(a);
-            place[column][i][axis] = (2 * voxel + 1) / side - 1;  // without align_corners
-          }
-        }
-      }
-      const at::Tensor grid_of_row = places.to(input.options())
-                                         .unsqueeze(0)
-                                         .unsqueeze(0)
-                                         .expand({input.size(0), -1, -1, -1, -1});
-      const at::Tensor seen = at::grid_sampler_3d(input, grid_of_row, /*interpolation_mode=*/0,
+    const PlacesOfView places = places_of(rays);
+    const at::Tensor numbers = at::arange(places.longest, input.options());
+    for (std::int64_t row = 0; row < detector.rows; ++row) {
+      // [columns, what RayPlaces says]
+      const at::Tensor of_row = places.of_rows[row].to(input.options(), /*non_blocking=*/true);
+      const at::Tensor counts = of_row.select(1, 7).unsqueeze(1);
+      const at::Tensor along = of_row.slice(1, 0, 3).unsqueeze(1) +
+                               numbers.view({1, -1, 1}) * of_row.slice(1, 3, 6).unsqueeze(1);
+      const at::Tensor at_places = at::where((numbers < counts).unsqueeze(2), along, kNowhere)
+                                       .view({1, 1, detector.columns, -1, 3})
+                                       .expand({input.size(0), -1, -1, -1, -1});
+      const at::Tensor seen = at::grid_sampler_3d(input, at_places, /*interpolation_mode=*/0,
                                                   /*padding_mode=*/0, /*align_corners=*/false);
-      rows.push_back((seen.select(1, 0).select(1, 0) * weights.to(input.options())).sum(2));
+      rows.push_back((seen.select(1, 0).select(1, 0) * of_row.select(1, 6).unsqueeze(1)).sum(2));
     }
   }
   return at::stack(rows, 1).view(
       {input.size(0), std::ssize(views), detector.rows, detector.columns});
 }
 
+/// In the coordinates of grid_sampler without align_corners.
+Projection::Plan::PlacesOfView Projection::Plan::places_of(const volume::ViewRays& rays) const {
+  const auto side = static_cast<double>(grid.side);
+  PlacesOfView places{at::empty({detector.rows, detector.columns, 8}, at::kDouble), 1};
+  auto of_rows = places.of_rows.accessor<double, 3>();
+  for (int row = 0; row < detector.rows; ++row) {
+    for (int column = 0; column < detector.columns; ++column) {
+      const volume::RayPlaces ray = volume::places_on(rays.at(row, column), grid);
+      places.longest = std::max<std::int64_t>(places.longest, ray.count);
+      auto values = of_rows[row][column];
+      for (int axis = 0; axis < 3; ++axis) {
+        const auto a = static_cast<std::size_t>(axis);
+        values[axis] = (2 * ray.first.at(a) + 1) / side - 1;
+        values[3 + axis] = 2 * ray.step.at(a) / side;
+      }
+      values[6] = ray.weight;
+      values[7] = ray.count;
+    }
+  }
+  return places;
+}
+
+/// Each of its rays passes one line of voxels, of which it takes all that they hold.
+at::Tensor Projection::Plan::along_axes(const at::Tensor& cubes) const {
+  std::vector<at::Tensor> images;
+  for (const AxisView& view : axis_views) {
+    at::Tensor image = cubes.sum(view.summed_dim) / static_cast<double>(grid.side);
+    if (view.turns_rows) image = image.flip(1);
+    images.push_back(view.turns_columns ? image.flip(2) : image);
+  }
+  return at::stack(images, 1);
+}
+
+std::optional<Projection::Plan::AxisView> Projection::Plan::axis_view(
+    const volume::ProjectionGeometry& geometry, double angle, int side,
+    const volume::DetectorGrid& detector) {
+  const volume::ViewFrame frame = volume::view_frame(geometry, angle);
+  if (!frame.is_along_axes() || detector.rows != side || detector.columns != side)
+    return std::nullopt;
+  const bool is_along_y = std::abs(frame.along[1]) > 0.5;
+  return AxisView{.summed_dim = is_along_y ? 2 : 3,
+                  .turns_rows = frame.down[2] < 0,
+                  .turns_columns = frame.right[is_along_y ? 0 : 1] < 0};
+}
+
 Projection::Projection(const volume::ProjectionGeometry& geometry, int cube_side,
                        const volume::DetectorGrid& detector, volume::RayMethod method) {
-  auto plan = std::make_shared<Plan>(Plan{{cube_side, geometry.fov_mm}, detector, method, {}});
-  for (const double angle : geometry.angles_degrees)
+  auto plan = std::make_shared<Plan>(Plan{{cube_side, geometry.fov_mm}, detector, method, {}, {}});
+  for (const double angle : geometry.angles_degrees) {
     plan->views.emplace_back(geometry, angle, detector);
+    if (const auto view = Plan::axis_view(geometry, angle, cube_side, detector))
+      plan->axis_views.push_back(*view);
+  }
+  if (plan->axis_views.size() < plan->views.size()) plan->axis_views.clear();
   plan_ = std::move(plan);
 }
 
@@ -171,6 +230,7 @@ at::Tensor Projection::forward(const at::Tensor& attenuations) const {
       "cubes of {}^3 are projected, and these have {} dimensions", side, attenuations.dim());
   const bool is_double = attenuations.scalar_type() == at::kDouble;
   const at::Tensor cubes = is_double ? attenuations : attenuations.to(at::kFloat);
+  if (!plan_->axis_views.empty()) return plan_->along_axes(cubes);
   if (!cubes.is_cpu()) return plan_->by_operations(cubes);
   return Plan::Node::apply(cubes, plan_);
 }

@@ -18,8 +18,10 @@ class Projection {
 
   /// Attenuations relative to water [N, side, side, side] to volume::project()'s integrals [N,
   /// views, rows, columns], float32 or float64, whatever autocast says. Differentiable: the
-  /// gradient is the transpose, the same bits whatever the number of threads. On a GPU, and of
-  /// trilinear rays alone, by_operations(). Throws InternalError for other sizes.
+  /// gradient is the transpose, the same bits whatever the number of threads. Parallel beams along
+  /// the cube's axes with a pixel for each line of voxels are sums of these, equal but for
+  /// rounding; else, on a GPU and of trilinear rays alone, by_operations(). Throws InternalError
+  /// for other sizes.
   at::Tensor forward(const at::Tensor& attenuations) const;
 
   /// The same by LibTorch's grid_sampler, which interpolates float32 places: what tests compare

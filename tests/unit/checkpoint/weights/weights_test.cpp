@@ -143,7 +143,7 @@ TEST_F(WeightsTest, WhatMayLackIsKept) {
   EXPECT_EQ(import.num_tensors(), 5u);
   EXPECT_FALSE(import.copy("conv1.se.weight", target.back().tensor));
   EXPECT_TRUE(import.copy("conv1.weight", target.front().tensor)) << "it is there";
-  EXPECT_THAT(import.notes(), ElementsAre(HasSubstr("1 tensors that algorithms added")));
+  EXPECT_THAT(import.notes(), ElementsAre(HasSubstr("1 tensors that were added since")));
 }
 
 TEST_F(WeightsTest, OfManyDifferencesEachIsNamed) {

@@ -63,6 +63,29 @@ TEST(Projection, OperationsGiveTheSameWithTheSameGradients) {
   EXPECT_GT(one.grad().abs().max().item<double>(), 0);
 }
 
+TEST(Projection, SumsAlongAxesAreTheDatasOwn) {
+  const at::Tensor cubes = numbers({2, kProjectedSide, kProjectedSide, kProjectedSide});
+  const volume::ProjectionGeometry geometry{.fov_mm = 90, .angles_degrees = {0, 90, 180, 270}};
+  for (const RayMethod method : {RayMethod::kTrilinear, RayMethod::kSiddon}) {
+    const at::Tensor images =
+        Projection(geometry, kProjectedSide, {kProjectedSide, kProjectedSide}, method)
+            .forward(cubes);
+    ASSERT_EQ(images.sizes(), (std::vector<std::int64_t>{2, 4, kProjectedSide, kProjectedSide}));
+    for (std::int64_t view = 0; view < 4; ++view) {
+      std::vector<double> wanted(kProjectedSide * kProjectedSide);
+      const at::Tensor cube = cubes[1].contiguous();
+      volume::project<double>({cube.data_ptr<double>(), static_cast<std::size_t>(cube.numel())},
+                              {kProjectedSide, geometry.fov_mm},
+                              {geometry,
+                               geometry.angles_degrees[static_cast<std::size_t>(view)],
+                               {kProjectedSide, kProjectedSide}},
+                              method, 0, kProjectedSide, wanted);
+      EXPECT_TRUE(images[1][view].flatten().allclose(at::tensor(wanted, at::kDouble), 1e-12, 1e-12))
+          << view;
+    }
+  }
+}
+
 TEST(Projection, GradientsAreWhatDifferencesSay) {
   const at::Tensor start = numbers({1, kProjectedSide, kProjectedSide, kProjectedSide});
   const at::Tensor way = numbers({1, kProjectedSide, kProjectedSide, kProjectedSide}).cos();

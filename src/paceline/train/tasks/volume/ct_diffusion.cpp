@@ -19,9 +19,11 @@ namespace {
 constexpr double kRange = 2;              // of values in [-1, 1]
 constexpr std::int64_t kSsimWindow = 11;  // voxels, of metrics::ssim()
 
-// What forward() gives besides what the network makes.
-constexpr std::string_view kMade = "made";
-constexpr std::string_view kSteps = nn::CascadeNetwork::kSteps;
+// What forward() gives of each sample, beside the parts of its loss.
+constexpr const char* kMade = "made";
+constexpr const char* kSteps = "steps";
+constexpr const char* kDiffusionPart = "diffusion";
+constexpr const char* kPhysicsPart = "physics";
 
 /// Which steps a batch is trained at, int64 [size] beside its volumes.
 at::Tensor drawn_steps(std::int64_t size, std::int64_t num_steps,
@@ -146,34 +148,34 @@ tensor::Fields CtDiffusion::forward(const Batch& batch, const nn::ForwardContext
     inputs.set(nn::CascadeNetwork::kPrevious, condition.volumes);
     inputs.set(nn::CascadeNetwork::kLevels, condition.levels);
   }
-  return {{std::string(kMade), cascade_->forward(inputs, context)}, {std::string(kSteps), steps}};
+  const at::Tensor made = cascade_->forward(inputs, context);
+  const LossParts parts = loss_parts(made, steps, batch);
+  return {{kMade, made},
+          {kSteps, steps},
+          {kDiffusionPart, parts.diffusion},
+          {kPhysicsPart, parts.physics}};
 }
 
 // v of the true noise minus v of what the network makes is their difference / sqrt(1 - a_t), as
 // both have the same x_t.
-std::pair<at::Tensor, at::Tensor> CtDiffusion::parts(const tensor::Fields& outputs,
-                                                     const Batch& batch) const {
-  const at::Tensor& made = outputs.at(kMade);
-  const at::Tensor& steps = outputs.at(kSteps);
+CtDiffusion::LossParts CtDiffusion::loss_parts(const at::Tensor& made, const at::Tensor& steps,
+                                               const Batch& batch) const {
   const at::Tensor kept = schedule_.kept_at(steps, 1);
   const at::Tensor weights =
       nn::velocity_weights(schedule_, steps, config_.min_snr_gamma) / (1 - kept);
   const at::Tensor errors = (made - batch.fields.at(kVolume)).square().flatten(1).mean(1);
   const at::Tensor& xrays = batch.fields.at(kXrays);
-  const at::Tensor physics = projection(last_stage(), xrays.size(3)).forward(made, xrays);
+  const at::Tensor judged = config_.physics_weight > 0 ? made : made.detach();
+  const at::Tensor physics = projection(last_stage(), xrays.size(3)).forward(judged, xrays);
   return {errors * weights.to(errors.scalar_type()), physics * kept.to(physics.scalar_type())};
 }
 
-at::Tensor CtDiffusion::loss(const tensor::Fields& outputs, const Batch& batch) {
-  const auto [diffusion, physics] = parts(outputs, batch);
-  if (config_.physics_weight == 0) return diffusion.sum();
-  return (diffusion + config_.physics_weight * physics).sum();
+at::Tensor CtDiffusion::loss(const tensor::Fields& outputs, const Batch& /*batch*/) {
+  return (outputs.at(kDiffusionPart) + config_.physics_weight * outputs.at(kPhysicsPart)).sum();
 }
 
-at::Tensor CtDiffusion::sums(const tensor::Fields& outputs, const Batch& batch) {
-  const at::NoGradGuard no_grad;
-  const auto [diffusion, physics] = parts(outputs, batch);
-  return sums_.of_loss(diffusion, physics);
+at::Tensor CtDiffusion::sums(const tensor::Fields& outputs, const Batch& /*batch*/) {
+  return sums_.of_loss(outputs.at(kDiffusionPart), outputs.at(kPhysicsPart));
 }
 
 CtDiffusion::Drawn CtDiffusion::draw(const Batch& batch, const nn::ForwardContext& context) const {
@@ -190,27 +192,28 @@ CtDiffusion::Drawn CtDiffusion::draw(const Batch& batch, const nn::ForwardContex
   return drawn;
 }
 
+VolumeQuality CtDiffusion::quality_of(const at::Tensor& volumes, std::int64_t stage,
+                                      const Batch& batch) const {
+  const at::Tensor truth = at_side(batch.fields.at(kVolume), cascade_->stage(stage).side);
+  const at::Tensor& xrays = batch.fields.at(kXrays);
+  return {.psnr = metrics::psnr(volumes, truth, kRange),
+          .ssim = metrics::ssim(volumes, truth, kRange),
+          .hu_mae = metrics::mean_absolute_error(volumes, truth) * units_.hu_per_unit(),
+          .projection_error =
+              projection(stage, xrays.size(3)).relative_error(volumes, xrays).to(at::kDouble)};
+}
+
 // By draws that do not depend on the step, so that a change from one evaluation to the next is the
 // weights' own.
 Task::Evaluated CtDiffusion::evaluate(const Batch& batch, const nn::ForwardContext& context) {
   const nn::ForwardContext fixed{context.seed, /*step=*/0, context.first_position};
   const tensor::Fields outputs = forward(batch, fixed);
-  const auto [diffusion, physics] = parts(outputs, batch);
-  Evaluated evaluated{.loss = (diffusion + config_.physics_weight * physics).sum(),
-                      .sums = sums_.of_loss(diffusion, physics)};
-  const at::Tensor& xrays = batch.fields.at(kXrays);
+  Evaluated evaluated{.loss = loss(outputs, batch), .sums = sums(outputs, batch)};
   const Drawn drawn = draw(batch, fixed);
   for (std::int64_t stage = 0; stage <= last_stage(); ++stage) {
     const auto& samples = drawn[static_cast<std::size_t>(stage)];
-    const at::Tensor truth = at_side(batch.fields.at(kVolume), cascade_->stage(stage).side);
     const auto add = [&](const at::Tensor& volumes, bool is_mean) {
-      const VolumeQuality quality{
-          .psnr = metrics::psnr(volumes, truth, kRange),
-          .ssim = metrics::ssim(volumes, truth, kRange),
-          .hu_mae = metrics::mean_absolute_error(volumes, truth) * units_.hu_per_unit(),
-          .projection_error =
-              projection(stage, xrays.size(3)).relative_error(volumes, xrays).to(at::kDouble)};
-      sums_.add(stage, is_mean, quality, evaluated.sums);
+      sums_.add(stage, is_mean, quality_of(volumes, stage, batch), evaluated.sums);
     };
     add(samples.front(), /*is_mean=*/false);
     if (samples.size() > 1) add(at::stack(samples).mean(0), /*is_mean=*/true);

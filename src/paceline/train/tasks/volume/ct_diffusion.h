@@ -58,6 +58,14 @@ class CtDiffusion final : public Task {
   tensor::Fields predict(const Batch& batch, const nn::ForwardContext& context) override;
   bool evaluates_freely() const override { return true; }
 
+  /// What the loss of each sample is made of, [N].
+  struct LossParts {
+    at::Tensor diffusion;
+    at::Tensor physics;  ///< without its weight, and without gradients where that is 0
+  };
+  /// Of what the network takes volumes to be at these steps of the diffusion.
+  LossParts loss_parts(const at::Tensor& made, const at::Tensor& steps, const Batch& batch) const;
+
   const nn::VolumeUnits& units() const { return units_; }
   const CtDiffusionConfig& config() const { return config_; }
 
@@ -68,8 +76,7 @@ class CtDiffusion final : public Task {
   std::int64_t last_stage() const { return cascade_->num_stages() - 1; }
   Drawn draw(const Batch& batch, const nn::ForwardContext& context) const;
   const nn::ProjectionLoss& projection(std::int64_t stage, std::int64_t xray_size) const;
-  /// Of each sample, what the loss is made of: {diffusion, physics}.
-  std::pair<at::Tensor, at::Tensor> parts(const tensor::Fields& outputs, const Batch& batch) const;
+  VolumeQuality quality_of(const at::Tensor& volumes, std::int64_t stage, const Batch& batch) const;
 
   std::shared_ptr<nn::CascadeNetwork> cascade_;
   CtDiffusionConfig config_;

@@ -1,0 +1,119 @@
+"""A cascade of stages that make CT volumes of X-rays: from phantoms through phases to the end, and through deaths."""
+
+import json
+import os
+import random
+import time
+import unittest
+
+from paceline_process import RunTest, checkpoint_digests, checkpoints, kill, paceline, read_metrics, start
+
+NUM_KILLS = int(os.environ.get("PACELINE_NUM_KILLS", "2"))
+PATIENTS = 24
+
+RECIPE = """
+run:        {seed: 3}
+task:       {name: ct_diffusion, sampling_steps: 3}
+model:      {name: ct_cascade, xray_size: 32, xray_dim: 64,
+             stages: [{volume_size: 12, patch: 4, dim: 32, depth: 1, heads: 2},
+                      {volume_size: 24, patch: 8, dim: 32, depth: 1, heads: 2}]}
+data:       {name: ct, global_batch_size: 8, num_threads: 1}
+train:      {duration: 3ep, grad_clip_norm: 1}
+optimizer:  {name: adamw, lr: 2e-3}
+algorithms: {ema: {smoothing: 0.9, warmup_power: 0.75}}
+checkpoint: {every: 1ba, keep_last: 2, monitor: val/psnr}
+loggers:    {jsonl: }
+phases:
+  stage1: {model: {num_stages: 1}, data: {side: 12}}
+  stage2: {model: {num_stages: 2}, data: {side: 24}, start_from: best}
+"""
+
+
+class Cascade(RunTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        phantoms, cls.volumes = cls.root / "phantoms", cls.root / "volumes"
+        for command in (("synth", phantoms, "--kind", "phantom", "--patients", PATIENTS, "--size", 24, "--xray-size", 32),
+                        ("prepare", "ct", phantoms, cls.volumes, "--sides", "24,12", "--xray-size", 32, "--seed", 1)):
+            result = paceline("data", *command)
+            assert result.code == 0, str(result)
+
+    def setUp(self):
+        self.recipe = self.write_recipe(text=RECIPE, name="cascade.yaml")
+
+    def command(self, run, *more):
+        return "train", self.recipe, f"data.path={self.volumes}", "--run-dir", run, *more
+
+    def finished(self, run, *more):
+        result = paceline(*self.command(run, *more), cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        return result
+
+    @staticmethod
+    def phases(run):
+        return [run / "phases" / name for name in ("1-stage1", "2-stage2")]
+
+    def test_stages_are_trained_in_turn_and_through_any_death(self):
+        reference = self.run_directory("whole")
+        begin = time.monotonic()
+        self.finished(reference)
+        length = time.monotonic() - begin
+        summary = json.loads((reference / "summary.json").read_text())
+        self.assertEqual([phase["name"] for phase in summary["phases"]], ["stage1", "stage2"])
+        evaluated = [line for line in read_metrics(self.phases(reference)[1]) if "val/psnr" in line]
+        self.assertEqual(len(evaluated), 3)
+        for key in ("val/psnr_stage1", "val/ssim", "val/hu_mae", "val/projection_error", "val/physics",
+                    "val_ema/psnr"):
+            self.assertIn(key, evaluated[-1])
+        self.assertEqual(len({line["val/psnr_stage1"] for line in evaluated}), 1, "stage 1 rests")
+        draws = random.Random(5)
+        for number in range(NUM_KILLS):
+            run = self.run_directory(f"killed-{number}")
+            for _ in range(4):
+                process = start(*self.command(run, "--resume", "auto"), cwd=self.root)
+                time.sleep(draws.uniform(0.5, length))
+                kill(process, draws=draws)
+            self.finished(run, "--resume", "auto")
+            for own, whole in zip(self.phases(run), self.phases(reference)):
+                self.assertEqual(read_metrics(own), read_metrics(whole))
+                self.assertEqual(checkpoint_digests(checkpoints(own)[-1]), checkpoint_digests(checkpoints(whole)[-1]))
+
+    def test_ranks_train_the_same(self):
+        runs = [self.run_directory(name) for name in ("one", "two", "sharded")]
+        exact = ("train.precision=fp64", "train.duration=2ba", "checkpoint.every=90ep")
+        self.finished(runs[0], *exact)
+        self.finished(runs[1], *exact, "--nproc", 2)
+        self.finished(runs[2], *exact, "--nproc", 2, "parallel.strategy=fsdp")
+        for other in runs[1:]:
+            for own, whole in zip(self.phases(other), self.phases(runs[0])):
+                for line, expected in zip(read_metrics(own), read_metrics(whole), strict=True):
+                    for key, value in expected.items():
+                        if key.startswith(("train/", "val")) and isinstance(value, float):
+                            self.assertAlmostEqual(line[key], value, delta=1e-6 * (1 + abs(value)), msg=key)
+
+    def test_refuses_what_cannot_be(self):
+        flat = self.write_recipe(text=RECIPE[:RECIPE.index("phases:")], name="flat.yaml")
+        for settings, texts in {
+            ("model.num_stages=2", "data.side=24"): ("stages.0 of ct_cascade are used and not trained", "phases"),
+            ("model.num_stages=1", "data.side=24"): ("data.side=12",),
+            ("model.num_stages=3",): ("stages lists 2",),
+            ("model.num_views=1",): ("names 2",),
+            ("model.num_stages=1", "data.side=12", "data.geometry.angles=[0, 45]", "data.xrays=projected"):
+                ("data.geometry.angles", "0, 90"),
+            ("model.num_stages=1", "data.side=12", "model.xray_size=64"): ("model.xray_size",),
+            ("model=resnet18",): ("model ct_cascade",),
+            ("task.sampling_noise=0.5",): ("condition_noise",),
+            ("task.sampling_steps=2000",): ("num_timesteps",),
+        }.items():
+            result = paceline("train", flat, f"data.path={self.volumes}", "--run-dir", self.run_directory("refused"),
+                              *settings, cwd=self.root)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertEqual(result.err.count("error: "), 1, str(result))
+            for text in texts:
+                self.assertIn(text, result.err)
+            self.assertFalse(self.run_directory("refused").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

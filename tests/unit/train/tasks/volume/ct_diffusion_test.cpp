@@ -1,0 +1,227 @@
+#include "paceline/train/tasks/volume/ct_diffusion.h"
+
+#include "paceline/base/error.h"
+#include "paceline/metrics/volume_quality.h"
+#include "paceline/nn/diffusion/sample_draws.h"
+#include "unit/train/tasks/volume/scaled_cascade.h"
+
+#include <cmath>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace paceline::train {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+const data::SampleConstants kConstants{
+    {"hu_window", {-1000, 3000}}, {"full_scale", {3}}, {"fov_mm", {400}},
+    {"view_angles", {0, 90}},     {"cone_beam", {}},   {"ray_method", {0}}};
+
+struct Diffusion {
+  std::shared_ptr<ScaledCascade> network;
+  std::unique_ptr<CtDiffusion> task;
+
+  explicit Diffusion(const std::vector<std::int64_t>& sides = {12}, CtDiffusionConfig config = {},
+                     const data::SampleConstants& constants = kConstants)
+      : network(std::make_shared<ScaledCascade>(sides)) {
+    config.sampling_steps = std::min<std::int64_t>(config.sampling_steps, 4);
+    task = std::make_unique<CtDiffusion>(network, config);
+    task->take_constants(constants);
+  }
+};
+
+/// Smooth bodies with the X-rays that project() makes of them.
+Batch batch_of_volumes(std::int64_t size, std::int64_t side, std::int64_t first_position = 0) {
+  const at::Tensor axis = at::linspace(-1, 1, side, at::kDouble);
+  const at::Tensor squares = axis.square();
+  const at::Tensor radius = squares.view({side, 1, 1}) + squares.view({side, 1}) + squares;
+  const at::Tensor sizes = at::arange(first_position, first_position + size, at::kDouble);
+  const at::Tensor volumes =
+      ((0.6 + 0.05 * sizes.view({-1, 1, 1, 1}) - radius.unsqueeze(0)) * 4).sigmoid() * 0.5 - 1;
+  const nn::ProjectionLoss projection({}, {}, side, side);
+  Batch batch;
+  batch.size = size;
+  batch.global_size = size;
+  batch.first_position = first_position;
+  batch.fields.set(kVolume, volumes);
+  batch.fields.set(kXrays, projection.integrals_of_volumes(volumes) * 2 / 3 - 1);
+  return batch;
+}
+
+TEST(CtDiffusion, LossIsTheErrorOfVelocityByMinSnr) {
+  Diffusion diffusion({12}, {.physics_weight = 0});
+  const Batch batch = batch_of_volumes(3, 12);
+  const nn::ForwardContext context{7, 5, 0};
+  const tensor::Fields outputs = diffusion.task->forward(batch, context);
+  const nn::NoiseSchedule schedule(1000);
+  const at::Tensor& volumes = batch.fields.at(kVolume);
+  const at::Tensor noise = nn::drawn_normals(volumes, nn::DiffusionDraw::kNoise, context);
+  const at::Tensor& steps = outputs.at("steps");
+  const at::Tensor noisy = nn::add_noise(schedule, volumes, noise, steps);
+  const at::Tensor told = nn::velocity_of_samples(schedule, noisy, outputs.at("made"), steps);
+  const at::Tensor wanted = nn::velocity(schedule, volumes, noise, steps);
+  const at::Tensor expected =
+      ((told - wanted).square().flatten(1).mean(1) * nn::velocity_weights(schedule, steps, 5.0))
+          .sum();
+  EXPECT_NEAR(diffusion.task->loss(outputs, batch).item<double>(), expected.item<double>(),
+              1e-9 * expected.item<double>());
+  EXPECT_GT((steps.max() - steps.min()).item<std::int64_t>(), 0) << "each sample has its own step";
+}
+
+TEST(CtDiffusion, DrawsAreThoseOfThePositionOnAnyRankAndInAnyMicrobatch) {
+  Diffusion diffusion;
+  const tensor::Fields whole = diffusion.task->forward(batch_of_volumes(3, 12, 4), {7, 5, 4});
+  const tensor::Fields tail = diffusion.task->forward(batch_of_volumes(1, 12, 6), {7, 5, 6});
+  EXPECT_TRUE(at::equal(whole.at("steps").slice(0, 2), tail.at("steps")));
+  EXPECT_TRUE(whole.at("made").slice(0, 2).allclose(tail.at("made")));
+  const tensor::Fields later = diffusion.task->forward(batch_of_volumes(3, 12, 4), {7, 6, 4});
+  EXPECT_FALSE(at::equal(whole.at("steps"), later.at("steps")));
+}
+
+TEST(CtDiffusion, PhysicsIsAgainstEachViewAndWeighsWhatNoiseHasLeft) {
+  Diffusion diffusion({12}, {.physics_weight = 0.5});
+  const Batch batch = batch_of_volumes(2, 12);
+  const at::Tensor& truth = batch.fields.at(kVolume);
+  const at::Tensor steps = at::tensor({10, 900}, at::kLong);
+  const auto parts = diffusion.task->loss_parts(truth, steps, batch);
+  EXPECT_NEAR(parts.physics.sum().item<double>(), 0, 1e-12)
+      << "true volumes agree with their X-rays";
+  EXPECT_EQ(parts.diffusion.sum().item<double>(), 0);
+  Batch turned = batch;
+  turned.fields.set(kXrays, batch.fields.at(kXrays).roll(1, 3));
+  const nn::ProjectionLoss projection({}, {}, 12, 12);
+  const at::Tensor errors = projection.forward(truth, turned.fields.at(kXrays));
+  const at::Tensor kept = nn::NoiseSchedule(1000).kept_at(steps, 1);
+  EXPECT_TRUE(diffusion.task->loss_parts(truth, steps, turned).physics.allclose(errors * kept));
+}
+
+TEST(CtDiffusion, LossIsDiffusionAndWeighedPhysics) {
+  const Batch batch = batch_of_volumes(2, 12);
+  for (const double weight : {0.0, 0.5}) {
+    Diffusion diffusion({12}, {.physics_weight = weight});
+    const tensor::Fields outputs = diffusion.task->forward(batch, {7, 5, 0});
+    const at::Tensor sums = diffusion.task->sums(outputs, batch);
+    EXPECT_GT(sums[1].item<double>(), 0) << "it is measured in any case";
+    EXPECT_NEAR(diffusion.task->loss(outputs, batch).item<double>(),
+                sums[0].item<double>() + weight * sums[1].item<double>(), 1e-9);
+    EXPECT_EQ(outputs.at("physics").requires_grad(), weight > 0);
+  }
+}
+
+TEST(CtDiffusion, ALaterStageSeesTheTrueVolumeOfTheOneBefore) {
+  Diffusion diffusion({12, 24}, {.condition_noise = 0, .sampling_noise = 0});
+  const Batch batch = batch_of_volumes(2, 24);
+  const tensor::Fields outputs = diffusion.task->forward(batch, {7, 5, 0});
+  const at::Tensor before = at::avg_pool3d(batch.fields.at(kVolume).unsqueeze(1), 2);
+  const at::Tensor base = at::upsample_trilinear3d(before, {24, 24, 24}, false).squeeze(1);
+  const nn::NoiseSchedule schedule(1000);
+  const at::Tensor noise =
+      nn::drawn_normals(base, nn::DiffusionDraw::kNoise, nn::ForwardContext{7, 5, 0});
+  const at::Tensor noisy =
+      nn::add_noise(schedule, batch.fields.at(kVolume), noise, outputs.at("steps"));
+  const at::Tensor condition = batch.fields.at(kXrays).flatten(1).mean(1).view({-1, 1, 1, 1});
+  EXPECT_TRUE(outputs.at("made").allclose(base + noisy * 0.5 + condition, 1e-9, 1e-12));
+  for (const auto& item : diffusion.network->named_parameters())
+    EXPECT_EQ(item.value().requires_grad(), item.key() == "stages.1.scale") << item.key();
+}
+
+TEST(CtDiffusion, EvaluationsMeasureDrawnVolumesOfEachStage) {
+  Diffusion diffusion({12, 24}, {.samples = 2});
+  const Batch batch = batch_of_volumes(2, 24);
+  const auto evaluated = diffusion.task->evaluate(batch, {7, 5, 0});
+  EXPECT_EQ(diffusion.network->num_encoded, 3) << "once in forward(), then once of each stage";
+  Totals totals;
+  totals.samples = 2;
+  totals.sums = {evaluated.sums.data_ptr<double>(),
+                 evaluated.sums.data_ptr<double>() + evaluated.sums.numel()};
+  std::map<std::string, double> values;
+  for (const Metric& metric : diffusion.task->metrics()) {
+    ASSERT_TRUE(totals.has(metric)) << metric.name;
+    values[metric.name] = totals.value(metric);
+  }
+  EXPECT_EQ(diffusion.task->metrics().front().name, "psnr");
+  const at::Tensor first = evaluated.outputs.at(kFirstSample);
+  const at::Tensor truth = batch.fields.at(kVolume);
+  EXPECT_DOUBLE_EQ(values.at("psnr"), metrics::psnr(first, truth, 2).mean().item<double>());
+  EXPECT_DOUBLE_EQ(values.at("hu_mae"), 2000 * (first - truth).abs().mean().item<double>());
+  const at::Tensor mean = evaluated.outputs.at(kMeanVolume);
+  EXPECT_DOUBLE_EQ(values.at("ssim_mean"), metrics::ssim(mean, truth, 2).mean().item<double>());
+  for (const std::string name : {"psnr_stage1", "psnr_mean_stage1", "projection_error", "physics"})
+    EXPECT_TRUE(values.contains(name)) << name;
+  const auto again = diffusion.task->evaluate(batch, {7, 99, 0});
+  EXPECT_TRUE(at::equal(again.sums, evaluated.sums)) << "draws are those of the position alone";
+}
+
+TEST(CtDiffusion, TrainingStepsShowNoMetricOfDrawnVolumes) {
+  Diffusion diffusion;
+  const Batch batch = batch_of_volumes(2, 12);
+  const at::Tensor sums = diffusion.task->sums(diffusion.task->forward(batch, {}), batch);
+  ASSERT_EQ(sums.numel(), diffusion.task->num_sums());
+  Totals totals;
+  totals.samples = 2;
+  totals.sums = {sums.data_ptr<double>(), sums.data_ptr<double>() + sums.numel()};
+  for (const Metric& metric : diffusion.task->metrics())
+    EXPECT_EQ(totals.has(metric), metric.name == "diffusion" || metric.name == "physics");
+}
+
+TEST(CtDiffusion, PredictsHounsfieldUnitsByXraysAlone) {
+  Diffusion diffusion({12}, {.samples = 3});
+  Batch batch = batch_of_volumes(2, 12);
+  Batch xrays;
+  xrays.size = 2;
+  xrays.fields.set(kXrays, batch.fields.at(kXrays));
+  const tensor::Fields told = diffusion.task->predict(xrays, {7, 0, 0});
+  const at::Tensor samples = told.at(kSamples);
+  EXPECT_EQ(samples.sizes(), (std::vector<std::int64_t>{2, 3, 12, 12, 12}));
+  EXPECT_LE(samples.max().item<double>(), 3000);
+  EXPECT_GE(samples.min().item<double>(), -1000);
+  EXPECT_TRUE(told.at(kMean).allclose(samples.mean(1)));
+  EXPECT_TRUE(told.at(kDeviation).allclose(samples.std(1, true)));
+  EXPECT_GT(told.at(kDeviation).max().item<double>(), 1) << "samples differ";
+  Diffusion one({12});
+  EXPECT_EQ(one.task->predict(xrays, {7, 0, 0}).at(kDeviation).abs().max().item<double>(), 0);
+}
+
+TEST(CtDiffusion, RefusesWhatItCannotLearnFrom) {
+  Diffusion diffusion({12, 24});
+  const auto check = [&](nn::SampleSizes sizes) {
+    return [&diffusion, sizes] { diffusion.task->check_samples({.sizes = sizes}); };
+  };
+  EXPECT_THAT(check({{"images", {3, 8, 8}}}),
+              ThrowsMessage<base::ConfigError>(HasSubstr("data ct")));
+  EXPECT_THAT(check({{"volume", {12, 12, 12}}, {"xrays", {2, 16, 16}}}),
+              ThrowsMessage<base::ConfigError>(HasSubstr("data.side=24")));
+  Diffusion small({8});
+  EXPECT_THAT(
+      [&] {
+        small.task->check_samples({.sizes = {{"volume", {8, 8, 8}}}});
+      },
+      ThrowsMessage<base::ConfigError>(HasSubstr("window of 11")));
+}
+
+TEST(CtDiffusion, ComparesTheDataWithItsNetwork) {
+  const auto with = [](std::string name, std::vector<double> values) {
+    data::SampleConstants constants = kConstants;
+    constants[std::move(name)] = std::move(values);
+    return [constants] { Diffusion({12}, {}, constants); };
+  };
+  EXPECT_THAT(with("view_angles", {0, 45}),
+              ThrowsMessage<base::ConfigError>(HasSubstr("data.geometry.angles")));
+  EXPECT_THAT(with("cone_beam", {1000, 1500}),
+              ThrowsMessage<base::ConfigError>(HasSubstr("source_to_isocentre_mm")));
+  EXPECT_THAT([] { Diffusion({12}, {}, {}); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("as those of data ct")));
+  Diffusion other({12}, {}, [] {
+    data::SampleConstants constants = kConstants;
+    constants["hu_window"] = {-200, 200};
+    return constants;
+  }());
+  EXPECT_DOUBLE_EQ(other.task->units().hu_per_unit(), 200);
+}
+
+}  // namespace
+}  // namespace paceline::train
