@@ -14,6 +14,7 @@ class ToldCascade : public CascadeNetwork {
   CascadeStage stage(std::int64_t number) const override {
     return {2 << number, number == 0 ? 0 : 2};
   }
+  const volume::ProjectionGeometry& geometry() const override { return geometry_; }
   XrayContext encode(std::int64_t stage, const at::Tensor& xrays) const override {
     return {xrays * (stage + 1), xrays, {}};
   }
@@ -25,6 +26,9 @@ class ToldCascade : public CascadeNetwork {
   }
   void initialize_parameter(const NamedTensor&, const tensor::DrawKey&) const override {}
   double flops_per_sample(const SampleSizes&) const override { return 0; }
+
+ private:
+  volume::ProjectionGeometry geometry_;
 };
 
 TEST(CascadeNetwork, ForwardIsOfTheCurrentStage) {
@@ -53,6 +57,14 @@ TEST(CascadeNetwork, EncodersStartFromTheStageBefore) {
   EXPECT_EQ(from("stages.1.encoders.x"), std::nullopt);
   EXPECT_EQ(from("head.weight"), std::nullopt);
   EXPECT_EQ(CascadeNetwork::stage_name(2), "stages.2");
+}
+
+TEST(CascadeNetwork, GrowsByItsLastStage) {
+  const ToldCascade cascade;
+  EXPECT_EQ(cascade.grown_from("stages.1.encoder.x"), "stages.0.encoder.x");
+  EXPECT_EQ(cascade.grown_from("stages.1.blocks.0.x"), "") << "it is drawn";
+  EXPECT_EQ(cascade.grown_from("stages.0.encoder.x"), std::nullopt) << "it has to be there";
+  EXPECT_EQ(cascade.parts_trained_before(), std::vector<std::string>{"stages.0"});
 }
 
 TEST(XrayContext, IsRepeatedPatientByPatient) {

@@ -1,13 +1,11 @@
 #include "paceline/nn/volume/cascade_sampling.h"
 
-#include "unit/train/tasks/volume/scaled_cascade.h"
+#include "unit/nn/volume/scaled_cascade.h"
 
 #include <gtest/gtest.h>
 
 namespace paceline::nn {
 namespace {
-
-using train::ScaledCascade;
 
 const NoiseSchedule kSchedule(1000);
 

@@ -10,10 +10,10 @@
 namespace paceline::nn {
 namespace {
 
-constexpr int kSide = 32;
-constexpr int kPixels = 64;
-constexpr double kFov = 400;
-const VolumeUnits kUnits;
+constexpr int kVoxels = 32;
+constexpr int kXrayPixels = 64;
+constexpr double kFovMm = 400;
+const VolumeUnits kWideWindow;
 
 /// Phantoms in [-1, 1] and their exact X-rays.
 struct PhantomSet {
@@ -24,23 +24,24 @@ struct PhantomSet {
     std::vector<at::Tensor> cubes;
     std::vector<at::Tensor> views;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const volume::Phantom phantom = volume::draw_phantom(1, i, kFov);
-      const auto voxels = volume::voxels_of(phantom, {kSide, kFov});
-      cubes.push_back(at::tensor(voxels).view({kSide, kSide, kSide}));
+      const volume::Phantom phantom = volume::draw_phantom(1, i, kFovMm);
+      const auto voxels = volume::voxels_of(phantom, {kVoxels, kFovMm});
+      cubes.push_back(at::tensor(voxels).view({kVoxels, kVoxels, kVoxels}));
       for (const double angle : {0.0, 90.0}) {
-        const volume::ViewRays rays({}, angle, {kPixels, kPixels});
+        const volume::ViewRays rays({}, angle, {kXrayPixels, kXrayPixels});
         views.push_back(
-            at::tensor(volume::exact_view(phantom, rays, kFov)).view({kPixels, kPixels}));
+            at::tensor(volume::exact_view(phantom, rays, kFovMm)).view({kXrayPixels, kXrayPixels}));
       }
     }
-    volumes = (at::stack(cubes) - kUnits.hu_window[0]) / kUnits.hu_per_unit() - 1;
-    xrays = at::stack(views).view({-1, 2, kPixels, kPixels}) * (2 / kUnits.full_scale) - 1;
+    volumes = (at::stack(cubes) - kWideWindow.hu_window[0]) / kWideWindow.hu_per_unit() - 1;
+    xrays =
+        at::stack(views).view({-1, 2, kXrayPixels, kXrayPixels}) * (2 / kWideWindow.full_scale) - 1;
   }
 };
 
 TEST(ProjectionLoss, TellsTrueVolumesFromTheMeanOne) {
   const PhantomSet phantoms(6);
-  const ProjectionLoss loss({}, kUnits, kSide, kPixels);
+  const ProjectionLoss loss({}, kWideWindow, kVoxels, kXrayPixels);
   const at::Tensor mean = phantoms.volumes.mean(0, /*keepdim=*/true).expand_as(phantoms.volumes);
   const double truth = loss.forward(phantoms.volumes, phantoms.xrays).mean().item<double>();
   const double others = loss.forward(mean, phantoms.xrays).mean().item<double>();
@@ -50,7 +51,7 @@ TEST(ProjectionLoss, TellsTrueVolumesFromTheMeanOne) {
 
 TEST(ProjectionLoss, ComparesEachViewWithItsOwn) {
   const PhantomSet phantoms(2);
-  const ProjectionLoss loss({}, kUnits, kSide, kPixels);
+  const ProjectionLoss loss({}, kWideWindow, kVoxels, kXrayPixels);
   const double own = loss.forward(phantoms.volumes, phantoms.xrays).max().item<double>();
   const double swapped =
       loss.forward(phantoms.volumes, phantoms.xrays.flip(1)).min().item<double>();
@@ -59,7 +60,7 @@ TEST(ProjectionLoss, ComparesEachViewWithItsOwn) {
 
 TEST(ProjectionLoss, ASampleDoesNotDependOnTheOthersOfItsBatch) {
   const PhantomSet phantoms(3);
-  const ProjectionLoss loss({}, kUnits, kSide, kPixels);
+  const ProjectionLoss loss({}, kWideWindow, kVoxels, kXrayPixels);
   const at::Tensor all = loss.forward(phantoms.volumes * 0.9, phantoms.xrays);
   const at::Tensor last =
       loss.forward(phantoms.volumes.slice(0, 2) * 0.9, phantoms.xrays.slice(0, 2));
@@ -67,7 +68,7 @@ TEST(ProjectionLoss, ASampleDoesNotDependOnTheOthersOfItsBatch) {
 }
 
 TEST(ProjectionLoss, HasTheDerivativeOfItsValue) {
-  const ProjectionLoss loss({}, kUnits, 6, 12);
+  const ProjectionLoss loss({}, kWideWindow, 6, 12);
   const auto numbers = [](std::int64_t count, double shift) {
     return (at::arange(count, at::kDouble) * 0.7 + shift).sin() * 0.5;
   };

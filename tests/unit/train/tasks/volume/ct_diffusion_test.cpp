@@ -3,7 +3,8 @@
 #include "paceline/base/error.h"
 #include "paceline/metrics/volume_quality.h"
 #include "paceline/nn/diffusion/sample_draws.h"
-#include "unit/train/tasks/volume/scaled_cascade.h"
+#include "paceline/train/train_state.h"
+#include "unit/nn/volume/scaled_cascade.h"
 
 #include <cmath>
 #include <string>
@@ -22,12 +23,12 @@ const data::SampleConstants kConstants{
     {"view_angles", {0, 90}},     {"cone_beam", {}},   {"ray_method", {0}}};
 
 struct Diffusion {
-  std::shared_ptr<ScaledCascade> network;
+  std::shared_ptr<nn::ScaledCascade> network;
   std::unique_ptr<CtDiffusion> task;
 
   explicit Diffusion(const std::vector<std::int64_t>& sides = {12}, CtDiffusionConfig config = {},
                      const data::SampleConstants& constants = kConstants)
-      : network(std::make_shared<ScaledCascade>(sides)) {
+      : network(std::make_shared<nn::ScaledCascade>(sides)) {
     config.sampling_steps = std::min<std::int64_t>(config.sampling_steps, 4);
     task = std::make_unique<CtDiffusion>(network, config);
     task->take_constants(constants);

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-namespace paceline::train {
+namespace paceline::nn {
 
 /// A cascade that takes x_0 for what it sees times one number, upon the volume of the stage before,
 /// and moves it by what it knows of the X-rays.
-class ScaledCascade final : public nn::CascadeNetwork {
+class ScaledCascade final : public CascadeNetwork {
  public:
   explicit ScaledCascade(std::vector<std::int64_t> sides, double scale = 0.5)
       : sides_(std::move(sides)) {
@@ -25,17 +25,17 @@ class ScaledCascade final : public nn::CascadeNetwork {
   }
 
   std::int64_t num_stages() const override { return std::ssize(sides_); }
-  nn::CascadeStage stage(std::int64_t number) const override {
+  CascadeStage stage(std::int64_t number) const override {
     const auto i = static_cast<std::size_t>(number);
     return {sides_.at(i), i == 0 ? 0 : sides_[i - 1]};
   }
   const volume::ProjectionGeometry& geometry() const override { return geometry_; }
-  nn::XrayContext encode(std::int64_t, const at::Tensor& xrays) const override {
+  XrayContext encode(std::int64_t, const at::Tensor& xrays) const override {
     ++num_encoded;
     return {{}, xrays.flatten(1).mean(1).view({-1, 1}), {}};
   }
-  at::Tensor denoise(std::int64_t stage, const nn::NoisyVolumes& volumes,
-                     const nn::XrayContext& context) const override {
+  at::Tensor denoise(std::int64_t stage, const NoisyVolumes& volumes,
+                     const XrayContext& context) const override {
     seen_steps.push_back(volumes.steps.flatten()[0].item<std::int64_t>());
     at::Tensor made = volumes.noisy * scales_[static_cast<std::size_t>(stage)] +
                       context.condition.view({-1, 1, 1, 1});
@@ -45,8 +45,8 @@ class ScaledCascade final : public nn::CascadeNetwork {
                                            /*align_corners=*/false)
                       .squeeze(1);
   }
-  void initialize_parameter(const nn::NamedTensor&, const tensor::DrawKey&) const override {}
-  double flops_per_sample(const nn::SampleSizes&) const override { return 0; }
+  void initialize_parameter(const NamedTensor&, const tensor::DrawKey&) const override {}
+  double flops_per_sample(const SampleSizes&) const override { return 0; }
 
   mutable std::int64_t num_encoded = 0;
   mutable std::vector<std::int64_t> seen_steps;
@@ -57,4 +57,4 @@ class ScaledCascade final : public nn::CascadeNetwork {
   volume::ProjectionGeometry geometry_;
 };
 
-}  // namespace paceline::train
+}  // namespace paceline::nn
