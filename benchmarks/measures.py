@@ -11,6 +11,7 @@ import time
 import traceback
 
 import algorithm_measures
+import cascade_measures
 import hidden_communication
 import loader_measures
 import predict_measures
@@ -354,6 +355,7 @@ MEASURES = [
     *loader_measures.MEASURES,
     *predict_measures.MEASURES,
     *algorithm_measures.MEASURES,
+    *cascade_measures.MEASURES,
     *[Measure(name, "what a step waits for a checkpoint of 1.06 GB", "ms", must, goal, lambda w: own_checkpoint_ms(w, "stall"),
               lambda w, mode=mode: peer_checkpoint_ms(w, mode), beside=beside)
       for name, mode, must, goal, beside in (
