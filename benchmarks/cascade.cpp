@@ -54,7 +54,9 @@ std::shared_ptr<pl::models::CtCascade> cascade(std::int64_t side, std::int64_t p
 at::Tensor xrays(std::int64_t count) { return at::rand({count, 2, kXraySize, kXraySize}) * 2 - 1; }
 
 pl::train::Batch batch_of(std::int64_t side) {
-  pl::train::Batch batch{.size = kBatch, .global_size = kBatch};
+  pl::train::Batch batch;
+  batch.size = kBatch;
+  batch.global_size = kBatch;
   batch.fields.set(pl::train::kXrays, xrays(kBatch));
   batch.fields.set(pl::train::kVolume, at::rand({kBatch, side, side, side}) * 2 - 1);
   return batch;
@@ -84,8 +86,8 @@ void write(std::int64_t side, std::int64_t patch, const std::string& file) {
   const auto contexts = pl::nn::encode_for_cascade(*network, batch.fields.at(pl::train::kXrays));
   written.push_back({"first_noise", pl::nn::drawn_normals(volumes, pl::nn::DiffusionDraw::kNoise,
                                                           {kSeed, 0, 0}, /*index=*/1)});
-  written.push_back({"samples", pl::nn::sample_cascade(*network, contexts, {}, {.steps = kFewSteps},
-                                                       {.seed = kSeed})
+  written.push_back({"samples", pl::nn::sample_cascade(*network, contexts, pl::nn::NoiseSchedule(),
+                                                       {.steps = kFewSteps}, {.seed = kSeed})
                                     .at(0)});
   pl::base::RealFileSystem files;
   pl::checkpoint::export_weights(files, file, written);

@@ -56,7 +56,8 @@ std::unique_ptr<CtDiffusion> golden_task(const json& golden, const json& wanted)
 TEST(GoldenCtDiffusion, Loss) {
   const json golden = json::parse(std::ifstream(PACELINE_GOLDEN_DIR "/ct_diffusion.json"));
   const std::vector<std::int64_t> cubes{kPatients, kGoldenSide, kGoldenSide, kGoldenSide};
-  Batch batch{.size = kPatients, .global_size = kPatients};
+  Batch batch;
+  batch.size = kPatients;
   batch.fields.set(kVolume, golden_input(kVolumesNumber, cubes));
   batch.fields.set(kXrays, golden_input(kXraysNumber, {kPatients, 2, kGoldenXrays, kGoldenXrays}));
   const std::string component = "task ct_diffusion, float64";

@@ -35,7 +35,6 @@ RECIPE = {
     "optimizer": {"name": "adamw", "lr": 2e-3, "weight_decay": 0.01},
     "schedule": {"name": "cosine", "warmup": "50ba"},
     "algorithms": {"ema": {"smoothing": 0.995, "warmup_power": 0.6667}},
-    "checkpoint": {"keep_best": 0},
 }
 PHYSICS = (0.3, 0.4, 0.5)
 
@@ -80,6 +79,7 @@ class Quality:
                       "xray_dim": XRAY_DIM},
             "data": {"name": "ct", "path": str(data), "global_batch_size": batch, "num_threads": 1},
             "train": {"duration": f"{steps}ba", "eval_every": f"{steps}ba", "grad_clip_norm": 1.0, "log_accuracy": False},
+            "checkpoint": {"every": f"{steps}ba", "keep_best": 0},
             "phases": phases} | others
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(recipe, indent=1))  # which is YAML, too
@@ -94,7 +94,7 @@ class Quality:
 
     def evaluated(self, run, *settings):
         told = json.loads(self.paceline("eval", run, "--json", *self.options.settings, *settings))
-        return told["metrics"]
+        return {name.split("/")[-1]: value for name, value in told["metrics"].items()}
 
 
 def trained_rebuilt(quality, data, rate):
@@ -191,7 +191,7 @@ def main():
     parser.add_argument("--patients", type=int, default=400)
     parser.add_argument("--xray-size", type=int, default=128)
     parser.add_argument("settings", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     torch.set_flush_denormal(True)
     rebuilt.check_size()
