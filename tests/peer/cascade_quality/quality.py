@@ -29,6 +29,7 @@ STAGES = ({"volume_size": 16, "patch": 4, "dim": 64, "depth": 4, "heads": 4},
           {"volume_size": 32, "patch": 8, "dim": 96, "depth": 6, "heads": 6},
           {"volume_size": 64, "patch": 16, "dim": 128, "depth": 8, "heads": 8})
 TRAINED = 2  # of the stages, where all patients are learnt from
+HEART_STEPS = 3  # times as many steps of one patient
 REBUILT_RATES = (1e-4, 1e-3)  # its own, and one that suits so few steps; the better counts
 RECIPE = {
     "task": {"name": "ct_diffusion"},
@@ -150,8 +151,7 @@ def learnt_by_heart(quality, data, number):
     """The PSNR of one patient, whom stage `number` alone has learnt."""
     patient = prepared.alone(data, quality.folder / "alone")
     stage = STAGES[number]
-    recipe = quality.recipe(f"alone-{number + 1}", patient, quality.options.steps, 1, 1, phases={},
-                            schedule={"name": "cosine", "warmup": "50ba"})
+    recipe = quality.recipe(f"alone-{number + 1}", patient, HEART_STEPS * quality.options.steps, 1, 1, phases={})
     text = json.loads(recipe.read_text())
     text["model"]["stages"] = [stage]
     text["data"]["side"] = stage["volume_size"]
