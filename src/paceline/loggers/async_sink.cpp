@@ -49,6 +49,15 @@ void AsyncSink::log_text(const metrics::MetricStep& at, std::string_view tag,
   publish();
 }
 
+void AsyncSink::log_picture(const metrics::MetricStep& at, const metrics::Picture& picture) {
+  if (!writer_->shows_pictures()) return;
+  auto copy = std::make_shared<const metrics::Picture>(picture);
+  Record& record = claim();
+  record.at = at;
+  record.picture = std::move(copy);
+  publish();
+}
+
 void AsyncSink::log_hparams(std::span<const std::pair<std::string, std::string>> hparams) {
   Record& record = claim();
   record.kind = RecordKind::kHparams;
@@ -115,7 +124,12 @@ void AsyncSink::drain() {
   const std::uint64_t end = num_published_.load(std::memory_order_acquire);
   if (begin == end) return;
   for (std::uint64_t i = begin; i < end; ++i) {
-    call([&] { writer_->write(ring_[i % options_.capacity]); });
+    Record& record = ring_[i % options_.capacity];
+    call([&] {
+      if (record.picture) return writer_->write_picture(record.at, *record.picture);
+      writer_->write(record);
+    });
+    record.picture.reset();
     num_written_.store(i + 1, std::memory_order_release);
   }
   call([this] { writer_->drained(); });

@@ -38,6 +38,7 @@ class AsyncSink final : public metrics::MetricSink {
                  std::span<const metrics::MetricValue> values) override;
   void log_text(const metrics::MetricStep& at, std::string_view tag,
                 std::string_view text) override;
+  void log_picture(const metrics::MetricStep& at, const metrics::Picture& picture) override;
   void log_hparams(std::span<const std::pair<std::string, std::string>> hparams) override;
   void resume_at(std::int64_t step) override;
   std::vector<std::filesystem::path> files_to_cut() const override {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ class Record {
   std::string tag;   ///< the event's name or the text's tag
   std::string text;  ///< of kText
   std::vector<std::pair<std::string, std::string>> hparams;
+  /// If it is there, this is a call of log_picture(), and `kind` says nothing.
+  std::shared_ptr<const metrics::Picture> picture;
 
   void set_values(std::span<const metrics::MetricValue> values) {
     names_.clear();
@@ -57,6 +60,10 @@ class RecordWriter {
   virtual ~RecordWriter() = default;
   virtual std::string_view name() const = 0;
   virtual void write(const Record& record) = 0;
+  /// Whether write_picture() does something.
+  virtual bool shows_pictures() const { return false; }
+  virtual void write_picture(const metrics::MetricStep& /*at*/,
+                             const metrics::Picture& /*picture*/) {}
   /// No record waits: a good moment to write out what write() collected.
   virtual void drained() = 0;
   /// Everything written so far is on disk when this returns.

@@ -2,6 +2,7 @@
 
 #include "paceline/loggers/async_sink.h"
 #include "paceline/loggers/tensorboard_events.h"
+#include "paceline/metrics/picture_png.h"
 
 #include <algorithm>
 #include <array>
@@ -77,6 +78,16 @@ void TensorboardWriter::write(const Record& record) {
       break;
   }
   if (!records_.empty()) file_.add(records_);
+}
+
+void TensorboardWriter::write_picture(const metrics::MetricStep& at,
+                                      const metrics::Picture& picture) {
+  records_.clear();
+  last_step_ = std::max(last_step_, at.step);
+  append_record(records_,
+                image_event(at.wall_time, at.step, picture.name,
+                            {picture.width, picture.height, metrics::encode_png(picture)}));
+  file_.add(records_);
 }
 
 // Readers reload every few seconds; the writing thread calls this several times a second.

@@ -18,8 +18,8 @@ struct TensorboardConfig {
   std::string directory;
 };
 
-/// Writes event files that TensorBoard shows: scalars, text, hyper-parameters. For rank 0:
-/// TensorBoard wants one writer per directory.
+/// Writes event files that TensorBoard shows: scalars, text, pictures, hyper-parameters. For rank
+/// 0: TensorBoard wants one writer per directory.
 std::unique_ptr<metrics::MetricSink> make(const TensorboardConfig& config,
                                           const SinkContext& context);
 
@@ -35,6 +35,8 @@ class TensorboardWriter final : public RecordWriter {
 
   std::string_view name() const override { return "tensorboard"; }
   void write(const Record& record) override;
+  bool shows_pictures() const override { return true; }
+  void write_picture(const metrics::MetricStep& at, const metrics::Picture& picture) override;
   void drained() override;
   void sync() override;
   void resume_at(std::int64_t step) override;

@@ -114,6 +114,22 @@ std::string text_event(double wall_time, std::int64_t step, std::string_view tag
   return summary_event(wall_time, step, value);
 }
 
+std::string image_event(double wall_time, std::int64_t step, std::string_view tag,
+                        const EncodedImage& image) {
+  constexpr int kRgb = 3;
+  std::string value;
+  protozero::pbf_writer writer(value);
+  writer.add_string(1, tag.data(), tag.size());
+  {
+    protozero::pbf_writer summary(writer, 4);
+    summary.add_int32(1, image.height);
+    summary.add_int32(2, image.width);
+    summary.add_int32(3, kRgb);
+    summary.add_bytes(4, image.png);
+  }
+  return summary_event(wall_time, step, value);
+}
+
 std::string hparams_start_event(double wall_time, std::string_view group_name,
                                 std::span<const std::pair<std::string, std::string>> hparams) {
   std::string content;

@@ -21,6 +21,13 @@ std::string scalar_event(double wall_time, std::int64_t step, std::string_view t
 /// `text` is Markdown; as PyTorch's writer does, "/text_summary" is added to the tag.
 std::string text_event(double wall_time, std::int64_t step, std::string_view tag,
                        std::string_view text);
+struct EncodedImage {
+  int width = 0;
+  int height = 0;
+  std::string png;  ///< 8-bit RGB
+};
+std::string image_event(double wall_time, std::int64_t step, std::string_view tag,
+                        const EncodedImage& image);
 /// The run's row in the hparams table. Values that read as numbers or as true/false become such.
 std::string hparams_start_event(double wall_time, std::string_view group_name,
                                 std::span<const std::pair<std::string, std::string>> hparams);

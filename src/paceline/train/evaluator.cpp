@@ -182,6 +182,8 @@ std::optional<EvalResult> Evaluator::run(Task& task, parallel::Strategy& strateg
   result.samples = static_cast<std::int64_t>(totals.samples);
   result.skipped = static_cast<std::int64_t>(totals.skipped);
   result.pictures = std::move(all.pictures);
+  for (metrics::Picture& picture : result.pictures)
+    picture.name = result.prefix + "/" + picture.name;
   judge(result, skips, run);
   result.values[result.prefix + "/loss"] = totals.mean_loss();
   for (const Metric& metric : task.metrics()) {

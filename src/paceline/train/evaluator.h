@@ -25,7 +25,8 @@ struct EvalResult {
   std::int64_t skipped = 0;  ///< that could not be read and are missing in the values
   double seconds = 0;
   std::optional<ClassTable> table = std::nullopt;  ///< if it was asked for and the task has one
-  std::vector<metrics::Picture> pictures = {};     ///< on rank 0, if they were asked for
+  /// On rank 0, if they were asked for, with the prefix before their names.
+  std::vector<metrics::Picture> pictures = {};
 
   /// The same as of weights that are the trained ones still.
   EvalResult of_weights(std::string_view weights) const {
@@ -34,10 +35,12 @@ struct EvalResult {
       same.values[prefix + "_" + std::string(weights) + name.substr(prefix.size())] = value;
     return same;
   }
-  /// What one event of the log tells: the values of another evaluation of the same samples, too.
+  /// What one event of the log tells: the values and pictures of another evaluation of the same
+  /// samples, too.
   EvalResult with(const EvalResult& other) const {
     EvalResult both = *this;
     both.values.insert(other.values.begin(), other.values.end());
+    both.pictures.insert(both.pictures.end(), other.pictures.begin(), other.pictures.end());
     both.seconds += other.seconds;
     return both;
   }

@@ -136,7 +136,11 @@ void StepLog::log_evaluation(const TrainState& state, const EvalResult& result,
   values.push_back({skipped_name, static_cast<double>(result.skipped)});
   values.push_back({"time/eval_s", result.seconds});
   values.push_back({"time/data_wait_share", data_wait_share});
-  for (metrics::MetricSink* sink : sinks_) sink->log_event(step_of(state), "eval", values);
+  const metrics::MetricStep at = step_of(state);
+  for (metrics::MetricSink* sink : sinks_) {
+    sink->log_event(at, "eval", values);
+    for (const metrics::Picture& picture : result.pictures) sink->log_picture(at, picture);
+  }
 }
 
 }  // namespace paceline::train

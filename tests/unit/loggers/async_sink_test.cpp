@@ -29,6 +29,7 @@ class FakeWriter : public RecordWriter {
     int num_drains = 0;
     int num_syncs = 0;
     bool fails = false;
+    bool shows_pictures = false;
     std::shared_future<void> gate;  ///< if valid, write() waits for it
   };
   explicit FakeWriter(Log& log) : log_(log) {}
@@ -45,6 +46,10 @@ class FakeWriter : public RecordWriter {
     }
     log_.lines.push_back(line);
   }
+  bool shows_pictures() const override { return log_.shows_pictures; }
+  void write_picture(const MetricStep& at, const metrics::Picture& picture) override {
+    log_.lines.push_back(fmt::format("{} at {}: {}", picture.name, at.step, picture.pixels.size()));
+  }
   void drained() override { ++log_.num_drains; }
   void sync() override { ++log_.num_syncs; }
   void resume_at(std::int64_t step) override {
@@ -56,6 +61,25 @@ class FakeWriter : public RecordWriter {
 };
 
 MetricStep at_step(std::int64_t step) { return {.step = step}; }
+
+TEST(AsyncSink, PicturesComeInTheirPlaceToWritersThatShowThem) {
+  for (const bool shows : {true, false}) {
+    FakeWriter::Log log;
+    log.shows_pictures = shows;
+    AsyncSink sink(std::make_unique<FakeWriter>(log), {.capacity = 2, .period = 1ms});
+    std::vector<std::string> wanted;
+    for (int step = 1; step < 9; ++step) {
+      const MetricValue value{"loss", 0.5};
+      sink.log_step(at_step(step), {&value, 1});
+      wanted.push_back(fmt::format("0:{} loss=0.5", step));
+      if (step % 2 == 0) continue;
+      sink.log_picture(at_step(step), {"val/slices", 1, 1, {1, 2, 3}});
+      if (shows) wanted.push_back(fmt::format("val/slices at {}: 3", step));
+    }
+    sink.flush();
+    EXPECT_EQ(log.lines, wanted);
+  }
+}
 
 TEST(AsyncSink, KeepsOrderAndContentInAReusedRing) {
   FakeWriter::Log log;

@@ -23,6 +23,9 @@ struct Event {
   float scalar = 0;
   std::string plugin;
   std::string text;
+  int height = 0;                              ///< of an image
+  int width = 0;                               ///< likewise
+  std::string png;                             ///< likewise
   std::map<std::string, std::string> hparams;  ///< "number 0.1", "bool 1", "string x"
 };
 
@@ -78,6 +81,19 @@ inline void read_metadata(protozero::pbf_reader metadata, Event& event) {
   }
 }
 
+inline void read_image(protozero::pbf_reader image, Event& event) {
+  while (image.next()) {
+    if (image.tag() == 1)
+      event.height = image.get_int32();
+    else if (image.tag() == 2)
+      event.width = image.get_int32();
+    else if (image.tag() == 4)
+      event.png = image.get_string();
+    else
+      image.skip();
+  }
+}
+
 inline void read_value(protozero::pbf_reader value, Event& event) {
   while (value.next()) {
     if (value.tag() == 1)
@@ -86,6 +102,8 @@ inline void read_value(protozero::pbf_reader value, Event& event) {
       event.scalar = value.get_float();
     else if (value.tag() == 9)
       read_metadata(value.get_message(), event);
+    else if (value.tag() == 4)
+      read_image(value.get_message(), event);
     else if (value.tag() == 8) {
       protozero::pbf_reader tensor = value.get_message();
       while (tensor.next(8)) event.text = tensor.get_string();

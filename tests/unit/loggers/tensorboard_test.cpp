@@ -2,6 +2,7 @@
 
 #include "paceline/base/file.h"
 #include "paceline/base/log.h"
+#include "paceline/metrics/picture_png.h"
 #include "support/power_loss_file_system.h"
 #include "unit/loggers/event_reader.h"
 
@@ -64,6 +65,23 @@ class TensorboardTest : public ::testing::Test {
   base::RealFileSystem files_;
   FixedClock clock_;
 };
+
+TEST_F(TensorboardTest, PicturesAreImagesOfTheirStep) {
+  TensorboardWriter writer = make();
+  EXPECT_TRUE(writer.shows_pictures());
+  const metrics::Picture picture{"val/slices", 3, 2, std::vector<std::uint8_t>(18, 200)};
+  writer.write_picture({.step = 4, .epoch = 0, .samples = 0, .wall_time = 1700000009.0}, picture);
+  writer.sync();
+  const EventFile file = read_events(base::read_file(paths().at(0)));
+  ASSERT_EQ(file.events.size(), 3u);
+  const Event& event = file.events[2];
+  EXPECT_EQ(event.tag, "val/slices");
+  EXPECT_EQ(event.step, 4);
+  EXPECT_EQ(event.wall_time, 1700000009.0);
+  EXPECT_EQ(event.width, 3);
+  EXPECT_EQ(event.height, 2);
+  EXPECT_EQ(event.png, metrics::encode_png(picture));
+}
 
 TEST_F(TensorboardTest, BeginsWithVersionAndStart) {
   TensorboardWriter writer = make();

@@ -68,6 +68,23 @@ TEST(Evaluator, CountsEachSampleOnceOnAnyNumberOfRanks) {
   }
 }
 
+TEST(Evaluator, ShowsTheFirstBatchOnRank0) {
+  run_ranks(2, [](comm::Communicator& communicator) {
+    Evaluation evaluation(communicator);
+    EXPECT_TRUE(evaluation.evaluate()->pictures.empty()) << "nobody asked";
+    Evaluator evaluator(*evaluation.loader, "val");
+    evaluator.show_pictures();
+    const auto result = evaluator.run(evaluation.task, evaluation.strategy, Precision::kFloat32,
+                                      /*step=*/0, evaluation.run, "ema");
+    if (communicator.rank() != 0) {
+      EXPECT_TRUE(result->pictures.empty());
+      return;
+    }
+    ASSERT_EQ(result->pictures.size(), 1u);
+    EXPECT_EQ(result->pictures[0].name, "val_ema/sample 0");
+  });
+}
+
 /// Measures how many samples it sees, and something that is undefined.
 class Counting final : public EvalMeasure {
  public:

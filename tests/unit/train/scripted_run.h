@@ -66,6 +66,12 @@ class ScriptedTask final : public train::Task {
     return measure ? measure(classes) : nullptr;
   }
 
+  /// One that names the first sample of the batch that it is of.
+  std::vector<metrics::Picture> pictures(const tensor::Fields&,
+                                         const train::Batch& batch) const override {
+    return {{fmt::format("sample {}", batch.indices.front()), 1, 1, {1, 2, 3}}};
+  }
+
   /// Sums over the samples of a batch.
   std::function<double(const train::Batch&)> train_loss = [](const train::Batch& batch) {
     return 2.0 * static_cast<double>(batch.size);
@@ -260,12 +266,16 @@ class RecordingSink final : public metrics::MetricSink {
   void log_text(const metrics::MetricStep&, std::string_view, std::string_view value) override {
     text = value;
   }
+  void log_picture(const metrics::MetricStep& at, const metrics::Picture& picture) override {
+    pictures.emplace_back(at, picture);
+  }
   void log_hparams(std::span<const std::pair<std::string, std::string>>) override {}
   void resume_at(std::int64_t) override {}
   void flush() override {}
 
   std::vector<std::pair<metrics::MetricStep, Values>> steps;
   std::vector<std::pair<metrics::MetricStep, Values>> events;
+  std::vector<std::pair<metrics::MetricStep, metrics::Picture>> pictures;
   std::string event_name;
   std::string text;
 

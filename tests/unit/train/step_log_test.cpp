@@ -54,6 +54,20 @@ TEST_F(StepLogTest, LogsMeansOverTheGlobalBatch) {
   EXPECT_EQ(sink_.steps.back().second.at("train/grad_norm"), 3);
 }
 
+TEST_F(StepLogTest, HandsOverThePicturesOfAnEvaluation) {
+  EvalResult result{.prefix = "val", .values = {{"val/loss", 1}}};
+  result.pictures = {{"val/slices", 1, 1, {1, 2, 3}}};
+  EvalResult other{.prefix = "val_ema", .values = {}};
+  other.pictures = {{"val_ema/slices", 1, 1, {4, 5, 6}}};
+  log_.log_evaluation(state_, result.with(other), 0);
+  ASSERT_EQ(sink_.pictures.size(), 2u);
+  EXPECT_EQ(sink_.pictures[0].first.step, 6);
+  EXPECT_EQ(sink_.pictures[0].second.name, "val/slices");
+  EXPECT_EQ(sink_.pictures[1].second.name, "val_ema/slices");
+  EXPECT_EQ(sink_.pictures[1].second.pixels, (std::vector<std::uint8_t>{4, 5, 6}));
+  EXPECT_TRUE(result.of_weights("ema").pictures.empty()) << "they would be shown twice";
+}
+
 TEST_F(StepLogTest, LogsWhatCallbacksHaveForARow) {
   const std::array more{metrics::MetricValue{"watcher/calls", 3}};
   log_.log_step(state_, 1.0, more);

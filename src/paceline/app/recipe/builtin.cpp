@@ -70,6 +70,7 @@
 #include "paceline/data/transforms/normalize.h"
 #include "paceline/loggers/console.h"
 #include "paceline/loggers/jsonl.h"
+#include "paceline/loggers/picture_files.h"
 #include "paceline/loggers/system.h"
 #include "paceline/loggers/tensorboard.h"
 #include "paceline/models/builtin.h"
@@ -249,6 +250,7 @@ void add_observers(Registries& registries) {
   registries.callbacks.add<callbacks::EarlyStopConfig>();
   registries.loggers.add<loggers::ConsoleConfig>();
   registries.loggers.add<loggers::JsonlConfig>();
+  registries.loggers.add<loggers::PictureFilesConfig>();
   registries.loggers.add<loggers::SystemConfig>();
   registries.loggers.add<loggers::TensorboardConfig>();
 }

@@ -97,6 +97,7 @@ struct Recipe {
   train::CheckpointConfig checkpoint;
   config::ComponentMap loggers{{"console", {"console"}},
                                {"jsonl", {"jsonl"}},
+                               {"pictures", {"pictures"}},
                                {"system", {"system"}},
                                {"tensorboard", {"tensorboard"}}};
   config::Sections phases;

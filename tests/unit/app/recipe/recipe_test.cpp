@@ -29,7 +29,7 @@ TEST(Recipe, DefaultsAreComplete) {
   const Recipe recipe = bind_text("{}");
   EXPECT_EQ(recipe.model.network.name, "resnet50");
   EXPECT_EQ(recipe.optimizer.name, "sgd");
-  EXPECT_EQ(recipe.loggers.size(), 4u);
+  EXPECT_EQ(recipe.loggers.size(), 5u);
   EXPECT_NE(recipe.loggers.at("console").options, nullptr);
 }
 
