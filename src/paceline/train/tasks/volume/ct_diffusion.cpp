@@ -6,6 +6,7 @@
 #include "paceline/nn/diffusion/sample_draws.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/nn/volume/conditioning_augmentation.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 
 #include <algorithm>
 #include <string>
@@ -118,6 +119,7 @@ void CtDiffusion::take_constants(const data::SampleConstants& constants) {
   const auto& window = constant(constants, data::kHuWindow);
   units_ = {.hu_window = {window.at(0), window.at(1)},
             .full_scale = constant(constants, data::kFullScale).at(0)};
+  fov_mm_ = constant(constants, data::kFovMm).at(0);
   ray_method_ =
       static_cast<volume::RayMethod>(static_cast<int>(constant(constants, data::kRayMethod).at(0)));
   projections_.clear();
@@ -223,6 +225,38 @@ Task::Evaluated CtDiffusion::evaluate(const Batch& batch, const nn::ForwardConte
   evaluated.outputs.set(kMeanVolume, last.mean(0));
   evaluated.outputs.set(kDeviationVolume, last.std(0, /*unbiased=*/config_.samples > 1));
   return evaluated;
+}
+
+metrics::Picture CtDiffusion::picture_of_xrays(const at::Tensor& volume,
+                                               const at::Tensor& xrays) const {
+  const nn::ProjectionLoss& loss = projection(last_stage(), xrays.size(2));
+  return xrays_picture({.given = loss.integrals_of_xrays(xrays.unsqueeze(0)).squeeze(0),
+                        .made = loss.integrals_of_volumes(volume.unsqueeze(0)).squeeze(0),
+                        .angles_degrees = cascade_->geometry().angles_degrees,
+                        .fov_mm = fov_mm_});
+}
+
+std::vector<metrics::Picture> CtDiffusion::pictures(const tensor::Fields& outputs,
+                                                    const Batch& batch) const {
+  const auto first = [](const at::Tensor& values) { return values.select(0, 0).to(at::kFloat); };
+  const at::Tensor mean = first(outputs.at(kMeanVolume));
+  const ShownVolumes volumes{
+      .truth = units_.to_hu(first(batch.fields.at(kVolume))),
+      .sample = units_.to_hu(first(outputs.at(kFirstSample))),
+      .mean = units_.to_hu(mean),
+      .deviation = first(outputs.at(kDeviationVolume)) * units_.hu_per_unit(),
+      .num_samples = config_.samples};
+  return {slices_picture(volumes, units_.hu_window),
+          picture_of_xrays(mean, first(batch.fields.at(kXrays)))};
+}
+
+std::vector<metrics::Picture> CtDiffusion::pictures_of_prediction(const at::Tensor& mean,
+                                                                  const at::Tensor& deviation,
+                                                                  const at::Tensor& xrays) const {
+  const ShownVolumes volumes{.mean = mean, .deviation = deviation, .num_samples = config_.samples};
+  const at::Tensor scaled = (mean.to(at::kFloat) - units_.hu_window[0]) / units_.hu_per_unit() - 1;
+  return {slices_picture(volumes, units_.hu_window),
+          picture_of_xrays(scaled, xrays.to(at::kFloat).to(mean.device()))};
 }
 
 tensor::Fields CtDiffusion::predict(const Batch& batch, const nn::ForwardContext& context) {

@@ -57,6 +57,14 @@ class CtDiffusion final : public Task {
   Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) override;
   tensor::Fields predict(const Batch& batch, const nn::ForwardContext& context) override;
   bool evaluates_freely() const override { return true; }
+  /// Of the batch's first patient: slices_picture() and xrays_picture(), the latter of the mean.
+  std::vector<metrics::Picture> pictures(const tensor::Fields& outputs,
+                                         const Batch& batch) const override;
+  /// The same of what predict() gave for a patient, without the truth: `mean` and `deviation`
+  /// [side, side, side] in Hounsfield units, `xrays` [views, H, W] in [-1, 1].
+  std::vector<metrics::Picture> pictures_of_prediction(const at::Tensor& mean,
+                                                       const at::Tensor& deviation,
+                                                       const at::Tensor& xrays) const;
 
   /// What the loss of each sample is made of, [N].
   struct LossParts {
@@ -74,6 +82,7 @@ class CtDiffusion final : public Task {
   using Drawn = std::vector<std::vector<at::Tensor>>;
 
   std::int64_t last_stage() const { return cascade_->num_stages() - 1; }
+  metrics::Picture picture_of_xrays(const at::Tensor& volume, const at::Tensor& xrays) const;
   Drawn draw(const Batch& batch, const nn::ForwardContext& context) const;
   const nn::ProjectionLoss& projection(std::int64_t stage, std::int64_t xray_size) const;
   VolumeQuality quality_of(const at::Tensor& volumes, std::int64_t stage, const Batch& batch) const;
@@ -82,6 +91,7 @@ class CtDiffusion final : public Task {
   CtDiffusionConfig config_;
   nn::NoiseSchedule schedule_;
   nn::VolumeUnits units_;
+  double fov_mm_ = 400;
   volume::RayMethod ray_method_ = volume::RayMethod::kTrilinear;
   VolumeSums sums_;
   /// By stage, made when it is first asked for.

@@ -3,10 +3,13 @@
 #include "paceline/base/error.h"
 #include "paceline/metrics/volume_quality.h"
 #include "paceline/nn/diffusion/sample_draws.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/train/train_state.h"
 #include "unit/nn/volume/scaled_cascade.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -185,6 +188,53 @@ TEST(CtDiffusion, PredictsHounsfieldUnitsByXraysAlone) {
   EXPECT_GT(told.at(kDeviation).max().item<double>(), 1) << "samples differ";
   Diffusion one({12});
   EXPECT_EQ(one.task->predict(xrays, {7, 0, 0}).at(kDeviation).abs().max().item<double>(), 0);
+}
+
+/// But for a shade, as numbers are rounded.
+void expect_alike(const metrics::Picture& picture, const metrics::Picture& other) {
+  EXPECT_EQ(picture.name, other.name);
+  ASSERT_EQ(picture.width, other.width);
+  ASSERT_EQ(picture.height, other.height);
+  int apart = 0;
+  for (std::size_t i = 0; i < picture.pixels.size(); ++i)
+    apart = std::max(apart, std::abs(picture.pixels[i] - other.pixels[i]));
+  EXPECT_LE(apart, 1) << picture.name;
+}
+
+TEST(CtDiffusion, ShowsTheFirstPatientsVolumesAndXrays) {
+  Diffusion diffusion({12}, {.samples = 2});
+  const Batch batch = batch_of_volumes(2, 12);
+  const at::Tensor& truth = batch.fields.at(kVolume);
+  const at::Tensor sample = truth + 0.2;
+  const at::Tensor mean = truth + 0.1;
+  const auto shown = diffusion.task->pictures({{std::string(kFirstSample), sample},
+                                               {std::string(kMeanVolume), mean},
+                                               {std::string(kDeviationVolume), truth * 0 + 0.05}},
+                                              batch);
+  ASSERT_EQ(shown.size(), 2u);
+  const nn::VolumeUnits& units = diffusion.task->units();
+  const at::Tensor deviation = at::full({12, 12, 12}, 100);  // Hounsfield units
+  expect_alike(shown[0], slices_picture({.truth = units.to_hu(truth[0]),
+                                         .sample = units.to_hu(sample[0]),
+                                         .mean = units.to_hu(mean[0]),
+                                         .deviation = deviation,
+                                         .num_samples = 2},
+                                        units.hu_window));
+  const nn::ProjectionLoss projection({}, {}, 12, 12);
+  const ShownXrays xrays{.given = projection.integrals_of_volumes(truth)[0],
+                         .made = projection.integrals_of_volumes(mean)[0],
+                         .angles_degrees = {0, 90},
+                         .fov_mm = 400};
+  expect_alike(shown[1], xrays_picture(xrays));
+
+  const auto predicted = diffusion.task->pictures_of_prediction(units.to_hu(mean[0]), deviation,
+                                                                batch.fields.at(kXrays)[0]);
+  ASSERT_EQ(predicted.size(), 2u);
+  expect_alike(
+      predicted[0],
+      slices_picture({.mean = units.to_hu(mean[0]), .deviation = deviation, .num_samples = 2},
+                     units.hu_window));
+  expect_alike(predicted[1], xrays_picture(xrays));
 }
 
 TEST(CtDiffusion, RefusesWhatItCannotLearnFrom) {
