@@ -11,6 +11,7 @@
 #include "paceline/comm/agreement.h"
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/launch/options.h"
+#include "paceline/loggers/picture_files.h"
 
 #include <filesystem>
 #include <string>
@@ -27,7 +28,20 @@ struct EvalWork {
   bool as_json = false;
   std::filesystem::path predictions;  ///< a table to be written; empty: none
   std::filesystem::path page;         ///< an HTML page, likewise
+  std::filesystem::path pictures;     ///< a folder of PNG files, likewise
 };
+
+void write_pictures(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
+  const auto& pictures = report.result.pictures;
+  if (pictures.empty())
+    throw base::ConfigError(
+        fmt::format("--pictures: task {} shows none of its evaluations; leave it out",
+                    report.recipe.task.name));
+  base::create_durable_directories(files, work.pictures);
+  for (const metrics::Picture& picture : pictures)
+    loggers::write_picture(files, work.pictures, picture);
+  base::log_info("wrote {} pictures into {}", pictures.size(), work.pictures.string());
+}
 
 void write_files(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
   if (!work.predictions.empty()) {
@@ -40,6 +54,7 @@ void write_files(const EvalWork& work, const app::EvalReport& report, base::File
                                 report.class_names);
     base::log_info("wrote {}", work.predictions.string());
   }
+  if (!work.pictures.empty()) write_pictures(work, report, files);
   if (work.page.empty()) return;
   auto facts = describe(work.views);
   if (!work.request.weights.empty()) facts.push_back("weights of " + work.request.weights);
@@ -117,6 +132,9 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   app.add_option("--html", work.page,
                  "Write a page with pictures of the worst samples, confusions, calibration and "
                  "classes, which needs no other file");
+  app.add_option("--pictures", work.pictures,
+                 "Write what the task shows of the evaluation, such as slices of volumes, as PNG "
+                 "files into this folder");
   app.footer("Launch options:\n" + launch::launch_options_help(/*can_detach=*/false));
   if (!parse_arguments(app, arguments, registries)) return 0;
   refuse_other_format(work.predictions, ".csv", "CSV and Parquet are what is written",

@@ -19,6 +19,7 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
   train::Evaluator evaluator(*loaded.part.loader, "val", loaded.recipe.train.eval_batches,
                              max_skipped(loaded.recipe.data, dataset));
   evaluator.tell_classes();
+  evaluator.show_pictures();
   const std::unique_ptr<train::Task> other = viewed.make_task(loaded);
   train::Task& task = other ? *other : *loaded.state.task;
   std::optional<train::SampleRecorder> recorder;
