@@ -95,6 +95,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   if (val_part_)
     make_loader(*val_part_, recipe_, context_.registries, batches_.global_batch_size,
                 data::Split::kVal, place);
+  check_training_samples(recipe_, context_.registries, context_.communicator,
+                         &context_.interruption);
   train_part_.loader->start();  // reads the first batches while the model is built
 
   state_.clock.lengths = batches_.lengths;
@@ -127,10 +129,11 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
           network, *train_part_.dataset, recipe_, context.registries, context.communicator));
   if (recipe_.model.pretrained) refuse_non_finite_weights();
   add_training_state(state_, *engine_, run, *optimizer_plan_);
-  if (val_part_)
-    evaluator_ =
-        std::make_unique<train::Evaluator>(*val_part_->loader, "val", recipe_.train.eval_batches,
-                                           max_skipped(recipe_.data, *val_part_->dataset));
+  if (!val_part_) return;
+  evaluator_ =
+      std::make_unique<train::Evaluator>(*val_part_->loader, "val", recipe_.train.eval_batches,
+                                         max_skipped(recipe_.data, *val_part_->dataset));
+  evaluator_->show_pictures();
 }
 
 Session::~Session() = default;

@@ -7,6 +7,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
 #include "paceline/base/text.h"
+#include "paceline/comm/agreement.h"
 #include "paceline/data/codec/image_decoder.h"
 #include "paceline/data/dataset/class_alignment.h"
 #include "paceline/data/dataset/subset.h"
@@ -155,6 +156,17 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
         part.pipeline, image_form(recipe, *part.dataset, /*as_bytes=*/false));
   }
   return part;
+}
+
+void check_training_samples(const Recipe& recipe, const Registries& registries,
+                            comm::Communicator& communicator,
+                            const base::Interruption* interruption) {
+  const auto plan = registries.datasets.build(recipe.data.source);
+  if (!plan->check_training_samples) return;
+  comm::first_rank_decides(communicator, [&] {
+    plan->check_training_samples(data::make_storage(recipe.data.remote, interruption));
+    return "";
+  });
 }
 
 nn::SampleSizes sample_sizes(std::span<const data::FieldSpec> fields) {

@@ -1,6 +1,7 @@
 #include "paceline/data/sources/ct/ct.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/sources/ct/ct_alignment.h"
 #include "paceline/data/sources/ct/ct_maker.h"
 
 #include <filesystem>
@@ -43,6 +44,12 @@ std::unique_ptr<DatasetPlan> make(const CtConfig& config) {
                                      config.xray_size.value_or(kUsualXraySize),
                                      split == Split::kTrain);
   };
+  if (config.validate_alignment && config.xrays != XraySource::kProjected)
+    plan->check_training_samples = [config](const std::shared_ptr<const Storage>& storage) {
+      const auto dataset = open(config, Split::kTrain, storage);
+      if (!dataset->has_xray_files() || dataset->size() == 0) return;
+      tell(check_alignment(*dataset));
+    };
   plan->check_place = [path = config.path] { require_path(path, "ct"); };
   return plan;
 }

@@ -54,6 +54,7 @@ struct CtConfig {
   double full_scale = 3;
   CtAugmentationConfig augment = {};
   std::optional<std::string> cache_in_memory = {};
+  bool validate_alignment = true;
 };
 
 /// Rows of X-rays that are projected.
@@ -160,6 +161,10 @@ struct paceline::config::Schema<paceline::data::CtConfig> {
       field(&Config::cache_in_memory, "cache_in_memory",
             "Room, as 8GiB, for projected X-rays of patients as they are, which all ranks and runs "
             "of a machine share; null: they are projected each time.",
+            MayChangeOnResume{}),
+      field(&Config::validate_alignment, "validate_alignment",
+            "Compare a few patients' X-rays of files with projections of their volumes before the "
+            "first step: views that are swapped, mirrored, upside down or inverted are an error.",
             MayChangeOnResume{})};
   static void validate(const Config& values, Problems& problems);
 };

@@ -8,6 +8,7 @@
 #include "paceline/data/storage/cache_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/ranges.h>
@@ -55,6 +56,38 @@ std::optional<NpyArray> choose_xrays(const CtConfig& config, const fs::path& spl
 std::span<const float> as_floats(std::span<const std::int16_t> cube, std::vector<float>& buffer) {
   buffer.assign(cube.begin(), cube.end());
   return buffer;
+}
+
+/// The largest number of blocks that a side can be divided into, if it is about as many as are
+/// enough to see how an image lies; else the side.
+std::int64_t coarse_side(std::int64_t side) {
+  constexpr std::int64_t kEnough = 64;
+  for (std::int64_t blocks = std::min(side, kEnough); blocks > kEnough / 2; --blocks) {
+    if (side % blocks == 0) return blocks;
+  }
+  return side;
+}
+
+/// Means of blocks of an array of three dimensions. What lies below -1000 counts as -1000: as air
+/// where these are Hounsfield units.
+template <class Value>
+std::vector<float> block_means(std::span<const Value> values,
+                               const std::array<std::int64_t, 3>& shape,
+                               const std::array<std::int64_t, 3>& block) {
+  const std::array<std::int64_t, 3> blocks{shape[0] / block[0], shape[1] / block[1],
+                                           shape[2] / block[2]};
+  std::vector<float> means(static_cast<std::size_t>(blocks[0] * blocks[1] * blocks[2]));
+  const float weight = 1 / static_cast<float>(block[0] * block[1] * block[2]);
+  const Value* value = values.data();
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    for (std::int64_t j = 0; j < shape[1]; ++j) {
+      const std::int64_t row = (i / block[0] * blocks[1] + j / block[1]) * blocks[2];
+      for (std::int64_t k = 0; k < shape[2]; ++k, ++value)
+        means[static_cast<std::size_t>(row + k / block[2])] +=
+            weight * std::max(-1000.0F, static_cast<float>(*value));
+    }
+  }
+  return means;
 }
 
 std::string_view as_text(std::span<const std::uint8_t> bytes) {
@@ -206,16 +239,33 @@ volume::Affine CtDataset::affine(std::int64_t index) const {
   return affine_of_side(patient(index).affine, set_.largest_side, set_.side);
 }
 
-std::vector<volume::ViewAlignment> CtDataset::alignment(std::int64_t index) const {
+XrayPair CtDataset::coarse_xrays(std::int64_t index) const {
   if (!xrays_)
     throw base::ConfigError(
         "the X-rays are projected of the volumes: there is nothing that could be misplaced");
-  std::vector<float> images(projector_.num_pixels());
-  read_intensities(index, images);
-  std::vector<float> projections(images.size());
-  project(index, projections);
-  projector_.to_intensities(projections);  // as far as those of the files can show it
-  return volume::compare_views(images, projections, projector_.num_views(), projector_.detector());
+  std::vector<float> intensities(projector_.num_pixels());
+  read_intensities(index, intensities);
+  const auto views = static_cast<std::int64_t>(projector_.num_views());
+  const std::int64_t size = coarse_side(projector_.size());
+  const std::int64_t side = coarse_side(set_.side);
+  XrayPair pair{.side = size,
+                .given = block_means(std::span<const float>(intensities),
+                                     {views, projector_.size(), projector_.size()},
+                                     {1, projector_.size() / size, projector_.size() / size}),
+                .projected = {}};
+  const std::int64_t block = set_.side / side;
+  const auto coarse =
+      block_means(cube(index), {set_.side, set_.side, set_.side}, {block, block, block});
+  const CtProjector projector = projector_.with_size(size);
+  pair.projected.resize(projector.num_pixels());
+  projector.integrate(coarse, side, pair.projected);
+  projector.to_intensities(pair.projected);  // as far as those of the files can show it
+  return pair;
+}
+
+std::vector<volume::ViewAlignment> CtDataset::alignment_of(const XrayPair& pair) const {
+  const auto side = static_cast<int>(pair.side);
+  return volume::compare_views(pair.given, pair.projected, projector_.num_views(), {side, side});
 }
 
 }  // namespace paceline::data

@@ -27,6 +27,14 @@ inline constexpr std::string_view kVolumeField = "volume";
 inline constexpr std::string_view kXraysField = "xrays";
 inline constexpr std::string_view kFovField = "fov_mm";
 
+/// X-rays twice, as intensities [views, side, side] on a grid that is coarse enough to be projected
+/// at once.
+struct XrayPair {
+  std::int64_t side = 0;  ///< 64 or a bit less where that divides the size of the X-rays
+  std::vector<float> given;
+  std::vector<float> projected;
+};
+
 /// Patients of a split with their X-rays, unaugmented. Volumes are mapped; projections are kept in
 /// a cache that all processes of this machine share, if there is one.
 class CtDataset final : public Dataset {
@@ -59,9 +67,14 @@ class CtDataset final : public Dataset {
   bool has_xray_files() const { return xrays_.has_value(); }
   /// Of voxel (x, y, z) of this side.
   volume::Affine affine(std::int64_t index) const;
-  /// How the X-rays of files lie against projections of the volume, as intensities. Throws
-  /// ConfigError if there are none.
-  std::vector<volume::ViewAlignment> alignment(std::int64_t index) const;
+  /// A patient's X-rays of files, and projections of the volume. Throws ConfigError if the former
+  /// are none.
+  XrayPair coarse_xrays(std::int64_t index) const;
+  /// How the ones lie against the others.
+  std::vector<volume::ViewAlignment> alignment_of(const XrayPair& pair) const;
+  std::vector<volume::ViewAlignment> alignment(std::int64_t index) const {
+    return alignment_of(coarse_xrays(index));
+  }
 
  private:
   const CtSetPatient& patient(std::int64_t index) const {

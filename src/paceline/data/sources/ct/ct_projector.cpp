@@ -19,6 +19,12 @@ CtProjector::CtProjector(const CtConfig& config, std::int64_t size, double fov_m
   volume::ViewRays(geometry_, 0, detector());  // throws for a cone that cannot be
 }
 
+CtProjector CtProjector::with_size(std::int64_t size) const {
+  CtProjector other = *this;
+  other.size_ = size;
+  return other;
+}
+
 volume::DetectorGrid CtProjector::detector() const {
   return {.rows = static_cast<int>(size_), .columns = static_cast<int>(size_)};
 }

@@ -20,6 +20,9 @@ class CtProjector {
   /// detector before its middle.
   CtProjector(const CtConfig& config, std::int64_t size, double fov_mm);
 
+  /// Of the same views with other pixels.
+  CtProjector with_size(std::int64_t size) const;
+
   std::size_t num_views() const { return geometry_.angles_degrees.size(); }
   std::int64_t size() const { return size_; }
   std::size_t num_pixels() const { return num_views() * pixels_of_view(); }  ///< of all views
