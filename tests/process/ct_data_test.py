@@ -85,10 +85,13 @@ class CtData(RunTest):
                             ((), ("data.xrays=projected", "data.xray_size=32")))
         self.assertEqual([field["sizes"] for field in files["fields"]], [[16, 16, 16], [2, 32, 32], []])
         self.assertNotEqual(files["fingerprint"], projected["fingerprint"])
+        lateral = json.loads(paceline("data", "info", volumes, "data.geometry.angles=[90]", "--json").out)["fields"][1]
+        self.assertEqual(lateral["sizes"], [1, 32, 32])
+        self.assertNotEqual(lateral["mean"], files["fields"][1]["mean"])
         # What was drawn of the patients themselves is what the volumes cast.
         self.assertAlmostEqual(files["fields"][1]["mean"], projected["fields"][1]["mean"], delta=0.01)
-        for code, text, setting in ((3, "holds 2 views of each patient, but data.geometry.angles names 1",
-                                     "data.geometry.angles=[0]"),
+        for code, text, setting in ((3, "holds 2 views of each patient, but data.geometry.angles names 3",
+                                     "data.geometry.angles=[0, 45, 90]"),
                                     (2, "holds X-rays of 32 rows and none of 64", "data.xray_size=64"),
                                     (2, "write data.xrays: projected", "data.augment.shift_mm=5")):
             result = paceline("data", "info", volumes, setting)

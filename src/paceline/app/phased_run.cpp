@@ -82,8 +82,8 @@ std::size_t phase_of_checkpoint(const PhasedRecipe& recipe, const std::string& n
   }
   if (num_begun(recipe, run) > found + 1) {
     throw base::CheckpointError(fmt::format(
-        "--resume {}: in {} the phase {} has begun, which stands on what {} became: name another "
-        "--run-dir to go on from here",
+        "--resume {0}: in {1} the phase {2} has begun, which stands on what {3} became: write "
+        "--resume auto to go on with {2}, or name another --run-dir to go on from here",
         named, run.string(), recipe.phases[found + 1].name, recipe.phases[found].name));
   }
   return found;
@@ -135,6 +135,12 @@ void write_summary(const PhasedRecipe& recipe, const RunDirectory& run, base::Fi
                         nlohmann::json{{"phases", phases}}.dump(2) + "\n");
 }
 
+/// What a phase is, and how its recipe was read.
+void put_first(std::string title, const Phase& phase, std::vector<std::string>& notes) {
+  notes.insert(notes.begin(), phase.notes.begin(), phase.notes.end());
+  notes.insert(notes.begin(), std::move(title));
+}
+
 PhaseJob job_of(const PhasedRecipe& recipe, std::size_t index, const RunDirectory& run,
                 std::optional<std::string> resume, const SessionContext& context) {
   const Phase& phase = recipe.phases[index];
@@ -153,7 +159,7 @@ PhaseJob job_of(const PhasedRecipe& recipe, std::size_t index, const RunDirector
       note += ", from " + weights;
     }
   }
-  job.loaded.notes.insert(job.loaded.notes.begin(), std::move(note));
+  put_first(std::move(note), phase, job.loaded.notes);
   job.begins = [&] {
     write_file_atomically(context.files, run.config_file(), config::to_yaml(recipe.written));
   };
@@ -184,7 +190,7 @@ int plan_phases(const PhasedRecipe& recipe, const TrainRequest& request,
                 const SessionContext& context) {
   for (const Phase& phase : recipe.phases) {
     PhaseJob job{.loaded = load(phase, context)};
-    job.loaded.notes.insert(job.loaded.notes.begin(), title_of(recipe, phase));
+    put_first(title_of(recipe, phase), phase, job.loaded.notes);
     run_phase(std::move(job), request, context);
   }
   return 0;

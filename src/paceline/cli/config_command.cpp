@@ -56,6 +56,7 @@ std::vector<app::Phase> load(const RecipeArguments& arguments, const config::Bin
 /// A phase as a document of its own.
 void print_header(const app::Phase& phase) {
   if (!phase.name.empty()) print(fmt::format("---  # phase {}: {}\n", phase.number, phase.name));
+  for (const std::string& note : phase.notes) print(fmt::format("# note: {}\n", note));
 }
 
 /// The recipe with what is known of its weights without a network.

@@ -11,6 +11,7 @@
 #include "paceline/launch/rank_process.h"
 #include "paceline/launch/supervisor.h"
 #include "paceline/launcher/detached_run.h"
+#include "paceline/launcher/guide_flags.h"
 #include "paceline/launcher/new_run_dir.h"
 #include "paceline/launcher/rank_program.h"
 #include "paceline/launcher/verbs.h"
@@ -182,7 +183,10 @@ int run_ranks_of_verb(const std::string& name, const std::vector<std::string>& a
     command.emplace_back("--help");
     launch::exec_program(command, launch::Environment::of_process());
   }
-  const auto [options, rest] = launch::extract_launch_options(arguments);
+  const OwnWords words = name == "train" ? in_own_words(arguments) : OwnWords{arguments};
+  for (const std::string& note : words.notes)
+    std::fprintf(stderr, "paceline: note: %s\n", note.c_str());
+  const auto [options, rest] = launch::extract_launch_options(words.arguments);
   std::optional<fs::path> run_dir = launch::find_option_value(rest, "--run-dir");
   if (options.detach && name != "train")
     throw base::ConfigError(fmt::format("paceline {} cannot be detached; only train can", name));

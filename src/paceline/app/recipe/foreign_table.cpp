@@ -315,6 +315,9 @@ constexpr ForeignName kNames[] = {
     {"defaults", "", "", "write extends: FILE.yaml, or a list of files of which later ones win"},
     {"hydra", "", "",
      "--run-dir names the directory of a run, run.dir the one where runs are made"},
+    {"stage_configs", "", "",
+     "such a document in JSON is a recipe by itself: `paceline config show FILE.json` prints it as "
+     "one that can be extended"},
     {"trainer", "train", "", "the section of the training loop"},
     {"training", "train", "", "the section of the training loop"},
 };

@@ -1,5 +1,6 @@
 #include "paceline/app/recipe/phases.h"
 
+#include "paceline/app/recipe/read_recipe.h"
 #include "paceline/app/run_directory/phase_folders.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
@@ -152,7 +153,8 @@ void check_successor(const Phase& phase, const Phase& next, config::Problems& pr
 PhasedRecipe read_phases(const std::filesystem::path& path, const config::Overrides& overrides,
                          const config::BindContext& context, config::Problems& problems) {
   PhasedRecipe recipe;
-  recipe.written = config::load_recipe(path, overrides.of_user, schema(), problems);
+  WrittenRecipe read = read_recipe(path, overrides.of_user, problems);
+  recipe.written = std::move(read.node);
   const Node* const parts = recipe.written.find("phases");
   if (parts == nullptr || !parts->is_map() || parts->entries.empty()) {
     Phase all{.name = ""};
@@ -167,6 +169,7 @@ PhasedRecipe read_phases(const std::filesystem::path& path, const config::Overri
     recipe.phases.push_back(
         make_phase(recipe.written, part, number, overrides.on_top, context, problems));
   }
+  recipe.phases.front().notes = std::move(read.notes);
   return recipe;
 }
 
@@ -215,7 +218,8 @@ PhasedRecipe load_one_phase(const std::filesystem::path& path, const config::Ove
   config::Problems problems;
   const PhasedRecipe recipe = read_phases(path, overrides, context, problems);
   problems.throw_if_any();
-  Phase alone{.name = "", .recipe = phase_of(recipe, name).recipe};
+  const Phase& phase = phase_of(recipe, name);
+  Phase alone{.name = "", .recipe = phase.recipe, .notes = phase.notes};
   return {.written = alone.recipe.written, .phases = {std::move(alone)}};
 }
 

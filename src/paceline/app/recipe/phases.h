@@ -19,11 +19,13 @@ struct Phase {
   std::string name;  ///< empty: the run has no phases and this is all of it
   int number = 1;    ///< in the order of the run
   StartFrom start_from = StartFrom::kLast;
-  config::Loaded<Recipe> recipe = {};  ///< with what the phase says laid over the rest
+  config::Loaded<Recipe> recipe = {};   ///< with what the phase says laid over the rest
+  std::vector<std::string> notes = {};  ///< of the first: how the recipe's file was read
 };
 
-/// What a run is to do, part by part: the recipe's `phases`, or the one nameless phase of a recipe
-/// that has none. `overrides` of the user change the recipe, those of a program every phase.
+/// What a run is to do, part by part: the recipe's `phases`, the stages of a guide's document
+/// (guide_json/), or the one nameless phase of a recipe that has none. `overrides` of the user
+/// change the recipe, those of a program every phase.
 struct PhasedRecipe {
   config::Node written;       ///< the recipe as a whole, with the user's overrides
   std::vector<Phase> phases;  ///< at least one

@@ -129,6 +129,8 @@ std::optional<fs::path> newest_checkpoint(const fs::path& folder,
 fs::path find_checkpoint(const fs::path& named) {
   const auto [path, which] = split_name(named);
   if (!base::file_exists(path)) {
+    if (const auto phase = phase_of_guide_name(path); phase && !which)
+      return find_checkpoint(*phase);
     throw base::CheckpointError(fmt::format(
         "{}: there is no such run or checkpoint; give a run directory (RUN, or RUN@best, RUN@last, "
         "RUN@step-N) or one of its checkpoints",

@@ -17,8 +17,9 @@ std::optional<std::filesystem::path> newest_checkpoint(
 /// The checkpoint that a user's words stand for: the path of a checkpoint itself, or RUN or
 /// RUN@last, the newest_checkpoint() of a run directory (also of a run with a checkpoint.dir) or of
 /// a folder of checkpoints; RUN@best, the best whole one by the run's checkpoint.monitor;
-/// RUN@step-N. A run of phases stands for the newest phase that has saved. Throws CheckpointError,
-/// which names those that there are.
+/// RUN@step-N. A run of phases stands for the newest phase that has saved; RUN/stage2_best.pt, as
+/// phase_of_guide_name() has it, for the best of its stage. Throws CheckpointError, which names
+/// those that there are.
 std::filesystem::path find_checkpoint(const std::filesystem::path& named);
 
 /// What model.pretrained stands for: a file of weights, as which a folder of the Hugging Face Hub

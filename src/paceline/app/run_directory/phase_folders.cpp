@@ -1,10 +1,13 @@
 #include "paceline/app/run_directory/phase_folders.h"
 
 #include "paceline/app/run_directory/run_directory.h"
+#include "paceline/base/error.h"
 #include "paceline/base/file_status.h"
+#include "paceline/base/text.h"
 #include "paceline/checkpoint/listing.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <ranges>
 #include <string_view>
@@ -61,6 +64,27 @@ std::optional<fs::path> newest_phase(const fs::path& run) {
     if (has_saved(folder)) return folder;
   }
   return folders.back();
+}
+
+std::optional<fs::path> phase_of_guide_name(const fs::path& named) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kEndings{
+      {{"_best.pt", "@best"}, {"_final.pt", "@last"}}};
+  const std::string file = named.filename().string();
+  const auto ending = std::ranges::find_if(
+      kEndings, [&](const auto& candidate) { return file.ends_with(candidate.first); });
+  const std::vector<fs::path> folders =
+      ending != kEndings.end() ? phase_folders(named.parent_path()) : std::vector<fs::path>();
+  if (folders.empty()) return std::nullopt;
+  const std::string stage = file.substr(0, file.size() - ending->first.size());
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders) {
+    const std::string name = folder.filename().string();
+    names.push_back(name.substr(name.find('-') + 1));
+    if (names.back() == stage) return folder.string() + std::string(ending->second);
+  }
+  throw base::CheckpointError(fmt::format("{}: {} has begun no stage {}; there are: {}",
+                                          named.string(), named.parent_path().string(), stage,
+                                          base::join(names, ", ")));
 }
 
 }  // namespace paceline::app

@@ -25,4 +25,9 @@ bool has_saved(const std::filesystem::path& run);
 /// without phases.
 std::optional<std::filesystem::path> newest_phase(const std::filesystem::path& run);
 
+/// What the guide to cascades calls the best or last checkpoint of a stage, RUN/stage2_best.pt or
+/// RUN/stage2_final.pt, as RUN/phases/2-stage2@best or @last; nothing for other names. Throws
+/// CheckpointError if RUN has phases and none of that name.
+std::optional<std::filesystem::path> phase_of_guide_name(const std::filesystem::path& named);
+
 }  // namespace paceline::app

@@ -91,6 +91,18 @@ TEST_F(NamedCheckpoint, TheLastTheBestAndAStep) {
     EXPECT_EQ(find(link), "step-00000020") << "itself, not its link";
 }
 
+TEST_F(NamedCheckpoint, TheGuidesNameIsTheBestOfAStage) {
+  const fs::path run = run_;
+  run_ = run / "phases/1-coarse";
+  fs::create_directories(run_);
+  save(10, 0.25);
+  save(20, 0.5);
+  run_ = run;
+  EXPECT_EQ(find("/coarse_best.pt"), "step-00000010");
+  EXPECT_EQ(find("/coarse_final.pt"), "step-00000020");
+  EXPECT_THAT(find("/fine_best.pt"), HasSubstr("has begun no stage fine; there are: coarse"));
+}
+
 TEST_F(NamedCheckpoint, TheBestIsTheBestThatIsWhole) {
   fs::create_directories(run_);
   save(10, 0.5);

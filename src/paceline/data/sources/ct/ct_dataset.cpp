@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/ranges.h>
 
@@ -27,9 +28,27 @@ bool has_xrays_anywhere(const fs::path& split_folder) {
   });
 }
 
+/// Which views of the files a recipe's angles are. Those of the manifest are frontal and lateral;
+/// of other files only the recipe says what they show, in their order.
+struct FileViews {
+  std::vector<std::size_t> chosen;
+  std::size_t in_files = 0;
+};
+
+FileViews views_in_files(const std::vector<double>& angles, bool is_in_manifest) {
+  FileViews views{.chosen = std::vector<std::size_t>(angles.size()), .in_files = angles.size()};
+  std::iota(views.chosen.begin(), views.chosen.end(), 0);
+  const auto is_usual = [](double angle) { return angle == 0 || angle == 90; };
+  if (!is_in_manifest || !std::ranges::all_of(angles, is_usual)) return views;
+  std::ranges::transform(angles, views.chosen.begin(),
+                         [](double angle) { return angle == 90 ? 1 : 0; });
+  views.in_files = 2;
+  return views;
+}
+
 /// Those of the files, if the recipe means them.
 std::optional<NpyArray> choose_xrays(const CtConfig& config, const fs::path& split_folder,
-                                     std::size_t num_patients) {
+                                     const CtSet& set) {
   if (config.xrays == XraySource::kProjected) return std::nullopt;
   if (!config.xrays && !has_xrays_anywhere(split_folder)) return std::nullopt;
   const std::vector<std::int64_t> sizes = xray_sizes_in(split_folder);
@@ -50,7 +69,8 @@ std::optional<NpyArray> choose_xrays(const CtConfig& config, const fs::path& spl
         "are those of {}: write data.xrays: projected, or leave flip, turn_degrees, shift_mm and "
         "scale out",
         (split_folder / fmt::format("xrays_{}.npy", size)).string()));
-  return open_xrays(split_folder, size, num_patients, config.geometry.angles.size());
+  return open_xrays(split_folder, size, set.patients.size(),
+                    views_in_files(config.geometry.angles, size == set.xray_size).in_files);
 }
 
 std::span<const float> as_floats(std::span<const std::int16_t> cube, std::vector<float>& buffer) {
@@ -100,7 +120,10 @@ CtDataset::CtDataset(const fs::path& folder, std::string_view split, const CtCon
                      bool has_xrays)
     : split_folder_(folder / split),
       set_(open_ct_set(folder, split, config.side)),
-      xrays_(choose_xrays(config, split_folder_, set_.patients.size())),
+      xrays_(choose_xrays(config, split_folder_, set_)),
+      file_views_(
+          views_in_files(config.geometry.angles, xrays_ && xrays_->shape.back() == set_.xray_size)
+              .chosen),
       projector_(config, xrays_ ? xrays_->shape.back() : config.xray_size.value_or(kUsualXraySize),
                  set_.fov_mm),
       constants_(ct_constants(config, set_.fov_mm)),
@@ -188,9 +211,11 @@ void CtDataset::read_intensities(std::int64_t index, std::span<float> target) co
   if (xrays_->shape.back() == set_.xray_size)
     check(*xrays_, index, patient(index).xray_hash, are_xrays_checked_);
   const auto bytes = bytes_of(*xrays_, index);
+  const std::size_t pixels = projector_.pixels_of_view();
   for (std::size_t i = 0; i < target.size(); ++i) {
+    const std::size_t source = file_views_[i / pixels] * pixels + i % pixels;
     std::uint16_t value = 0;
-    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    std::memcpy(&value, bytes.data() + source * sizeof value, sizeof value);
     target[i] = static_cast<float>(value) / 65535.0F;
   }
 }

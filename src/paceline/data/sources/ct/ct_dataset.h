@@ -91,7 +91,8 @@ class CtDataset final : public Dataset {
 
   std::filesystem::path split_folder_;
   CtSet set_;
-  std::optional<NpyArray> xrays_;  ///< nothing: they are projected
+  std::optional<NpyArray> xrays_;        ///< nothing: they are projected
+  std::vector<std::size_t> file_views_;  ///< of those in xrays_, which each of the recipe's is
   CtProjector projector_;
   SampleConstants constants_;
   std::vector<FieldSpec> fields_;

@@ -24,11 +24,35 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrepareAgain =
     "run `paceline data prepare ct` again, which makes anew what is damaged";
 
+/// Whether scans lie there that have not been prepared: NIfTI or DICOM files, or folders of such.
+/// Looks at few entries, as all will be alike.
+bool holds_scans(const fs::path& folder, bool looks_below = true) {
+  constexpr int kMostEntries = 100;
+  int count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end;
+       !error && entry != end && count < kMostEntries; entry.increment(error), ++count) {
+    const std::string name = entry->path().filename().string();
+    const bool is_scan =
+        name.ends_with(".nii") || name.ends_with(".nii.gz") || name.ends_with(".dcm");
+    std::error_code ignored;  // what cannot be looked at holds none
+    if (is_scan || (looks_below && entry->is_directory(ignored) && holds_scans(*entry, false)))
+      return true;
+  }
+  return false;
+}
+
 nlohmann::json read_manifest(const fs::path& folder) {
   const fs::path path = folder / kCtManifestName;
-  if (!base::file_exists(path))
+  if (!base::file_exists(path)) {
+    if (holds_scans(folder))
+      throw base::DataError(fmt::format(
+          "{0}: holds scans of patients, which are prepared once: run `paceline data prepare ct "
+          "{0} DST` and write data.path=DST",
+          folder.string()));
     throw base::DataError(fmt::format(
         "{}: is not there; name a folder that `paceline data prepare ct` has made", path.string()));
+  }
   nlohmann::json manifest = base::parse_json(base::read_file(path));
   if (manifest.at("format") != kCtFormat || manifest.at("version") != kCtVersion)
     throw base::JsonError("it is that of something else, or of another version");

@@ -48,6 +48,21 @@ class CtDatasetTest : public ::testing::Test {
     return xrays;
   }
 
+  /// As `paceline data prepare ct` names those of 16 pixels a side.
+  void name_xrays_in_manifest() const {
+    const std::string array = base::read_file(folder_.path() / "ct/train/xrays_16.npy");
+    nlohmann::json manifest =
+        nlohmann::json::parse(base::read_file(folder_.path() / "ct/ct_manifest.json"));
+    manifest["xrays"] = {{"size", 16}};
+    for (auto& patient : manifest["patients"]) {
+      const std::size_t size = 2 * 256 * 2;
+      const auto index = patient["index"].get<std::size_t>();
+      patient["hashes"].push_back(
+          base::xxh3_128_hex(std::string_view(array).substr(128 + index * size, size)));
+    }
+    folder_.write("ct/ct_manifest.json", manifest.dump());
+  }
+
   paceline::test::CacheHome cache_home_;
   paceline::test::TempFolder folder_;
   paceline::test::CtFiles files_;
@@ -109,6 +124,30 @@ TEST_F(CtDatasetTest, FilesAreTakenWhereThereAreSome) {
                   AllOf(HasSubstr("data.xray_size"), HasSubstr("X-rays of 8, 16 rows"))));
 }
 
+TEST_F(CtDatasetTest, OfFilesThatTheManifestKnowsSomeViewsMayBeTaken) {
+  files_.write_xrays(folder_, "train", 3, 16);
+  const auto views = [&](const std::vector<double>& angles) {
+    CtConfig config{.side = 8};
+    config.geometry.angles = angles;
+    return xrays_of(*open(config), 2);
+  };
+  const auto views_of_one = [&] { return views({90}); };
+  EXPECT_THAT(views_of_one, ThrowsMessage<base::DataError>(
+                                AllOf(HasSubstr("holds 2 views"), HasSubstr("names 1"))))
+      << "nothing says what they are";
+  name_xrays_in_manifest();
+  const auto both = views({0, 90});
+  const std::vector<float> frontal(both.begin(), both.begin() + 256);
+  const std::vector<float> lateral(both.begin() + 256, both.end());
+  EXPECT_EQ(views({0}), frontal);
+  EXPECT_EQ(views({90}), lateral);
+  EXPECT_NE(frontal, lateral);
+  auto turned = lateral;
+  turned.insert(turned.end(), frontal.begin(), frontal.end());
+  EXPECT_EQ(views({90, 0}), turned);
+  EXPECT_THAT([&] { views({0, 45, 90}); }, ThrowsMessage<base::DataError>(HasSubstr("names 3")));
+}
+
 TEST_F(CtDatasetTest, OneSplitIsNotProjectedWhereAnotherHasFiles) {
   EXPECT_THAT([&] { open({.side = 8, .xrays = XraySource::kFiles}); },
               ThrowsMessage<base::DataError>(HasSubstr("holds no xrays_SIZE.npy")));
@@ -139,17 +178,8 @@ TEST_F(CtDatasetTest, ADamagedVolumeIsNamedByItsPatient) {
 
 TEST_F(CtDatasetTest, DamagedXraysAreNamedByTheirPatient) {
   files_.write_xrays(folder_, "train", 3, 16);
+  name_xrays_in_manifest();
   std::string array = base::read_file(folder_.path() / "ct/train/xrays_16.npy");
-  nlohmann::json manifest =
-      nlohmann::json::parse(base::read_file(folder_.path() / "ct/ct_manifest.json"));
-  manifest["xrays"] = {{"size", 16}};
-  for (auto& patient : manifest["patients"]) {
-    const std::size_t size = 2 * 256 * 2;
-    const auto index = patient["index"].get<std::size_t>();
-    patient["hashes"].push_back(
-        base::xxh3_128_hex(std::string_view(array).substr(128 + index * size, size)));
-  }
-  folder_.write("ct/ct_manifest.json", manifest.dump());
   EXPECT_NO_THROW(bytes_of(*open({.side = 8}), 2));
   array[array.size() - 3] ^= 1;
   folder_.write("ct/train/xrays_16.npy", array);

@@ -72,6 +72,19 @@ TEST_F(CtSetTest, AFolderThatWasNotPreparedIsRefused) {
   refuses<base::DataError>("data prepare ct` has made");
 }
 
+TEST_F(CtSetTest, ScansAreToldHowTheyArePrepared) {
+  std::filesystem::remove(place() / kCtManifestName);
+  for (const char* scan : {"ct/7/7.nii.gz", "ct/8.nii", "ct/9/0001.dcm"}) {
+    folder_.write(scan, "");
+    refuses<base::DataError>(
+        "ct: holds scans of patients, which are prepared once: run `paceline "
+        "data prepare ct " +
+        place().string() + " DST` and write data.path=DST");
+    std::filesystem::remove(folder_.path() / scan);
+  }
+  refuses<base::DataError>("ct_manifest.json: is not there");
+}
+
 TEST_F(CtSetTest, ADamagedManifestIsRefused) {
   const std::string sound = manifest();
   set_manifest(sound.substr(0, sound.size() / 2));
