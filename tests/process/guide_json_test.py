@@ -69,7 +69,7 @@ class GuideJson(RunTest):
         return path
 
     def shown(self, document, *settings, env=None):
-        """The phases that config show prints, each with the values of its leaves by their last two names."""
+        """The phases that config show prints, and all of it."""
         result = paceline("config", "show", self.write(document), *settings, env=env, cwd=self.root)
         self.assertEqual(result.code, 0, str(result))
         return result.out.split("---  # phase ")[1:], result.out

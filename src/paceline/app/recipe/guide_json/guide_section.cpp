@@ -42,7 +42,7 @@ const Node* GuideSection::take(std::initializer_list<std::string_view> spellings
   const Node* found = nullptr;
   std::string_view name;
   for (const std::string_view key : spellings) {
-    taken_.emplace_back(key);
+    if (std::ranges::find(taken_, key) == taken_.end()) taken_.emplace_back(key);
     const Node* const value = node_ != nullptr ? node_->find(key) : nullptr;
     if (value == nullptr || value->is_null()) continue;
     if (found != nullptr)

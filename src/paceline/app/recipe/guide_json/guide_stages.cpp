@@ -116,19 +116,19 @@ void draft_phase(GuideSection& section, const Node& source, std::size_t number, 
 
 void draft_stages(GuideSection& document, GuideDraft& draft) {
   const Node* const list = document.take({"stage_configs", "stages"});
+  const std::string_view key =
+      list != nullptr && document.take("stages") == list ? "stages" : "stage_configs";
   if (list == nullptr || !list->is_list() || list->items.empty()) {
-    const std::string_view got = list == nullptr ? "it is missing" : "it is none";
-    document.refuse(list != nullptr && document.take("stages") == list ? "stages" : "stage_configs",
-                    fmt::format("must be a list of stages, [{{\"name\": \"stage1\", "
-                                "\"volume_size\": [64, 64, 64], ...}}], but {}",
-                                got));
+    document.refuse(key, fmt::format("must be a list of stages, [{{\"name\": \"stage1\", "
+                                     "\"volume_size\": [64, 64, 64], ...}}], got {}",
+                                     list == nullptr ? "nothing" : list->describe()));
     return;
   }
   Node stages = Node::list();
   stages.position = list->position;
   for (std::size_t i = 0; i < list->items.size(); ++i) {
     const Node& source = list->items[i];
-    GuideSection section(&source, fmt::format("stage_configs[{}]", i), document.problems());
+    GuideSection section(&source, fmt::format("{}[{}]", key, i), document.problems());
     draft_phase(section, source, i + 1, stages, draft);
   }
   put(draft.recipe, "model.stages", std::move(stages));
