@@ -61,12 +61,12 @@ constexpr std::string_view kWandbNote =
     "there is no W&B here; TensorBoard's files and metrics.jsonl in the run's directory have every "
     "metric";
 
-std::string_view name_of(std::string_view argument) {
+std::string_view flag_name(std::string_view argument) {
   return argument.substr(0, argument.find('='));
 }
 
 const GuideFlag* flag_of(std::string_view argument) {
-  const auto found = std::ranges::find(kFlags, name_of(argument), &GuideFlag::name);
+  const auto found = std::ranges::find(kFlags, flag_name(argument), &GuideFlag::name);
   return found != kFlags.end() ? found : nullptr;
 }
 
@@ -114,7 +114,8 @@ class Translation {
     std::string value = !is_next   ? argument.substr(equals + 1)
                         : has_next ? arguments_[++index]
                                    : "";
-    if (value.empty()) throw base::ConfigError(fmt::format("{} needs a value", name_of(argument)));
+    if (value.empty())
+      throw base::ConfigError(fmt::format("{} needs a value", flag_name(argument)));
     return value;
   }
 
@@ -173,7 +174,7 @@ class Translation {
     std::optional<std::string> value;
     const std::vector<std::string>& ours = words_.arguments;
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      std::string name(name_of(ours[i]));
+      std::string name(flag_name(ours[i]));
       std::ranges::replace(name, '_', '-');
       if (std::ranges::find(names, name) == names.end()) continue;
       if (const std::size_t equals = ours[i].find('='); equals != std::string::npos)

@@ -77,7 +77,7 @@ void draft_physics(GuideSection& section, const std::string& prefix, Node& recip
   }
 }
 
-bool is_plain(char c) {
+bool is_in_names(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
@@ -86,7 +86,8 @@ std::string name_of_stage(GuideSection& section, std::size_t number, const Guide
   std::string usual = fmt::format("stage{}", number);
   const Node* const given = section.take("name");
   if (given == nullptr) return usual;
-  if (!given->is_scalar() || given->text.empty() || !std::ranges::all_of(given->text, is_plain)) {
+  if (!given->is_scalar() || given->text.empty() ||
+      !std::ranges::all_of(given->text, is_in_names)) {
     section.refuse("name", fmt::format("must be of letters, digits, '-' and '_', as {}, got {}",
                                        usual, given->describe()));
     return usual;
