@@ -108,9 +108,8 @@ class GuideJson(RunTest):
 
     def test_comments_are_taken_and_mistakes_told_with_their_lines(self):
         path = self.write(quick(), comment="// for two GPUs\n")
-        result = paceline("config", "check", path)
+        result = paceline("config", "show", path)
         self.assertEqual(result.code, 0, str(result))
-        self.assertEqual(result.out.count(": sound"), 2, str(result))
         document = multi_view()
         document["training"]["batch_sise"] = 3
         self.assertRegex(self.refused(document),
@@ -130,12 +129,12 @@ class GuideJson(RunTest):
         (scans / "7" / "7.nii.gz").write_bytes(b"")
         document = small() | {"data": {"dataset_path": str(scans)}}
         result = paceline("train", self.write(document), cwd=self.root)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn(f"run `paceline data prepare ct {scans} DST`", result.err)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertEqual(result.err.count(f"run `paceline data prepare ct {scans} DST`"), 1, str(result))
 
     def test_trains_stage_by_stage_and_goes_on(self):
         phantoms, volumes = self.root / "phantoms", self.root / "volumes"
-        for command in (("synth", phantoms, "--kind", "phantom", "--patients", 14, "--size", 32, "--xray-size", 32),
+        for command in (("synth", phantoms, "--kind", "phantom", "--patients", 24, "--size", 32, "--xray-size", 32),
                         ("prepare", "ct", phantoms, volumes, "--sides", "32,16", "--xray-size", "32", "--seed", 1)):
             result = paceline("data", *command)
             self.assertEqual(result.code, 0, str(result))

@@ -243,7 +243,8 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
     try {
       build();
     } catch (const base::Error& error) {
-      problems.emplace_back(error.what());
+      if (std::ranges::find(problems, error.what()) == problems.end())
+        problems.emplace_back(error.what());
     }
   };
   attempt([&] { registries.datasets.build(recipe.data.source)->check_place(); });
@@ -301,10 +302,12 @@ std::vector<std::string> problems_without_data(const config::Loaded<Recipe>& loa
 std::vector<std::string> problems_without_data(std::span<const Phase> phases,
                                                const Registries& registries) {
   std::vector<std::string> problems;
+  std::set<std::string> known;  // what several phases have in common is told of the first
   for (const Phase& phase : phases) {
     for (const std::string& problem : problems_without_data(phase.recipe, registries))
-      problems.push_back(phase.name.empty() ? problem
-                                            : fmt::format("phase {}: {}", phase.name, problem));
+      if (known.insert(problem).second)
+        problems.push_back(phase.name.empty() ? problem
+                                              : fmt::format("phase {}: {}", phase.name, problem));
   }
   return problems;
 }
