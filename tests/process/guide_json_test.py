@@ -118,7 +118,8 @@ class GuideJson(RunTest):
                       self.refused(multi_view(train_split=0.7)))
         self.assertIn("config.json:3: not valid JSON: nothing follows this comma",
                       self.refused({}, text='{"stages": [\n{"volume_size": 64}\n],\n}'))
-        for second, problem in ((stage(2, 128, 384, 6, 5), r"config.json:\d+: model.stages\[1\].dim: must be a multiple of heads"),
+        wrong_heads = r"config.json:\d+: model.stages\[1\].dim: must be a multiple of heads"
+        for second, problem in ((stage(2, 128, 384, 6, 5), wrong_heads),
                                 (stage(2, 96, 384, 6, 6), "must be a multiple of the stage before's 64")):
             self.assertRegex(self.refused(multi_view(target_xray_size=512) | {"stage_configs": [STAGES[0], second]}),
                              problem)
