@@ -4,6 +4,7 @@
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
 #include "paceline/app/assembly/surgery.h"
+#include "paceline/app/memory_by_shape.h"
 #include "paceline/base/error.h"
 #include "paceline/checkpoint/snapshot.h"
 #include "paceline/comm/fake/fake_communicator.h"
@@ -11,6 +12,7 @@
 #include "paceline/tensor/autocast.h"
 #include "paceline/tensor/memory_count.h"
 #include "paceline/train/run_state.h"
+#include "paceline/train/shaped_task.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,9 @@ constexpr std::array kStrategies{ParallelStrategy::kNone,  ParallelStrategy::kDd
 // BatchNorm wants more than one value per channel.
 constexpr std::int64_t kFewImages = 2;
 constexpr std::int64_t kMoreImages = 4;
+
+// Of data that need not be there: how long an epoch is takes no memory.
+constexpr std::int64_t kAnyEpoch = 1'000'000;
 
 /// A model of zeros under its strategy, as rank 0 of a world without peers has it.
 struct Prepared {
@@ -156,7 +161,7 @@ int ranks_that_share(const Recipe& recipe, const MemoryQuestion& question) {
 }
 
 MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
-                        const MemoryQuestion& question, const ActivationBytes& activations) {
+                        const MemoryQuestion& question, const BytesBySamples& activations) {
   const int sharing = ranks_that_share(recipe, question);
   if (question.world_size % sharing != 0) {
     throw base::ConfigError(
@@ -169,7 +174,7 @@ MemoryEstimate estimate(const Recipe& recipe, const Registries& registries,
   const Prepared made = prepare(recipe, registries, sharing, sharing);
   MemoryEstimate result = state_memory(recipe, made.state, *made.engine, batches, question.fields);
   result.strategy = recipe.parallel.strategy;
-  result.activations = activations.of(batches.microbatch());
+  result.activations = activations(batches.microbatch());
   return result;
 }
 
@@ -192,6 +197,22 @@ ActivationBytes measure(const Recipe& recipe, const Registries& registries,
   bytes.per_image = (more - few) / static_cast<double>(more_images - few_images);
   bytes.fixed = few - bytes.per_image * static_cast<double>(few_images);
   return bytes;
+}
+
+/// activations_by_samples() of a recipe with_surgery().
+BytesBySamples activations_of(const Recipe& recipe, const Registries& registries,
+                              const MemoryQuestion& question) {
+  const std::shared_ptr<train::Task> task = make_task(recipe, registries);
+  if (const auto* shaped = dynamic_cast<const train::ShapedTask*>(task.get())) {
+    nn::PassOptions options = pass_options(recipe, /*samples=*/0, question.is_on_gpu);
+    options.casts_weights = !gathers_casts(recipe);
+    return [task, shaped, options](std::int64_t samples) mutable {
+      options.samples = samples;
+      return static_cast<std::uint64_t>(shaped->pass_bytes(options));
+    };
+  }
+  const ActivationBytes measured = measure(recipe, registries, question.fields);
+  return [measured](std::int64_t samples) { return measured.of(samples); };
 }
 
 }  // namespace
@@ -232,8 +253,16 @@ ActivationBytes measure_activations(const Recipe& recipe, const Registries& regi
   return measure(with_surgery(recipe, registries), registries, fields);
 }
 
+BytesBySamples activations_by_samples(const Recipe& recipe, const Registries& registries,
+                                      const MemoryQuestion& question) {
+  return activations_of(with_surgery(recipe, registries), registries, question);
+}
+
 MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,
                          int ranks_per_node) {
+  const auto task = make_task(recipe, registries);
+  if (const auto* shaped = dynamic_cast<const train::ShapedTask*>(task.get()))
+    return {world_size, ranks_per_node, shaped->sample_fields(), kAnyEpoch};
   const DataPart part =
       open_data(recipe, registries, data::Split::kTrain, /*interruption=*/nullptr);
   return {world_size, ranks_per_node, part.maker->fields(), part.dataset->size()};
@@ -246,20 +275,19 @@ MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registrie
     asked.parallel.strategy =
         question.world_size > 1 ? ParallelStrategy::kDdp : ParallelStrategy::kNone;
   }
-  const ActivationBytes activations = measure(asked, registries, question.fields);
-  return estimate(asked, registries, question, activations);
+  return estimate(asked, registries, question, activations_of(asked, registries, question));
 }
 
 std::vector<MemoryEstimate> estimate_strategies(const Recipe& recipe, const Registries& registries,
                                                 const MemoryQuestion& question) {
   const Recipe changed = with_surgery(recipe, registries);
-  std::array<std::optional<ActivationBytes>, 2> measured;  // without casts that are gathered, with
+  std::array<BytesBySamples, 2> found;  // without casts that are gathered, with
   std::vector<MemoryEstimate> estimates;
   for (const ParallelStrategy strategy : kStrategies) {
     const Recipe asked = with_strategy(changed, strategy);
-    auto& activations = measured[gathers_casts(asked) ? 1 : 0];
-    if (!activations) activations = measure(asked, registries, question.fields);
-    estimates.push_back(estimate(asked, registries, question, *activations));
+    BytesBySamples& activations = found[gathers_casts(asked) ? 1 : 0];
+    if (!activations) activations = activations_of(asked, registries, question);
+    estimates.push_back(estimate(asked, registries, question, activations));
   }
   return estimates;
 }

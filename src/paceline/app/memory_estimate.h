@@ -8,6 +8,7 @@
 #include "paceline/train/train_state.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct MemoryQuestion {
   int ranks_per_node = 1;
   std::vector<data::FieldSpec> fields = {};  ///< of a training sample
   std::int64_t train_samples = 0;
+  bool is_on_gpu = false;  ///< what a train::ShapedTask tells is of the run's own device
 };
 
 /// Bytes of tensors that rank 0 needs in training; no other rank needs more.
@@ -52,6 +54,13 @@ struct ActivationBytes {
 ActivationBytes measure_activations(const Recipe& recipe, const Registries& registries,
                                     std::span<const data::FieldSpec> fields);
 
+/// Bytes that forward and backward of a microbatch of so many samples add to the state.
+using BytesBySamples = std::function<std::uint64_t(std::int64_t samples)>;
+
+/// What a train::ShapedTask tells of the recipe's network, else what measure_activations() finds.
+BytesBySamples activations_by_samples(const Recipe& recipe, const Registries& registries,
+                                      const MemoryQuestion& question);
+
 /// What the recipe needs under its own strategy. Its state is laid out, without values, by the
 /// strategy itself among ranks that are not there, so that it is exact. Throws ConfigError.
 MemoryEstimate estimate_memory(const Recipe& recipe, const Registries& registries,
@@ -66,7 +75,8 @@ MemoryEstimate state_memory(const Recipe& recipe, const train::TrainState& state
                             const train::Engine& engine, const BatchArithmetic& batches,
                             std::span<const data::FieldSpec> fields);
 
-/// Opens the recipe's training data to learn what its size and its images are.
+/// Opens the recipe's training data to learn what its size and its images are; not for a
+/// train::ShapedTask, which tells its samples by itself.
 MemoryQuestion ask_about(const Recipe& recipe, const Registries& registries, int world_size,
                          int ranks_per_node);
 

@@ -47,13 +47,13 @@ std::vector<Cure> cures(const Recipe& recipe, const MemoryQuestion& question,
 
 /// Smaller microbatches until the run fits, or one image each.
 Cure smaller_microbatches(const Recipe& recipe, const MemoryEstimate& need,
-                          const ActivationBytes& activations, std::uint64_t limit) {
+                          const BytesBySamples& activations, std::uint64_t limit) {
   Cure cure{"", recipe};
   MemoryEstimate smaller = need;
   int& steps = smaller.batches.grad_accum_steps;
   do {
     steps *= 2;
-    smaller.activations = activations.of(smaller.batches.microbatch());
+    smaller.activations = activations(smaller.batches.microbatch());
   } while (smaller.total() > limit && smaller.batches.microbatch() > 1);
   cure.setting = fmt::format("train.grad_accum_steps={}", steps);
   cure.recipe.train.grad_accum_steps = steps;
@@ -66,7 +66,7 @@ std::string advice(const Recipe& recipe, const Registries& registries,
   const MemoryEstimate need = estimate_memory(recipe, registries, question);
   std::vector<Cure> all = cures(recipe, question, need);
   if (need.batches.microbatch() > 1) {
-    const auto activations = measure_activations(recipe, registries, question.fields);
+    const auto activations = activations_by_samples(recipe, registries, question);
     all.insert(all.begin(), smaller_microbatches(recipe, need, activations, limit));
   }
   std::vector<std::string> that_fit;

@@ -63,12 +63,12 @@ void report_end(const train::FitResult& result, const Session& session) {
 std::optional<std::uint64_t> predicted_bytes(const Recipe& recipe, MemoryEstimate memory,
                                              const train::FitResult& result,
                                              const SessionContext& context,
-                                             std::span<const data::FieldSpec> fields) {
+                                             const MemoryQuestion& question) {
   if (result.reason == train::FitResult::Reason::kSignal || context.device.is_asynchronous())
     return std::nullopt;
   try {
     memory.activations =
-        measure_activations(recipe, context.registries, fields).of(memory.batches.microbatch());
+        activations_by_samples(recipe, context.registries, question)(memory.batches.microbatch());
     return memory.total();
   } catch (const std::exception& error) {
     base::log_warning("what memory the run needs could not be predicted: {}", error.what());
@@ -123,15 +123,15 @@ void report_run(std::unique_ptr<Session> session, const train::FitResult& result
                 std::uint64_t peak_bytes, const RunDirectory& directory, const Job& job) {
   directory.require();
   report_end(result, *session);
-  const std::vector<data::FieldSpec> fields = session->fields();
+  const MemoryQuestion question = session->memory_question();
   const auto speed = describe_speed(
-      result.speed, job.loaded.recipe, word_for_samples(fields),
+      result.speed, job.loaded.recipe, word_for_samples(question.fields),
       session->state().strategy->communication_report().late_parameters, job.context.device);
   const auto best = session->best_checkpoint();
   nlohmann::json summary = summary_of(*session, result, best);
   const MemoryEstimate memory = session->memory();
   session.reset();
-  const auto predicted = predicted_bytes(job.loaded.recipe, memory, result, job.context, fields);
+  const auto predicted = predicted_bytes(job.loaded.recipe, memory, result, job.context, question);
   summary["peak_memory"] = {{"measured_bytes", peak_bytes}, {"predicted_bytes", nullptr}};
   if (predicted) summary["peak_memory"]["predicted_bytes"] = *predicted;
   write_file_atomically(job.context.files, directory.summary_file(), summary.dump(2) + "\n");

@@ -297,8 +297,8 @@ MemoryEstimate Session::memory() const {
 }
 
 MemoryQuestion Session::memory_question() const {
-  return {context_.communicator.world_size(), context_.ranks_per_node, fields(),
-          train_set().size()};
+  return {context_.communicator.world_size(), context_.ranks_per_node, fields(), train_set().size(),
+          context_.device.is_asynchronous()};
 }
 
 std::optional<checkpoint::Listed> Session::best_checkpoint() const try {

@@ -1,7 +1,9 @@
+#include "paceline/app/memory_fit.h"
 #include "paceline/app/memory_report.h"
 #include "paceline/app/model_report.h"
 #include "paceline/app/phase_run.h"
 #include "paceline/app/recipe/builtin.h"
+#include "paceline/app/run_directory/run_directory.h"
 #include "paceline/base/error.h"
 #include "paceline/base/text.h"
 #include "paceline/base/version.h"
@@ -12,9 +14,14 @@
 #include "paceline/launch/machine.h"
 #include "paceline/launch/rank_info.h"
 #include "paceline/tensor/cuda_plugin.h"
+#include "paceline/train/precision.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,20 +35,26 @@ struct MemoryArguments {
   int nnodes = 1;
   bool as_json = false;
   std::string phase = {};
+  std::string device = {};
 };
 
 CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
   CLI::App* memory =
       app.add_subcommand("memory", "Predict the memory of a recipe on rank 0, for every strategy");
-  memory->add_option("recipe", arguments.recipe, "The recipe")->required();
+  memory->add_option("recipe", arguments.recipe, "The recipe, or the directory of a run")
+      ->required();
   memory->add_option("overrides", arguments.overrides, "section.key=value changes");
-  memory->add_option("--phase", arguments.phase, "Of the recipe's phases this one; else the first");
+  memory->add_option("--phase", arguments.phase,
+                     "Of the recipe's phases this one; else the first, or with --device all of them");
   memory->add_option("--nproc", arguments.nproc, "Ranks on each machine")
       ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
   memory->add_option("--nnodes", arguments.nnodes, "Machines")
       ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
+  memory->add_option("--device", arguments.device,
+                     "A GPU, such as a100-80gb or h200: what each phase needs of it, and how many "
+                     "samples fit");
   memory->add_flag("--json", arguments.as_json, "Print one JSON object, in bytes");
   return memory;
 }
@@ -90,19 +103,26 @@ void set_footer(CLI::App& app) {
       "other ranks at once, by that layout, and the copy that a checkpoint is written from.\n"
       "activations are measured: forward and backward of 2 and of 4 samples in the recipe's\n"
       "precision, with its activation checkpointing, extended to the microbatch. input are the\n"
-      "batches that the loaders hold. Libraries' scratch memory and code are none of it.");
+      "batches that the loaders hold. Libraries' scratch memory and code are none of it. Of task\n"
+      "ct_diffusion activations follow from shapes, and the data need not be there.\n\n"
+      "info memory --device: on that GPU, less 1 GiB for driver and libraries; input are two\n"
+      "batches. checkpointed is with train.activation_checkpointing={every: 1}. Of a run's\n"
+      "directory the samples a second that it has measured stand beside published ones.");
 }
 
-void print_memory(const MemoryArguments& arguments, const app::Registries& registries) {
+int world_size_of(const MemoryArguments& arguments) {
   const std::int64_t ranks = std::int64_t{arguments.nproc} * arguments.nnodes;
   if (ranks > launch::kMaxRanks)
     throw base::ConfigError(
         fmt::format("--nproc {} on --nnodes {} are {} ranks, more than the {} "
                     "that a run may have",
                     arguments.nproc, arguments.nnodes, ranks, launch::kMaxRanks));
-  const int world_size = static_cast<int>(ranks);
-  const app::PhasedRecipe phases =
-      app::load_phases(arguments.recipe, arguments.overrides, registries.context(world_size));
+  return static_cast<int>(ranks);
+}
+
+void print_strategies(const MemoryArguments& arguments, const app::PhasedRecipe& phases,
+                      const app::Registries& registries) {
+  const int world_size = world_size_of(arguments);
   const app::Recipe recipe =
       app::load_recipe(app::phase_of(phases, arguments.phase).recipe, registries, world_size)
           .recipe;
@@ -113,6 +133,43 @@ void print_memory(const MemoryArguments& arguments, const app::Registries& regis
     return;
   }
   for (const std::string& line : app::memory_table(estimates)) fmt::print("{}\n", line);
+}
+
+void print_fits(const MemoryArguments& arguments, const app::PhasedRecipe& phases,
+                const app::Registries& registries) {
+  const app::MemoryDevice& device = app::memory_device(arguments.device);
+  const int world_size = world_size_of(arguments);
+  std::vector<app::MemoryFit> fits;
+  for (const app::Phase& phase : phases.phases) {
+    if (!arguments.phase.empty() && phase.name != arguments.phase) continue;
+    app::Phase asked = phase;
+    train::Precision& precision = asked.recipe.value.train.precision;
+    if (precision == train::Precision::kAuto)
+      precision = train::fastest_on_cuda(/*has_bfloat16=*/true).precision;
+    const app::Recipe recipe =
+        app::load_recipe(std::move(asked.recipe), registries, world_size).recipe;
+    fits.push_back(app::fit_memory(recipe, registries,
+                                   app::ask_about(recipe, registries, world_size, arguments.nproc),
+                                   device));
+    fits.back().phase = phase.name;
+    if (std::filesystem::is_directory(arguments.recipe))
+      fits.back().samples_per_second = app::measured_speed(arguments.recipe, phase.name);
+  }
+  if (arguments.as_json) {
+    fmt::print("{}\n", app::fit_json(fits, device));
+    return;
+  }
+  for (const std::string& line : app::fit_tables(fits, device)) fmt::print("{}\n", line);
+}
+
+void print_memory(const MemoryArguments& arguments, const app::Registries& registries) {
+  const bool is_run = std::filesystem::is_directory(arguments.recipe);
+  const app::PhasedRecipe phases =
+      app::load_phases(is_run ? arguments.recipe / app::kConfigFile : arguments.recipe,
+                       arguments.overrides, registries.context(world_size_of(arguments)));
+  if (!arguments.phase.empty()) static_cast<void>(app::phase_of(phases, arguments.phase));
+  if (arguments.device.empty()) return print_strategies(arguments, phases, registries);
+  print_fits(arguments, phases, registries);
 }
 
 void print_versions() {

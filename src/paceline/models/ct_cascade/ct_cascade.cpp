@@ -1,6 +1,8 @@
 #include "paceline/models/ct_cascade/ct_cascade.h"
 
 #include "paceline/base/error.h"
+#include "paceline/models/ct_cascade/shaped_denoiser.h"
+#include "paceline/nn/unit.h"
 #include "paceline/volume/view_frame.h"
 
 #include <string>
@@ -129,6 +131,11 @@ void CtCascade::initialize_parameter(const nn::NamedTensor& parameter,
   throw base::InternalError("a cascade has no parameter " + parameter.name);
 }
 
+nn::Shaped CtCascade::shaped_forward(nn::ShapedPass& pass) const {
+  for (std::int64_t i = 0; i < current_stage(); ++i) pass.skip_units(std::ssize(nn::units(at(i))));
+  return shaped_denoiser(at(current_stage()).config(), pass);
+}
+
 double CtCascade::flops_per_sample(const nn::SampleSizes& sizes) const {
   const auto found = sizes.find(kXrays);
   if (found == sizes.end()) {
@@ -136,7 +143,7 @@ double CtCascade::flops_per_sample(const nn::SampleSizes& sizes) const {
         "model.name: ct_cascade reads X-rays, which the data set's samples have not: choose a data "
         "set with a field xrays");
   }
-  const std::vector<std::int64_t> wanted{config_.num_views, config_.xray_size, config_.xray_size};
+  const std::vector<std::int64_t> wanted = xray_sizes();
   if (found->second != wanted) {
     throw base::ConfigError(fmt::format(
         "model.xray_size: ct_cascade takes X-rays of {}, and the data set's are {}: set "

@@ -66,6 +66,10 @@ class CtCascade : public nn::CascadeNetwork {
                      const nn::XrayContext& context) const override;
   void initialize_parameter(const nn::NamedTensor& parameter,
                             const tensor::DrawKey& key) const override;
+  std::vector<std::int64_t> xray_sizes() const override {
+    return {config_.num_views, config_.xray_size, config_.xray_size};
+  }
+  nn::Shaped shaped_forward(nn::ShapedPass& pass) const override;
   /// Of the current stage. Throws ConfigError unless there are X-rays of the sizes it takes.
   double flops_per_sample(const nn::SampleSizes& sizes) const override;
   /// Counts a stage's layers for one sample.

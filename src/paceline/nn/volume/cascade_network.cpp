@@ -1,6 +1,7 @@
 #include "paceline/nn/volume/cascade_network.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/pass_memory/shaped_pass.h"
 #include "paceline/nn/unit.h"
 
 #include <charconv>
@@ -16,6 +17,14 @@ XrayContext XrayContext::repeated(std::int64_t count) const {
   XrayContext result{repeat(at_voxels), repeat(condition), {}};
   for (const at::Tensor& rows : keys_values) result.keys_values.push_back(repeat(rows));
   return result;
+}
+
+std::vector<std::int64_t> CascadeNetwork::xray_sizes() const {
+  throw base::InternalError("this cascade does not tell the sizes of its X-rays");
+}
+
+Shaped CascadeNetwork::shaped_forward(ShapedPass& /*pass*/) const {
+  throw base::InternalError("this cascade does not tell what it keeps");
 }
 
 void CascadeNetwork::set_current_stage(std::int64_t number) {

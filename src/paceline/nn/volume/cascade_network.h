@@ -11,6 +11,9 @@
 
 namespace paceline::nn {
 
+struct Shaped;     // nn/pass_memory/shape_tape.h
+class ShapedPass;  // nn/pass_memory/shaped_pass.h
+
 /// What a stage knows of its patients before it sees a noisy volume: it stays the same for all
 /// steps and samples of a diffusion. With gradients, as training needs it, or without.
 struct XrayContext {
@@ -59,6 +62,12 @@ class CascadeNetwork : public Network {
   /// made for this call or is used again.
   virtual at::Tensor denoise(std::int64_t stage, const NoisyVolumes& volumes,
                              const XrayContext& context) const = 0;
+
+  // What is told without running anything; InternalError from a network that does not tell.
+  /// Of a sample's X-rays: views, height and width.
+  virtual std::vector<std::int64_t> xray_sizes() const;
+  /// What forward() makes and keeps, of shapes alone, in a pass that has just begun.
+  virtual Shaped shaped_forward(ShapedPass& pass) const;
 
   /// Which stage forward() and flops_per_sample() are of; the first unless set.
   std::int64_t current_stage() const { return current_stage_; }

@@ -6,7 +6,7 @@
 #include "paceline/nn/diffusion/sample_draws.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/nn/volume/conditioning_augmentation.h"
-#include "paceline/train/tasks/volume/volume_pictures.h"
+#include "paceline/train/tasks/volume/ct_pass_memory.h"
 
 #include <algorithm>
 #include <string>
@@ -264,6 +264,20 @@ tensor::Fields CtDiffusion::predict(const Batch& batch, const nn::ForwardContext
   return {{std::string(kSamples), drawn},
           {std::string(kMean), drawn.mean(1)},
           {std::string(kDeviation), drawn.std(1, /*unbiased=*/config_.samples > 1)}};
+}
+
+std::vector<data::FieldSpec> CtDiffusion::sample_fields() const {
+  const std::int64_t side = cascade_->stage(last_stage()).side;
+  return {{.name = std::string(kVolume), .sizes = {side, side, side}},
+          {.name = std::string(kXrays), .sizes = cascade_->xray_sizes()}};
+}
+
+std::int64_t CtDiffusion::pass_bytes(const nn::PassOptions& options) const {
+  return ct_pass_bytes(*cascade_, config_.physics_weight > 0, options);
+}
+
+std::optional<PublishedTraining> CtDiffusion::published() const {
+  return guide_of_volumes(cascade_->stage(last_stage()).side);
 }
 
 std::unique_ptr<Task> make(const CtDiffusionConfig& config, TaskParts& parts) {

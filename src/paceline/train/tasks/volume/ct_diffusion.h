@@ -4,6 +4,7 @@
 #include "paceline/nn/volume/cascade_network.h"
 #include "paceline/nn/volume/cascade_sampling.h"
 #include "paceline/nn/volume/projection_loss.h"
+#include "paceline/train/shaped_task.h"
 #include "paceline/train/task.h"
 #include "paceline/train/tasks/volume/ct_diffusion_config.h"
 #include "paceline/train/tasks/volume/volume_sums.h"
@@ -42,7 +43,7 @@ inline constexpr std::string_view kDeviationVolume = "deviation_volume";
 /// nn::ProjectionLoss has against x_0, times physics_weight and what noise has left of the volume
 /// at that step. Papers: Salimans and Ho, 2022 (v); Hang et al., 2023 (min-SNR); Ho et al., 2022
 /// (cascades).
-class CtDiffusion final : public Task {
+class CtDiffusion final : public Task, public ShapedTask {
  public:
   CtDiffusion(std::shared_ptr<nn::CascadeNetwork> network, const CtDiffusionConfig& config);
 
@@ -57,14 +58,9 @@ class CtDiffusion final : public Task {
   Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) override;
   tensor::Fields predict(const Batch& batch, const nn::ForwardContext& context) override;
   bool evaluates_freely() const override { return true; }
-  /// Of the batch's first patient: slices_picture() and xrays_picture(), the latter of the mean.
-  std::vector<metrics::Picture> pictures(const tensor::Fields& outputs,
-                                         const Batch& batch) const override;
-  /// The same of what predict() gave for a patient, without the truth: `mean` and `deviation`
-  /// [side, side, side] in Hounsfield units, `xrays` [views, H, W] in [-1, 1].
-  std::vector<metrics::Picture> pictures_of_prediction(const at::Tensor& mean,
-                                                       const at::Tensor& deviation,
-                                                       const at::Tensor& xrays) const;
+  std::vector<data::FieldSpec> sample_fields() const override;
+  std::int64_t pass_bytes(const nn::PassOptions& options) const override;
+  std::optional<PublishedTraining> published() const override;
 
   /// What the loss of each sample is made of, [N].
   struct LossParts {
