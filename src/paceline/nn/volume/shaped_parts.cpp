@@ -47,10 +47,14 @@ Shaped multiplied(const Shaped& x, std::int64_t out, ShapedPass& pass) {
   return pass.pooled(x, out, x.width);
 }
 
-bool is_along_axes(const volume::ProjectionGeometry& geometry) {
-  return std::ranges::all_of(geometry.angles_degrees, [&](double angle) {
-    return volume::view_frame(geometry, angle).is_along_axes();
-  });
+bool is_along_axes(const volume::ProjectionGeometry& geometry, std::size_t view) {
+  return volume::view_frame(geometry, geometry.angles_degrees.at(view)).is_along_axes();
+}
+
+bool are_along_axes(const volume::ProjectionGeometry& geometry) {
+  for (std::size_t view = 0; view < geometry.angles_degrees.size(); ++view)
+    if (!is_along_axes(geometry, view)) return false;
+  return true;
 }
 
 /// grid_sampler's of one tensor at places that all samples share.
@@ -61,12 +65,13 @@ Shaped sampled(const Shaped& x, std::int64_t out, std::int64_t places, ShapedPas
   });
 }
 
-Shaped voxels(const ShapedSight& sight, const Shaped& layers, ShapedPass& pass) {
+/// `view`: the first of those whose layers these are.
+Shaped voxels(const ShapedSight& sight, const Shaped& layers, std::size_t view, ShapedPass& pass) {
   const std::int64_t size = features_per_side(sight.encoder);
   const std::int64_t count = layers.values / square(size);  // layers of all samples
   const std::int64_t out = count * square(sight.side);
   const Shaped x = pass.at_least_float(layers);
-  if (!is_along_axes(*sight.geometry)) return sampled(x, out, cube(sight.side), pass);
+  if (!is_along_axes(*sight.geometry, view)) return sampled(x, out, cube(sight.side), pass);
   // A product with a matrix from the left turns its input, and its gradient, around.
   const Shaped by_columns = multiplied(x, count * size * sight.side, pass);
   const Shaped turned = pass.rearranged(by_columns);
@@ -77,22 +82,33 @@ Shaped voxels(const ShapedSight& sight, const Shaped& layers, ShapedPass& pass) 
                             });
 }
 
-/// Places along the longest rays to each row of the views, of all rows.
-std::int64_t places_of_rows(const volume::ProjectionGeometry& geometry, std::int64_t side,
-                            std::int64_t grid) {
+/// Places along rays, as many for each of a view as the longest has.
+std::int64_t places_of_views(const volume::ProjectionGeometry& geometry, std::int64_t side,
+                             std::int64_t grid) {
   const auto pixels = static_cast<int>(grid);
   const volume::CubeGrid cubes{static_cast<int>(side), geometry.fov_mm};
   std::int64_t places = 0;
   for (const double angle : geometry.angles_degrees) {
     const volume::ViewRays rays(geometry, angle, {.rows = pixels, .columns = pixels});
+    int longest = 1;
     for (int row = 0; row < pixels; ++row) {
-      int longest = 1;
       for (int column = 0; column < pixels; ++column)
         longest = std::max(longest, volume::places_on(rays.at(row, column), cubes).count);
-      places += grid * longest;
     }
+    places += grid * grid * longest;
   }
   return places;
+}
+
+/// Projection::along_axes(): gradients of views are spread without memory, and become one by being
+/// added.
+Shaped projected_along_axes(const Shaped& cubes, std::int64_t num_views, std::int64_t pixels,
+                            ShapedPass& pass) {
+  return pass.tape().record(
+      pass.take(pixels, cubes.width), {cubes},
+      [&pass, num_views, values = cubes.values, width = cubes.width](Shaped /*grad*/) {
+        return Gradients{num_views > 1 ? pass.take(values, width) : Shaped{values, width}};
+      });
 }
 
 /// Projection's own node on the CPU, which makes a cube for each view on the way back.
@@ -184,12 +200,16 @@ std::vector<Shaped> shaped_lifts(const ShapedSight& sight, const std::vector<Sha
 std::vector<Shaped> shaped_lookups(const ShapedSight& sight, const std::vector<Shaped>& lifts,
                                    ShapedPass& pass) {
   const std::int64_t values = pass.options().samples * cube(sight.side);
-  const bool is_expanded = is_along_axes(*sight.geometry);
   const std::int64_t width = std::max(pass.options().width, kFloatBytes);
+  const auto num_views = static_cast<std::size_t>(sight.encoder.num_views);
   std::vector<Shaped> channels;
-  for (std::int64_t view = 0; view < sight.encoder.num_views; ++view)
-    channels.push_back(is_expanded ? Shaped{values, width} : pass.take(values, width));
-  for (const Shaped& lift : lifts) channels.push_back(voxels(sight, lift, pass));
+  for (std::size_t view = 0; view < num_views; ++view) {
+    // Along an axis pixels are spread without memory.
+    const bool is_spread = is_along_axes(*sight.geometry, view);
+    channels.push_back(is_spread ? Shaped{values, width} : pass.take(values, width));
+  }
+  for (std::size_t i = 0; i < lifts.size(); ++i)
+    channels.push_back(voxels(sight, lifts[i], i, pass));
   return channels;
 }
 
@@ -226,9 +246,13 @@ Shaped shaped_projection_loss(const volume::ProjectionGeometry& geometry, std::i
       cubes = pass.pointwise(scaled(divided), Keeps::kInput);
     }
     cubes = pass.at_least_float(cubes);
-    images = pass.options().is_on_gpu
-                 ? projected_by_sampling(cubes, places_of_rows(geometry, side, grid), pixels, pass)
-                 : projected_by_rays(cubes, num_views, pixels, pass);
+    if (grid == side && are_along_axes(geometry)) {
+      images = projected_along_axes(cubes, num_views, pixels, pass);
+    } else if (pass.options().is_on_gpu) {
+      images = projected_by_sampling(cubes, places_of_views(geometry, side, grid), pixels, pass);
+    } else {
+      images = projected_by_rays(cubes, num_views, pixels, pass);
+    }
   }
   const Shaped differences = scaled(images);
   const Shaped squares = pass.square(differences);

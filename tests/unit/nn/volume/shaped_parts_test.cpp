@@ -23,7 +23,7 @@ PassOptions part_options(bool is_half) {
 
 /// Of an encoder's tokens, and of its features' lifts at the voxels.
 double measured_parts(const XrayEncoderConfig& config, const volume::ProjectionGeometry& geometry,
-                bool is_half) {
+                      bool is_half) {
   XrayEncoder encoder(config);
   DepthLift first(config.dim, kSide);
   DepthLift second(config.dim, kSide);
@@ -51,7 +51,7 @@ double measured_parts(const XrayEncoderConfig& config, const volume::ProjectionG
 }
 
 double told_parts(const XrayEncoderConfig& config, const volume::ProjectionGeometry& geometry,
-            bool is_half) {
+                  bool is_half) {
   ShapedPass pass(part_options(is_half));
   const ShapedSight sight{config, &geometry, kSide};
   Shaped loss;
@@ -81,33 +81,38 @@ TEST(ShapedParts, TellWhatEncoderLiftAndLookupTake) {
   for (const auto& geometry : {straight, oblique}) {
     for (const bool is_half : {false, true}) {
       const XrayEncoderConfig config{.num_views = 2, .xray_size = 128, .dim = 128};
-      EXPECT_NEAR(told_parts(config, geometry, is_half) / measured_parts(config, geometry, is_half), 1.0, 0.05)
+      EXPECT_NEAR(told_parts(config, geometry, is_half) / measured_parts(config, geometry, is_half),
+                  1.0, 0.05)
           << is_half << " at " << geometry.angles_degrees[0];
     }
   }
 }
 
 TEST(ShapedParts, TellWhatAProjectionLossTakes) {
-  const volume::ProjectionGeometry geometry{.angles_degrees = {0, 90}};
-  const ProjectionLoss loss(geometry, {}, kSide, 64);
-  const at::Tensor volumes = at::zeros({kSamples, kSide, kSide, kSide}).set_requires_grad(true);
-  const at::Tensor xrays = at::zeros({kSamples, 2, 64, 64});
-  const double found = test::measured_peak([&] { loss.forward(volumes, xrays).sum().backward(); });
-  ShapedPass pass({.samples = kSamples});
-  const Shaped made = pass.tape().leaf(pass.given(volumes.numel()));
-  const Shaped told = shaped_projection_loss(geometry, kSide, 64, made, pass);
-  EXPECT_NEAR(static_cast<double>(pass.backward(told)) / found, 1.0, 0.05);
+  for (const double angle : {0.0, 30.0}) {
+    const volume::ProjectionGeometry geometry{.angles_degrees = {angle, angle + 90}};
+    const ProjectionLoss loss(geometry, {}, kSide, 64);
+    const at::Tensor volumes = at::zeros({kSamples, kSide, kSide, kSide}).set_requires_grad(true);
+    const at::Tensor xrays = at::zeros({kSamples, 2, 64, 64});
+    const double found = test::measured_peak(
+        [&] { torch::autograd::grad({loss.forward(volumes, xrays).sum()}, {volumes}); });
+    ShapedPass pass({.samples = kSamples});
+    const Shaped made = pass.tape().leaf(pass.given(volumes.numel()));
+    const Shaped told = shaped_projection_loss(geometry, kSide, 64, made, pass);
+    EXPECT_NEAR(static_cast<double>(pass.backward(told)) / found, 1.0, 0.05) << angle;
+  }
 }
 
 TEST(ShapedParts, OnAGpuTheLossKeepsThePlacesOfItsRays) {
-  const volume::ProjectionGeometry geometry{.angles_degrees = {0, 90}};
-  const auto peak = [&](bool is_on_gpu) {
-    ShapedPass pass({.samples = 1, .is_on_gpu = is_on_gpu});
+  const auto peak = [&](double angle) {
+    const volume::ProjectionGeometry geometry{.angles_degrees = {angle}};
+    ShapedPass pass({.samples = 1, .is_on_gpu = true});
     const Shaped made = pass.tape().leaf(pass.given(kSide * kSide * kSide));
     return pass.backward(shaped_projection_loss(geometry, kSide, 64, made, pass));
   };
-  constexpr std::int64_t kLeast = 2 * kSide * kSide * (2 * kSide) * 3 * 4;
-  EXPECT_GT(peak(true), kLeast) << "two views of side^2 rays, two places a voxel";
+  constexpr std::int64_t kLeast = kSide * kSide * (2 * kSide) * 3 * 4;
+  EXPECT_GT(peak(30), kLeast) << "side^2 rays, two places a voxel, three float32 each";
+  EXPECT_LT(peak(0), kLeast) << "along an axis voxels are added up";
 }
 
 }  // namespace

@@ -9,8 +9,27 @@ using nn::Shaped;
 
 std::int64_t cube(std::int64_t side) { return side * side * side; }
 
+/// x_0 and the losses of it.
+struct ShapedOutputs {
+  Shaped made, loss;
+};
+
+Shaped shaped_loss(const nn::CascadeNetwork& network, bool has_physics, const Shaped& made,
+                   nn::ShapedPass& pass) {
+  const Shaped differences = pass.pointwise(made, nn::ShapedPass::Keeps::kNothing);
+  const Shaped errors = pass.square(differences);
+  const Shaped diffusion = pass.pooled(errors, pass.options().samples, errors.width);
+  Shaped judged = made;
+  if (!has_physics) judged.place = -1;  // it is measured all the same
+  const Shaped physics =
+      nn::shaped_projection_loss(network.geometry(), network.stage(network.current_stage()).side,
+                                 network.xray_sizes().back(), judged, pass);
+  return pass.sum(diffusion, physics);
+}
+
 /// Beside what the network makes: noise and what it is added to.
-Shaped shaped_forward(const nn::CascadeNetwork& network, nn::ShapedPass& pass) {
+ShapedOutputs shaped_outputs(const nn::CascadeNetwork& network, bool has_physics,
+                             nn::ShapedPass& pass) {
   const nn::CascadeStage stage = network.stage(network.current_stage());
   const std::int64_t samples = pass.options().samples;
   const auto volumes = [&](std::int64_t side) {
@@ -29,7 +48,8 @@ Shaped shaped_forward(const nn::CascadeNetwork& network, nn::ShapedPass& pass) {
     const Shaped added = volumes(stage.previous_side);
     previous = volumes(stage.previous_side);
   }
-  return network.shaped_forward(pass);
+  const Shaped made = network.shaped_forward(pass);
+  return {made, shaped_loss(network, has_physics, made, pass)};
 }
 
 }  // namespace
@@ -37,20 +57,9 @@ Shaped shaped_forward(const nn::CascadeNetwork& network, nn::ShapedPass& pass) {
 std::int64_t ct_pass_bytes(const nn::CascadeNetwork& network, bool has_physics,
                            const nn::PassOptions& options) {
   nn::ShapedPass pass(options);
-  const Shaped made = shaped_forward(network, pass);
-  Shaped loss;
-  {
-    const Shaped differences = pass.pointwise(made, nn::ShapedPass::Keeps::kNothing);
-    const Shaped squares = pass.square(differences);
-    loss = pass.pooled(squares, options.samples, squares.width);
-  }
-  if (has_physics) {
-    const std::int64_t side = network.stage(network.current_stage()).side;
-    loss = pass.sum(loss, nn::shaped_projection_loss(network.geometry(), side,
-                                                     network.xray_sizes().back(), made, pass));
-  }
+  const ShapedOutputs outputs = shaped_outputs(network, has_physics, pass);
   pass.end_forward();
-  return pass.backward(loss);
+  return pass.backward(outputs.loss);
 }
 
 std::optional<PublishedTraining> guide_of_volumes(std::int64_t side) {
