@@ -44,8 +44,9 @@ CLI::App* add_memory(CLI::App& app, MemoryArguments& arguments) {
   memory->add_option("recipe", arguments.recipe, "The recipe, or the directory of a run")
       ->required();
   memory->add_option("overrides", arguments.overrides, "section.key=value changes");
-  memory->add_option("--phase", arguments.phase,
-                     "Of the recipe's phases this one; else the first, or with --device all of them");
+  memory->add_option(
+      "--phase", arguments.phase,
+      "Of the recipe's phases this one; else the first, or with --device all of them");
   memory->add_option("--nproc", arguments.nproc, "Ranks on each machine")
       ->check(CLI::Range(1, launch::kMaxRanks))
       ->capture_default_str();
@@ -142,12 +143,9 @@ void print_fits(const MemoryArguments& arguments, const app::PhasedRecipe& phase
   std::vector<app::MemoryFit> fits;
   for (const app::Phase& phase : phases.phases) {
     if (!arguments.phase.empty() && phase.name != arguments.phase) continue;
-    app::Phase asked = phase;
-    train::Precision& precision = asked.recipe.value.train.precision;
-    if (precision == train::Precision::kAuto)
-      precision = train::fastest_on_cuda(/*has_bfloat16=*/true).precision;
-    const app::Recipe recipe =
-        app::load_recipe(std::move(asked.recipe), registries, world_size).recipe;
+    app::Recipe recipe = app::load_recipe(phase.recipe, registries, world_size).recipe;
+    if (phase.recipe.value.train.precision == train::Precision::kAuto)
+      recipe.train.precision = train::fastest_on_cuda(/*has_bfloat16=*/true).precision;
     fits.push_back(app::fit_memory(recipe, registries,
                                    app::ask_about(recipe, registries, world_size, arguments.nproc),
                                    device));

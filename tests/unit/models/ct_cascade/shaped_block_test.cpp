@@ -57,7 +57,7 @@ TEST(ShapedBlock, TellsWhatABlockTakes) {
   for (const FusedMode fused : {FusedMode::kOn, FusedMode::kOff}) {
     for (const bool is_half : {false, true}) {
       const DenoiserBlockConfig config{kWidth, 4, fused};
-      EXPECT_NEAR(told_block(config, is_half) / measured_block(config, is_half), 1.0, 0.05)
+      EXPECT_NEAR(told_block(config, is_half) / measured_block(config, is_half), 1.0, 0.1)
           << (fused == FusedMode::kOn ? "fused " : "by operations ") << is_half;
     }
   }

@@ -49,7 +49,7 @@ TEST(ShapedDenoiser, TellsWhatAStageTakes) {
   for (const std::int64_t previous_side : {0, 16}) {
     for (const std::int64_t samples : {1, 3}) {
       const VolumeDenoiserConfig config = told_denoiser(previous_side);
-      EXPECT_NEAR(told_stage(config, samples) / measured_stage(config, samples), 1.0, 0.05)
+      EXPECT_NEAR(told_stage(config, samples) / measured_stage(config, samples), 1.0, 0.1)
           << samples << " behind " << previous_side;
     }
   }

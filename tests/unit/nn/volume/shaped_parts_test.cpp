@@ -82,7 +82,7 @@ TEST(ShapedParts, TellWhatEncoderLiftAndLookupTake) {
     for (const bool is_half : {false, true}) {
       const XrayEncoderConfig config{.num_views = 2, .xray_size = 128, .dim = 128};
       EXPECT_NEAR(told_parts(config, geometry, is_half) / measured_parts(config, geometry, is_half),
-                  1.0, 0.05)
+                  1.0, 0.1)
           << is_half << " at " << geometry.angles_degrees[0];
     }
   }
@@ -99,7 +99,7 @@ TEST(ShapedParts, TellWhatAProjectionLossTakes) {
     ShapedPass pass({.samples = kSamples});
     const Shaped made = pass.tape().leaf(pass.given(volumes.numel()));
     const Shaped told = shaped_projection_loss(geometry, kSide, 64, made, pass);
-    EXPECT_NEAR(static_cast<double>(pass.backward(told)) / found, 1.0, 0.05) << angle;
+    EXPECT_NEAR(static_cast<double>(pass.backward(told)) / found, 1.0, 0.1) << angle;
   }
 }
 

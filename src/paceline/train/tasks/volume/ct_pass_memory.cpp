@@ -16,9 +16,12 @@ struct ShapedOutputs {
 
 Shaped shaped_loss(const nn::CascadeNetwork& network, bool has_physics, const Shaped& made,
                    nn::ShapedPass& pass) {
-  const Shaped differences = pass.pointwise(made, nn::ShapedPass::Keeps::kNothing);
-  const Shaped errors = pass.square(differences);
-  const Shaped diffusion = pass.pooled(errors, pass.options().samples, errors.width);
+  Shaped diffusion;
+  {
+    const Shaped differences = pass.pointwise(made, nn::ShapedPass::Keeps::kNothing);
+    const Shaped errors = pass.square(differences);
+    diffusion = pass.pooled(errors, pass.options().samples, errors.width);
+  }
   Shaped judged = made;
   if (!has_physics) judged.place = -1;  // it is measured all the same
   const Shaped physics =
