@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -107,12 +108,12 @@ void check_schedule(const Recipe& recipe, const Registries& registries) {
                               : fmt::format("{} (counted here with one step an epoch)", first));
 }
 
-/// Whether the data lie on another machine, which no check asks.
-bool are_far_away(const config::Component& source) {
-  if (source.options == nullptr) return false;
+/// Where the data lie; empty for those that have no place.
+std::string place_of_data(const config::Component& source) {
+  if (source.options == nullptr) return {};
   const config::Node options = config::options_of(source);
   const config::Node* const path = options.find("path");
-  return path != nullptr && data::is_remote(path->text);
+  return path == nullptr ? std::string() : path->text;
 }
 
 /// Whether weights that are not here yet may give the images of a split another size.
@@ -127,7 +128,8 @@ std::optional<nn::SampleSizes> sizes_of_split(const Recipe& recipe, const Regist
                                               data::Split split) {
   const auto plan = registries.datasets.build(recipe.data.source);
   if (plan->make_samples || plan->may_store_fields) {
-    if (are_far_away(recipe.data.source)) return std::nullopt;
+    const std::string place = place_of_data(recipe.data.source);
+    if (data::is_remote(place)) return std::nullopt;  // no check asks another machine
     try {
       return sample_sizes(
           open_data(recipe, registries, split, /*interruption=*/nullptr).maker->fields());
@@ -135,6 +137,8 @@ std::optional<nn::SampleSizes> sizes_of_split(const Recipe& recipe, const Regist
       if (split == data::Split::kTrain) throw;
       return std::nullopt;  // a run trains without
     } catch (const base::DataError&) {
+      const bool is_there = place.empty() || std::filesystem::exists(place);
+      if (!is_there && !plan->train_transforms) return std::nullopt;  // a recipe may come first
       if (!plan->train_transforms) throw;  // else images are what it usually holds
     }
   }

@@ -38,6 +38,13 @@ TEST(RecipeCheck, ASoundRecipeHasNone) {
               IsEmpty());
 }
 
+TEST(RecipeCheck, ARecipeMayComeBeforeItsVolumes) {
+  const std::string cascade = "model: {name: ct_cascade}\ntask: {name: ct_diffusion}\n";
+  EXPECT_THAT(problems_of(cascade + "data: {name: ct, path: /data/ct}\n"), IsEmpty());
+  EXPECT_THAT(problems_of(cascade + "data: {name: ct, path: /tmp}\n"), Not(IsEmpty()))
+      << "a folder that is there holds none";
+}
+
 TEST(RecipeCheck, ImagesMayHaveTheSizeOfTheWeights) {
   const std::string vit = "model: {name: vit, img_size: 96, pretrained: '";
   const std::string own_size = "data: {path: /data, image_size: 224}\n";
