@@ -4,6 +4,7 @@
 #include "paceline/data/codec/image_format.h"
 #include "paceline/data/codec/jpeg_decoder.h"
 #include "paceline/data/codec/png_decoder.h"
+#include "paceline/data/codec/tiff_decoder.h"
 
 namespace paceline::data {
 namespace {
@@ -35,8 +36,10 @@ GrayImage decode_gray(std::span<const std::uint8_t> bytes) {
       return decode_gray_png(bytes);
     case ImageFormat::kJpeg:
       return decode_gray_jpeg(bytes);
+    case ImageFormat::kTiff:
+      return decode_gray_tiff(bytes);
     default:
-      throw base::DataError("neither a PNG nor a JPEG file; save it as PNG");
+      throw base::DataError("neither a PNG nor a JPEG or TIFF file; save it as PNG");
   }
 }
 

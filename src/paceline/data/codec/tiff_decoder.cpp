@@ -100,6 +100,21 @@ class TiffPicture {
   /// As it is meant to be seen.
   ImageSize size() const { return orientation_.turned(size_); }
 
+  /// Writes greys with all their bits, of which 65535 is white.
+  void decode_gray(std::uint16_t* target) {
+    check_kind();
+    const bool is_gray =
+        photometric_ == PHOTOMETRIC_MINISBLACK || photometric_ == PHOTOMETRIC_MINISWHITE;
+    if (!is_gray || samples_ != 1)
+      throw base::DataError("a TIFF with colours or transparency, expected greys; save it without");
+    if (!orientation_.is_upright())
+      throw base::DataError("a TIFF that is to be turned when shown; save it upright, as PNG");
+    for_pixels([&](const std::uint8_t* from, std::ptrdiff_t count, std::uint16_t, std::size_t at) {
+      for (std::ptrdiff_t x = 0; x < count; ++x, from += value_bytes_)
+        target[at + static_cast<std::size_t>(x)] = whole_gray(from);
+    });
+  }
+
   /// Writes RGB triples.
   void decode(std::uint8_t* target) {
     if (orientation_.is_upright()) return decode_as_stored(target);
@@ -116,10 +131,18 @@ class TiffPicture {
     check_kind();
     if (compression_ == COMPRESSION_JPEG)
       TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    for_pixels([&](const std::uint8_t* from, std::ptrdiff_t count, std::uint16_t plane,
+                   std::size_t at) { put(from, count, plane, target + 3 * at); });
+  }
+
+  /// Calls `use` with values as they are stored: how many pixels, of which plane, and the number of
+  /// the first in the picture.
+  template <class Use>
+  void for_pixels(const Use& use) {
     if (TIFFIsTiled(tiff_.get()) != 0) {
-      decode_tiles(target);
+      read_tiles(use);
     } else {
-      decode_strips(target);
+      read_strips(use);
     }
   }
 
@@ -200,6 +223,15 @@ class TiffPicture {
     return photometric_ == PHOTOMETRIC_MINISWHITE ? 255 - *pixel : *pixel;
   }
 
+  /// Of 16 bits in this machine's order, or 8, which are spread over them.
+  std::uint16_t whole_gray(const std::uint8_t* pixel) const {
+    constexpr std::uint16_t kSpread = 65535 / 255;
+    std::uint16_t value = 0;
+    if (value_bytes_ == 1) return static_cast<std::uint16_t>(gray(pixel) * kSpread);
+    std::memcpy(&value, pixel, sizeof value);
+    return value;
+  }
+
   /// Of 16 bits, which libtiff gives in this machine's order, the upper 8.
   std::uint8_t color(const std::uint8_t* pixel, std::ptrdiff_t channel) const {
     if (value_bytes_ == 2) return pixel[2 * channel + 1];
@@ -214,7 +246,8 @@ class TiffPicture {
     return samples_ >= 3 ? 3 : 1;
   }
 
-  void decode_strips(std::uint8_t* target) {
+  template <class Use>
+  void read_strips(const Use& use) {
     TIFF* const tiff = tiff_.get();
     const auto row_bytes = static_cast<std::size_t>(TIFFScanlineSize64(tiff));
     const std::size_t needed =
@@ -225,12 +258,14 @@ class TiffPicture {
       for (int y = 0; y < size_.height; ++y) {
         if (TIFFReadScanline(tiff, row.data(), static_cast<std::uint32_t>(y), plane) != 1)
           fail_tiff(fmt::format("its pixels are damaged or end early, in row {}", y));
-        put(row.data(), size_.width, plane, target + std::ptrdiff_t{3} * size_.width * y);
+        use(row.data(), size_.width, plane,
+            static_cast<std::size_t>(size_.width) * static_cast<std::size_t>(y));
       }
     }
   }
 
-  void decode_tiles(std::uint8_t* target) {
+  template <class Use>
+  void read_tiles(const Use& use) {
     TIFF* const tiff = tiff_.get();
     std::uint32_t width = 0;
     std::uint32_t height = 0;
@@ -249,8 +284,8 @@ class TiffPicture {
           if (TIFFReadTile(tiff, tile.data(), left, top, 0, plane) < 0)
             fail_tiff(fmt::format("its pixels are damaged or end early, in row {}", top));
           for (std::uint32_t y = 0; y < std::min(height, all_rows - top); ++y) {
-            put(tile.data() + y * row_bytes, std::min(width, all_columns - left), plane,
-                target + (std::size_t{top + y} * all_columns + left) * 3);
+            use(tile.data() + y * row_bytes, std::min(width, all_columns - left), plane,
+                std::size_t{top + y} * all_columns + left);
           }
         }
       }
@@ -273,6 +308,15 @@ class TiffPicture {
 }  // namespace
 
 ImageSize read_tiff_size(std::span<const std::uint8_t> bytes) { return TiffPicture(bytes).size(); }
+
+GrayImage decode_gray_tiff(std::span<const std::uint8_t> bytes) {
+  TiffPicture picture(bytes);
+  GrayImage image{.size = picture.size()};
+  image.values.resize(static_cast<std::size_t>(image.size.height) *
+                      static_cast<std::size_t>(image.size.width));
+  picture.decode_gray(image.values.data());
+  return image;
+}
 
 PixelView decode_tiff(std::span<const std::uint8_t> bytes, PixelBuffer& buffer) {
   TiffPicture picture(bytes);
