@@ -34,6 +34,8 @@ dataset_tools::CtPrepareResult prepare_with_progress(const PrepareCtArguments& a
            [&](const std::vector<std::filesystem::path>& slices, const std::string& name) {
              return plugin.read_dicom_series(slices, choice, name);
            },
+       .read_xray = [&](const std::filesystem::path& path,
+                        const std::string& name) { return plugin.read_dicom_xray(path, name); },
        .say =
            [&](const std::string& what) {
              progress.reset();

@@ -26,18 +26,6 @@ std::optional<std::string> nifti_stem(const fs::path& path) {
   return std::nullopt;
 }
 
-/// DICOM files often have names without an ending.
-bool is_dicom(const fs::path& path) {
-  const std::string ending = path.extension().string();
-  if (ending == ".dcm" || ending == ".DCM") return true;
-  constexpr std::streamoff kMagicPlace = 128;
-  std::array<char, 4> magic{};
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(kMagicPlace);
-  return stream.read(magic.data(), magic.size()) &&
-         std::string_view(magic.data(), magic.size()) == "DICM";
-}
-
 /// Sorted; also of folders below.
 std::vector<fs::path> dicom_files_in(const fs::path& folder, const std::string& what) {
   std::vector<fs::path> paths;
@@ -93,6 +81,17 @@ void refuse_doubles(const std::vector<ListedPatient>& patients) {
 }
 
 }  // namespace
+
+bool is_dicom(const fs::path& path) {
+  const std::string ending = path.extension().string();
+  if (ending == ".dcm" || ending == ".DCM") return true;
+  constexpr std::streamoff kMagicPlace = 128;
+  std::array<char, 4> magic{};
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(kMagicPlace);
+  return stream.read(magic.data(), magic.size()) &&
+         std::string_view(magic.data(), magic.size()) == "DICM";
+}
 
 std::vector<fs::path> visible_entries(const fs::path& folder, const std::string& what) {
   std::vector<fs::path> paths;

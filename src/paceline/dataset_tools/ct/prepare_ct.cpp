@@ -139,7 +139,8 @@ class CtPreparation {
 
   void make(const ListedPatient& listed, const std::string& source, CtPatient& patient) {
     std::vector<std::uint16_t> xrays;
-    if (settings_.xrays) xrays = make_xrays(listed.xrays, *settings_.xrays, listed.name);
+    if (settings_.xrays)
+      xrays = make_xrays(listed.xrays, *settings_.xrays, listed.name, surroundings_.read_xray);
     data::CtVolume volume = listed.slices.empty()
                                 ? surroundings_.read(listed.file, listed.name)
                                 : surroundings_.read_slices(listed.slices, listed.name);

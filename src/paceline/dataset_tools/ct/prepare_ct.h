@@ -3,6 +3,7 @@
 #include "paceline/base/file.h"
 #include "paceline/data/ct/ct_volume.h"
 #include "paceline/dataset_tools/ct/ct_manifest.h"
+#include "paceline/dataset_tools/ct/xray_picture.h"
 
 #include <array>
 #include <cstdint>
@@ -30,6 +31,7 @@ struct CtSurroundings {
   std::function<data::CtVolume(const std::vector<std::filesystem::path>& slices,
                                const std::string& name)>
       read_slices = {};
+  ReadDicomXray read_xray = {};  ///< of X-rays that are DICOM files
   /// Neither is called by two threads at once.
   std::function<void(const std::string& what)> say = {};
   std::function<void(std::int64_t done, std::int64_t total)> progress = {};

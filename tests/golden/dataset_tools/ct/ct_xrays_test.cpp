@@ -24,7 +24,7 @@ TEST(CtXraysGolden, ResamplesAsPillowDoes) {
         data::encode_gray_png({.size = {side, side},
                                .values = expected["values"].get<std::vector<std::uint16_t>>()}));
     const std::vector<std::uint16_t> made =
-        make_xrays(std::vector{path, path}, {.size = expected["size"]}, "a patient");
+        make_xrays(std::vector{path, path}, {.size = expected["size"]}, "a patient", {});
     const auto values = expected["made"].get<std::vector<double>>();
     ASSERT_EQ(made.size(), 2 * values.size());
     for (std::size_t i = 0; i < made.size(); ++i)

@@ -84,7 +84,7 @@ TEST_F(CtXrays, TwoNamesOfOneViewAreRefused) {
 TEST_F(CtXrays, APatientWithoutAViewIsRefused) {
   expect_refusal({"anna/anna_pa.png", "anna/anna_lat.png", "ben/ben_pa.png"},
                  "has no lateral X-ray, and 1 of 2 patients lack one; expected ID_lat_drr.png, "
-                 "ID_lat.png, ID_lateral.png (or .jpg) in its folder ID");
+                 "ID_lat.png, ID_lateral.png (or .jpg, .tif, .dcm) in its folder ID");
 }
 
 TEST_F(CtXrays, APatientWithoutAnyIsRefusedWhereOthersHaveSome) {
@@ -101,8 +101,8 @@ TEST_F(CtXrays, AScanAmongOthersHasNoFolderForThem) {
 TEST_F(CtXrays, KeepTheirValuesWhereTheyHaveTheSize) {
   const std::vector<fs::path> paths{folder_.write("a.png", picture({2, 2}, {0, 1, 65535, 513})),
                                     folder_.write("b.png", picture({2, 2}, {5, 6, 7, 8}))};
-  EXPECT_THAT(make_xrays(paths, {.size = 2}, "x"), ElementsAre(0, 1, 65535, 513, 5, 6, 7, 8));
-  EXPECT_THAT(make_xrays(paths, {.size = 2, .flip_vertically = true}, "x"),
+  EXPECT_THAT(make_xrays(paths, {.size = 2}, "x", {}), ElementsAre(0, 1, 65535, 513, 5, 6, 7, 8));
+  EXPECT_THAT(make_xrays(paths, {.size = 2, .flip_vertically = true}, "x", {}),
               ElementsAre(65535, 513, 0, 1, 7, 8, 5, 6));
 }
 
@@ -111,8 +111,19 @@ TEST_F(CtXrays, AreMadeSmallerAndLarger) {
       folder_.write("a.png", picture({1, 1}, {40000})),
       folder_.write("b.png", picture({4, 4}, {7, 7, 0, 0, 7, 7, 0, 0, 0, 0, 7, 7, 0, 0, 7, 7}))};
   // A triangle of two pixels to both sides gives the near half 6 of 7, and the far one 1.
-  EXPECT_THAT(make_xrays(paths, {.size = 2}, "x"),
+  EXPECT_THAT(make_xrays(paths, {.size = 2}, "x", {}),
               ElementsAre(40000, 40000, 40000, 40000, 5, 2, 2, 5));
+}
+
+TEST_F(CtXrays, MayBeDicomFiles) {
+  const std::vector<fs::path> paths{folder_.write("a.dcm", ""),
+                                    folder_.write("b.png", picture({1, 1}, {7}))};
+  const auto read = [&](const fs::path& path, const std::string& name) {
+    EXPECT_EQ(path, paths[0]);
+    EXPECT_EQ(name, "x: frontal X-ray");
+    return data::XrayPicture{.rows = 1, .columns = 1, .values = {0.2F}};
+  };
+  EXPECT_THAT(make_xrays(paths, {.size = 1}, "x", read), ElementsAre(13107, 7));
 }
 
 TEST_F(CtXrays, WhatIsWrongIsNamedWithoutThePath) {
@@ -120,14 +131,14 @@ TEST_F(CtXrays, WhatIsWrongIsNamedWithoutThePath) {
   const auto expect = [&](const fs::path& bad, const std::string& text) {
     EXPECT_THAT(
         [&] {
-          make_xrays(std::vector{good, bad}, {.size = 2}, "patient 12");
+          make_xrays(std::vector{good, bad}, {.size = 2}, "patient 12", {});
         },
         ThrowsMessage<base::DataError>(
             AllOf(HasSubstr("patient 12: lateral X-ray: " + text), Not(HasSubstr("doe")))));
   };
   expect(folder_.write("doe2.png", picture({1, 2}, {1, 2})),
          "2 x 1 pixels, expected a square; crop it");
-  expect(folder_.write("doe3.png", "no picture"), "neither a PNG nor a JPEG file");
+  expect(folder_.write("doe3.png", "no picture"), "neither a PNG nor a JPEG or TIFF file");
   expect(
       folder_.write("doe4.png", picture({9, 9}, std::vector<std::uint16_t>(81, 3)).substr(0, 60)),
       "damaged PNG");
