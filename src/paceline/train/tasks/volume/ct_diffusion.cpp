@@ -6,7 +6,7 @@
 #include "paceline/nn/diffusion/sample_draws.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/nn/volume/conditioning_augmentation.h"
-#include "paceline/train/tasks/volume/ct_pass_memory.h"
+#include "paceline/train/tasks/volume/patient_records.h"
 
 #include <algorithm>
 #include <string>
@@ -212,15 +212,19 @@ Task::Evaluated CtDiffusion::evaluate(const Batch& batch, const nn::ForwardConte
   const tensor::Fields outputs = forward(batch, fixed);
   Evaluated evaluated{.loss = loss(outputs, batch), .sums = sums(outputs, batch)};
   const Drawn drawn = draw(batch, fixed);
-  for (std::int64_t stage = 0; stage <= last_stage(); ++stage) {
+  std::vector<at::Tensor> qualities;  // in the order of VolumeSums::quality_names()
+  for (std::int64_t stage = last_stage(); stage >= 0; --stage) {
     const auto& samples = drawn[static_cast<std::size_t>(stage)];
     const auto add = [&](const at::Tensor& volumes, bool is_mean) {
-      sums_.add(stage, is_mean, quality_of(volumes, stage, batch), evaluated.sums);
+      const VolumeQuality quality = quality_of(volumes, stage, batch);
+      sums_.add(stage, is_mean, quality, evaluated.sums);
+      qualities.push_back(quality.rows());
     };
     add(samples.front(), /*is_mean=*/false);
     if (samples.size() > 1) add(at::stack(samples).mean(0), /*is_mean=*/true);
   }
   const at::Tensor last = at::stack(drawn.back());
+  evaluated.outputs.set(PatientRecorder::kQualities, at::cat(qualities, 1));
   evaluated.outputs.set(kFirstSample, drawn.back().front());
   evaluated.outputs.set(kMeanVolume, last.mean(0));
   evaluated.outputs.set(kDeviationVolume, last.std(0, /*unbiased=*/config_.samples > 1));
@@ -260,7 +264,8 @@ std::vector<metrics::Picture> CtDiffusion::pictures_of_prediction(const at::Tens
 }
 
 tensor::Fields CtDiffusion::predict(const Batch& batch, const nn::ForwardContext& context) {
-  const at::Tensor drawn = units_.to_hu(at::stack(draw(batch, context).back(), 1)).to(at::kFloat);
+  // Half precision has not room for each HU.
+  const at::Tensor drawn = units_.to_hu(at::stack(draw(batch, context).back(), 1).to(at::kFloat));
   return {{std::string(kSamples), drawn},
           {std::string(kMean), drawn.mean(1)},
           {std::string(kDeviation), drawn.std(1, /*unbiased=*/config_.samples > 1)}};

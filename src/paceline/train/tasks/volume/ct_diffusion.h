@@ -30,7 +30,9 @@ inline constexpr std::string_view kMean = "mean";        ///< of them, [size, si
 /// Their standard deviation, by samples - 1; zeros of one sample.
 inline constexpr std::string_view kDeviation = "deviation";
 
-// Fields that evaluate() gives out: volumes of the last stage in [-1, 1].
+// Fields that evaluate() gives out besides PatientRecorder::kQualities: volumes of the last stage
+// in
+// [-1, 1].
 inline constexpr std::string_view kFirstSample = "first_sample";
 inline constexpr std::string_view kMeanVolume = "mean_volume";
 inline constexpr std::string_view kDeviationVolume = "deviation_volume";
@@ -70,6 +72,8 @@ class CtDiffusion final : public Task, public ShapedTask {
   /// Of what the network takes volumes to be at these steps of the diffusion.
   LossParts loss_parts(const at::Tensor& made, const at::Tensor& steps, const Batch& batch) const;
 
+  /// Of the columns of PatientRecorder::kQualities.
+  std::vector<std::string> quality_names() const { return sums_.quality_names(); }
   const nn::VolumeUnits& units() const { return units_; }
   const CtDiffusionConfig& config() const { return config_; }
 

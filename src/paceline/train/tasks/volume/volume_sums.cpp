@@ -17,6 +17,10 @@ constexpr std::int64_t kGroup = kNumQualities + 1;
 
 }  // namespace
 
+at::Tensor VolumeQuality::rows() const {
+  return at::stack({psnr, ssim, hu_mae, projection_error}, 1).to(at::kDouble);
+}
+
 VolumeSums::VolumeSums(std::int64_t num_stages, bool has_means) : num_stages_(num_stages) {
   // The last stage first: what a run looks at unless told otherwise is its PSNR.
   for (std::int64_t stage = num_stages - 1; stage >= 0; --stage) {
@@ -36,6 +40,13 @@ VolumeSums::VolumeSums(std::int64_t num_stages, bool has_means) : num_stages_(nu
   count_ = kNumLossSums + 2 * num_stages * kGroup;
 }
 
+std::vector<std::string> VolumeSums::quality_names() const {
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics_)
+    if (metric.denominator != Metric::kSamples) names.push_back(metric.name);
+  return names;
+}
+
 std::int64_t VolumeSums::first_of(std::int64_t stage, bool is_mean) const {
   return kNumLossSums + (2 * stage + (is_mean ? 1 : 0)) * kGroup;
 }
@@ -49,9 +60,9 @@ at::Tensor VolumeSums::of_loss(const at::Tensor& diffusion, const at::Tensor& ph
 
 void VolumeSums::add(std::int64_t stage, bool is_mean, const VolumeQuality& quality,
                      at::Tensor& sums) const {
-  const at::Tensor all = at::stack({quality.psnr, quality.ssim, quality.hu_mae,
-                                    quality.projection_error, at::ones_like(quality.psnr)});
-  sums.narrow(0, first_of(stage, is_mean), kGroup).add_(all.to(at::kDouble).sum(1));
+  const at::Tensor rows = quality.rows();
+  const at::Tensor counted = at::ones({rows.size(0), 1}, rows.options());
+  sums.narrow(0, first_of(stage, is_mean), kGroup).add_(at::cat({rows, counted}, 1).sum(0));
 }
 
 }  // namespace paceline::train

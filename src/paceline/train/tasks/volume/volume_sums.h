@@ -16,6 +16,9 @@ struct VolumeQuality {
   at::Tensor ssim;              ///< of three dimensions
   at::Tensor hu_mae;            ///< mean absolute error in Hounsfield units
   at::Tensor projection_error;  ///< of the volume's integrals against the X-rays', relative
+
+  /// float64 [N, 4], in this order.
+  at::Tensor rows() const;
 };
 
 /// The numbers that a batch adds to the metrics of volumes. Those of drawn volumes have a
@@ -27,6 +30,9 @@ class VolumeSums {
   VolumeSums(std::int64_t num_stages, bool has_means);
 
   std::span<const Metric> metrics() const { return metrics_; }
+  /// The names of those of drawn volumes: of each stage, the last one first, the qualities of a
+  /// sample and, with means, those of the mean.
+  std::vector<std::string> quality_names() const;
   std::int64_t count() const { return count_; }
 
   /// float64 [count()] of a batch's parts of the loss, [N] each.

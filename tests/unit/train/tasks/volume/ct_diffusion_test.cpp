@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/metrics/volume_quality.h"
 #include "paceline/nn/diffusion/sample_draws.h"
-#include "paceline/train/tasks/volume/volume_pictures.h"
+#include "paceline/train/tasks/volume/patient_records.h"
 #include "paceline/train/train_state.h"
 #include "unit/nn/volume/scaled_cascade.h"
 
@@ -156,6 +156,14 @@ TEST(CtDiffusion, EvaluationsMeasureDrawnVolumesOfEachStage) {
   EXPECT_DOUBLE_EQ(values.at("ssim_mean"), metrics::ssim(mean, truth, 2).mean().item<double>());
   for (const std::string name : {"psnr_stage1", "psnr_mean_stage1", "projection_error", "physics"})
     EXPECT_TRUE(values.contains(name)) << name;
+  const at::Tensor& qualities = evaluated.outputs.at(PatientRecorder::kQualities);
+  const std::vector<std::string> names = diffusion.task->quality_names();
+  ASSERT_EQ(qualities.sizes(), (std::vector<std::int64_t>{2, std::ssize(names)}));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double mean_of_patients =
+        qualities.select(1, static_cast<std::int64_t>(i)).mean().item<double>();
+    EXPECT_NEAR(mean_of_patients, values.at(names[i]), 1e-9 * std::abs(mean_of_patients));
+  }
   const auto again = diffusion.task->evaluate(batch, {7, 99, 0});
   EXPECT_TRUE(at::equal(again.sums, evaluated.sums)) << "draws are those of the position alone";
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +41,15 @@ TEST(VolumeSums, EachMetricHasItsOwnPlace) {
 TEST(VolumeSums, LooksAtTheLastStagesPsnrFirst) {
   EXPECT_EQ(VolumeSums(3, false).metrics().front().name, "psnr");
   EXPECT_EQ(VolumeSums(1, false).metrics().size(), 6U);
+}
+
+TEST(VolumeSums, NamesTheQualitiesOfEachPatient) {
+  const std::vector<std::string> names = VolumeSums(2, /*has_means=*/true).quality_names();
+  ASSERT_EQ(names.size(), 16U);
+  EXPECT_EQ(names[1], "ssim");
+  EXPECT_EQ(names[4], "psnr_mean");
+  EXPECT_EQ(names[15], "projection_error_mean_stage1");
+  EXPECT_EQ(VolumeSums(1, false).quality_names().size(), 4U);
 }
 
 }  // namespace
