@@ -20,6 +20,7 @@
 #include "paceline/config/override.h"
 #include "paceline/config/parse.h"
 #include "paceline/data/dataset/class_alignment.h"
+#include "paceline/data/loader/array_maker.h"
 #include "paceline/nn/module_tree.h"
 
 #include <algorithm>
@@ -144,6 +145,7 @@ void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
     loaded.class_names = loaded.reader->manifest().class_names;
     loaded.step = loaded.reader->manifest().step;
     loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
+    loaded.weights = request.weights;
     return;
   }
   if (!request.weights.empty())
@@ -157,19 +159,39 @@ void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
   loaded.recipe = recipe_of(exported, request.overrides, context);
 }
 
+/// Opens what the request brings, where the recipe's network can see it; else null.
+std::unique_ptr<data::Dataset> open_brought(const LoadedCheckpoint& loaded,
+                                            const EvalRequest& request, bool sees_images) {
+  if (!request.open_images && !request.open_arrays) return nullptr;
+  const std::string path = loaded.path.string();
+  const std::string& source = loaded.recipe.data.source.name;
+  if (sees_images && !request.open_images)
+    throw base::ConfigError(fmt::format(
+        "the network of {} was trained on images ({}): name images, and no views of patients", path,
+        source));
+  if (sees_images) return request.open_images();
+  if (request.open_arrays) return request.open_arrays(loaded.recipe);
+  throw base::ConfigError(fmt::format(
+      "the network of {} was trained on {}, whose samples are no images: leave the images out, "
+      "and name data by data.path",
+      path, source));
+}
+
 /// Opens what the weights are to see.
 void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
                const SessionContext& context) {
   const Recipe& recipe = loaded.recipe;
-  auto dataset = request.open_images ? request.open_images()
-                                     : open_dataset(recipe, context.registries, data::Split::kVal,
-                                                    &context.interruption);
-  if (request.open_images && context.registries.datasets.build(recipe.data.source)->make_samples) {
-    throw base::ConfigError(fmt::format(
-        "the network of {} was trained on {}, whose samples are no images: leave the images out, "
-        "and name data by data.path",
-        loaded.path.string(), recipe.data.source.name));
+  const bool sees_images = !context.registries.datasets.build(recipe.data.source)->make_samples;
+  auto dataset = open_brought(loaded, request, sees_images);
+  loaded.is_own = dataset == nullptr;
+  if (dataset && sees_images) loaded.recipe.data.on_error = data::OnError::kSkip;
+  if (dataset && !sees_images) {
+    loaded.part.maker = std::make_shared<data::ArrayMaker>(dataset->stored_fields());
+    loaded.part.dataset = std::move(dataset);
+    return;
   }
+  if (!dataset)
+    dataset = open_dataset(recipe, context.registries, data::Split::kVal, &context.interruption);
   const std::vector<std::string>& names = loaded.class_names;
   if (names.empty() && !loaded.reader && !request.align && !dataset->class_names().empty() &&
       context.communicator.rank() == 0) {
@@ -189,15 +211,18 @@ void open_part(LoadedCheckpoint& loaded, const EvalRequest& request,
 
 /// How many samples go through the network at once. Of images that someone waits for few enough to
 /// tell the first ones soon, and for the machine at hand, which need not be the one that trained.
-std::int64_t batch_size_of(const Recipe& recipe, const EvalRequest& request, int world_size) {
-  constexpr std::int64_t kMostPerRank = 64;
+/// What is given out of other samples may be large, so of these one after the other.
+std::int64_t batch_size_of(const LoadedCheckpoint& loaded, const EvalRequest& request,
+                           int world_size) {
+  const Recipe& recipe = loaded.recipe;
+  const std::int64_t most_per_rank = loaded.part.pipeline ? 64 : 1;
   const std::int64_t size =
       std::max<std::int64_t>(1, global_batch_size_of(recipe.data, world_size) / request.num_views);
-  if (!request.open_images || changes(request.overrides, "data.global_batch_size") ||
+  if (loaded.is_own || changes(request.overrides, "data.global_batch_size") ||
       changes(request.overrides, "data.batch_size_per_rank")) {
     return size;
   }
-  return std::min(size, kMostPerRank * world_size);
+  return std::min(size, most_per_rank * world_size);
 }
 
 /// Nothing of it is trained.
@@ -206,8 +231,7 @@ optim::GroupRule all_parameters() {
 }
 
 /// Has the network made as it was trained, with the weights of a checkpoint.
-void fill_from_checkpoint(LoadedCheckpoint& loaded, const std::string& weights,
-                          const SessionContext& context) {
+void fill_from_checkpoint(LoadedCheckpoint& loaded, const SessionContext& context) {
   const checkpoint::Manifest& manifest = loaded.reader->manifest();
   train::TrainState& state = loaded.state;
   const auto undefined = [](const nn::NamedTensor&) {};  // the checkpoint gives all values
@@ -217,7 +241,7 @@ void fill_from_checkpoint(LoadedCheckpoint& loaded, const std::string& weights,
     check_surgery(surgery_done(*loaded.engine, loaded.recipe), *manifest.surgery, loaded.path);
   auto shards = state.strategy->model_state();
   for (tensor::StateShard& shard : shards)
-    shard.name = checkpoint::name_of_weight(manifest, weights, shard.name);
+    shard.name = checkpoint::name_of_weight(manifest, loaded.weights, shard.name);
   load_checkpoint(*loaded.reader, shards, checkpoint::ExtraTensors::kIgnore, context.communicator);
   state.strategy->state_was_loaded();
 }
@@ -234,18 +258,27 @@ void fill_with_exported(LoadedCheckpoint& loaded, const SessionContext& context)
       initial_values(loaded.recipe, network, origins, loaded.class_names, notes));
 }
 
+/// Tells the task of the samples, which lack what only the network's training saw if they are
+/// brought as arrays.
+void meet(LoadedCheckpoint& loaded) {
+  train::Task& task = *loaded.state.task;
+  if (loaded.is_own || loaded.part.pipeline) return meet_samples(task, loaded.part);
+  task.take_constants(loaded.part.dataset->constants());
+  static_cast<void>(  // throws for inputs of other sizes than the network's
+      task.network().flops_per_sample(sample_sizes(loaded.part.maker->fields())));
+}
+
 /// Builds the network and fills it.
-void load_network(LoadedCheckpoint& loaded, const std::string& weights,
-                  const SessionContext& context) {
+void load_network(LoadedCheckpoint& loaded, const SessionContext& context) {
   const Recipe& recipe = loaded.recipe;
   train::TrainState& state = loaded.state;
   state.task = make_task(recipe, context.registries);
-  meet_samples(*state.task, loaded.part);
+  meet(loaded);
   nn::set_device(state.task->network(), context.device.place());
   state.strategy = make_strategy(recipe, context.communicator, context.ranks_per_node);
   loaded.engine = make_engine_of_algorithms(recipe, context.registries);
   if (loaded.reader) {
-    fill_from_checkpoint(loaded, weights, context);
+    fill_from_checkpoint(loaded, context);
   } else {
     fill_with_exported(loaded, context);
   }
@@ -263,7 +296,6 @@ LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
   comm::Communicator& communicator = context.communicator;
   LoadedCheckpoint loaded;
   open_weights(loaded, request, context);
-  if (request.open_images) loaded.recipe.data.on_error = data::OnError::kSkip;
   if (request.adapt) request.adapt(loaded.recipe);
   const Recipe& recipe = loaded.recipe;
   communicator.set_timeout(collective_timeout(recipe.parallel));
@@ -272,11 +304,11 @@ LoadedCheckpoint load_checkpoint_with_data(const EvalRequest& request,
   DataPart& part = loaded.part;
   open_part(loaded, request, context);
   make_loader(part, recipe, context.registries,
-              batch_size_of(recipe, request, communicator.world_size()), data::Split::kVal,
+              batch_size_of(loaded, request, communicator.world_size()), data::Split::kVal,
               data_place(recipe, communicator, context.num_threads, context.device));
   comm::agree(communicator, {{"validation data", describe(*part.dataset)}});
   part.loader->start();
-  load_network(loaded, request.weights, context);
+  load_network(loaded, context);
   return loaded;
 }
 

@@ -25,6 +25,9 @@ struct EvalRequest {
   /// Opens images that are no validation data, and have the recipe's transforms; empty: the
   /// recipe's own. What of them cannot be read is skipped.
   std::function<std::unique_ptr<data::Dataset>()> open_images = {};
+  /// The same of arrays that a network sees as they are stored, of which it needs no truth; empty:
+  /// there are none. What is asked, by its recipe, for a network of other samples than images.
+  std::function<std::unique_ptr<data::Dataset>(const Recipe& recipe)> open_arrays = {};
   /// Changes the recipe, overrides included, before anything is made of it; or empty.
   std::function<void(Recipe& recipe)> adapt = {};
   /// Gives the data's classes their labels, by the names of the checkpoint's; empty:
@@ -43,8 +46,10 @@ struct LoadedCheckpoint {
   std::unique_ptr<checkpoint::CheckpointReader> reader;  ///< null of exported weights
   std::vector<std::string> class_names;                  ///< of the network; may be none
   std::int64_t step = 0;                                 ///< that trained it
+  std::string weights = {};                              ///< of this algorithm; empty: the trained
   Recipe recipe;                                         ///< its own, with overrides
-  DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
+  DataPart part;       ///< of validation, or what the request opens, whose loader has started
+  bool is_own = true;  ///< whether that is the recipe's, and not what the request opens
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
 };

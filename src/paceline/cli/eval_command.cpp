@@ -1,5 +1,6 @@
 #include "paceline/app/evaluation/eval_page.h"
 #include "paceline/app/evaluation/eval_run.h"
+#include "paceline/app/evaluation/patient_table.h"
 #include "paceline/app/evaluation/prediction_table.h"
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
@@ -8,6 +9,7 @@
 #include "paceline/cli/commands.h"
 #include "paceline/cli/eval_report.h"
 #include "paceline/cli/rank_process.h"
+#include "paceline/cli/volume_draws.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/launch/options.h"
@@ -25,39 +27,34 @@ struct EvalWork {
   app::EvalRequest request;
   app::EvalViews views;
   std::int64_t num_told = 5;
+  VolumeDraws draws = {};
   bool as_json = false;
   std::filesystem::path predictions;  ///< a table to be written; empty: none
   std::filesystem::path page;         ///< an HTML page, likewise
   std::filesystem::path pictures;     ///< a folder of PNG files, likewise
 };
 
-void write_pictures(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
-  const auto& pictures = report.result.pictures;
-  if (pictures.empty())
-    throw base::ConfigError(
-        fmt::format("--pictures: task {} shows none of its evaluations; leave it out",
-                    report.recipe.task.name));
-  base::create_durable_directories(files, work.pictures);
-  for (const metrics::Picture& picture : pictures)
-    loggers::write_picture(files, work.pictures, picture);
-  base::log_info("wrote {} pictures into {}", pictures.size(), work.pictures.string());
+void write_table(const std::filesystem::path& path, const app::EvalReport& report,
+                 base::FileSystem& files) {
+  const data::Dataset& dataset = *report.part.dataset;
+  if (report.patients) return app::write_patient_table(files, path, *report.patients, dataset);
+  if (report.samples)
+    return app::write_prediction_table(files, path, *report.samples, dataset, report.class_names);
+  throw base::ConfigError(fmt::format(
+      "--predictions is for task classification and ct_diffusion, and the recipe's is {}: "
+      "`paceline predict RUN -o FOLDER` writes what it gives out",
+      report.recipe.task.name));
 }
 
 void write_files(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
   if (!work.predictions.empty()) {
-    if (!report.samples)
-      throw base::ConfigError(fmt::format(
-          "--predictions is for task classification, and the recipe's is {}: `paceline predict "
-          "RUN -o FOLDER` writes what it gives out",
-          report.recipe.task.name));
-    app::write_prediction_table(files, work.predictions, *report.samples, *report.part.dataset,
-                                report.class_names);
+    write_table(work.predictions, report, files);
     base::log_info("wrote {}", work.predictions.string());
   }
   if (!work.pictures.empty()) write_pictures(work, report, files);
   if (work.page.empty()) return;
   auto facts = describe(work.views);
-  if (!work.request.weights.empty()) facts.push_back("weights of " + work.request.weights);
+  if (!report.weights.empty()) facts.push_back("weights of " + report.weights);
   base::write_file_atomically(files, work.page, app::eval_page(report, facts));
   base::log_info("wrote {}", work.page.string());
 }
@@ -121,11 +118,12 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   app.add_option("--weights", work.request.weights,
                  "Of an algorithm that keeps some besides the trained ones: ema");
   add_views(app, work.views);
+  add_options(app, work.draws);
   app.add_flag("--json", work.as_json, "Print one JSON object");
   app.add_option(
       "--predictions", work.predictions,
       "Write a table, CSV or by its name (.parquet) Parquet: a row for each sample, with "
-      "what it was told as");
+      "what it was told as, or of volumes CSV with a row for each patient");
   app.add_option("--topk", work.num_told, "Classes of a sample in --predictions")
       ->check(CLI::Range(std::int64_t{1}, kMostTold))
       ->capture_default_str();
@@ -140,6 +138,7 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   refuse_other_format(work.predictions, ".csv", "CSV and Parquet are what is written",
                       {".json", ".jsonl", ".npy", ".xlsx", ".html"}, "--predictions");
   if (app::is_parquet_table(work.predictions)) data::load_remote_plugin();  // or refuse at once
+  work.request.adapt = [&work](app::Recipe& recipe) { apply(work.draws, recipe); };
   RankProcess process(registries);
   const int exit_code = evaluate(work, process.context());
   process.shutdown();

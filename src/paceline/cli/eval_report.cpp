@@ -3,6 +3,7 @@
 #include "paceline/app/evaluation/eval_details.h"
 #include "paceline/app/evaluation/top_classes.h"
 #include "paceline/base/text.h"
+#include "paceline/cli/patient_report.h"
 #include "paceline/train/evaluator.h"
 
 #include <algorithm>
@@ -113,6 +114,7 @@ std::string eval_report_text(const app::EvalReport& report) {
     text += fmt::format("  {:<{}} {:.4f}\n", name, width, value);
   if (result.table) text += worst_classes_text(report);
   if (report.samples) text += confusions_text(report) + worst_samples_text(report);
+  if (report.patients) text += patient_report_text(report);
   return text;
 }
 
@@ -127,6 +129,7 @@ std::string eval_report_json(const app::EvalReport& report, std::span<const std:
                          {"views", std::vector<std::string>(views.begin(), views.end())}};
   if (report.result.table) add_table(*report.result.table, json);
   if (report.samples) add_samples(report, json);
+  if (report.patients) json["patients"] = patient_report_json(report);
   // A path may have bytes that are not UTF-8.
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }

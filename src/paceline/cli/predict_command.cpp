@@ -1,11 +1,13 @@
-#include "paceline/app/evaluation/image_arguments.h"
-#include "paceline/app/evaluation/predict_run.h"
+#include "paceline/app/prediction/image_arguments.h"
+#include "paceline/app/prediction/predict_run.h"
 #include "paceline/base/error.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/cli/command_line.h"
 #include "paceline/cli/commands.h"
+#include "paceline/cli/predict_xrays.h"
 #include "paceline/cli/rank_process.h"
+#include "paceline/cli/volume_draws.h"
 #include "paceline/cli/work_progress.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/data/sources/image_files.h"
@@ -80,14 +82,52 @@ int predict(const app::PredictRequest& request, const app::SessionContext& conte
   return static_cast<int>(base::ExitCode::kData);
 }
 
-void check_request(const app::PredictRequest& request, const std::vector<std::string>& images,
-                   bool as_json) {
-  if (images.empty() && request.output.empty())
+/// What a command line asks for.
+struct PredictWords {
+  app::PredictRequest request;
+  std::vector<std::string> words;
+  std::vector<std::string> images;  ///< of the words
+  XrayRequest xrays;
+  VolumeDraws draws;
+  bool as_json = false;
+};
+
+/// Tells the words apart.
+void sort_words(PredictWords& asked) {
+  asked.xrays.views = take_views(asked.words);
+  app::ImageArguments told_apart = app::tell_images_from_overrides(asked.words);
+  asked.request.source.overrides = std::move(told_apart.overrides);
+  asked.images = std::move(told_apart.images);
+  asked.xrays.folders.assign(asked.images.begin(), asked.images.end());
+}
+
+void check_words(const PredictWords& asked) {
+  const bool has_output = !asked.request.output.empty();
+  if (!asked.xrays.views.empty() && !asked.images.empty())
+    throw base::ConfigError(fmt::format(
+        "{}: views of one patient are named, too; predict one after the other", asked.images[0]));
+  if (!asked.xrays.views.empty() && !has_output)
+    throw base::ConfigError("volumes are made of X-rays: name a folder for them, -o OUT");
+  if (asked.images.empty() && !has_output)
     throw base::ConfigError(
         "name images to be classified, or --output for a folder of what the checkpoint gives out "
         "for the validation data of its recipe; `paceline predict --help` tells what fits");
-  if (images.empty() && as_json)
+  if (asked.images.empty() && asked.as_json)
     throw base::ConfigError("--json is for images, and none is named; leave it out");
+}
+
+/// What the checkpoint is to see in place of its recipe's data, if anything is named.
+void set_sources(PredictWords& asked, bool is_first_rank) {
+  app::EvalRequest& source = asked.request.source;
+  if (!asked.images.empty())
+    source.open_images = [&asked] {
+      return data::open_image_files(data::find_image_files(asked.images));
+    };
+  if (!asked.images.empty() || !asked.xrays.views.empty())
+    source.open_arrays = [&asked, is_first_rank](const app::Recipe& recipe) {
+      return open_xrays(asked.xrays, recipe, is_first_rank);
+    };
+  source.adapt = [&asked](app::Recipe& recipe) { apply(asked.draws, recipe); };
 }
 
 constexpr std::string_view kFooter =
@@ -103,48 +143,62 @@ recipe's validation data where no image is named (of a classification: probabili
 order of the classes), samples.csv, which names the sample of each row, and predictions.json. The
 folder appears when all of it is there.
 
+Of a network that makes CT volumes of X-rays, name one patient's views (frontal=a.png lateral=b.dcm,
+or by angle: 45=c.png), or folders of patients with X-rays called as for `paceline data prepare ct`;
+else it is the recipe's validation data (data.val_folder=test: the test patients). OUTPUT/PATIENT
+gets sample_1.nii.gz ..., mean.nii.gz and deviation.nii.gz, in HU: synthetic, not for diagnosis.
+
 Launch options:
 )";
 
-}  // namespace
-
-int run_predict(const std::vector<std::string>& arguments, const app::Registries& registries) {
+void add_all_options(CLI::App& app, PredictWords& asked) {
   constexpr std::int64_t kMostTold = 1'000'000;
-  app::PredictRequest request;
-  std::vector<std::string> words;
-  bool as_json = false;
-  CLI::App app("Tell the classes of images by a checkpoint, or write what it gives out.",
-               "predict");
+  app::PredictRequest& request = asked.request;
   app.add_option("run", request.source.run_or_checkpoint,
                  "RUN (its newest checkpoint), RUN@best, RUN@step-N, a checkpoint, or a folder of "
                  "`paceline export --format hf`")
       ->required();
-  app.add_option("images", words,
-                 "Images, and section.key=value changes to the recipe of the run; without images "
-                 "its validation data, or OTHER's with data.path=OTHER");
+  app.add_option("images", asked.words,
+                 "Images, X-rays (VIEW=FILE) or folders of patients, and section.key=value changes "
+                 "to the recipe of the run; without images its validation data, or OTHER's with "
+                 "data.path=OTHER");
   app.add_option("--topk", request.num_told, "How many classes of an image are told")
       ->check(CLI::Range(std::int64_t{1}, kMostTold))
       ->capture_default_str();
-  app.add_flag("--json", as_json, "Print a JSON object per image and line");
+  app.add_flag("--json", asked.as_json, "Print a JSON object per image and line");
   app.add_option("--weights", request.source.weights,
                  "Of an algorithm that keeps some besides the trained ones: ema");
+  add_options(app, asked.draws);
+  app.add_option("--fov-mm", asked.xrays.fov_mm,
+                 "Side of the cube that X-rays show; by default that of the training data, or "
+                 "model.fov_mm where they are not here")
+      ->check(CLI::Range(1.0, 10000.0));
+  app.add_flag("--flip-xrays-vertical", asked.xrays.flip_vertically,
+               "X-rays show patients upside down; known where the training data are here");
   app.add_option("-o,--output", request.output, "The folder to write, which is not there yet");
   app.footer(std::string(kFooter) + launch::launch_options_help(/*can_detach=*/false));
+}
+
+}  // namespace
+
+int run_predict(const std::vector<std::string>& arguments, const app::Registries& registries) {
+  PredictWords asked;
+  CLI::App app("Tell the classes of images by a checkpoint, or write what it gives out.",
+               "predict");
+  add_all_options(app, asked);
   if (!parse_arguments(app, arguments, registries)) return 0;
-  app::ImageArguments told_apart = app::tell_images_from_overrides(words);
-  request.source.overrides = std::move(told_apart.overrides);
-  check_request(request, told_apart.images, as_json);
+  sort_words(asked);
+  check_words(asked);
+  app::PredictRequest& request = asked.request;
   std::optional<ImagePrinter> printer;
-  if (!told_apart.images.empty()) {
-    request.source.open_images = [files = data::find_image_files(told_apart.images)] {
-      return data::open_image_files(files);
-    };
-    printer.emplace(as_json);
+  if (!asked.images.empty()) {
+    printer.emplace(asked.as_json);
     request.tell = [&](const app::ToldImage& image, std::int64_t done, std::int64_t total) {
       printer->print(image, done, total);
     };
   }
   RankProcess process(registries);
+  set_sources(asked, process.context().communicator.rank() == 0);
   // Nothing is left to do for a reader that went away (`| head`).
   if (printer && request.output.empty() && process.context().communicator.world_size() == 1)
     std::signal(SIGPIPE, SIG_DFL);

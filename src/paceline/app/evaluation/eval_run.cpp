@@ -3,6 +3,7 @@
 #include "paceline/app/evaluation/viewed_evaluation.h"
 #include "paceline/base/log.h"
 #include "paceline/train/tasks/classification.h"
+#include "paceline/train/tasks/volume/ct_diffusion.h"
 
 #include <utility>
 
@@ -22,18 +23,26 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
   evaluator.show_pictures();
   const std::unique_ptr<train::Task> other = viewed.make_task(loaded);
   train::Task& task = other ? *other : *loaded.state.task;
-  std::optional<train::SampleRecorder> recorder;
-  const auto* of_classes = dynamic_cast<const train::ClassificationTask*>(&task);
-  if (of_classes != nullptr && of_classes->tells_one_class()) {
-    recorder.emplace(of_classes->loss_of_targets(), num_told);
-    evaluator.show_to(*recorder);
+  std::optional<train::SampleRecorder> samples;
+  std::optional<train::PatientRecorder> patients;
+  if (const auto* of_classes = dynamic_cast<const train::ClassificationTask*>(&task);
+      of_classes != nullptr && of_classes->tells_one_class()) {
+    evaluator.show_to(samples.emplace(of_classes->loss_of_targets(), num_told));
+  } else if (const auto* of_volumes = dynamic_cast<const train::CtDiffusion*>(&task)) {
+    evaluator.show_to(patients.emplace(of_volumes->quality_names()));
   }
   const auto result =
       evaluator.run(task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
-                    evaluation_context(loaded.recipe, context), request.weights);
+                    evaluation_context(loaded.recipe, context), loaded.weights);
   if (!result) return std::nullopt;
-  EvalReport report{loaded.path, loaded.step, dataset.class_names(), *result, {}, {}, {}};
-  if (recorder) report.samples = recorder->records();
+  EvalReport report;
+  report.checkpoint = loaded.path;
+  report.step = loaded.step;
+  report.weights = loaded.weights;
+  report.class_names = dataset.class_names();
+  report.result = *result;
+  if (samples) report.samples = samples->records();
+  if (patients) report.patients = patients->records();
   report.recipe = std::move(loaded.recipe);
   report.part = std::move(loaded.part);
   return report;

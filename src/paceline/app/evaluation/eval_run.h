@@ -4,6 +4,7 @@
 #include "paceline/app/loaded_checkpoint.h"
 #include "paceline/train/evaluator.h"
 #include "paceline/train/tasks/sample_records.h"
+#include "paceline/train/tasks/volume/patient_records.h"
 
 #include <filesystem>
 #include <optional>
@@ -17,9 +18,11 @@ struct EvalReport {
   std::int64_t step = 0;
   std::vector<std::string> class_names;  ///< by label; empty if neither checkpoint nor data know
   train::EvalResult result;
-  std::optional<train::SampleRecords> samples;  ///< of a classification
-  Recipe recipe;                                ///< the checkpoint's own, with overrides and views
-  DataPart part;                                ///< what was evaluated on
+  std::optional<train::SampleRecords> samples = {};    ///< of a classification
+  std::optional<train::PatientRecords> patients = {};  ///< of drawn volumes
+  Recipe recipe = {};                                  ///< the checkpoint's, with overrides, views
+  DataPart part = {};                                  ///< what was evaluated on
+  std::string weights = {};                            ///< of this algorithm; empty: the trained
 };
 
 /// Evaluates the weights of a checkpoint on the validation data of its own recipe (with overrides),

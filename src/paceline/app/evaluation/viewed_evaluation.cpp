@@ -53,7 +53,8 @@ std::unique_ptr<data::Dataset> ViewedEvaluation::map_classes(
 
 EvalRequest ViewedEvaluation::adapted(EvalRequest request) {
   if (views_.size || views_.crop_pct) {
-    request.adapt = [this](Recipe& recipe) {
+    request.adapt = [this, before = request.adapt](Recipe& recipe) {
+      if (before) before(recipe);
       const auto changed =
           with_views(transforms_of(recipe.data, registries_, data::Split::kVal), views_);
       recipe.data.eval_transforms.clear();

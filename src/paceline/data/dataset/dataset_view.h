@@ -41,6 +41,11 @@ class DatasetView : public Dataset {
   std::string describe(std::int64_t index) const override { return whole_->describe(at(index)); }
   LeftOut left_out() const override { return whole_->left_out(); }
 
+  /// The data set that is seen, and which of its samples `index` is.
+  std::pair<const Dataset*, std::int64_t> beneath(std::int64_t index) const {
+    return {whole_.get(), at(index)};
+  }
+
  protected:
   explicit DatasetView(std::unique_ptr<Dataset> whole) : whole_(std::move(whole)) {}
   const Dataset& whole() const { return *whole_; }

@@ -1,4 +1,4 @@
-#include "paceline/app/evaluation/prediction_folder.h"
+#include "paceline/app/prediction/prediction_folder.h"
 
 #include "paceline/base/json.h"
 #include "paceline/data/formats/npy_file.h"

@@ -1,4 +1,4 @@
-#include "paceline/app/evaluation/told_images.h"
+#include "paceline/app/prediction/told_images.h"
 
 #include "paceline/base/error.h"
 #include "paceline/data/sources/image_files.h"

@@ -22,7 +22,8 @@ struct ToldImage {
 /// What `paceline predict` is asked to do.
 struct PredictRequest {
   EvalRequest source;
-  std::filesystem::path output = {};  ///< a PredictionFolder that is not there yet; empty: none
+  /// A PredictionFolder that is not there yet, or of volumes a VolumeFolder; empty: none.
+  std::filesystem::path output = {};
   /// Called on rank 0 for each image in order, or empty; with how many are done and how many there
   /// are.
   std::function<void(const ToldImage& image, std::int64_t done, std::int64_t total)> tell = {};
@@ -37,10 +38,10 @@ struct PredictReport {
 };
 
 /// Writes what the task of a checkpoint gives out for the validation data of its recipe (with
-/// overrides), or for images that the request opens, in their order, and tells it, if it is classes
-/// with their probabilities. Every rank must call it; rank 0 writes and tells, and knows the
-/// numbers of the report. Throws base::Error, ConfigError where the folder is there already or what
-/// the task gives out cannot be told; returns nothing, and nothing was written, if a signal
+/// overrides), or for what the request opens, in its order, and tells it, if it is of images and
+/// classes with their probabilities. Every rank must call it; rank 0 writes and tells, and knows
+/// the numbers of the report. Throws base::Error, ConfigError where the folder is there already or
+/// what the task gives out cannot be told; returns nothing, and nothing was written, if a signal
 /// interrupted it.
 std::optional<PredictReport> run_prediction(const PredictRequest& request,
                                             const SessionContext& context);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "paceline/app/evaluation/predict_run.h"
+#include "paceline/app/prediction/predict_run.h"
 #include "paceline/data/dataset/dataset.h"
 #include "paceline/train/predictor.h"
 

@@ -1,4 +1,4 @@
-#include "paceline/app/evaluation/predict_run.h"
+#include "paceline/app/prediction/predict_run.h"
 
 #include "paceline/app/evaluation/eval_run.h"
 #include "paceline/app/recipe/builtin.h"

@@ -1,8 +1,9 @@
 #pragma once
 
+#include "paceline/app/prediction/pending_folder.h"
+#include "paceline/app/prediction/prediction_sink.h"
 #include "paceline/base/file.h"
 #include "paceline/data/dataset/dataset.h"
-#include "paceline/train/predictor.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -18,22 +19,17 @@ namespace paceline::app {
 /// which names the sample of each row, with its label where the data set has some;
 /// `predictions.json`, which tells of the whole. The folder gets its name when all of it is on
 /// disk.
-class PredictionFolder {
+class PredictionFolder final : public PredictionSink {
  public:
-  /// `num_samples` are expected; `dataset` and `files` must outlive this. Throws FileError where
-  /// the folder is there already, or cannot be written beside.
+  /// `num_samples` are expected; `dataset` and `files` must outlive this. Throws as
+  /// PendingFolder().
   PredictionFolder(base::FileSystem& files, const std::filesystem::path& folder,
                    const data::Dataset& dataset, std::int64_t num_samples);
-  /// Removes what was not published.
-  ~PredictionFolder();
-  PredictionFolder(const PredictionFolder&) = delete;
-  PredictionFolder& operator=(const PredictionFolder&) = delete;
 
-  /// The next rows. Throws FileError.
-  void add(const train::Predictions& predictions);
-  /// Ends all files, of which there must be a row; `facts` go into predictions.json beside the
-  /// fields. Throws FileError.
-  void publish(nlohmann::json facts);
+  /// The next rows.
+  void add(const train::Predictions& predictions) override;
+  /// Ends all files.
+  void publish(nlohmann::json facts) override;
 
   std::int64_t num_rows() const { return num_rows_; }
 
@@ -52,14 +48,12 @@ class PredictionFolder {
   void end_field(Field& field);
 
   base::FileSystem& files_;
-  std::filesystem::path folder_;
-  std::filesystem::path temporary_;
+  PendingFolder folder_;
   const data::Dataset& dataset_;
   std::int64_t num_expected_;
   std::int64_t num_rows_ = 0;
   std::vector<Field> fields_;
   std::unique_ptr<base::OutputFile> samples_;
-  bool is_published_ = false;
 };
 
 }  // namespace paceline::app

@@ -1,4 +1,4 @@
-#include "paceline/app/evaluation/image_arguments.h"
+#include "paceline/app/prediction/image_arguments.h"
 
 #include "support/temp_folder.h"
 

@@ -1,9 +1,7 @@
-#include "paceline/app/evaluation/prediction_folder.h"
+#include "paceline/app/prediction/prediction_folder.h"
 
 #include "paceline/app/evaluation/csv_cell.h"
 #include "paceline/base/error.h"
-#include "paceline/base/file_status.h"
-#include "paceline/checkpoint/directory.h"
 #include "paceline/data/formats/npy_file.h"
 
 #include <algorithm>
@@ -47,30 +45,14 @@ void close(base::OutputFile& file) {
 
 PredictionFolder::PredictionFolder(base::FileSystem& files, const fs::path& folder,
                                    const data::Dataset& dataset, std::int64_t num_samples)
-    : files_(files),
-      folder_(fs::absolute(folder).lexically_normal()),
-      dataset_(dataset),
-      num_expected_(num_samples) {
-  if (!folder_.has_filename()) folder_ = folder_.parent_path();
-  if (base::file_exists(folder_)) {
-    throw base::FileError("write", folder_,
-                          "it is there already: name another folder, or remove it");
-  }
-  base::create_durable_directories(files_, folder_.parent_path());
-  temporary_ = base::unfinished_path(folder_);
-  files_.create_directories(temporary_);
-}
-
-PredictionFolder::~PredictionFolder() {
-  if (!is_published_) checkpoint::remove_quietly(files_, temporary_);
-}
+    : files_(files), folder_(files, folder), dataset_(dataset), num_expected_(num_samples) {}
 
 fs::path PredictionFolder::file_of(const Field& field) const {
-  return temporary_ / (field.name + ".npy");
+  return folder_.path() / (field.name + ".npy");
 }
 
 void PredictionFolder::open_files(const tensor::Fields& fields) {
-  samples_ = files_.create(temporary_ / "samples.csv");
+  samples_ = files_.create(folder_.path() / "samples.csv");
   samples_->write(has_labels() ? "index,sample,label,class\n" : "index,sample\n");
   for (const auto& [name, tensor] : fields) {
     PACELINE_CHECK(name.find('/') == name.npos, "'{}' is no name for a file", name);
@@ -126,12 +108,9 @@ void PredictionFolder::publish(nlohmann::json facts) {
   }
   close(*samples_);
   // A path may have bytes that are not UTF-8.
-  write_file_atomically(files_, temporary_ / "predictions.json",
+  write_file_atomically(files_, folder_.path() / "predictions.json",
                         facts.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  files_.sync_directory(temporary_);
-  files_.rename(temporary_, folder_);
-  is_published_ = true;
-  files_.sync_directory(folder_.parent_path());
+  folder_.publish();
 }
 
 }  // namespace paceline::app

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "paceline/base/file.h"
+#include "paceline/data/dataset/dataset.h"
+#include "paceline/train/tasks/volume/patient_records.h"
+
+#include <filesystem>
+
+namespace paceline::app {
+
+/// Writes how good the volumes of each patient are as a CSV file: its number and name in the data
+/// set, and the qualities. The file appears, or takes another's place, when all of it is there.
+/// Throws FileError, and ConfigError for the name of a Parquet file.
+void write_patient_table(base::FileSystem& files, const std::filesystem::path& path,
+                         const train::PatientRecords& records, const data::Dataset& dataset);
+
+}  // namespace paceline::app
