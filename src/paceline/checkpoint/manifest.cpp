@@ -121,6 +121,7 @@ Manifest manifest_from_json(const OrderedJson& json) {
   json.at("class_names").get_to(manifest.class_names);
   if (const OrderedJson& surgery = json.at("surgery"); !surgery.is_null())
     manifest.surgery = surgery_from_json(surgery);
+  json.at("standing_weights").get_to(manifest.standing_weights);
   manifest.state = with_plain_numbers(json.at("state"));
   json.at("config").get_to(manifest.config);
   return manifest;
@@ -142,6 +143,9 @@ void migrate_to_4(OrderedJson& json) { json["class_names"] = OrderedJson::array(
 /// Version 5 tells what was done to the network.
 void migrate_to_5(OrderedJson& json) { json["surgery"] = nullptr; }
 
+/// Version 6 tells whose weights stand for the trained ones.
+void migrate_to_6(OrderedJson& json) { json["standing_weights"] = ""; }
+
 /// Brings the JSON of an older version to the present one, a version at a time.
 OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& path) {
   if (version > kFormatVersion) {
@@ -158,6 +162,7 @@ OrderedJson migrate(OrderedJson json, int version, const std::filesystem::path& 
   if (version < 3) migrate_to_3(json);
   if (version < 4) migrate_to_4(json);
   if (version < 5) migrate_to_5(json);
+  if (version < 6) migrate_to_6(json);
   return json;
 }
 
@@ -212,6 +217,7 @@ std::string encode(const Manifest& manifest) {
   json["inputs"] = manifest.inputs;
   json["class_names"] = manifest.class_names;
   json["surgery"] = manifest.surgery ? surgery_to_json(*manifest.surgery) : OrderedJson(nullptr);
+  json["standing_weights"] = manifest.standing_weights;
   json["state"] = with_named_numbers(manifest.state);
   json["config"] = manifest.config;
   json["files"] = OrderedJson::array();

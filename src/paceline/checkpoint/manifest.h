@@ -17,7 +17,7 @@ namespace paceline::checkpoint {
 
 /// The version that this program writes. Older ones are migrated when they are read; a change of
 /// the format raises it, adds a step to migrate() and a fixture to the tests.
-inline constexpr int kFormatVersion = 5;
+inline constexpr int kFormatVersion = 6;
 
 inline constexpr std::string_view kManifestFile = "manifest.json";
 

@@ -134,6 +134,7 @@ Manifest make_manifest(const SaveRequest& request, const std::vector<std::string
                     .inputs = request.inputs,
                     .class_names = request.class_names,
                     .surgery = request.surgery,
+                    .standing_weights = request.standing_weights,
                     .files = {},
                     .tensors = {},
                     .state = request.state,

@@ -31,6 +31,7 @@ struct SaveRequest {
   std::map<std::string, std::string> inputs = {};  ///< as in Manifest
   std::vector<std::string> class_names = {};       ///< as in Manifest
   std::optional<SurgeryRecord> surgery = {};       ///< as in Manifest
+  std::string standing_weights = {};               ///< as in Manifest
   /// Called by rank 0 when all files of the checkpoint are written and before it gets its name, on
   /// whatever thread does that: what must be on disk before the checkpoint is.
   std::function<void()> before_publication = {};

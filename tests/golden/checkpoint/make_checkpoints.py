@@ -1,11 +1,11 @@
-"""Writes version-1 to version-5, each as that version of the format was: checkpoints of one small model.
+"""Writes version-1 to version-6, each as that version of the format was: checkpoints of one small model.
 
     python tests/golden/checkpoint/make_checkpoints.py        # numpy, xxhash
 
 Two ranks hold it, cut as saved_runs.h cuts it. The bytes come from the description of the format, not
 from paceline; version 2 counts channels-last tensors in their memory order, says so, and has the checksum
 of a file's header in the place of that of the whole file; version 3 tells what the run was given, version 4 the names of the classes, version
-5 what was done to the network. Before version 3 a run that had diverged was saved, too: version-2-diverged is such a checkpoint.
+5 what was done to the network, version 6 whose weights stand for the trained ones. Before version 3 a run that had diverged was saved, too: version-2-diverged is such a checkpoint.
 """
 
 import json
@@ -93,6 +93,7 @@ def write(folder, version, has_diverged=False):
         **({"class_names": ["cat", "dog"]} if version >= 4 else {}),
         **({"surgery": [{"algorithm": "blurpool", "options": "{min_channels: 2}",
                          "layers": {"convolutions": ["conv"]}}]} if version >= 5 else {}),
+        **({"standing_weights": ""} if version >= 6 else {}),
         "state": {"clock": {"step": 1}},
         "config": "run: {}\n", "files": file_records, "tensors": records,
     }
@@ -101,6 +102,6 @@ def write(folder, version, has_diverged=False):
 
 
 if __name__ == "__main__":
-    for number in (1, 2, 3, 4, 5):
+    for number in (1, 2, 3, 4, 5, 6):
         write(pathlib.Path(__file__).with_name(f"version-{number}"), number)
     write(pathlib.Path(__file__).with_name("version-2-diverged"), 2, has_diverged=True)

@@ -241,9 +241,14 @@ TEST_F(ReaderTest, LoadsVersionThree) {
   expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-3", 5, Layout::kShardedChannelsLast, 2);
 }
 
+TEST_F(ReaderTest, LoadsVersionSix) {
+  expect_loads(fs::path(PACELINE_GOLDEN_DIR) / "version-6", 5, Layout::kShardedChannelsLast, 2);
+}
+
 TEST_F(ReaderTest, LoadsVersionFive) {
   const fs::path golden = fs::path(PACELINE_GOLDEN_DIR) / "version-5";
   expect_loads(golden, 5, Layout::kShardedChannelsLast, 2);
+  EXPECT_EQ(CheckpointReader(golden).manifest().standing_weights, "");
   const SurgeryRecord record = CheckpointReader(golden).manifest().surgery.value();
   ASSERT_EQ(record.size(), 1u);
   EXPECT_EQ(describe(record.front()), "blurpool: 1 convolutions (conv)");

@@ -23,6 +23,7 @@ Manifest example() {
       .inputs = {{"training data", "60 samples, image_folder:60:00ff"}},
       .class_names = {"cat", "\"ü\""},
       .surgery = SurgeryRecord{{"blurpool", "{min_channels: 3}", {{"convolutions", {"a", "b"}}}}},
+      .standing_weights = "ema",
       .files = {{"rank-0.safetensors", 100, 0xfedcba9876543210u}, {"rank-1.safetensors", 60, 7}},
       .tensors = {{"fc.weight",
                    "F32",
@@ -58,6 +59,7 @@ TEST(Manifest, ReadsBackAndIsJson) {
   EXPECT_EQ(manifest.monitored, expected.monitored);
   EXPECT_EQ(manifest.inputs, expected.inputs);
   EXPECT_EQ(manifest.surgery, expected.surgery);
+  EXPECT_EQ(manifest.standing_weights, "ema");
   EXPECT_EQ(manifest.state, expected.state);
   EXPECT_EQ(manifest.config, expected.config);
   ASSERT_EQ(manifest.files.size(), 2u);
@@ -98,7 +100,7 @@ TEST(Manifest, NumbersThatJsonLacksSurviveInTheState) {
 
 TEST(Manifest, AnOlderVersionHasNoInputs) {
   Manifest manifest = example();
-  const std::string text = forge(encode(manifest), "\"version\": 5", "\"version\": 2");
+  const std::string text = forge(encode(manifest), "\"version\": 6", "\"version\": 2");
   EXPECT_TRUE(decode(text, "m").inputs.empty());
 }
 
@@ -108,8 +110,16 @@ TEST(Manifest, TellsWhetherItKnowsWhatWasDoneToTheNetwork) {
   EXPECT_EQ(decode(encode(manifest), "m").surgery, SurgeryRecord());
   manifest.surgery.reset();
   EXPECT_EQ(decode(encode(manifest), "m").surgery, std::nullopt);
-  const std::string older = forge(encode(example()), "\"version\": 5", "\"version\": 4");
+  const std::string older = forge(encode(example()), "\"version\": 6", "\"version\": 4");
   EXPECT_EQ(decode(older, "m").surgery, std::nullopt);
+}
+
+TEST(Manifest, TellsWhoseWeightsStandForTheTrainedOnes) {
+  Manifest manifest = example();
+  manifest.standing_weights.clear();
+  EXPECT_EQ(decode(encode(manifest), "m").standing_weights, "");
+  const std::string older = forge(encode(example()), "\"version\": 6", "\"version\": 5");
+  EXPECT_EQ(decode(older, "m").standing_weights, "") << "it does not tell";
 }
 
 TEST(Manifest, EveryFlippedBitIsSeen) {
@@ -132,9 +142,9 @@ TEST(Manifest, EveryTruncationIsSeen) {
 
 TEST(Manifest, OtherVersionsAreRefusedByName) {
   const std::string text = encode(example());
-  EXPECT_THAT(error_of(forge(text, "\"version\": 5", "\"version\": 9")),
-              HasSubstr("it has format version 9 and this program reads up to 5"));
-  EXPECT_THAT(error_of(forge(text, "\"version\": 5", "\"version\": 0")),
+  EXPECT_THAT(error_of(forge(text, "\"version\": 6", "\"version\": 9")),
+              HasSubstr("it has format version 9 and this program reads up to 6"));
+  EXPECT_THAT(error_of(forge(text, "\"version\": 6", "\"version\": 0")),
               HasSubstr("no format version 0"));
   EXPECT_THAT(error_of(forge(text, "paceline-checkpoint", "other")), HasSubstr("not a checkpoint"));
 }

@@ -94,7 +94,14 @@ StoredWeights open_checkpoint_weights(const fs::path& directory, const std::stri
   StoredWeights weights{.owner = reader, .tensors = model_tensors(*reader, key)};
   weights.class_names = reader->manifest().class_names;
   weights.surgery = reader->manifest().surgery;
-  if (!key.empty()) weights.notes.push_back(fmt::format("of the algorithm {}", key));
+  const std::string chosen = chosen_weights(reader->manifest(), key);
+  if (!chosen.empty()) {
+    weights.notes.push_back(fmt::format(
+        "of the algorithm {}{}", chosen,
+        key.empty() ? ", whose average the run's evaluations measured; key 'trained' takes the "
+                      "trained ones"
+                    : ""));
+  }
   return weights;
 }
 

@@ -26,8 +26,8 @@ struct StoredWeights {
 /// with find_weight_file(). Tensors are views of the mapped files, which are read when they are
 /// loaded.
 ///
-/// `key` chooses among several weights: as choose_state_dict() does, or of a checkpoint an
-/// algorithm's. Throws CheckpointError that names the file, what is wrong and the cure.
+/// `key` chooses among several weights: as choose_state_dict() does, or of a checkpoint as
+/// chosen_weights() does. Throws CheckpointError that names the file, what is wrong and the cure.
 StoredWeights open_weights(const std::filesystem::path& path, const std::string& key = {});
 
 /// The weights in a folder of the Hugging Face Hub: model.safetensors or pytorch_model.bin, or the

@@ -193,17 +193,24 @@ std::vector<std::string> names_of_weights(const Manifest& manifest) {
   return {names.begin(), names.end()};
 }
 
-std::string name_of_weight(const Manifest& manifest, const std::string& weights,
-                           const std::string& name) {
-  if (weights.empty()) return name;
+std::string chosen_weights(const Manifest& manifest, const std::string& weights) {
+  const std::string& chosen = weights.empty() ? manifest.standing_weights : weights;
+  if (chosen.empty() || chosen == kTrainedWeights) return {};
   const std::vector<std::string> known = names_of_weights(manifest);
-  if (std::ranges::find(known, weights) == known.end()) {
+  if (std::ranges::find(known, chosen) == known.end()) {
     throw base::CheckpointError(
         fmt::format("the checkpoint of step {} has no weights '{}'; besides the trained ones it "
                     "has {}",
-                    manifest.step, weights, known.empty() ? "none" : base::join(known, ", ")));
+                    manifest.step, chosen, known.empty() ? "none" : base::join(known, ", ")));
   }
-  const std::string theirs = fmt::format("{}{}/{}", tensor::kAlgorithms, weights, name);
+  return chosen;
+}
+
+std::string name_of_weight(const Manifest& manifest, const std::string& weights,
+                           const std::string& name) {
+  const std::string chosen = chosen_weights(manifest, weights);
+  if (chosen.empty()) return name;
+  const std::string theirs = fmt::format("{}{}/{}", tensor::kAlgorithms, chosen, name);
   const bool is_there = std::ranges::any_of(
       manifest.tensors, [&](const TensorRecord& record) { return record.name == theirs; });
   return is_there ? theirs : name;

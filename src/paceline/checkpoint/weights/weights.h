@@ -23,6 +23,9 @@ inline constexpr std::string_view kClassNamesKey = "class_names";
 /// Likewise of what was done to the network, as surgery_to_json() writes it.
 inline constexpr std::string_view kSurgeryKey = "surgery";
 
+/// By which the trained weights are asked for where others stand for them.
+inline constexpr std::string_view kTrainedWeights = "trained";
+
 /// Model weights as plain safetensors files with the names of torchvision or timm, which Python
 /// reads with safetensors.torch.load_file and load_state_dict(strict=True).
 
@@ -33,14 +36,19 @@ std::vector<NamedTensor> named_tensors(const torch::nn::Module& module);
 /// The names of the algorithms whose weights a checkpoint holds besides the trained ones.
 std::vector<std::string> names_of_weights(const Manifest& manifest);
 
-/// What a checkpoint calls an algorithm's weights of this name, or of no algorithm's if `weights`
-/// is empty: the name itself where it has none of it. Throws CheckpointError, which says what
-/// weights there are, if there are none of that algorithm.
+/// The algorithm whose weights of a checkpoint are asked for by `weights`: its name; "" if that is
+/// kTrainedWeights. Empty asks for those that stand for the trained ones (Manifest), else for
+/// these. Throws CheckpointError, which says what weights there are, if there are none of that
+/// algorithm.
+std::string chosen_weights(const Manifest& manifest, const std::string& weights);
+
+/// What a checkpoint calls the weight of this name among those that chosen_weights() tells: the
+/// name itself where the algorithm has none of it. Throws what chosen_weights() throws.
 std::string name_of_weight(const Manifest& manifest, const std::string& weights,
                            const std::string& name);
 
-/// The model's tensors of a checkpoint (all but tensor::kOtherStates), with the values of an
-/// algorithm's weights if `weights` names it; each is gathered from the files of the ranks when it
+/// The model's tensors of a checkpoint (all but tensor::kOtherStates), with the values that
+/// chosen_weights() tells; each is gathered from the files of the ranks when it
 /// is loaded. The reader must outlive them. Throws what name_of_weight() throws.
 std::vector<TensorSource> model_tensors(CheckpointReader& reader, const std::string& weights = {});
 

@@ -1,5 +1,6 @@
 #include "paceline/checkpoint/weights/weights.h"
 
+#include "paceline/base/text.h"
 #include "paceline/tensor/torch.h"
 #include "rank/checkpoint/saved_runs.h"
 #include "support/interrupted_file_system.h"
@@ -190,6 +191,44 @@ TEST_F(WeightsTest, WhatWrappersPutBeforeNamesIsLeftOut) {
   EXPECT_EQ(report.num_loaded, 5u);
   EXPECT_THAT(report.notes, ElementsAre("'module._orig_mod.' before all names was left out"));
   EXPECT_TRUE(target[3].tensor.equal(model(10, 3)[3].tensor));
+}
+
+/// A checkpoint of model(10, 3) whose average by ema, of all but the counter, is 5.
+std::filesystem::path save_averaged(const std::filesystem::path& folder,
+                                    const std::string& standing, base::FileSystem& files) {
+  std::vector<tensor::StateShard> shards = shards_of(model(10, 3), Layout::kReplicated, 0, 1);
+  for (tensor::StateShard& shard : shards_of(model(10, 5), Layout::kReplicated, 0, 1)) {
+    if (shard.name == "bn1.num_batches_tracked") continue;
+    shard.name = "algorithms.ema/" + shard.name;
+    shards.push_back(shard);
+  }
+  std::filesystem::path path;
+  test::run_ranks(1, [&](comm::Communicator& communicator) {
+    path = save_checkpoint({.folder = folder, .shards = shards, .standing_weights = standing},
+                           communicator, files);
+  });
+  return path;
+}
+
+TEST_F(WeightsTest, OfACheckpointThoseThatStandForTheTrainedOnesAreTaken) {
+  const auto loaded = [&](const std::string& standing, const std::string& key) {
+    const auto path = save_averaged(dir_.path(), standing, files_);
+    const auto target = model(10, 0);
+    const WeightImport import(path, target, kHead, {.key = key});
+    for (const NamedTensor& named : target) import.copy(named.name, named.tensor);
+    EXPECT_EQ(target[2].tensor.item<std::int64_t>(), 3) << "it is no average";
+    return std::pair(target[3].tensor.max().item<double>(), base::join(import.notes(), "; "));
+  };
+  EXPECT_EQ(loaded("", ""), std::pair(3.0, std::string()));
+  EXPECT_EQ(loaded("", "trained"), std::pair(3.0, std::string()));
+  EXPECT_EQ(loaded("", "ema"), std::pair(5.0, std::string("of the algorithm ema")));
+  const auto [value, note] = loaded("ema", "");
+  EXPECT_EQ(value, 5);
+  EXPECT_THAT(note, AllOf(HasSubstr("of the algorithm ema"), HasSubstr("'trained'")));
+  EXPECT_EQ(loaded("ema", "trained"), std::pair(3.0, std::string()));
+  EXPECT_EQ(loaded("ema", "ema"), std::pair(5.0, std::string("of the algorithm ema")));
+  EXPECT_THAT(message_of([&] { loaded("ema", "swa"); }),
+              AllOf(HasSubstr("no weights 'swa'"), HasSubstr("it has ema")));
 }
 
 TEST_F(WeightsTest, TheModelOfACheckpointIsTakenWithoutItsOptimizer) {
