@@ -122,6 +122,8 @@ checkpoint::SaveRequest CheckpointSaver::request_for(const TrainState& state, co
   request.inputs = facts_.inputs;
   request.class_names = facts_.class_names;
   request.surgery = facts_.surgery;
+  if (const Algorithm* const standing = engine.standing())
+    request.standing_weights = standing->name();
   request.before_publication = [sinks = run.sinks, require_place = facts_.require_place] {
     require_place();
     flush_all(sinks);

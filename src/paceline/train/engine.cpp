@@ -55,6 +55,7 @@ std::vector<std::string> bring_together(std::span<const std::unique_ptr<Algorith
   std::set<std::string_view> names;
   std::string_view replaces_loss;
   std::string_view takes_passes;
+  std::string_view stands;
   for (const auto& algorithm : algorithms) {
     if (!names.insert(algorithm->name()).second) {
       throw base::ConfigError(fmt::format("algorithm '{}' is given twice", algorithm->name()));
@@ -63,6 +64,11 @@ std::vector<std::string> bring_together(std::span<const std::unique_ptr<Algorith
       refuse_two(replaces_loss, *algorithm, "replace the loss");
     if (algorithm->traits().takes_extra_passes)
       refuse_two(takes_passes, *algorithm, "take gradients twice");
+    if (algorithm->traits().stands_for_weights)
+      refuse_two(
+          stands, *algorithm,
+          "have evaluations measure their average in place of the trained weights (evaluate: "
+          "average)");
   }
   std::vector<std::string> notes;
   for (const auto& algorithm : algorithms) {
@@ -254,6 +260,13 @@ std::vector<Algorithm*> Engine::with_weights() const {
     if (algorithm->traits().has_weights) found.push_back(algorithm.get());
   }
   return found;
+}
+
+Algorithm* Engine::standing() const {
+  const auto found = std::ranges::find_if(algorithms_, [](const auto& algorithm) {
+    return algorithm->traits().stands_for_weights && algorithm->has_weights();
+  });
+  return found == algorithms_.end() ? nullptr : found->get();
 }
 
 void Engine::tell_saved(const std::filesystem::path& checkpoint, base::FileSystem& files) const {

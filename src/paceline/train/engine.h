@@ -68,6 +68,8 @@ class Engine {
   Algorithm* with_extra_pass(const TrainState& state) const;
   /// Those that have weights to be evaluated.
   std::vector<Algorithm*> with_weights() const;
+  /// The one whose weights stand for the trained ones by now; nullptr: these do themselves.
+  Algorithm* standing() const;
 
   /// Tells callbacks of a checkpoint, as Callback::on_saved(); throws nothing.
   void tell_saved(const std::filesystem::path& checkpoint, base::FileSystem& files) const;

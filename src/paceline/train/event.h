@@ -32,8 +32,8 @@ namespace paceline::train {
 ///                                        known on the host, and logged
 ///       kEpochEnd                        after the last step of an epoch
 ///       kEvalStart  kEvalEnd             around each evaluation that is due, also where a signal
-///                                        interrupts it: of the trained weights, then of each set
-///                                        that an algorithm has (TrainState::eval_weights)
+///                                        interrupts it: of the trained weights (or which stand for
+///                                        them), then others' (TrainState::eval_weights)
 ///       kEvaluated                       the values of all are known
 ///       kSafePoint                       after each step and what it made due: state may be saved
 ///       here

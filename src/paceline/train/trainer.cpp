@@ -251,18 +251,7 @@ std::optional<FitResult> Trainer::reach_safe_point(bool must_save) {
 void Trainer::evaluate() {
   state_.is_eval_pending = state_.wants_fresh_statistics;  // which a signal left undone
   if (state_.is_eval_pending) return;
-  const std::optional<EvalResult> trained = evaluate_weights({});
-  std::optional<EvalResult> result = trained;
-  for (Algorithm* algorithm : engine_.with_weights()) {
-    if (!result) break;
-    if (!algorithm->has_weights()) {
-      result = result->with(trained->of_weights(algorithm->name()));
-      continue;
-    }
-    const SwappedWeights swapped(*algorithm, state_);
-    const auto more = evaluate_weights(algorithm->name());
-    result = more ? std::optional(result->with(*more)) : std::nullopt;
-  }
+  const std::optional<EvalResult> result = evaluate_all_weights();
   state_.is_eval_pending = !result.has_value();
   if (!result) return;
   state_.last_eval = result->values;
@@ -272,11 +261,31 @@ void Trainer::evaluate() {
                       engine_.callback_scalars(Event::kEvaluated, state_.clock));
 }
 
-std::optional<EvalResult> Trainer::evaluate_weights(std::string_view weights) {
-  state_.eval_weights = weights;
+std::optional<EvalResult> Trainer::evaluate_all_weights() {
+  Algorithm* const standing = engine_.standing();
+  const std::optional<EvalResult> first = evaluate_weights(standing, {});
+  std::optional<EvalResult> result = first;
+  for (Algorithm* algorithm : engine_.with_weights()) {
+    if (!result) break;
+    if (algorithm->traits().stands_for_weights) continue;
+    const std::string_view name = algorithm->name();
+    if (!algorithm->has_weights() && standing == nullptr) {
+      result = result->with(first->of_weights(name));
+      continue;
+    }
+    const auto more = evaluate_weights(algorithm->has_weights() ? algorithm : nullptr, name);
+    result = more ? std::optional(result->with(*more)) : std::nullopt;
+  }
+  return result;
+}
+
+std::optional<EvalResult> Trainer::evaluate_weights(Algorithm* owner, std::string_view called) {
+  std::optional<SwappedWeights> swapped;
+  if (owner != nullptr) swapped.emplace(*owner, state_);
+  state_.eval_weights = owner != nullptr ? owner->name() : std::string_view();
   engine_.fire(Event::kEvalStart, state_, run_);
   std::optional<EvalResult> result = evaluator_->run(
-      *state_.task, *state_.strategy, config_.precision, state_.clock.step, run_, weights);
+      *state_.task, *state_.strategy, config_.precision, state_.clock.step, run_, called);
   engine_.fire(Event::kEvalEnd, state_, run_);
   state_.eval_weights = {};
   return result;

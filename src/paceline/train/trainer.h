@@ -82,9 +82,11 @@ class Trainer {
   /// Computes running statistics anew by a pass over the epoch at hand, of which nothing else is
   /// left; nothing if a signal interrupted it.
   void refresh_statistics();
-  /// Of the trained weights, or of those that an algorithm has swapped in; nothing if a signal
-  /// interrupted it.
-  std::optional<EvalResult> evaluate_weights(std::string_view weights);
+  /// Of the trained weights or those that stand for them, and of the sets besides; nothing if a
+  /// signal interrupted it.
+  std::optional<EvalResult> evaluate_all_weights();
+  /// Of `owner`'s, or the trained ones if it is null, `called` as in Evaluator::run(); likewise.
+  std::optional<EvalResult> evaluate_weights(Algorithm* owner, std::string_view called);
   /// On any rank: a signal, the clock on the wall, or a batch that could not be read.
   bool is_interrupted() const {
     return reduction_.any_wants_stop() || state_.is_eval_pending || state_.wants_fresh_statistics ||

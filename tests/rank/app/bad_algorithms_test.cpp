@@ -120,6 +120,12 @@ const std::vector<BadAlgorithms> kBad{
     {"{ema: {rescale: lightning}}", {kNinthLine, "ema.rescale", "lightning", "torchvision"}},
     {"{ema: {warmup_power: 0}}", {kNinthLine, "ema.warmup_power"}},
     {"{ema: {warmup_gamma: 0}}", {kNinthLine, "ema.warmup_gamma"}},
+    {"{ema: {evaluate: trained}}", {kNinthLine, "ema.evaluate", "trained", "average"}},
+    {"{ema: {evaluate: average}, swa: {evaluate: average}}",
+     {"'ema'", "'swa'", "evaluate: average", "keep one"}},
+    {"{ema: {evaluate: average}}",
+     {"train.stop_when", "val_ema/top1", "expected one of val/loss"},
+     {"train.stop_when=val_ema/top1 > 0.5"}},
     // factorize
     {"{factorize: {factorize_convs: false, factorize_linears: false}}",
      {kNinthLine, "factorize_linears", "nothing is left"}},
@@ -230,6 +236,7 @@ const std::vector<BadAlgorithms> kBad{
     {"{swa: {interval: 10s}}", {"algorithms.swa.interval", "10s"}},
     {"{swa: {interval: 0.5dur}}", {"algorithms.swa.interval", "0.5dur"}},
     {"{swa: {interval: 0ba}}", {"algorithms.swa.interval", "0ba"}},
+    {"{swa: {evaluate: mean}}", {kNinthLine, "swa.evaluate", "mean", "both"}},
     {"{swa: {end: 1000ba}}", {"algorithms.swa", "1000ba", "the run has 8"}},
     // Settings elsewhere that are part of it.
     {"{}",

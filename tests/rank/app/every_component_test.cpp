@@ -97,6 +97,7 @@ const std::map<NamedCase, Needs> kNeeds{
     {{"algorithms", "distillation"},
      {.own = {{"teacher", "{name: resnet20, num_classes: 5}"},
               {"weights", "{folder}/teacher.safetensors"}}}},
+    {{"algorithms", "ema"}, {.own = {{"evaluate", "average"}}}},
     {{"algorithms", "factorize"},
      {.own = {{"min_channels", "16"}, {"min_features", "5"}, {"latent_features", "2"}},
       .around = {"model=resnet18", "model.layers=[1, 1]", "model.width=16", "data.size=32",

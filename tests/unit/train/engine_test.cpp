@@ -54,8 +54,11 @@ class FlaggedAlgorithm final : public Algorithm {
   std::string_view name() const override { return name_; }
   AlgorithmTraits traits() const override { return traits_; }
   void apply(Event, TrainState&, const RunContext&) override {}
+  bool has_weights() const override { return is_averaging; }
   nlohmann::json state_dict() const override { return {{"is_here", true}}; }
   void load_state_dict(const nlohmann::json& state) override { state.at("is_here"); }
+
+  bool is_averaging = false;
 
  private:
   std::string name_;
@@ -180,6 +183,32 @@ TEST_F(EngineTest, RefusesTwoLossesAndTwoOfAName) {
   twins.push_back(algorithm("a", 0));
   twins.push_back(algorithm("a", 1));
   EXPECT_THROW(Engine(std::move(twins), {}), base::ConfigError);
+}
+
+TEST_F(EngineTest, OneAlgorithmMayStandForTheTrainedWeights) {
+  const auto averaging = [](const char* name, bool stands) {
+    return std::make_unique<FlaggedAlgorithm>(
+        name, AlgorithmTraits{.events = {}, .has_weights = true, .stands_for_weights = stands});
+  };
+  std::vector<std::unique_ptr<Algorithm>> algorithms;
+  algorithms.push_back(averaging("beside", false));
+  algorithms.push_back(averaging("in_place", true));
+  auto& beside = static_cast<FlaggedAlgorithm&>(*algorithms[0]);
+  auto& in_place = static_cast<FlaggedAlgorithm&>(*algorithms[1]);
+  const Engine engine(std::move(algorithms), {});
+  beside.is_averaging = true;
+  EXPECT_EQ(engine.standing(), nullptr) << "not before it has weights";
+  in_place.is_averaging = true;
+  EXPECT_EQ(engine.standing(), &in_place);
+  EXPECT_EQ(engine.with_weights().size(), 2u);
+
+  std::vector<std::unique_ptr<Algorithm>> two;
+  two.push_back(averaging("a", true));
+  two.push_back(averaging("b", true));
+  EXPECT_THAT(
+      [&] { Engine(std::move(two), {}); },
+      ::testing::ThrowsMessage<base::ConfigError>(::testing::AllOf(
+          ::testing::HasSubstr("'a' and 'b' both"), ::testing::HasSubstr("evaluate: average"))));
 }
 
 TEST_F(EngineTest, AlgorithmsMeetBeforeAllEvents) {

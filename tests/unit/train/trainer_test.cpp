@@ -343,6 +343,80 @@ TEST_F(TrainerTest, EvaluatesWhenDueAndAtTheEnd) {
   EXPECT_EQ(rarely.sink.events[0].first.step, 3);
 }
 
+/// Has weights of its own from a step on, with which evaluations lose so much.
+class Averaging final : public Algorithm {
+ public:
+  Averaging(std::string name, bool stands, std::int64_t from, double loss, ScriptedRun& run)
+      : name_(std::move(name)), stands_(stands), from_(from), loss_(loss), run_(run) {}
+  std::string_view name() const override { return name_; }
+  AlgorithmTraits traits() const override {
+    return {.events = {}, .has_weights = true, .stands_for_weights = stands_};
+  }
+  void apply(Event, TrainState&, const RunContext&) override {}
+  bool has_weights() const override { return run_.state.clock.step >= from_; }
+  void swap_weights(TrainState&) override {
+    is_swapped_ = !is_swapped_;
+    run_.task().eval_loss = [loss = is_swapped_ ? loss_ : 2.0](const Batch& batch) {
+      return loss * static_cast<double>(batch.size);
+    };
+  }
+
+ private:
+  std::string name_;
+  bool stands_;
+  std::int64_t from_;
+  double loss_;
+  ScriptedRun& run_;
+  bool is_swapped_ = false;
+};
+
+TEST_F(TrainerTest, EvaluatesWeightsThatStandForTheTrainedOnesInTheirPlace) {
+  run_.config.eval_every = {1, config::TimeUnit::kBatch};
+  run_.config.stop_when = "val/loss < 1";  // that of the average
+  run_.config.duration = batches(5);
+  bool with_another = false;
+  run_.make_algorithms = [&] {
+    std::vector<std::unique_ptr<Algorithm>> algorithms;
+    algorithms.push_back(std::make_unique<Averaging>("ema", true, 3, 0.5, run_));
+    if (with_another) algorithms.push_back(std::make_unique<Averaging>("swa", false, 2, 1.5, run_));
+    return algorithms;
+  };
+  Calls measured;
+  run_.watch = [&](Event event, const TrainState& state) -> std::optional<std::string> {
+    if (event == Event::kEvalStart)
+      measured.push_back(fmt::format("{} {}", state.clock.step, state.eval_weights));
+    return std::nullopt;
+  };
+  EXPECT_EQ(run_.fit().reason, Reason::kCondition);
+  EXPECT_THAT(measured, ElementsAre("1 ", "2 ", "3 ema")) << "one evaluation each";
+  ASSERT_EQ(run_.sink.events.size(), 3u);
+  EXPECT_EQ(run_.sink.events[1].second.at("val/loss"), 2);
+  EXPECT_EQ(run_.sink.events[2].second.at("val/loss"), 0.5);
+  EXPECT_EQ(run_.sink.events[2].second.count("val_ema/loss"), 0u);
+
+  measured.clear();
+  with_another = true;
+  run_.state.clock.step = 0;
+  run_.config.stop_when.reset();
+  run_.fit();
+  EXPECT_THAT(measured, ElementsAre("1 ", "2 ", "2 swa", "3 ema", "3 swa", "4 ema", "4 swa",
+                                    "5 ema", "5 swa"));
+  EXPECT_EQ(run_.state.last_eval.at("val/loss"), 0.5);
+  EXPECT_EQ(run_.state.last_eval.at("val_swa/loss"), 1.5);
+}
+
+TEST_F(TrainerTest, WeightsThatAreTheTrainedOnesStillAreMeasuredBesideThoseThatStandForThem) {
+  run_.make_algorithms = [&] {
+    std::vector<std::unique_ptr<Algorithm>> algorithms;
+    algorithms.push_back(std::make_unique<Averaging>("ema", true, 1, 0.5, run_));
+    algorithms.push_back(std::make_unique<Averaging>("swa", false, 99, 1.5, run_));
+    return algorithms;
+  };
+  run_.fit();
+  EXPECT_EQ(run_.state.last_eval.at("val/loss"), 0.5);
+  EXPECT_EQ(run_.state.last_eval.at("val_swa/loss"), 2);
+}
+
 TEST_F(TrainerTest, NeverEvaluatesWhenAskedNotTo) {
   run_.config.eval_every = std::nullopt;
   run_.state.is_eval_pending = true;  // of a start that still evaluated

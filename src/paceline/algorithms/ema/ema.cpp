@@ -70,6 +70,7 @@ train::AlgorithmTraits Ema::traits() const {
   train::AlgorithmTraits traits{
       .events = {Event::kPrepared, Event::kBeforeOptimizerStep, Event::kStepEnd},
       .has_weights = true,
+      .stands_for_weights = config_.evaluate == EvaluatedWeights::kAverage,
       .leaves_weights = true,
       .may_come_or_go = true};
   if (interval_.unit == TimeUnit::kEpoch) traits.events = {Event::kPrepared, Event::kEpochEnd};

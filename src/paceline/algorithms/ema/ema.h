@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/algorithms/evaluated_weights.h"
 #include "paceline/config/duration.h"
 #include "paceline/config/schema.h"
 #include "paceline/parallel/averaged_weights.h"
@@ -30,11 +31,12 @@ struct EmaConfig {
   double warmup_gamma = 1.0;
   std::optional<config::Duration> update_interval = {};
   config::Duration start{0, config::TimeUnit::kFraction};
+  EvaluatedWeights evaluate = EvaluatedWeights::kBoth;
 };
 
 /// An exponential moving average of the trained weights and of floating buffers (running
 /// statistics), laid out as the strategy holds them: shards are averaged as shards. Evaluations
-/// measure it besides the trained weights; training goes on with these.
+/// measure it besides the trained weights or in their place; training goes on with these.
 ///
 /// After every `update_interval`, counted from the start of the run: average <- s * average + (1 -
 /// s) * weights, with s given, or 2 to the power of -update_interval / half_life. The first step
@@ -111,7 +113,12 @@ struct paceline::config::Schema<paceline::algorithms::EmaConfig> {
             MoreThan{0}, AtMost{1e9, "no run is as long"}),
       field(&Config::update_interval, "update_interval",
             "How often it is updated, in ba or ep; 1 of half_life's unit if left out."),
-      field(&Config::start, "start", "When averaging begins: 0.2dur, 5ep, 1000ba.")};
+      field(&Config::start, "start", "When averaging begins: 0.2dur, 5ep, 1000ba."),
+      field(&Config::evaluate, "evaluate",
+            "both: evaluations measure the trained weights (val/...) and the average "
+            "(val_ema/...); average: once it exists, it alone, as val/..., and eval, predict, "
+            "export and what starts from a checkpoint take it.",
+            MayChangeOnResume{})};
 
   static void validate(const Config& value, Problems& problems) {
     if (value.half_life && value.smoothing)

@@ -46,6 +46,7 @@ train::AlgorithmTraits Swa::traits() const {
   train::AlgorithmTraits traits{
       .events = {Event::kPrepared, Event::kBeforeOptimizerStep, Event::kStepEnd},
       .has_weights = true,
+      .stands_for_weights = config_.evaluate == EvaluatedWeights::kAverage,
       .may_come_or_go = true};
   if (config_.interval.unit == TimeUnit::kEpoch)
     traits.events = {Event::kPrepared, Event::kEpochEnd};
@@ -89,7 +90,7 @@ void Swa::move_with_step(train::TrainState& state) {
 void Swa::check(const train::TrainState& state, const train::RunContext& run) const {
   const config::StepLengths& lengths = state.clock.lengths;
   if (lengths.steps_per_epoch == 0) return;  // memory is estimated without a run
-  const auto& [start, end, interval, refresh] = config_;
+  const auto& [start, end, interval, refresh, evaluate] = config_;
   if (to_steps(end, lengths) <= to_steps(start, lengths)) {
     throw base::ConfigError(fmt::format(
         "algorithms.swa: end ({}) must come after start ({}), which are steps {} and "

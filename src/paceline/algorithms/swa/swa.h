@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/algorithms/evaluated_weights.h"
 #include "paceline/config/duration.h"
 #include "paceline/config/schema.h"
 #include "paceline/parallel/averaged_weights.h"
@@ -27,11 +28,13 @@ struct SwaConfig {
   config::Duration end{0.97, config::TimeUnit::kFraction};
   config::Duration interval{1, config::TimeUnit::kEpoch};
   StatisticsRefresh refresh = StatisticsRefresh::kAuto;
+  EvaluatedWeights evaluate = EvaluatedWeights::kBoth;
 };
 
 /// Stochastic weight averaging: the plain mean of the trained weights at equal distances, which
 /// takes their place towards the end of the run. Training goes on with it, so that running
-/// statistics follow; until then evaluations measure it besides the trained weights.
+/// statistics follow; until then evaluations measure it besides the trained weights or in their
+/// place.
 ///
 /// The first step (or epoch, if `interval` counts these) that ends at or after `start` gives the
 /// first weights, and each `interval` from there on more: average <- average + (weights - average)
@@ -113,7 +116,12 @@ struct paceline::config::Schema<paceline::algorithms::SwaConfig> {
             "From start on weights are taken so often, in ba or ep."),
       field(&Config::refresh, "refresh",
             "BatchNorm's statistics are computed anew for the average, by a pass over the training "
-            "data: if less than an epoch is left for them to follow (auto), always or never.")};
+            "data: if less than an epoch is left for them to follow (auto), always or never."),
+      field(&Config::evaluate, "evaluate",
+            "both: evaluations measure the trained weights (val/...) and the average "
+            "(val_swa/...); average: from its first weights until it is loaded, it alone, as "
+            "val/..., and eval, predict, export and what starts from a checkpoint take it.",
+            MayChangeOnResume{})};
 
   static void validate(const Config& value, Problems& problems) {
     if (value.start.unit == value.end.unit && value.end.value <= value.start.value)

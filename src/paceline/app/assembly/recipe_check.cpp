@@ -217,7 +217,9 @@ void check_metric_names(const Recipe& recipe, bool evaluates, const train::Task&
   };
   add_names("val");
   for (const auto& algorithm : algorithms) {
-    if (algorithm->traits().has_weights) add_names(fmt::format("val_{}", algorithm->name()));
+    const train::AlgorithmTraits traits = algorithm->traits();
+    if (traits.has_weights && !traits.stands_for_weights)
+      add_names(fmt::format("val_{}", algorithm->name()));
   }
   std::vector<std::string> problems = wrong_scalars(algorithms, callbacks);
   for (const auto& [key, metric] :

@@ -46,7 +46,7 @@ inline const std::map<std::string, MethodSettings> kMethods{
     {"distillation",
      {{"++algorithms.distillation.teacher={name: resnet18, layers: [1], width: 8, num_classes: 5}",
        "++algorithms.distillation.weights={folder}/teacher.safetensors"}}},
-    {"ema", {{"++algorithms.ema.half_life=4ba"}}},
+    {"ema", {{"++algorithms.ema={half_life: 4ba, evaluate: average}"}}},
     {"factorize",
      {{"++algorithms.factorize.min_channels=8", "++algorithms.factorize.min_features=5",
        "++algorithms.factorize.latent_features=2"}}},
