@@ -144,6 +144,8 @@ void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
     loaded.reader = checkpoint::open_checkpoint(loaded.path, context.communicator);
     loaded.class_names = loaded.reader->manifest().class_names;
     loaded.step = loaded.reader->manifest().step;
+    loaded.weights = checkpoint::chosen_weights(loaded.reader->manifest(), request.weights);
+    if (loaded.weights.empty()) loaded.weights = checkpoint::kTrainedWeights;
     loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
     loaded.weights = request.weights;
     return;

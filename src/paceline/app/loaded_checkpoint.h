@@ -21,7 +21,7 @@ namespace paceline::app {
 struct EvalRequest {
   std::filesystem::path run_or_checkpoint;  ///< or an ExportedModel, see find_exported_weights()
   std::vector<std::string> overrides;
-  std::string weights;  ///< of this algorithm, such as "ema"; empty: the trained ones
+  std::string weights;  ///< as checkpoint::chosen_weights() takes them: "ema", "trained" or empty
   /// Opens images that are no validation data, and have the recipe's transforms; empty: the
   /// recipe's own. What of them cannot be read is skipped.
   std::function<std::unique_ptr<data::Dataset>()> open_images = {};
@@ -44,12 +44,13 @@ struct EvalRequest {
 struct LoadedCheckpoint {
   std::filesystem::path path;
   std::unique_ptr<checkpoint::CheckpointReader> reader;  ///< null of exported weights
-  std::vector<std::string> class_names;                  ///< of the network; may be none
-  std::int64_t step = 0;                                 ///< that trained it
-  std::string weights = {};                              ///< of this algorithm; empty: the trained
-  Recipe recipe;                                         ///< its own, with overrides
-  DataPart part;       ///< of validation, or what the request opens, whose loader has started
-  bool is_own = true;  ///< whether that is the recipe's, and not what the request opens
+  /// Which of the checkpoint's they are: an algorithm's name, or kTrainedWeights; empty of exported
+  /// weights.
+  std::string weights;
+  std::vector<std::string> class_names;  ///< of the network; may be none
+  std::int64_t step = 0;                 ///< that trained it
+  Recipe recipe;                         ///< its own, with overrides
+  DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
 };

@@ -17,6 +17,11 @@ namespace paceline::cli {
 bool parse_arguments(CLI::App& app, const std::vector<std::string>& arguments,
                      const app::Registries& registries);
 
+/// Of --weights.
+inline constexpr const char* kWeightsHelp =
+    "Of an algorithm that keeps some besides the trained ones, such as ema; trained: the trained "
+    "ones. Left out: those that evaluations of the run measure as val/...";
+
 /// --threads of the commands that work on all cores unless told otherwise.
 void add_threads(CLI::App& app, int& num_threads,
                  const std::string& help = "Threads; 0: all cores");

@@ -54,7 +54,7 @@ void write_files(const EvalWork& work, const app::EvalReport& report, base::File
   if (!work.pictures.empty()) write_pictures(work, report, files);
   if (work.page.empty()) return;
   auto facts = describe(work.views);
-  if (!report.weights.empty()) facts.push_back("weights of " + report.weights);
+  if (report.has_others_weights()) facts.push_back("weights of " + report.weights);
   base::write_file_atomically(files, work.page, app::eval_page(report, facts));
   base::log_info("wrote {}", work.page.string());
 }
@@ -115,8 +115,7 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
       ->required();
   app.add_option("overrides", work.request.overrides,
                  "section.key=value changes to the recipe of the run");
-  app.add_option("--weights", work.request.weights,
-                 "Of an algorithm that keeps some besides the trained ones: ema");
+  app.add_option("--weights", work.request.weights, kWeightsHelp);
   add_views(app, work.views);
   add_options(app, work.draws);
   app.add_flag("--json", work.as_json, "Print one JSON object");

@@ -106,7 +106,8 @@ std::string worst_samples_text(const app::EvalReport& report) {
 std::string eval_report_text(const app::EvalReport& report) {
   const train::EvalResult& result = report.result;
   std::string text = fmt::format(
-      "{} (step {}), {} samples{}\n", report.checkpoint.string(), report.step, result.samples,
+      "{} (step {}{}), {} samples{}\n", report.checkpoint.string(), report.step,
+      report.has_others_weights() ? ", weights of " + report.weights : "", result.samples,
       result.skipped > 0 ? fmt::format(", {} skipped", result.skipped) : "");
   std::size_t width = 12;
   for (const auto& [name, value] : result.values) width = std::max(width, name.size());
@@ -121,6 +122,8 @@ std::string eval_report_text(const app::EvalReport& report) {
 std::string eval_report_json(const app::EvalReport& report, std::span<const std::string> views) {
   nlohmann::json json = {{"checkpoint", report.checkpoint.string()},
                          {"step", report.step},
+                         {"weights", report.weights.empty() ? nlohmann::json(nullptr)
+                                                            : nlohmann::json(report.weights)},
                          {"samples", report.result.samples},
                          {"skipped", report.result.skipped},
                          {"seconds", report.result.seconds},

@@ -87,8 +87,7 @@ int run_export(const std::vector<std::string>& arguments, const app::Registries&
                  "model: torchvision's or timm's, as the model has them; composer: those that a "
                  "ResNet of torchvision's has after MosaicML Composer's surgery")
       ->check(CLI::IsMember({"model", "composer"}));
-  app.add_option("--weights", wanted.weights,
-                 "Of an algorithm that keeps some besides the trained ones: ema");
+  app.add_option("--weights", wanted.weights, kWeightsHelp);
   app.add_option("-o,--output", wanted.output, "The file to write; of hf the folder")->required();
   if (!parse_arguments(app, arguments, registries)) return 0;
   check_output(wanted.format, wanted.output);
@@ -97,7 +96,7 @@ int run_export(const std::vector<std::string>& arguments, const app::Registries&
                                                            report.monitored->value)
                                              : "";
   base::log_info("wrote {}: the {} weights after step {}{}, from {}", wanted.output.string(),
-                 wanted.weights.empty() ? "model's" : wanted.weights + "'s", report.step, value,
+                 report.weights.empty() ? "model's" : report.weights + "'s", report.step, value,
                  report.checkpoint.string());
   for (const std::string& note : report.notes) base::log_warning(note);
   wanted.is_for_composer() ? tell_of_composer(report) : tell_of_surgery(report, wanted.output);

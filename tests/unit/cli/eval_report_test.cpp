@@ -12,7 +12,10 @@ namespace {
 using ::testing::HasSubstr;
 
 app::EvalReport report_of_three() {
-  app::EvalReport report{"run/checkpoints/step-2", 2, {"cat", "dog"}, {}, {}, {}, {}};
+  app::EvalReport report{.checkpoint = "run/checkpoints/step-2",
+                         .step = 2,
+                         .weights = "trained",
+                         .class_names = {"cat", "dog"}};
   report.result = {.prefix = "val", .values = {{"val/top1", 0.5}}, .samples = 3};
   report.result.table = train::ClassTable{{{2, 1, 1}, {1, 2, 1}}, {}};
   report.samples = {at::tensor({0, 1, 2}, at::kLong), at::tensor({0, 0, 1}, at::kLong),
@@ -30,6 +33,17 @@ TEST(EvalReport, TellsPeopleWhatWentWorst) {
   EXPECT_THAT(text, HasSubstr("  cat          2     1.0000  0.5000  0.6667\n"));
   EXPECT_THAT(text, HasSubstr("  cat told as dog: 1\n"));
   EXPECT_THAT(text, HasSubstr("  2.5000  b.jpg: cat told as dog (0.9200)\n"));
+}
+
+TEST(EvalReport, TellsWhoseWeightsWereMeasured) {
+  app::EvalReport report = report_of_three();
+  EXPECT_EQ(nlohmann::json::parse(eval_report_json(report, {}))["weights"], "trained");
+  report.weights = "ema";
+  EXPECT_THAT(eval_report_text(report), HasSubstr("step-2 (step 2, weights of ema), 3 samples\n"));
+  EXPECT_EQ(nlohmann::json::parse(eval_report_json(report, {}))["weights"], "ema");
+  report.weights.clear();
+  EXPECT_TRUE(nlohmann::json::parse(eval_report_json(report, {}))["weights"].is_null())
+      << "exported weights are what they are";
 }
 
 TEST(EvalReport, TellsProgramsTheSame) {

@@ -2,12 +2,25 @@
 
 #include "paceline/app/evaluation/viewed_evaluation.h"
 #include "paceline/base/log.h"
+#include "paceline/checkpoint/weights/weights.h"
 #include "paceline/train/tasks/classification.h"
 #include "paceline/train/tasks/volume/ct_diffusion.h"
 
 #include <utility>
 
 namespace paceline::app {
+namespace {
+
+/// What metrics of weights are called by; nothing for those that the run itself evaluates as val.
+std::string called(const LoadedCheckpoint& loaded) {
+  if (!loaded.reader) return {};
+  const std::string& standing = loaded.reader->manifest().standing_weights;
+  const bool is_usual =
+      loaded.weights == (standing.empty() ? checkpoint::kTrainedWeights : standing);
+  return is_usual ? std::string() : loaded.weights;
+}
+
+}  // namespace
 
 std::optional<EvalReport> run_evaluation(const EvalRequest& request, const SessionContext& context,
                                          const EvalViews& views, std::int64_t num_told) {
@@ -33,16 +46,14 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
   }
   const auto result =
       evaluator.run(task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
-                    evaluation_context(loaded.recipe, context), loaded.weights);
+                    evaluation_context(loaded.recipe, context), called(loaded));
   if (!result) return std::nullopt;
-  EvalReport report;
-  report.checkpoint = loaded.path;
-  report.step = loaded.step;
-  report.weights = loaded.weights;
-  report.class_names = dataset.class_names();
-  report.result = *result;
-  if (samples) report.samples = samples->records();
-  if (patients) report.patients = patients->records();
+  EvalReport report{.checkpoint = loaded.path,
+                    .step = loaded.step,
+                    .weights = loaded.weights,
+                    .class_names = dataset.class_names(),
+                    .result = *result};
+  if (recorder) report.samples = recorder->records();
   report.recipe = std::move(loaded.recipe);
   report.part = std::move(loaded.part);
   return report;

@@ -31,17 +31,23 @@ Recipe recipe_in(const checkpoint::CheckpointReader& reader, const Registries& r
 
 ExportReport export_opened(const checkpoint::CheckpointReader& reader,
                            std::span<const checkpoint::TensorSource> tensors,
-                           const fs::path& output, base::FileSystem& files,
-                           checkpoint::WeightFormat format) {
+                           const std::string& weights, const fs::path& output,
+                           base::FileSystem& files, checkpoint::WeightFormat format) {
   const checkpoint::Manifest& manifest = reader.manifest();
   checkpoint::Metadata metadata{{"step", std::to_string(manifest.step)}};
+  const std::string chosen = checkpoint::chosen_weights(manifest, weights);
+  if (!chosen.empty()) metadata["weights"] = chosen;
   if (!manifest.class_names.empty())
     metadata[std::string(checkpoint::kClassNamesKey)] = nlohmann::json(manifest.class_names).dump();
   const auto surgery = surgery_in(manifest);
   if (!surgery.empty())
     metadata[std::string(checkpoint::kSurgeryKey)] = surgery_to_json(surgery).dump();
   checkpoint::export_weights(files, output, tensors, metadata, format);
-  return {reader.directory(), manifest.step, manifest.monitored, surgery};
+  return {.checkpoint = reader.directory(),
+          .step = manifest.step,
+          .weights = chosen,
+          .monitored = manifest.monitored,
+          .surgery = surgery};
 }
 
 }  // namespace
@@ -51,7 +57,8 @@ ExportReport export_checkpoint(const fs::path& run_or_checkpoint, const std::str
                                checkpoint::WeightFormat format) {
   checkpoint::CheckpointReader reader(find_checkpoint(run_or_checkpoint));
   reader.verify();
-  return export_opened(reader, checkpoint::model_tensors(reader, weights), output, files, format);
+  return export_opened(reader, checkpoint::model_tensors(reader, weights), weights, output, files,
+                       format);
 }
 
 ExportReport export_for_composer(const fs::path& run_or_checkpoint, const std::string& weights,
@@ -62,7 +69,7 @@ ExportReport export_for_composer(const fs::path& run_or_checkpoint, const std::s
   const ComposerModel model =
       as_composers(recipe_in(reader, registries), surgery_in(reader.manifest()),
                    checkpoint::model_tensors(reader, weights), registries);
-  ExportReport report = export_opened(reader, model.tensors, output, files, format);
+  ExportReport report = export_opened(reader, model.tensors, weights, output, files, format);
   report.composer_calls = model.calls;
   return report;
 }
@@ -77,11 +84,11 @@ ExportReport export_hub_folder(const fs::path& run_or_checkpoint, const std::str
   const TimmConfig config = timm_config(recipe, manifest, registries);
   base::create_durable_directories(files, folder);
   ExportReport report =
-      export_opened(reader, checkpoint::model_tensors(reader, weights),
+      export_opened(reader, checkpoint::model_tensors(reader, weights), weights,
                     folder / "model.safetensors", files, checkpoint::WeightFormat::kSafetensors);
   base::write_file_atomically(files, folder / "config.json", config.json.dump(2) + "\n");
   base::write_file_atomically(files, folder / "README.md",
-                              model_card(recipe, manifest, config, weights));
+                              model_card(recipe, manifest, config, report.weights));
   if (!config.problem.empty()) report.notes.push_back(config.problem);
   return report;
 }

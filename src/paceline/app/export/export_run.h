@@ -18,6 +18,7 @@ namespace paceline::app {
 struct ExportReport {
   std::filesystem::path checkpoint;
   std::int64_t step = 0;
+  std::string weights;  ///< whose they are, an algorithm's name; empty: the trained ones
   std::optional<checkpoint::Monitored> monitored;
   checkpoint::SurgeryRecord surgery;  ///< without which the weights mean something else
   std::vector<std::string> notes = {};
@@ -25,8 +26,9 @@ struct ExportReport {
 };
 
 /// Writes the model's weights of a checkpoint, named as find_checkpoint() knows it, as one file,
-/// with the step, the classes' names (a JSON list) and what was done to the network in its
-/// metadata; `weights` as in EvalRequest. For one process. Throws CheckpointError.
+/// with the step, whose weights they are if not the trained ones, the classes' names (a JSON list)
+/// and what was done to the network in its metadata; `weights` as in EvalRequest. For one process.
+/// Throws CheckpointError.
 ExportReport export_checkpoint(
     const std::filesystem::path& run_or_checkpoint, const std::string& weights,
     const std::filesystem::path& output, base::FileSystem& files,

@@ -232,7 +232,9 @@ constexpr ForeignName kNames[] = {
     {"cutmix", "", "", "leave it out: without algorithms.cutmix nothing is pasted",
      GivenValue::kZero},
     {"cutmix", "algorithms.cutmix", "{alpha: {}, partner: reversed}", "", GivenValue::kAboveZero},
-    {"model_ema", "", "", "write +algorithms.ema (the average is evaluated as val_ema/...)"},
+    {"model_ema", "", "",
+     "write +algorithms.ema (the average is evaluated as val_ema/..., with evaluate: average as "
+     "val/...)"},
     {"model_ema_decay", "algorithms.ema.smoothing", "", ""},
     {"wandb", "", "", kLoggers},
     {"wandb_project", "", "", kLoggers},

@@ -149,10 +149,11 @@ struct paceline::config::Schema<paceline::app::ModelSection> {
             "The head is drawn anew when the number of classes differs, and a stem adapted to "
             "other input channels.",
             Path{}, MayChangeOnResume{}),
-      field(&Section::pretrained_key, "pretrained_key",
-            "Which weights of a file that holds several, such as model_ema or state_dict_ema "
-            "(with dots where dicts lie in dicts); of a checkpoint those of an algorithm: ema.",
-            MayChangeOnResume{}),
+      field(
+          &Section::pretrained_key, "pretrained_key",
+          "Which weights of a file that holds several, such as model_ema or state_dict_ema "
+          "(with dots where dicts lie in dicts); of a checkpoint an algorithm's (ema) or trained.",
+          MayChangeOnResume{}),
       field(&Section::pretrained_strict, "pretrained_strict",
             "Refuse weights of which anything has to be adapted or drawn anew.",
             MayChangeOnResume{}),
