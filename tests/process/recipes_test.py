@@ -11,7 +11,7 @@ from paceline_process import RunTest, checkpoint_tensors, checkpoints, paceline
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECIPES = SOURCE / "recipes"
 GOLDEN = SOURCE / "tests" / "golden" / "recipes"
-OWN = {"ct-cascade", "demo", "digits-fast", "resnet50-imagenet", "vit-cifar10"}  # published by nobody
+OWN = {"ct-cascade", "ct-phantoms", "demo", "digits-fast", "resnet50-imagenet", "vit-cifar10"}  # published by nobody
 
 # What the scripts call it, and where it stands in a recipe.
 KEYS = {

@@ -91,6 +91,7 @@ void draft_average(GuideSection& training, Node& recipe) {
   put(recipe, "algorithms.ema.smoothing",
       given != nullptr ? *given : Node::scalar(std::string(kEmaDecay)));
   put(recipe, "algorithms.ema.warmup_power", Node::scalar("0.6667"));
+  put(recipe, "algorithms.ema.evaluate", Node::scalar("average"));
 }
 
 /// torch's ReduceLROnPlateau, by which the guide's programs lower the learning rate.

@@ -23,6 +23,7 @@ TEST(GuideTraining, EveryKeyHasItsPlace) {
   EXPECT_EQ(text.at("algorithms.plateau"), "{monitor: val/loss, factor: 0.5, patience: 5}");
   EXPECT_EQ(text.at("algorithms.ema.smoothing"), "0.999");
   EXPECT_EQ(text.at("algorithms.ema.warmup_power"), "0.6667");
+  EXPECT_EQ(text.at("algorithms.ema.evaluate"), "average");
   EXPECT_EQ(text.at("task"), "{name: ct_diffusion, num_timesteps: 500}");
   EXPECT_EQ(text.at("data.batch_size_per_rank"), "8");
   EXPECT_EQ(text.at("phases.stage1.data.batch_size_per_rank"), "absent");
