@@ -131,7 +131,7 @@ struct paceline::config::Schema<paceline::models::CtCascadeConfig> {
       field(&T::num_stages, "num_stages",
             "How many of `stages` there are, from the first on; the last of these is trained and "
             "the others rest. null: all.",
-            AtLeast{1}),
+            AtLeast{1}, AtMost{64, "no cascade is longer"}),
       field(&T::xray_size, "xray_size", "Pixels a side of an X-ray, a multiple of 8 * xray_pool.",
             AtLeast{8}, AtMost{16384, "no image has a longer side"}),
       field(&T::num_views, "num_views", "X-rays of a patient.", AtLeast{1},

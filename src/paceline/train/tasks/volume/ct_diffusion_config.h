@@ -15,10 +15,10 @@ struct CtDiffusionConfig {
   std::int64_t num_timesteps = 1000;
   std::optional<double> min_snr_gamma = 5;
   double physics_weight = 0.3;
-  double condition_noise = 0.3;
+  double condition_noise = 0.1;
   std::int64_t sampling_steps = 50;
   nn::StepSpacing spacing = nn::StepSpacing::kTrailing;
-  double sampling_noise = 0.1;
+  double sampling_noise = 0.0;
   std::int64_t samples = 1;
 };
 
