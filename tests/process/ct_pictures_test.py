@@ -22,7 +22,7 @@ train:      {{duration: 3ba, eval_every: 1ba}}
 optimizer:  {{name: adamw, lr: 1e-3}}
 schedule:   {{name: constant}}
 checkpoint: {{every: 3ba}}
-loggers:    {{pictures: {{name: pictures, keep: 2}}}}
+loggers:    {{pictures: {{keep: 2}}}}
 """
 
 
@@ -58,7 +58,7 @@ class CtPictures(RunTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.phantoms, cls.volumes = cls.root / "phantoms", cls.root / "volumes"
-        for command in (("synth", cls.phantoms, "--kind", "phantom", "--patients", 14, "--size", SIDE,
+        for command in (("synth", cls.phantoms, "--kind", "phantom", "--patients", 24, "--size", SIDE,
                          "--xray-size", XRAY_SIZE), cls.preparing(cls.phantoms, cls.volumes)):
             result = paceline("data", *command)
             assert result.code == 0, str(result)
@@ -114,7 +114,7 @@ class CtPictures(RunTest):
     def test_a_task_without_pictures_says_so(self):
         recipe = self.write_recipe()
         run = self.run_directory("images")
-        self.train(recipe, "--run-dir", run, "train.duration=2ba", "checkpoint.every=2ba")
+        self.train(recipe, "--run-dir", run, "train.duration=6ba", "checkpoint.every=6ba")
         self.assertFalse((run / "pictures").exists())
         result = paceline("eval", run, "--pictures", self.root / "none")
         self.assertEqual(result.code, 2, str(result))
@@ -124,7 +124,7 @@ class CtPictures(RunTest):
         swapped = self.root / "swapped"
         shutil.copytree(self.phantoms, swapped)
         frontal = sorted(swapped.rglob("*_pa_drr.png"))
-        self.assertEqual(len(frontal), 14, sorted(swapped.rglob("*"))[:10])
+        self.assertEqual(len(frontal), 24, sorted(swapped.rglob("*"))[:10])
         for path in frontal:
             lateral = path.with_name(path.name.replace("_pa_drr", "_lat_drr"))
             aside = path.with_name("aside.png")

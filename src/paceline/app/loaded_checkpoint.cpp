@@ -147,7 +147,6 @@ void open_weights(LoadedCheckpoint& loaded, const EvalRequest& request,
     loaded.weights = checkpoint::chosen_weights(loaded.reader->manifest(), request.weights);
     if (loaded.weights.empty()) loaded.weights = checkpoint::kTrainedWeights;
     loaded.recipe = recipe_of(*loaded.reader, request.overrides, context);
-    loaded.weights = request.weights;
     return;
   }
   if (!request.weights.empty())

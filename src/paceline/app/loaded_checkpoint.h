@@ -50,7 +50,8 @@ struct LoadedCheckpoint {
   std::vector<std::string> class_names;  ///< of the network; may be none
   std::int64_t step = 0;                 ///< that trained it
   Recipe recipe;                         ///< its own, with overrides
-  DataPart part;  ///< of validation, or EvalRequest::open_images, whose loader has started
+  DataPart part;       ///< of validation, or what the request opens, whose loader has started
+  bool is_own = true;  ///< whether that is the recipe's, and not what the request opens
   train::TrainState state;
   std::unique_ptr<train::Engine> engine;
 };

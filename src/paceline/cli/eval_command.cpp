@@ -34,6 +34,18 @@ struct EvalWork {
   std::filesystem::path pictures;     ///< a folder of PNG files, likewise
 };
 
+void write_pictures(const EvalWork& work, const app::EvalReport& report, base::FileSystem& files) {
+  const auto& pictures = report.result.pictures;
+  if (pictures.empty())
+    throw base::ConfigError(
+        fmt::format("--pictures: task {} shows none of its evaluations; leave it out",
+                    report.recipe.task.name));
+  base::create_durable_directories(files, work.pictures);
+  for (const metrics::Picture& picture : pictures)
+    loggers::write_picture(files, work.pictures, picture);
+  base::log_info("wrote {} pictures into {}", pictures.size(), work.pictures.string());
+}
+
 void write_table(const std::filesystem::path& path, const app::EvalReport& report,
                  base::FileSystem& files) {
   const data::Dataset& dataset = *report.part.dataset;

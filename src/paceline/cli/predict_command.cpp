@@ -165,8 +165,15 @@ void add_all_options(CLI::App& app, PredictWords& asked) {
   app.add_option("--topk", request.num_told, "How many classes of an image are told")
       ->check(CLI::Range(std::int64_t{1}, kMostTold))
       ->capture_default_str();
-  app.add_flag("--json", as_json, "Print a JSON object per image and line");
+  app.add_flag("--json", asked.as_json, "Print a JSON object per image and line");
   app.add_option("--weights", request.source.weights, kWeightsHelp);
+  add_options(app, asked.draws);
+  app.add_option("--fov-mm", asked.xrays.fov_mm,
+                 "Side of the cube that X-rays show; by default that of the training data, or "
+                 "model.fov_mm where they are not here")
+      ->check(CLI::Range(1.0, 10000.0));
+  app.add_flag("--flip-xrays-vertical", asked.xrays.flip_vertically,
+               "X-rays show patients upside down; known where the training data are here");
   app.add_option("-o,--output", request.output, "The folder to write, which is not there yet");
   app.footer(std::string(kFooter) + launch::launch_options_help(/*can_detach=*/false));
 }

@@ -2,8 +2,8 @@
 // checkpoint gets them, but the run that goes on.
 
 #include "paceline/app/evaluation/eval_run.h"
-#include "paceline/app/evaluation/predict_run.h"
 #include "paceline/app/export/export_run.h"
+#include "paceline/app/prediction/predict_run.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/run_directory/phase_folders.h"

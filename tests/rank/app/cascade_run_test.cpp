@@ -26,7 +26,7 @@ namespace paceline::app {
 namespace {
 
 // Of 5 patients in batches of 4, and of 2 in validation: some ranks have none now and then.
-constexpr const char* kCascade = R"(
+constexpr const char* kTwoStages = R"(
 run:        {seed: 3}
 task:       {name: ct_diffusion, sampling_steps: 3, condition_noise: 0.2}
 model:      {name: ct_cascade, xray_size: 16, xray_dim: 64, num_stages: 1,
@@ -53,7 +53,7 @@ class CascadeRun : public ::testing::Test {
 
   LoadedRecipe load(std::vector<std::string> overrides) const {
     overrides.push_back("data.path=" + (folder_.path() / "data").string());
-    return load_recipe(folder_.write("recipe.yaml", kCascade), overrides, *registries_, 1);
+    return load_recipe(folder_.write("recipe.yaml", kTwoStages), overrides, *registries_, 1);
   }
 
   static std::vector<std::string> second_stage(const std::string& first) {
@@ -127,7 +127,8 @@ TEST_F(CascadeRun, AStageStandsOnTheOneBefore) {
     EXPECT_EQ(copied, 20);
   });
   const Values second = train("two", both, 1, 4);
-  // Against the X-rays, which are the same for both: true volumes of 12 are no means of those of 24.
+  // Against the X-rays, which are the same for both: true volumes of 12 are no means of those
+  // of 24.
   EXPECT_DOUBLE_EQ(second.at("val/projection_error_stage1"), first.at("val/projection_error"))
       << "what stage 1 draws does not change";
   const auto before = weights_of("one");

@@ -15,7 +15,8 @@ app::EvalReport report_of_three() {
   app::EvalReport report{.checkpoint = "run/checkpoints/step-2",
                          .step = 2,
                          .weights = "trained",
-                         .class_names = {"cat", "dog"}};
+                         .class_names = {"cat", "dog"},
+                         .result = {}};
   report.result = {.prefix = "val", .values = {{"val/top1", 0.5}}, .samples = 3};
   report.result.table = train::ClassTable{{{2, 1, 1}, {1, 2, 1}}, {}};
   report.samples = {at::tensor({0, 1, 2}, at::kLong), at::tensor({0, 0, 1}, at::kLong),

@@ -48,12 +48,14 @@ std::optional<EvalReport> run_evaluation(const EvalRequest& request, const Sessi
       evaluator.run(task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
                     evaluation_context(loaded.recipe, context), called(loaded));
   if (!result) return std::nullopt;
-  EvalReport report{.checkpoint = loaded.path,
-                    .step = loaded.step,
-                    .weights = loaded.weights,
-                    .class_names = dataset.class_names(),
-                    .result = *result};
-  if (recorder) report.samples = recorder->records();
+  EvalReport report;
+  report.checkpoint = loaded.path;
+  report.step = loaded.step;
+  report.weights = loaded.weights;
+  report.class_names = dataset.class_names();
+  report.result = *result;
+  if (samples) report.samples = samples->records();
+  if (patients) report.patients = patients->records();
   report.recipe = std::move(loaded.recipe);
   report.part = std::move(loaded.part);
   return report;

@@ -19,10 +19,11 @@ struct EvalReport {
   std::int64_t step = 0;
   std::string weights;                   ///< as LoadedCheckpoint has them
   std::vector<std::string> class_names;  ///< by label; empty if neither checkpoint nor data know
-  train::EvalResult result = {};
-  std::optional<train::SampleRecords> samples = {};  ///< of a classification
-  Recipe recipe = {};  ///< the checkpoint's own, with overrides and views
-  DataPart part = {};  ///< what was evaluated on
+  train::EvalResult result;
+  std::optional<train::SampleRecords> samples = {};    ///< of a classification
+  std::optional<train::PatientRecords> patients = {};  ///< of drawn volumes
+  Recipe recipe = {};                                  ///< the checkpoint's, with overrides, views
+  DataPart part = {};                                  ///< what was evaluated on
 
   /// Whether the weights are an algorithm's.
   bool has_others_weights() const {

@@ -36,15 +36,37 @@ std::vector<std::string> class_names_of(const LoadedCheckpoint& loaded) {
   return names.empty() ? loaded.class_names : names;
 }
 
+/// Of a task that makes volumes; else null.
+const train::CtDiffusion* maker_of_volumes(const LoadedCheckpoint& loaded) {
+  return dynamic_cast<const train::CtDiffusion*>(loaded.state.task.get());
+}
+
 nlohmann::json facts_of(const LoadedCheckpoint& loaded, const PredictReport& report) {
-  const std::string& weights = loaded.weights;
-  return {{"checkpoint", loaded.path.string()},
-          {"step", report.step},
-          {"weights", weights.empty() ? nlohmann::json(nullptr) : nlohmann::json(weights)},
-          {"data", describe(*loaded.part.dataset)},
-          {"samples", report.samples},
-          {"skipped", report.skipped},
-          {"class_names", class_names_of(loaded)}};
+  nlohmann::json facts = {{"checkpoint", loaded.path.string()},
+                          {"step", report.step},
+                          {"weights", loaded.weights.empty() ? nlohmann::json(nullptr)
+                                                             : nlohmann::json(loaded.weights)},
+                          {"data", describe(*loaded.part.dataset)},
+                          {"samples", report.samples},
+                          {"skipped", report.skipped}};
+  if (const auto* const volumes = maker_of_volumes(loaded)) {
+    facts["seed"] = loaded.recipe.run.seed;
+    facts.update(facts_of_volumes(*volumes, *loaded.part.dataset));
+  } else {
+    facts["class_names"] = class_names_of(loaded);
+  }
+  return facts;
+}
+
+/// Where what the task gives out is written.
+std::unique_ptr<PredictionSink> make_sink(const LoadedCheckpoint& loaded,
+                                          const PredictRequest& request, std::int64_t expected,
+                                          const SessionContext& context) {
+  if (maker_of_volumes(loaded) != nullptr)
+    return std::make_unique<VolumeFolder>(context.files, request.output, *loaded.part.dataset,
+                                          context.num_threads);
+  return std::make_unique<PredictionFolder>(context.files, request.output, *loaded.part.dataset,
+                                            expected);
 }
 
 /// Convolutions take in the norms behind them, where the CPU computes both as one and the weights
@@ -68,7 +90,7 @@ void publish(PredictionSink& sink, const LoadedCheckpoint& loaded, const Predict
   if (report.skipped > 0 && loaded.is_own)
     base::log_warning("{} of {} samples could not be read (data.on_error: skip): they have no row",
                       report.skipped, report.skipped + report.samples);
-  folder.publish(facts_of(loaded, report));
+  sink.publish(facts_of(loaded, report));
 }
 
 }  // namespace

@@ -111,9 +111,8 @@ class Comparison {
                                   base::join(head_names_, " and ")));
     }
     if (num_lacked_ > 0)
-      notes.push_back(
-          fmt::format("{} tensors that were added since are not in the file: they start as made",
-                      num_lacked_));
+      notes.push_back(fmt::format(
+          "{} tensors that were added since are not in the file: they start as made", num_lacked_));
     notes.insert(notes.end(), adapted_.begin(), adapted_.end());
     if (!converted_.empty())
       notes.push_back(fmt::format("converted from {}", fmt::join(converted_, ", ")));

@@ -6,7 +6,9 @@
 #include "paceline/nn/diffusion/sample_draws.h"
 #include "paceline/nn/network_parts.h"
 #include "paceline/nn/volume/conditioning_augmentation.h"
+#include "paceline/train/tasks/volume/ct_pass_memory.h"
 #include "paceline/train/tasks/volume/patient_records.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 
 #include <algorithm>
 #include <string>

@@ -60,6 +60,14 @@ class CtDiffusion final : public Task, public ShapedTask {
   Evaluated evaluate(const Batch& batch, const nn::ForwardContext& context) override;
   tensor::Fields predict(const Batch& batch, const nn::ForwardContext& context) override;
   bool evaluates_freely() const override { return true; }
+  /// Of the batch's first patient: slices_picture() and xrays_picture(), the latter of the mean.
+  std::vector<metrics::Picture> pictures(const tensor::Fields& outputs,
+                                         const Batch& batch) const override;
+  /// The same of what predict() gave for a patient, without the truth: `mean` and `deviation`
+  /// [side, side, side] in Hounsfield units, `xrays` [views, H, W] in [-1, 1].
+  std::vector<metrics::Picture> pictures_of_prediction(const at::Tensor& mean,
+                                                       const at::Tensor& deviation,
+                                                       const at::Tensor& xrays) const;
   std::vector<data::FieldSpec> sample_fields() const override;
   std::int64_t pass_bytes(const nn::PassOptions& options) const override;
   std::optional<PublishedTraining> published() const override;

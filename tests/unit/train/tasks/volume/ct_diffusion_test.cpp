@@ -4,6 +4,7 @@
 #include "paceline/metrics/volume_quality.h"
 #include "paceline/nn/diffusion/sample_draws.h"
 #include "paceline/train/tasks/volume/patient_records.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/train/train_state.h"
 #include "unit/nn/volume/scaled_cascade.h"
 

@@ -7,12 +7,12 @@
 namespace paceline::train {
 namespace {
 
-constexpr std::int64_t kSide = 16;
+constexpr std::int64_t kShownSide = 16;
 constexpr std::array<double, 2> kWindow{-1000, 3000};
 
 /// A sheet that has so many columns, to ask where things lie.
 data::Sheet sheet_like(std::size_t columns, std::vector<std::string> rows, std::string caption) {
-  data::Sheet sheet{.side = kSide, .caption = std::move(caption), .columns = {}, .rows = {}};
+  data::Sheet sheet{.side = kShownSide, .caption = std::move(caption), .columns = {}, .rows = {}};
   sheet.columns.resize(columns);
   for (std::string& title : rows) sheet.rows.push_back({std::move(title), {}, {}});
   return sheet;
@@ -29,7 +29,7 @@ data::Colour pixel(const metrics::Picture& picture, int x, int y) {
 }
 /// Of the image's own pixel, beside letters.
 data::Colour shown(const metrics::Picture& picture, const data::Box& place, int row, int column) {
-  const int magnification = data::magnification_of(kSide);
+  const int magnification = data::magnification_of(kShownSide);
   return pixel(picture, place.left + column * magnification + 1,
                place.top + row * magnification + 1);
 }
@@ -38,10 +38,10 @@ class VolumePicturesTest : public ::testing::Test {
  protected:
   VolumePicturesTest() {
     // At the patient's right, in front, in the middle of the height.
-    truth_[kSide / 2][kSide - 2][kSide - 2] = 1000;
+    truth_[kShownSide / 2][kShownSide - 2][kShownSide - 2] = 1000;
     mean_ = truth_ + 500;
   }
-  at::Tensor truth_ = at::full({kSide, kSide, kSide}, -1000.0, at::kDouble);
+  at::Tensor truth_ = at::full({kShownSide, kShownSide, kShownSide}, -1000.0, at::kDouble);
   at::Tensor mean_;
 };
 
@@ -95,7 +95,7 @@ TEST_F(VolumePicturesTest, ANarrowWindowIsTheWindowThatIsShown) {
 }
 
 TEST_F(VolumePicturesTest, XraysAreGivenMadeAndTheirDifferenceByView) {
-  const at::Tensor given = at::zeros({2, kSide, kSide});
+  const at::Tensor given = at::zeros({2, kShownSide, kShownSide});
   given[0][1][1] = 0.5;  // of 400 mm: 20 cm
   const at::Tensor made = given.clone();
   made[1][1][2] = 0.05;
@@ -111,7 +111,7 @@ TEST_F(VolumePicturesTest, XraysAreGivenMadeAndTheirDifferenceByView) {
 }
 
 TEST_F(VolumePicturesTest, XraysOfAirAreShownToo) {
-  const at::Tensor air = at::zeros({1, kSide, kSide}, at::kDouble);
+  const at::Tensor air = at::zeros({1, kShownSide, kShownSide}, at::kDouble);
   EXPECT_GT(xrays_picture({.given = air, .made = air, .angles_degrees = {30}, .fov_mm = 400}).width,
             0);
 }
