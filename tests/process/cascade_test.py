@@ -6,7 +6,7 @@ import random
 import time
 import unittest
 
-from paceline_process import RunTest, checkpoint_digests, checkpoints, kill, paceline, read_metrics, start
+from paceline_process import RunTest, checkpoint_digests, checkpoints, kill, make_phantoms, paceline, read_metrics, start
 
 NUM_KILLS = int(os.environ.get("PACELINE_NUM_KILLS", "2"))
 PATIENTS = 24
@@ -33,11 +33,7 @@ class Cascade(RunTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        phantoms, cls.volumes = cls.root / "phantoms", cls.root / "volumes"
-        for command in (("synth", phantoms, "--kind", "phantom", "--patients", PATIENTS, "--size", 24, "--xray-size", 32),
-                        ("prepare", "ct", phantoms, cls.volumes, "--sides", "24,12", "--xray-size", 32, "--seed", 1)):
-            result = paceline("data", *command)
-            assert result.code == 0, str(result)
+        _, cls.volumes = make_phantoms(cls.root, PATIENTS, (24, 12), 32)
 
     def setUp(self):
         self.recipe = self.write_recipe(text=RECIPE, name="cascade.yaml")

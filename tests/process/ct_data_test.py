@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from paceline_process import RunTest, environment, paceline
+from paceline_process import RunTest, environment, make_phantoms, paceline
 from prepare_ct_test import nifti
 
 PATIENTS = 12  # of which, by seed 1, some are in each split
@@ -75,12 +75,7 @@ class CtData(RunTest):
         self.assertIn("holds no xrays_SIZE.npy", self.refused("data.xrays=files", code=3))
 
     def test_xrays_of_files_are_taken(self):
-        phantoms = self.root / "phantoms"
-        volumes = self.root / "volumes-of-phantoms"
-        for command in (("synth", phantoms, "--kind", "phantom", "--patients", 14, "--size", 16, "--xray-size", 32),
-                        ("prepare", "ct", phantoms, volumes, "--sides", "16", "--xray-size", "32", "--seed", 1)):
-            result = paceline("data", *command)
-            self.assertEqual(result.code, 0, str(result))
+        _, volumes = make_phantoms(self.root, 14, (16,), 32)
         files, projected = (json.loads(paceline("data", "info", volumes, *more, "--json").out) for more in
                             ((), ("data.xrays=projected", "data.xray_size=32")))
         self.assertEqual([field["sizes"] for field in files["fields"]], [[16, 16, 16], [2, 32, 32], []])

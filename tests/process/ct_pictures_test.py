@@ -7,7 +7,7 @@ import struct
 import unittest
 import zlib
 
-from paceline_process import RunTest, paceline
+from paceline_process import RunTest, make_phantoms, paceline, prepare_scans
 
 SIDE = 16  # voxels
 XRAY_SIZE = 32
@@ -57,15 +57,7 @@ class CtPictures(RunTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.phantoms, cls.volumes = cls.root / "phantoms", cls.root / "volumes"
-        for command in (("synth", cls.phantoms, "--kind", "phantom", "--patients", 24, "--size", SIDE,
-                         "--xray-size", XRAY_SIZE), cls.preparing(cls.phantoms, cls.volumes)):
-            result = paceline("data", *command)
-            assert result.code == 0, str(result)
-
-    @staticmethod
-    def preparing(source, target):
-        return ("prepare", "ct", source, target, "--sides", SIDE, "--xray-size", XRAY_SIZE, "--seed", 1)
+        cls.phantoms, cls.volumes = make_phantoms(cls.root, 24, (SIDE,), XRAY_SIZE)
 
     def run_recipe(self, name, *more, volumes=None):
         recipe = self.root / "cascade.yaml"
@@ -132,7 +124,7 @@ class CtPictures(RunTest):
             lateral.rename(path)
             aside.rename(lateral)
         volumes = self.root / "volumes-of-swapped"
-        result = paceline("data", *self.preparing(swapped, volumes))
+        result = prepare_scans(swapped, volumes, (SIDE,), XRAY_SIZE)
         self.assertEqual(result.code, 0, str(result))
         run, result = self.run_recipe("refused", volumes=volumes)
         self.assertEqual(result.code, 3, str(result))

@@ -9,7 +9,7 @@ import struct
 import unittest
 import zlib
 
-from paceline_process import RunTest, paceline
+from paceline_process import RunTest, make_phantoms, paceline
 from prepare_ct_test import dicom_element
 
 PATIENTS = 24
@@ -73,12 +73,7 @@ class CtPredict(RunTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.phantoms, cls.volumes = cls.root / "phantoms", cls.root / "volumes"
-        for command in (("synth", cls.phantoms, "--kind", "phantom", "--patients", PATIENTS, "--size", SIDE,
-                         "--xray-size", XRAY),
-                        ("prepare", "ct", cls.phantoms, cls.volumes, "--sides", "24,12", "--xray-size", XRAY, "--seed", 1)):
-            result = paceline("data", *command)
-            assert result.code == 0, str(result)
+        cls.phantoms, cls.volumes = make_phantoms(cls.root, PATIENTS, (SIDE, SIDE // 2), XRAY)
         cls.trained = cls.root / "trained"
         (cls.root / "cascade.yaml").write_text(RECIPE)
         result = paceline("train", cls.root / "cascade.yaml", f"data.path={cls.volumes}", "--run-dir", cls.trained, cwd=cls.root)

@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from paceline_process import RunTest, environment, paceline
+from paceline_process import RunTest, environment, make_phantoms, paceline
 
 SIZES = (16, 32)
 
@@ -134,11 +134,7 @@ class GuideJson(RunTest):
         self.assertEqual(result.err.count(f"run `paceline data prepare ct {scans} DST`"), 1, str(result))
 
     def test_trains_stage_by_stage_and_goes_on(self):
-        phantoms, volumes = self.root / "phantoms", self.root / "volumes"
-        for command in (("synth", phantoms, "--kind", "phantom", "--patients", 24, "--size", 32, "--xray-size", 32),
-                        ("prepare", "ct", phantoms, volumes, "--sides", "32,16", "--xray-size", "32", "--seed", 1)):
-            result = paceline("data", *command)
-            self.assertEqual(result.code, 0, str(result))
+        _, volumes = make_phantoms(self.root, 24, (32, 16), 32)
         config = self.write(small() | {"data": {"dataset_path": str(volumes)}})
         run = self.root / "run"
         short = ("model.xray_dim=64", "task.sampling_steps=2", "train.eval_batches=1", "data.subset=4")

@@ -47,6 +47,21 @@ def paceline(*arguments, cwd=None, env=None, timeout=TIMEOUT_S):
                                  capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL))
 
 
+def prepare_scans(scans, volumes, sides, xray_size):
+    """Volumes of these sides, the largest first, and X-rays of scans, dealt out by the seed 1."""
+    return paceline("data", "prepare", "ct", scans, volumes, "--sides", ",".join(map(str, sides)), "--xray-size", xray_size,
+                    "--seed", 1)
+
+
+def make_phantoms(root, patients, sides, xray_size):
+    """Made-up patients with X-rays in `root`, and what is prepared of them: the folders of both."""
+    phantoms, volumes = root / "phantoms", root / "volumes"
+    for result in (paceline("data", "synth", phantoms, "--kind", "phantom", "--patients", patients, "--size", sides[0],
+                            "--xray-size", xray_size), prepare_scans(phantoms, volumes, sides, xray_size)):
+        assert result.code == 0, str(result)
+    return phantoms, volumes
+
+
 def start(*arguments, cwd=None, env=None):
     """Starts the program; the caller waits for it."""
     return subprocess.Popen([str(PACELINE), *map(str, arguments)], cwd=cwd, env=env or environment(),
