@@ -2,6 +2,7 @@
 
 #include "support/queue/fake_gpu.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -24,6 +25,7 @@ std::byte* memory_of(void* address) {
 }
 
 thread_local c10::DeviceIndex current_device = 0;
+std::atomic<bool> is_registered{false};
 
 FakeGpu& gpu_of(at::Device device) { return FakeGpu::at(device.index()); }
 
@@ -105,7 +107,8 @@ class FakeGuard final : public c10::impl::DeviceGuardImplInterface {
 struct FakeHooks final : at::HPUHooksInterface {
   explicit FakeHooks(at::HPUHooksArgs /*none*/) {}
   void init() const override {}
-  bool hasHPU() const override { return true; }
+  // Not before it is used: LibTorch takes no second kind of accelerator beside a real one.
+  bool hasHPU() const override { return is_registered; }
   bool isBuilt() const override { return true; }
   bool isAvailable() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*index*/) const override { return true; }
@@ -213,6 +216,7 @@ REGISTER_HPU_HOOKS(HPUHooks)
 namespace paceline::test {
 
 void register_memory() {
+  is_registered = true;
   c10::SetAllocator(at::kHPU, allocator());
   register_kernels();
 }
