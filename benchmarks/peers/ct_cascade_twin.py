@@ -157,6 +157,20 @@ class Block(nn.Module):
         return x + m[8][:, None] * self.mlp["fc2"](F.gelu(self.mlp["fc1"](modulated(x, m[6], m[7]))))
 
 
+class Detail(nn.Module):
+    def __init__(self, channels, dim, patch):
+        super().__init__()
+        self.conv1, self.modulation = nn.Conv3d(channels, 16, 3, 1, 1), nn.Linear(dim, 32)
+        self.conv2, self.patch = nn.Conv3d(16, 1, 3, 1, 1), patch
+
+    def forward(self, channels, rows):
+        """Channels [N, C, side, side, side] and tokens [N, tokens, dim], each of which steers its patch."""
+        cubes = channels.shape[2] // self.patch
+        factors = self.modulation(rows).transpose(1, 2).unflatten(2, (cubes,) * 3)
+        shift, scale = F.interpolate(factors, scale_factor=self.patch).chunk(2, 1)
+        return self.conv2(F.silu(self.conv1(channels) * (1 + scale) + shift))[:, 0]
+
+
 class Denoiser(nn.Module):
     """One stage: x_0 [N, side, side, side] of a noisy volume, its steps and X-rays [N, 2, H, W]."""
 
@@ -178,6 +192,8 @@ class Denoiser(nn.Module):
         self.keys_values = nn.ModuleList(nn.Linear(stage.xray_dim, 2 * dim, bias=False) for _ in range(stage.depth))
         self.blocks = nn.ModuleList(Block(dim, stage.heads, is_fast) for _ in range(stage.depth))
         self.final = nn.ModuleDict({"modulation": nn.Linear(dim, 2 * dim), "proj": nn.Linear(dim, voxels)})
+        if stage.previous:
+            self.detail = Detail(3 + 2 * views, dim, stage.patch)
 
     def embedded(self, layer, volumes):
         """[N, channels, side, side, side] to a row for each cube."""
@@ -189,28 +205,33 @@ class Denoiser(nn.Module):
         return F.conv3d(volumes, weight, layer.bias, stride=patch).flatten(2).transpose(1, 2)
 
     def encode(self, xrays):
-        """What depends on X-rays alone: rows of the voxels' views, the condition, keys and values of each block."""
+        """What depends on X-rays alone: what voxels see, rows of it, the condition, keys and values of each block."""
         features = self.encoder(xrays)
         tokens = self.encoder.tokens(features)
         seen = [lookup.pixels(xrays[:, i:i + 1]) for i, lookup in enumerate(self.lookups)]
         seen += [lookup.voxels(lift(view)) for lookup, lift, view in zip(self.lookups, self.lift, features)]
         condition = self.xray_embed(torch.cat([view.mean((2, 3)) for view in features], 1))
-        return self.embedded(self.view_embed, torch.stack(seen, 1)), condition, [kv(tokens) for kv in self.keys_values]
+        seen = torch.stack(seen, 1)
+        return seen, self.embedded(self.view_embed, seen), condition, [kv(tokens) for kv in self.keys_values]
 
     def denoise(self, noisy, steps, context, previous=None, levels=None):
-        rows, condition, keys_values = context
+        seen, rows, condition, keys_values = context
         condition, channels = condition + self.time_embed(steps), [noisy]
         if previous is not None:
             channels.append(F.interpolate(previous[:, None], size=noisy.shape[1:], mode="trilinear")[:, 0])
             condition = condition + self.level_embed(levels * 1000)
         condition = F.silu(condition)
-        x = self.embedded(self.volume_embed, torch.stack(channels, 1)) + rows + self.pos_embed
+        known = torch.stack(channels, 1)
+        x = self.embedded(self.volume_embed, known) + rows + self.pos_embed
         for block, of_block in zip(self.blocks, keys_values):
             x = block(x, condition, of_block)
-        x = self.final["proj"](modulated(x, *self.final["modulation"](condition).chunk(2, 1)))
+        x = modulated(x, *self.final["modulation"](condition).chunk(2, 1))
         patch, cubes = self.stage.patch, self.cubes
-        made = x.view(-1, cubes, cubes, cubes, patch, patch, patch).permute(0, 1, 4, 2, 5, 3, 6).reshape(noisy.shape)
-        return made if previous is None else made + channels[1]
+        made = self.final["proj"](x).view(-1, cubes, cubes, cubes, patch, patch, patch)
+        made = made.permute(0, 1, 4, 2, 5, 3, 6).reshape(noisy.shape)
+        if previous is None:
+            return made
+        return channels[1] + made + self.detail(torch.cat([known, seen, made[:, None]], 1), x)
 
     def forward(self, xrays, noisy, steps, previous=None, levels=None):
         return self.denoise(noisy, steps, self.encode(xrays), previous, levels)

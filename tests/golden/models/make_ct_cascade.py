@@ -144,6 +144,20 @@ class Block(nn.Module):
         return x + m[8][:, None] * self.mlp.fc2(F.gelu(self.mlp.fc1(modulated(x, m[6], m[7]))))
 
 
+class Detail(nn.Module):
+    def __init__(self, channels, dim, patch):
+        super().__init__()
+        self.conv1, self.modulation = nn.Conv3d(channels, 16, 3, 1, 1), nn.Linear(dim, 32)
+        self.conv2, self.patch = nn.Conv3d(16, 1, 3, 1, 1), patch
+
+    def forward(self, channels, rows):
+        """Channels [N, C, side, side, side], rows [N, tokens, dim]; each token's factors are written to all its voxels."""
+        cubes = channels.shape[2] // self.patch
+        factors = self.modulation(rows).transpose(1, 2).unflatten(2, (cubes,) * 3)
+        shift, scale = F.interpolate(factors, scale_factor=self.patch, mode="nearest").chunk(2, 1)
+        return self.conv2(F.silu(self.conv1(channels) * (1 + scale) + shift))[:, 0]
+
+
 class Stage(nn.Module):
     def __init__(self, case, xray_dim=64):
         super().__init__()
@@ -162,6 +176,8 @@ class Stage(nn.Module):
         self.keys_values = nn.ModuleList(nn.Linear(xray_dim, 2 * dim, bias=False) for _ in range(case["depth"]))
         self.blocks = nn.ModuleList(Block(dim, case["heads"]) for _ in range(case["depth"]))
         self.final = nn.ModuleDict({"modulation": nn.Linear(dim, 2 * dim), "proj": nn.Linear(dim, voxels)})
+        if previous:
+            self.detail = Detail(3 + 2 * views, dim, case["patch"])
 
     def at_voxels(self, xrays, features):
         pixels, lifts, side = [], [], self.case["side"]
@@ -191,13 +207,17 @@ class Stage(nn.Module):
             weight = layer.weight.view(dim, -1, patch, patch, patch)
             return F.conv3d(volumes, weight, layer.bias, stride=patch).flatten(2).transpose(1, 2)
         x = embedded(self.volume_embed, torch.stack(channels, 1)) + self.pos_embed
-        x = x + embedded(self.view_embed, self.at_voxels(xrays, features))
+        seen = self.at_voxels(xrays, features)
+        x = x + embedded(self.view_embed, seen)
         for block, keys_values in zip(self.blocks, self.keys_values):
             x = block(x, condition, keys_values(tokens))
-        x = self.final.proj(modulated(x, *self.final.modulation(condition).chunk(2, 1)))
+        rows = modulated(x, *self.final.modulation(condition).chunk(2, 1))
         cubes = self.case["side"] // patch
-        made = x.view(-1, cubes, cubes, cubes, patch, patch, patch).permute(0, 1, 4, 2, 5, 3, 6).reshape(noisy.shape)
-        return made if previous is None else made + channels[1]
+        made = self.final.proj(rows).view(-1, cubes, cubes, cubes, patch, patch, patch)
+        made = made.permute(0, 1, 4, 2, 5, 3, 6).reshape(noisy.shape)
+        if previous is None:
+            return made
+        return channels[1] + made + self.detail(torch.cat([torch.stack(channels, 1), seen, made[:, None]], 1), rows)
 
 
 def all_of(tensor):

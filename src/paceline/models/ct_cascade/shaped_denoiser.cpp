@@ -39,21 +39,18 @@ StagePass stage_pass(const VolumeDenoiserConfig& config, ShapedPass& pass) {
 
 /// An nn::XrayContext.
 struct ShapedContext {
-  Shaped at_voxels, condition;
+  Shaped voxels, at_voxels, condition;
   std::vector<Shaped> keys_values;
 };
 
-Shaped at_voxels(const StagePass& stage, const std::vector<Shaped>& features) {
+Shaped seen_at_voxels(const StagePass& stage, const std::vector<Shaped>& features) {
   ShapedPass& pass = stage.pass;
   const VolumeDenoiserConfig& config = stage.config;
   const nn::ShapedSight sight{config.encoder, &config.geometry, config.side};
   const std::vector<Shaped> lifts = nn::shaped_lifts(sight, features, pass);
   const std::vector<Shaped> channels = nn::shaped_lookups(sight, lifts, pass);
   const std::int64_t count = 2 * config.encoder.num_views;
-  const Shaped all =
-      pass.cast(pass.stacked(channels, count * stage.voxels()), pass.options().width);
-  const Shaped patches = pass.rearranged(all);
-  return pass.linear(patches, stage.rows(), count * stage.patch, config.dim);
+  return pass.cast(pass.stacked(channels, count * stage.voxels()), pass.options().width);
 }
 
 ShapedContext encode(const StagePass& stage) {
@@ -62,7 +59,12 @@ ShapedContext encode(const StagePass& stage) {
   const std::vector<Shaped> features = nn::shaped_features(config.encoder, pass);
   const Shaped tokens = nn::shaped_tokens(config.encoder, features, pass);
   ShapedContext context;
-  context.at_voxels = at_voxels(stage, features);
+  {
+    const Shaped seen = seen_at_voxels(stage, features);
+    const Shaped patches = pass.rearranged(seen);
+    context.at_voxels = pass.linear(patches, stage.rows(), seen.values / stage.rows(), config.dim);
+    if (config.previous_side > 0) context.voxels = seen;
+  }
   context.condition = pass.linear(nn::shaped_means(config.encoder, features, pass), stage.samples,
                                   config.encoder.num_views * config.encoder.dim, config.dim);
   for (std::int64_t i = 0; i < config.depth; ++i) {
@@ -82,28 +84,59 @@ Shaped condition_of(const StagePass& stage, const ShapedContext& context) {
   return pass.pointwise(sum, Keeps::kInput);
 }
 
-Shaped tokens_of(const StagePass& stage, const Shaped& base, const ShapedContext& context) {
+Shaped tokens_of(const StagePass& stage, const Shaped& channels, const ShapedContext& context) {
   ShapedPass& pass = stage.pass;
-  const std::int64_t count = base.values > 0 ? 2 : 1;
-  const Shaped noisy = pass.given(stage.voxels());
-  const Shaped channels = count == 2 ? pass.stacked({noisy, base}, 2 * noisy.values) : noisy;
   Shaped embedded;
   {
     const Shaped patches = pass.rearranged(channels);
-    const Shaped made = pass.linear(patches, stage.rows(), count * stage.patch, stage.config.dim);
+    const Shaped made =
+        pass.linear(patches, stage.rows(), channels.values / stage.rows(), stage.config.dim);
     embedded = pass.sum(made, context.at_voxels);
   }
   return pass.plus_parameter(embedded, stage.tokens * stage.config.dim);
 }
 
-Shaped voxels_of(const StagePass& stage, const Shaped& x, const Shaped& condition) {
-  ShapedPass& pass = stage.pass;
+Shaped final_rows(const StagePass& stage, const Shaped& x, const Shaped& condition) {
   const std::int64_t dim = stage.config.dim;
-  Shaped factors = pass.linear(condition, stage.samples, dim, 2 * dim);
+  Shaped factors = stage.pass.linear(condition, stage.samples, dim, 2 * dim);
   factors.values = stage.samples * dim;
-  const Shaped rows = shaped_modulated_norm(x, factors, stage.rows(), pass);
-  const Shaped patches = pass.linear(rows, stage.rows(), dim, stage.patch);
-  return pass.rearranged(patches);
+  return shaped_modulated_norm(x, factors, stage.rows(), stage.pass);
+}
+
+Shaped voxels_of(const StagePass& stage, const Shaped& rows) {
+  const Shaped patches = stage.pass.linear(rows, stage.rows(), stage.config.dim, stage.patch);
+  return stage.pass.rearranged(patches);
+}
+
+/// DetailHead::forward().
+Shaped detail(const StagePass& stage, const Shaped& channels, const Shaped& rows) {
+  ShapedPass& pass = stage.pass;
+  constexpr std::int64_t kKernel =
+      DetailHead::kKernelSize * DetailHead::kKernelSize * DetailHead::kKernelSize;
+  const std::int64_t hidden = DetailHead::kHidden * stage.voxels();
+  const std::int64_t num_channels = channels.values / stage.voxels();
+  Shaped factors = pass.linear(rows, stage.rows(), stage.config.dim, 2 * DetailHead::kHidden);
+  factors.values /= 2;
+  Shaped steered;
+  {
+    const Shaped found =
+        pass.convolution(channels, num_channels * DetailHead::kHidden * kKernel, hidden);
+    const Shaped scaled = pass.product(found, factors);
+    steered = pass.sum(scaled, Shaped{scaled.values, factors.width});
+  }
+  const Shaped active = pass.pointwise(steered, Keeps::kInput);
+  return pass.convolution(active, DetailHead::kHidden * kKernel, stage.voxels());
+}
+
+Shaped with_detail(const StagePass& stage, const Shaped& made, const Shaped& channels,
+                   const Shaped& rows, const ShapedContext& context) {
+  ShapedPass& pass = stage.pass;
+  const Shaped known = pass.stacked({channels, context.voxels, made},
+                                    channels.values + context.voxels.values + made.values);
+  const Shaped found = pass.unit({known, rows}, [stage](const std::vector<Shaped>& inputs) {
+    return detail(stage, inputs[0], inputs[1]);
+  });
+  return pass.sum(made, found);
 }
 
 }  // namespace
@@ -112,18 +145,24 @@ Shaped shaped_denoiser(const VolumeDenoiserConfig& config, ShapedPass& pass) {
   const StagePass stage = stage_pass(config, pass);
   const ShapedContext context = encode(stage);
   const std::int64_t width = pass.options().width;
-  const Shaped base = config.previous_side > 0 ? pass.take(stage.voxels(), width) : Shaped{};
+  const bool is_first = config.previous_side == 0;
+  const Shaped base = is_first ? Shaped{} : pass.take(stage.voxels(), width);
   const Shaped condition = condition_of(stage, context);
   const DenoiserShape shape{stage.samples, stage.tokens, stage.xray_tokens};
   const DenoiserBlockConfig block{config.dim, config.num_heads, config.fused};
-  Shaped x = tokens_of(stage, base, context);
+  const Shaped noisy = pass.given(stage.voxels());
+  const Shaped channels = is_first ? noisy : pass.stacked({noisy, base}, 2 * noisy.values);
+  Shaped x = tokens_of(stage, channels, context);
   for (const Shaped& keys_values : context.keys_values) {
     x = pass.unit({x, condition, keys_values}, [=, &pass](const std::vector<Shaped>& inputs) {
       return shaped_block(block, shape, inputs, pass);
     });
   }
-  const Shaped made = pass.cast(voxels_of(stage, x, condition), width);
-  return config.previous_side > 0 ? pass.sum(base, made) : made;
+  const Shaped rows = final_rows(stage, x, condition);
+  Shaped made = voxels_of(stage, rows);
+  if (!is_first) made = with_detail(stage, made, channels, rows, context);
+  made = pass.cast(made, width);
+  return is_first ? made : pass.sum(base, made);
 }
 
 }  // namespace paceline::models

@@ -19,6 +19,12 @@ bool is_modulation(const std::string& name) {
   return name.find("modulation.") != std::string::npos;
 }
 
+/// Whose stage begins as its previous volume made finer.
+bool begins_at_zero(const std::string& name) {
+  return is_modulation(name) || name.starts_with("final.proj.") ||
+         name.starts_with("detail.conv2.");
+}
+
 bool is_norm(const std::string& name) { return name.find("norm") != std::string::npos; }
 
 }  // namespace
@@ -69,6 +75,11 @@ void VolumeDenoiser::add_blocks() {
       "modulation", std::make_shared<nn::Linear>(config_.dim, 2 * config_.dim));
   final_proj_ = final->register_module(
       "proj", std::make_shared<nn::Linear>(config_.dim, voxels_of_patch(config_.patch)));
+  if (config_.previous_side == 0) return;
+  // The noisy volume, the previous one, what tokens make, and of each view pixels and lift.
+  const std::int64_t num_channels = 3 + 2 * config_.encoder.num_views;
+  detail_ = register_module("detail",
+                            std::make_shared<DetailHead>(num_channels, config_.dim, config_.patch));
 }
 
 std::int64_t VolumeDenoiser::num_tokens() const {
@@ -78,8 +89,11 @@ std::int64_t VolumeDenoiser::num_tokens() const {
 nn::XrayContext VolumeDenoiser::encode(const at::Tensor& xrays) const {
   const std::vector<at::Tensor> features = encoder_->forward(xrays);
   const at::Tensor tokens = encoder_->tokens(features);
-  nn::XrayContext context{
-      at_voxels(xrays, features), xray_embed_->forward(nn::XrayEncoder::pooled(features)), {}};
+  nn::XrayContext context;
+  const at::Tensor seen = seen_at_voxels(xrays, features);
+  context.at_voxels = view_embed_->forward(patches_of_volumes(seen, config_.patch));
+  if (detail_) context.voxels = seen;
+  context.condition = xray_embed_->forward(nn::XrayEncoder::pooled(features));
   for (const auto& layer : keys_values_) context.keys_values.push_back(layer->forward(tokens));
   return context;
 }
@@ -98,17 +112,16 @@ std::vector<at::Tensor> VolumeDenoiser::lifted(const std::vector<at::Tensor>& fe
   return layers;
 }
 
-/// The pixels of each view, then the lift of each.
-at::Tensor VolumeDenoiser::at_voxels(const at::Tensor& xrays,
-                                     const std::vector<at::Tensor>& features) const {
+/// The pixels of each view, then the lift of each, [N, 2 * views, side, side, side].
+at::Tensor VolumeDenoiser::seen_at_voxels(const at::Tensor& xrays,
+                                          const std::vector<at::Tensor>& features) const {
   const std::vector<at::Tensor> layers = lifted(features);
   std::vector<at::Tensor> channels;
   for (std::size_t view = 0; view < features.size(); ++view)
     channels.push_back(lookups_[view].pixels(xrays.select(1, static_cast<std::int64_t>(view))));
   for (std::size_t view = 0; view < features.size(); ++view)
     channels.push_back(lookups_[view].voxels(layers[view]));
-  const at::Tensor all = at::stack(channels, 1).to(xrays.scalar_type());
-  return view_embed_->forward(patches_of_volumes(all, config_.patch));
+  return at::stack(channels, 1).to(xrays.scalar_type());
 }
 
 at::Tensor VolumeDenoiser::condition_of(const nn::NoisyVolumes& volumes,
@@ -119,23 +132,41 @@ at::Tensor VolumeDenoiser::condition_of(const nn::NoisyVolumes& volumes,
   return at::silu(sum);
 }
 
-at::Tensor VolumeDenoiser::tokens_of(const nn::NoisyVolumes& volumes, const at::Tensor& base,
+at::Tensor VolumeDenoiser::tokens_of(const at::Tensor& channels,
                                      const nn::XrayContext& context) const {
-  const at::Tensor channels =
-      base.defined() ? at::stack({volumes.noisy, base}, 1) : volumes.noisy.unsqueeze(1);
   const at::Tensor embedded =
       volume_embed_->forward(patches_of_volumes(channels, config_.patch)) + context.at_voxels;
   // The blocks' residual stream has the volume's type, whatever autocast made of the layers.
   const at::Tensor tokens =
-      embedded.view({-1, num_tokens(), config_.dim}) + pos_embed_.to(volumes.noisy.scalar_type());
+      embedded.view({-1, num_tokens(), config_.dim}) + pos_embed_.to(channels.scalar_type());
   return tokens.view({-1, config_.dim});
 }
 
-at::Tensor VolumeDenoiser::voxels_of(const at::Tensor& x, const at::Tensor& condition) const {
-  const std::vector<at::Tensor> m = final_modulation_->forward(condition).chunk(2, 1);
-  return volumes_of_patches(
-      final_proj_->forward(modulated_norm(x, m[0], m[1], DenoiserBlock::kNormEps)), config_.side,
-      config_.patch);
+at::Tensor VolumeDenoiser::voxels_of(const at::Tensor& rows) const {
+  return volumes_of_patches(final_proj_->forward(rows), config_.side, config_.patch);
+}
+
+at::Tensor VolumeDenoiser::with_detail(const at::Tensor& made, const at::Tensor& channels,
+                                       const at::Tensor& rows,
+                                       const nn::XrayContext& context) const {
+  // Channels last in memory, with which convolutions take half the time.
+  const auto last = [](const at::Tensor& parts) { return parts.permute({0, 2, 3, 4, 1}); };
+  const at::Tensor known = at::cat({last(channels), last(context.voxels), made.unsqueeze(-1)}, -1);
+  return made + detail_->forward(known.permute({0, 4, 1, 2, 3}), rows);
+}
+
+/// The previous volumes made as fine as this stage's; undefined in a first stage.
+at::Tensor VolumeDenoiser::base_of(const nn::NoisyVolumes& volumes) const {
+  const std::int64_t before = config_.previous_side;
+  if (before == 0) return {};
+  const std::int64_t side = config_.side;
+  PACELINE_CHECK(
+      volumes.previous.defined() && volumes.levels.defined() &&
+          volumes.previous.sizes().equals({volumes.noisy.size(0), before, before, before}),
+      "a stage needs the volumes of the stage before, {} voxels a side", before);
+  return at::upsample_trilinear3d(volumes.previous.unsqueeze(1), {side, side, side},
+                                  /*align_corners=*/false)
+      .squeeze(1);
 }
 
 at::Tensor VolumeDenoiser::denoise(const nn::NoisyVolumes& volumes,
@@ -144,22 +175,19 @@ at::Tensor VolumeDenoiser::denoise(const nn::NoisyVolumes& volumes,
   const std::int64_t batch = volumes.noisy.size(0);
   PACELINE_CHECK(volumes.noisy.sizes().equals({batch, side, side, side}),
                  "a stage for cubes of {} voxels a side got others", side);
-  at::Tensor base;
-  if (config_.previous_side > 0) {
-    const std::int64_t before = config_.previous_side;
-    PACELINE_CHECK(volumes.previous.defined() && volumes.levels.defined() &&
-                       volumes.previous.sizes().equals({batch, before, before, before}),
-                   "a stage needs the volumes of the stage before, {} voxels a side", before);
-    base = at::upsample_trilinear3d(volumes.previous.unsqueeze(1), {side, side, side},
-                                    /*align_corners=*/false)
-               .squeeze(1);
-  }
+  const at::Tensor base = base_of(volumes);
   const at::Tensor condition = condition_of(volumes, context);
   const DenoiserShape shape{batch, num_tokens(), encoder_->num_tokens()};
-  at::Tensor x = tokens_of(volumes, base, context);
+  const at::Tensor channels =
+      base.defined() ? at::stack({volumes.noisy, base}, 1) : volumes.noisy.unsqueeze(1);
+  at::Tensor x = tokens_of(channels, context);
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     x = blocks_[i]->forward(x, condition, context.keys_values[i], shape);
-  const at::Tensor made = voxels_of(x, condition).to(volumes.noisy.scalar_type());
+  const std::vector<at::Tensor> m = final_modulation_->forward(condition).chunk(2, 1);
+  const at::Tensor rows = modulated_norm(x, m[0], m[1], DenoiserBlock::kNormEps);
+  at::Tensor made = voxels_of(rows);
+  if (detail_) made = with_detail(made, channels, rows, context);
+  made = made.to(volumes.noisy.scalar_type());
   return base.defined() ? base + made : made;
 }
 
@@ -178,13 +206,14 @@ void VolumeDenoiser::count(nn::LayerCosts& costs) const {
   for (const auto& block : blocks_) block->count(num_tokens(), encoder_->num_tokens(), costs);
   final_modulation_->count(costs);
   final_proj_->count(num_tokens(), costs);
+  if (detail_) detail_->count(config_.side, costs);
 }
 
 void VolumeDenoiser::initialize_parameter(const nn::NamedTensor& parameter,
                                           const tensor::DrawKey& key) const {
   const std::string& name = parameter.name;
   const at::Tensor& tensor = parameter.tensor;
-  if (is_modulation(name)) return nn::constant(tensor, 0.0);
+  if (begins_at_zero(name)) return nn::constant(tensor, 0.0);
   if (name.ends_with("pos_embed") || name == "encoder.view_embed")
     return tensor::fill_normal(tensor, 0.0, kPositionDeviation, key);
   const bool is_bias = name.ends_with(".bias");

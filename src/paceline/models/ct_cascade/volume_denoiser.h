@@ -1,6 +1,7 @@
 #pragma once
 
 #include "paceline/models/ct_cascade/denoiser_block.h"
+#include "paceline/models/ct_cascade/detail_head.h"
 #include "paceline/nn/volume/cascade_network.h"
 #include "paceline/nn/volume/depth_lift.h"
 #include "paceline/nn/volume/number_embedding.h"
@@ -31,9 +32,10 @@ struct VolumeDenoiserConfig {
 /// patch^3 voxels, which it sees of the noisy volume, of the previous one made as fine by trilinear
 /// interpolation, and of each view's pixels and depth lift at the voxels. In blocks tokens attend
 /// to each other and to the X-rays'; a linear layer makes patch^3 voxels of each token again, which
-/// are added to the previous volume if there is one. Names: encoder, lift.N of each view (or lift.0
-/// of all, as the encoder's towers), volume_embed, view_embed, pos_embed, xray_embed, time_embed,
-/// level_embed (not of a first stage), keys_values.N, blocks.N, final.modulation, final.proj.
+/// are added to the previous volume if there is one, with a detail head's detail. Names: encoder,
+/// lift.N of each view (or lift.0 of all, as the encoder's towers), volume_embed, view_embed,
+/// pos_embed, xray_embed, time_embed, keys_values.N, blocks.N, final.modulation, final.proj; but
+/// for a first stage level_embed and detail.
 class VolumeDenoiser : public torch::nn::Module {
  public:
   explicit VolumeDenoiser(const VolumeDenoiserConfig& config);
@@ -52,12 +54,14 @@ class VolumeDenoiser : public torch::nn::Module {
   void add_embeddings();
   void add_blocks();
   std::int64_t num_tokens() const;
-  at::Tensor at_voxels(const at::Tensor& xrays, const std::vector<at::Tensor>& features) const;
+  at::Tensor seen_at_voxels(const at::Tensor& xrays, const std::vector<at::Tensor>& features) const;
   std::vector<at::Tensor> lifted(const std::vector<at::Tensor>& features) const;
   at::Tensor condition_of(const nn::NoisyVolumes& volumes, const nn::XrayContext& context) const;
-  at::Tensor tokens_of(const nn::NoisyVolumes& volumes, const at::Tensor& base,
-                       const nn::XrayContext& context) const;
-  at::Tensor voxels_of(const at::Tensor& x, const at::Tensor& condition) const;
+  at::Tensor base_of(const nn::NoisyVolumes& volumes) const;
+  at::Tensor tokens_of(const at::Tensor& channels, const nn::XrayContext& context) const;
+  at::Tensor voxels_of(const at::Tensor& rows) const;
+  at::Tensor with_detail(const at::Tensor& made, const at::Tensor& channels, const at::Tensor& rows,
+                         const nn::XrayContext& context) const;
 
   VolumeDenoiserConfig config_;
   std::vector<nn::ViewLookup> lookups_;  ///< of each view
@@ -73,6 +77,7 @@ class VolumeDenoiser : public torch::nn::Module {
   std::vector<std::shared_ptr<DenoiserBlock>> blocks_;
   std::shared_ptr<nn::Linear> final_modulation_;
   std::shared_ptr<nn::Linear> final_proj_;
+  std::shared_ptr<DetailHead> detail_;  ///< null in a first stage
 };
 
 }  // namespace paceline::models

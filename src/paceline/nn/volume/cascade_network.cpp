@@ -15,6 +15,7 @@ XrayContext XrayContext::repeated(std::int64_t count) const {
     return rows.unflatten(0, {patients, -1}).repeat_interleave(count, 0).flatten(0, 1);
   };
   XrayContext result{repeat(at_voxels), repeat(condition), {}};
+  if (voxels.defined()) result.voxels = voxels.repeat_interleave(count, 0);
   for (const at::Tensor& rows : keys_values) result.keys_values.push_back(repeat(rows));
   return result;
 }
