@@ -270,7 +270,8 @@ Shaped by_operations(const BlockSizes& sizes, const std::vector<Shaped>& inputs,
 
 Shaped shaped_modulated_norm(const Shaped& rows, const Shaped& factors, std::int64_t num_rows,
                              ShapedPass& pass) {
-  const Shaped scaled = pass.product(pass.norm(rows, num_rows), factors);
+  const Shaped normed = pass.norm(pass.as_norms_see(rows), num_rows);
+  const Shaped scaled = pass.product(normed, factors);
   return pass.sum(scaled, Shaped{scaled.values, factors.width});
 }
 

@@ -72,8 +72,7 @@ Shaped ShapedPass::convolution(const Shaped& x, std::int64_t weight, std::int64_
       /*has_parameters=*/true);
 }
 
-Shaped ShapedPass::norm(const Shaped& given, std::int64_t stats) {
-  const Shaped x = as_norms_see(given);
+Shaped ShapedPass::norm(const Shaped& x, std::int64_t stats) {
   const Shaped kept = take(2 * stats, kFloatWidth);
   return tape_.record(
       take(x.values, x.width), {x},

@@ -50,7 +50,7 @@ class ShapedPass {
   Shaped linear(const Shaped& x, std::int64_t rows, std::int64_t in, std::int64_t out);
   /// `weight`: how many values it has.
   Shaped convolution(const Shaped& x, std::int64_t weight, std::int64_t out);
-  /// Without parameters that count; `stats` means and as many deviations.
+  /// In the type of x, without parameters that count; `stats` means and as many deviations.
   Shaped norm(const Shaped& x, std::int64_t stats);
   /// Attention of [samples * tokens, heads * dim] and so on by a kernel.
   Shaped attention(const Shaped& query, const Shaped& key, const Shaped& value,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "paceline/tensor/autocast.h"
 #include "paceline/tensor/torch.h"
 
 #include <cstdint>
@@ -16,9 +17,12 @@ class GroupNorm : public torch::nn::Module {
     bias = register_parameter("bias", at::zeros({channels}));
   }
 
-  /// [N, channels, ...] to the same shape.
+  /// [N, channels, ...] to the same shape, in the input's type: kernels sum in float32 whatever it
+  /// is, so autocast, which a GPU's would widen input and result for, is off.
   at::Tensor forward(const at::Tensor& input) const {
-    return at::group_norm(input, groups_, weight, bias);
+    const at::ScalarType dtype = input.scalar_type();
+    const tensor::AutocastGuard no_autocast({input.device().type(), false, dtype});
+    return at::group_norm(input, groups_, weight.to(dtype), bias.to(dtype));
   }
 
   at::Tensor weight;

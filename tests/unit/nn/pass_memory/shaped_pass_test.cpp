@@ -113,7 +113,7 @@ TEST(ShapedPass, ComputingAgainTakesLess) {
 TEST(ShapedPass, AGpusAutocastKeepsNormsInFloat32) {
   const auto norm_width = [](bool is_on_gpu) {
     ShapedPass pass({.autocast = 2, .is_on_gpu = is_on_gpu});
-    return pass.norm(pass.take(64, 2), 1).width;
+    return pass.norm(pass.as_norms_see(pass.take(64, 2)), 1).width;
   };
   EXPECT_EQ(norm_width(false), 2);
   EXPECT_EQ(norm_width(true), 4);
