@@ -16,12 +16,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = "paceline-gpu-kit"
 MOST_BYTES = 60_000_000
 PROGRAMS = ["bin/paceline", "libexec/paceline-rank"]
+SCANS = "lib/libpaceline_ct.so"
 OF_CUDA = ["bin/gpu_test", "lib/libpaceline_cuda.so"]
 # The C library and that of C++ are the machine's own: torch needs both, and no two C libraries go together.
 OF_MACHINE = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|mvec|anl|nsl|stdc\+\+|gcc_s))\.so")
 
-
-ARCHIVES = "libarchive.so.13"
+# Libraries that nothing of the kit calls, and how the names of their functions begin. Archives are unpacked nowhere, and
+# the real one brings 35 MB of others; of scans the kit reads NIfTI alone. Both need a newer C library than all else.
+STAND_INS = {"libarchive.so.13": "archive_", "libexpat.so.1": "XML_"}
 
 
 def run(*command, given=None):
@@ -29,7 +31,7 @@ def run(*command, given=None):
 
 
 def system_libraries(binary):
-    """What the loader takes from the system for a binary of the build folder, but for what only archives need."""
+    """What the loader takes from the system for a binary of the build folder, but for what stand-ins replace."""
     found, waiting = {}, [binary]
     told = run("ldd", binary)  # LibTorch's libraries, which lie elsewhere, are none of it
     if missing := re.findall(r"^\s*(\S+) => not found", told, re.MULTILINE):
@@ -37,24 +39,22 @@ def system_libraries(binary):
     places = dict(re.findall(r"(\S+) => (/(?:usr/)?lib\S*) \(0x", told))
     while waiting:
         for name in re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", "--wide", waiting.pop())):
-            if name in places and name not in found and name != ARCHIVES and not OF_MACHINE.match(name):
+            if name in places and name not in found and name not in STAND_INS and not OF_MACHINE.match(name):
                 found[name] = pathlib.Path(places[name])
                 waiting.append(found[name])
     return set(found.values())
 
 
-def names_of(library, binaries):
-    """The functions of a library that binaries call, by the first word of their names."""
-    prefix = library.removeprefix("lib").partition(".")[0] + "_"
+def names_of(prefix, binaries):
+    """The functions that binaries take from others, by how their names begin."""
     return sorted({name for binary in binaries
                    for name in re.findall(rf"\bUND ({prefix}\w+)", run("readelf", "--dyn-syms", "--wide", binary))})
 
 
 def write_stand_in(folder, library, names):
-    """A library that ends the program when it is called. Nothing of the kit unpacks archives, and the real one brings
-    35 MB of others and needs a newer C library than all else."""
+    """A library that ends the program when it is called."""
     text = "#include <stdio.h>\n#include <stdlib.h>\n" + "".join(
-        f'void {name}(void) {{ fputs("{name}: the kit cannot read archives\\n", stderr); abort(); }}\n' for name in names)
+        f'void {name}(void) {{ fputs("{name}: the kit has no {library}\\n", stderr); abort(); }}\n' for name in names)
     run("cc", "-shared", "-fPIC", "-O1", "-s", f"-Wl,-soname,{library}", "-x", "c", "-", "-o", folder / library, given=text)
 
 
@@ -82,7 +82,7 @@ def commit():
 
 
 def fill(kit, build, require_cuda):
-    names = PROGRAMS + [name for name in OF_CUDA if require_cuda or (build / name).exists()]
+    names = [*PROGRAMS, SCANS] + [name for name in OF_CUDA if require_cuda or (build / name).exists()]
     libraries = set()
     for name in names:
         if not (build / name).exists():
@@ -94,9 +94,12 @@ def fill(kit, build, require_cuda):
     (kit / "lib" / "system").mkdir(parents=True, exist_ok=True)
     for library in libraries:
         shutil.copyfile(library, kit / "lib" / "system" / library.name)
-    write_stand_in(kit / "lib" / "system", ARCHIVES, names_of(ARCHIVES, [kit / name for name in names]))
+    callers = [*(kit / name for name in names), *libraries]
+    for library, prefix in STAND_INS.items():
+        write_stand_in(kit / "lib" / "system", library, names_of(prefix, callers))
     (kit / "scripts").mkdir()
-    beside = [ROOT / "benchmarks" / "results.py", ROOT / "tests" / "process" / "processes.py"]
+    beside = [ROOT / "benchmarks" / "results.py", ROOT / "tests" / "process" / "processes.py",
+              *(ROOT / "benchmarks" / "peers" / name for name in ("ct_cascade_twin.py", "ct_diffusion.py"))]
     for script in [*sorted((ROOT / "benchmarks" / "gpu").glob("*.py")), *beside]:
         shutil.copyfile(script, kit / "scripts" / script.name)
     shutil.copy(ROOT / "benchmarks" / "gpu" / "run.sh", kit / "run.sh")

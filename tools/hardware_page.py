@@ -17,6 +17,7 @@ PARTS = {
     "resume": "Killed and resumed",
     "pinned": "Batches through pinned memory: what a step waits for data",
     "memory": "Memory, measured beside `paceline info memory`",
+    "cascade": "A cascade from X-rays to CT volumes: losses, memory, steps",
     "sanitizer": "compute-sanitizer",
     "speed": "Step times beside PyTorch",
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a part of what paceline has to show on a GPU; see README.md beside this script.
-# Usage: run.sh PART [-o DIR] [--cpu], with PART one of tests equal graph resume pinned memory sanitizer speed all
+# Usage: run.sh PART [-o DIR] [--cpu], with PART one of tests equal graph resume pinned memory cascade sanitizer speed all
 set -euo pipefail
 kit=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 python=${PACELINE_PYTHON:-python3}

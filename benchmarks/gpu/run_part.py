@@ -2,7 +2,7 @@
 
 Usage: run.sh PART [-o DIR] [--cpu]
 
-PART: tests equal graph resume pinned memory sanitizer speed, or all of them in turn. Each takes at most eight minutes.
+PART: tests equal graph resume pinned memory cascade sanitizer speed, or all of them in turn. Each takes at most eight minutes.
 Results go to DIR/PART.json (default: results). --cpu tries the scripts on small models without a GPU: what they then say is
 no result. Ends with 1 if a row failed, with 2 if nothing could run or a result could not be written, with 130 if it was
 interrupted; the rows until then are kept.
@@ -19,6 +19,7 @@ import tempfile
 import time
 import traceback
 
+import cascade
 import machine
 import parts
 import speed
@@ -27,7 +28,7 @@ from runs import Kit, Rows, say
 INTERRUPTED = 130
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PARTS = {"tests": parts.tests, "equal": parts.equal, "graph": parts.graph, "resume": parts.resume, "pinned": parts.pinned,
-         "memory": parts.memory, "sanitizer": parts.sanitizer, "speed": speed.speed}
+         "memory": parts.memory, "cascade": cascade.cascade, "sanitizer": parts.sanitizer, "speed": speed.speed}
 
 
 def parse():

@@ -83,6 +83,10 @@ class Run:
     def losses(self):
         return [line["train/loss"] for line in self.steps()]
 
+    def last(self, name):
+        """The last value of a measure."""
+        return [line[name] for line in self.lines() if name in line][-1]
+
     def summary(self):
         return json.loads((self.path / "summary.json").read_text())
 
@@ -176,16 +180,20 @@ class Kit:
         recipe.write_text(text)
         return ["train", recipe, *overrides, "--run-dir", self.folder / name, "--nproc", ranks]
 
-    def train(self, text, *overrides, name="run", ranks=1, on_gpu=True, **changes):
-        """Trains in a new run directory."""
+    def train(self, text, *overrides, name="run", ranks=1, on_gpu=True, phase="", **changes):
+        """Trains in a new run directory; `phase` is the folder in it of the phase that is looked at."""
         path = self.folder / name
         shutil.rmtree(path, ignore_errors=True)
         done = self.paceline(*self.train_arguments(text, overrides, name, ranks), on_gpu=on_gpu, **changes)
-        run = Run(path, done.stdout + done.stderr)
+        run = Run(path / phase, done.stdout + done.stderr)
         if on_gpu and not self.is_cpu and not run.is_on_gpu():
             reasons = [line for line in run.said.splitlines() if "on the CPU although" in line]
             raise PartError("the run was on the CPU" + "".join(f": {line}" for line in reasons))
         return run
+
+    def run_in(self, name, phase):
+        """A phase of a run that has been."""
+        return Run(self.folder / name / phase)
 
     def start_training(self, text, *overrides, name, ranks):
         """The same in the background; the caller ends it."""

@@ -17,7 +17,6 @@ from results import LEAST_ROUNDS, Ratio
 from runs import PART_S, OutOfTime, PartError
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEERS = {"PyTorch eager": [], "torch.compile": ["--compile"]}
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}  # of both sides in a trial on the CPU
 
 
@@ -33,6 +32,20 @@ class Contest:
     warm_up: int
     num_classes: int = 1000
     precision: str = "bf16"
+    rounds: int = LEAST_ROUNDS
+    peers = {"PyTorch eager": [], "torch.compile": ["--compile"]}
+
+    def peer_words(self):
+        """The peer's script and what it is told, but for the device."""
+        return ["torch_step.py", "--model", self.peer_model, "--size", self.size, "--batch", self.batch, "--steps", self.steps,
+                "--classes", self.num_classes, "--precision", self.precision]
+
+    def train(self, kit, steps):
+        """A run of ours of so many steps."""
+        text = recipes.recipe(self.own_model, self.size, self.batch, steps, self.optimizer)
+        text = text.replace("num_classes: 10", f"num_classes: {self.num_classes}")
+        return kit.train(text, f"train.precision={self.precision}", "train.compile=graph", "train.log_accuracy=false",
+                         **(ONE_THREAD if kit.is_cpu else {}))
 
 
 def contests(kit):
@@ -49,9 +62,8 @@ class Peer:
 
     def __init__(self, kit, contest, options):
         self.kit = kit
-        words = [sys.executable, "-B", HERE / "torch_step.py", "--model", contest.peer_model, "--size", contest.size,
-                 "--batch", contest.batch, "--steps", contest.steps, "--classes", contest.num_classes, "--precision",
-                 contest.precision, "--device", "cpu" if kit.is_cpu else "cuda", *options]
+        script, *told = contest.peer_words()
+        words = [sys.executable, "-B", HERE / script, *told, "--device", "cpu" if kit.is_cpu else "cuda", *options]
         environment = os.environ | kit.caches()
         if kit.is_cpu:
             environment |= ONE_THREAD
@@ -84,11 +96,7 @@ class Peer:
 
 def own_step_ms(kit, contest):
     """Our step, and the share of it that waited for data."""
-    steps = contest.warm_up + contest.steps + 1
-    text = recipes.recipe(contest.own_model, contest.size, contest.batch, steps, contest.optimizer)
-    text = text.replace("num_classes: 10", f"num_classes: {contest.num_classes}")
-    run = kit.train(text, f"train.precision={contest.precision}", "train.compile=graph", "train.log_accuracy=false",
-                    **(ONE_THREAD if kit.is_cpu else {}))
+    run = contest.train(kit, contest.warm_up + contest.steps + 1)
     timed = run.steps()[contest.warm_up + 1:]
     wait_ms = statistics.mean(line["time/data_wait_ms"] for line in timed)
     step_ms = run.step_ms(contest.warm_up)
@@ -102,10 +110,11 @@ def speed(kit, rows):
 
 
 def start_peers(kit, rows, contest, name, peers):
-    """Fills `peers` with those that are warm; returns the number of parameters of each."""
+    """Fills `peers`, where some may have been started, with all that are warm; returns the number of parameters of each."""
     parameters = {}
-    for peer, options in PEERS.items():  # one after the other: cuDNN tries its algorithms as it gets warm
-        peers[peer] = Peer(kit, contest, options)
+    for peer, options in contest.peers.items():  # one after the other: cuDNN tries its algorithms as it gets warm
+        if peer not in peers:
+            peers[peer] = Peer(kit, contest, options)
         try:
             parameters[peer] = peers[peer].answer()["parameters"]
         except OutOfTime:
@@ -117,7 +126,7 @@ def start_peers(kit, rows, contest, name, peers):
 
 
 def take_turns(kit, contest, figures, shares, peers):
-    for number in range(2 if kit.is_cpu else LEAST_ROUNDS):
+    for number in range(2 if kit.is_cpu else contest.rounds):
         order = list(figures) if number % 2 == 0 else list(reversed(figures))
         for contender in order:
             if contender == "paceline":
@@ -128,8 +137,9 @@ def take_turns(kit, contest, figures, shares, peers):
             figures[contender].append(step_ms)
 
 
-def contend(kit, rows, contest, name):
-    shares, peers = [], {}
+def contend(kit, rows, contest, name, started=()):
+    """Ends all peers, those too that were `started` before, by name."""
+    shares, peers = [], dict(started)
     with machine.ClockWatch(kit.torch["uuids"]) as watch:
         try:
             parameters = start_peers(kit, rows, contest, name, peers)

@@ -15,8 +15,10 @@ from xml.etree import ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("benchmarks/gpu", "benchmarks", "tests/process")]
 
+import cascade  # noqa: E402
 import machine  # noqa: E402
 import parts  # noqa: E402
+import recipes  # noqa: E402
 import run_part  # noqa: E402
 import runs  # noqa: E402
 import speed  # noqa: E402
@@ -226,7 +228,7 @@ class Parts(unittest.TestCase):
 
     def test_speed_tells_ratios_with_their_spread(self):
         figures = {"paceline": [40.0, 41, 40, 42, 40], "PyTorch eager": [50.0, 51, 50, 52, 50], "torch.compile": [40.0, 41, 41, 42, 40]}
-        peers = {peer: 25_557_032 for peer in speed.PEERS}
+        peers = {peer: 25_557_032 for peer in speed.Contest.peers}
         speed.add_rows(self.rows, "ResNet-50", figures, [0.01] * 5, peers, {})
         by_name = {row["name"]: row for row in self.rows.rows}
         self.assertIn("won", by_name["ResNet-50: step of paceline / PyTorch eager"]["why"])
@@ -241,6 +243,43 @@ class Parts(unittest.TestCase):
         self.assertEqual(by_name["Net: step of torch.compile"]["result"], "not run")
         self.assertEqual(by_name["Net: step of paceline / PyTorch eager"]["value"], 0.5)
         self.assertNotIn("Net: step of paceline / torch.compile", by_name)
+
+    def test_a_peer_that_was_started_before_takes_its_turns_and_ends(self):
+        kit, contest = FakeKit(1), speed.Contest("Net", "net", "net", 8, 2, "sgd", 1, 1)
+        started = {"PyTorch eager": mock.Mock(answer=lambda: {"parameters": 3}, step_ms=lambda: 8.0)}
+        with mock.patch.object(speed, "Peer", FakePeer), mock.patch.object(speed, "own_step_ms", lambda *_: (2.0, 0.01)):
+            speed.contend(kit, self.rows, contest, "Net", started)
+        self.assertIn(0.25, [row["value"] for row in self.rows.rows])
+        started["PyTorch eager"].end.assert_called()
+
+    def test_memory_of_a_cascade_must_be_as_predicted_and_fit_the_guide(self):
+        for measured, results in ((4.2e9, ["passed", "passed"]), (4.7e9, ["failed", "passed"]), (15.1e9, ["failed", "failed"]),
+                                  (3.5e9, ["failed", "passed"])):
+            self.rows.rows.clear()
+            cascade.add_memory(self.rows, "stage", measured, {"total": 4e9}, 15)
+            self.assertEqual(self.results(), results, measured)
+        cascade.add_memory(self.rows, "stage", 4.3e9, {"total": 4e9}, 15)
+        self.assertIn("not within the goal's 5%", self.rows.rows[-2]["why"])
+
+    def test_half_precision_must_learn_as_much(self):
+        for last, results in ((1.0, ["passed", "passed"]), (1.02, ["passed", "passed"]), (1.2, ["failed", "failed"])):
+            self.rows.rows.clear()
+            kit = FakeKit(1)
+
+            def train(text, *overrides, last=last, **options):
+                is_half = "train.precision=fp32" not in overrides
+                return mock.Mock(losses=lambda: [2.0] * 10 + [last if is_half else 1.0] * 50)
+
+            kit.train = train
+            cascade.half_precision(kit, self.rows, pathlib.Path("/none"))
+            self.assertEqual(self.results(), results, last)
+
+    def test_each_stage_of_a_cascade_is_a_phase_of_its_recipe(self):
+        text = recipes.FULL_CASCADE.recipe("/volumes")
+        self.assertIn("  stage3: {model: {num_stages: 3}, task: {physics_weight: 0.5}, "
+                      "data: {side: 256, batch_size_per_rank: 4}}\n", text)
+        self.assertIn("data:       {name: ct, path: /volumes,", text)
+        self.assertEqual(recipes.folder_of_phase(2), "phases/2-stage2")
 
     def test_a_peer_that_ended_says_why_and_leaves_no_process(self):
         with tempfile.TemporaryDirectory(prefix="paceline-peer-") as folder:

@@ -21,7 +21,7 @@ from hardware_page import read_results, section  # noqa: E402
 
 PYTHON = pathlib.Path(os.environ.get("PACELINE_PEERS", "")) / "bin" / "python"
 MOST_BYTES = 60_000_000
-PARTS = ("tests", "equal", "graph", "resume", "pinned", "memory", "sanitizer", "speed")
+PARTS = ("tests", "equal", "graph", "resume", "pinned", "memory", "cascade", "sanitizer", "speed")
 # Imported in place of torch.
 OTHER_TORCH = """
 import types
