@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,6 +40,10 @@ struct Projection::Plan {
     std::int64_t longest;
   };
   PlacesOfView places_of(const volume::ViewRays& rays) const;
+  /// Of each view, beside tensors with these options.
+  std::vector<PlacesOfView> places_beside(const at::TensorOptions& options) const;
+  mutable std::mutex mutex;
+  mutable std::vector<PlacesOfView> placed;  ///< as they were asked for last
 
   at::Tensor along_axes(const at::Tensor& cubes) const;
   at::Tensor project(const at::Tensor& cubes) const;
@@ -138,17 +143,16 @@ class Projection::Plan::Node : public torch::autograd::Function<Node> {
 };
 
 /// Places beyond the cube are 0, as project() has it; a row of pixels at once bounds the memory.
-/// Places are made where the cubes are: only where rays begin comes from the host.
+/// Places are made where the cubes are: only where rays begin comes from the host, once.
 at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
   PACELINE_CHECK(method == volume::RayMethod::kTrilinear, "Siddon's rays have no places");
   const at::Tensor input = cubes.unsqueeze(1);
   std::vector<at::Tensor> rows;
-  for (const volume::ViewRays& rays : views) {
-    const PlacesOfView places = places_of(rays);
+  for (const PlacesOfView& places : places_beside(input.options())) {
     const at::Tensor numbers = at::arange(places.longest, input.options());
     for (std::int64_t row = 0; row < detector.rows; ++row) {
       // [columns, what RayPlaces says]
-      const at::Tensor of_row = places.of_rows[row].to(input.options(), /*non_blocking=*/true);
+      const at::Tensor of_row = places.of_rows[row];
       const at::Tensor counts = of_row.select(1, 7).unsqueeze(1);
       const at::Tensor along = of_row.slice(1, 0, 3).unsqueeze(1) +
                                numbers.view({1, -1, 1}) * of_row.slice(1, 3, 6).unsqueeze(1);
@@ -162,6 +166,20 @@ at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
   }
   return at::stack(rows, 1).view(
       {input.size(0), std::ssize(views), detector.rows, detector.columns});
+}
+
+std::vector<Projection::Plan::PlacesOfView> Projection::Plan::places_beside(
+    const at::TensorOptions& options) const {
+  const std::lock_guard lock(mutex);
+  const bool are_there = !placed.empty() && placed[0].of_rows.device() == options.device() &&
+                         placed[0].of_rows.dtype() == options.dtype();
+  if (are_there) return placed;
+  placed.clear();
+  for (const volume::ViewRays& rays : views) {
+    placed.push_back(places_of(rays));
+    placed.back().of_rows = placed.back().of_rows.to(options);
+  }
+  return placed;
 }
 
 /// In the coordinates of grid_sampler without align_corners.
@@ -211,7 +229,8 @@ std::optional<Projection::Plan::AxisView> Projection::Plan::axis_view(
 
 Projection::Projection(const volume::ProjectionGeometry& geometry, int cube_side,
                        const volume::DetectorGrid& detector, volume::RayMethod method) {
-  auto plan = std::make_shared<Plan>(Plan{{cube_side, geometry.fov_mm}, detector, method, {}, {}});
+  auto plan =
+      std::make_shared<Plan>(volume::CubeGrid{cube_side, geometry.fov_mm}, detector, method);
   for (const double angle : geometry.angles_degrees) {
     plan->views.emplace_back(geometry, angle, detector);
     if (const auto view = Plan::axis_view(geometry, angle, cube_side, detector))

@@ -3,6 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/philox.h"
 #include "paceline/tensor/torch.h"
+#include "support/queued_device.h"
 
 #include <vector>
 
@@ -61,6 +62,19 @@ TEST(Projection, OperationsGiveTheSameWithTheSameGradients) {
   (by_operations * weights).sum().backward();
   EXPECT_TRUE(one.grad().allclose(other.grad(), 1e-11, 1e-12));
   EXPECT_GT(one.grad().abs().max().item<double>(), 0);
+}
+
+TEST(Projection, PlacesAreBroughtToADeviceOnce) {
+  test::QueuedDevice device;
+  const Projection projection(cone_geometry(), kProjectedSide, {5, 4});
+  const at::Tensor cubes = numbers({2, kProjectedSide, kProjectedSide, kProjectedSide});
+  const at::Tensor there = cubes.to(device.place());
+  projection.forward(there);
+  device.gpu().reset_counts();
+  const at::Tensor images = projection.forward(there);
+  EXPECT_EQ(device.gpu().counts().waits, 0);
+  EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
+  EXPECT_TRUE(images.cpu().allclose(projection.forward(cubes), 1e-12, 1e-12));
 }
 
 TEST(Projection, SumsAlongAxesAreTheDatasOwn) {
