@@ -78,13 +78,58 @@ at::Tensor keep_mask_on_cpu(const at::Tensor& like, double keep, std::int64_t se
   return values.to(like.scalar_type());
 }
 
+DrawKey key_of_sample(std::int64_t seed, std::int64_t purpose, std::int64_t group,
+                      std::int64_t position) {
+  return {.seed = static_cast<std::uint64_t>(seed),
+          .purpose = static_cast<base::DrawPurpose>(purpose),
+          .group = static_cast<std::uint64_t>(group),
+          .index = static_cast<std::uint64_t>(position)};
+}
+
+at::Tensor normal_samples_on_cpu(const at::Tensor& like, std::int64_t seed, std::int64_t purpose,
+                                 std::int64_t group, std::int64_t first_position) {
+  const at::Tensor values = at::empty(like.sizes(), like.options().requires_grad(false));
+  for (std::int64_t i = 0; i < like.size(0); ++i)
+    fill_normal(values[i], 0, 1, key_of_sample(seed, purpose, group, first_position + i));
+  return values;
+}
+
+at::Tensor uniform_samples_on_cpu(const at::Tensor& like, std::int64_t seed, std::int64_t purpose,
+                                  std::int64_t group, std::int64_t first_position) {
+  const at::Tensor values = at::empty({like.size(0)}, at::kDouble);
+  for (std::int64_t i = 0; i < like.size(0); ++i) {
+    values.mutable_data_ptr<double>()[i] =
+        stream_of(key_of_sample(seed, purpose, group, first_position + i)).uniform();
+  }
+  return values;
+}
+
+using SamplesOfKey = at::Tensor(const at::Tensor&, std::int64_t, std::int64_t, std::int64_t,
+                                std::int64_t);
+
+at::Tensor call_for_samples(const c10::TypedOperatorHandle<SamplesOfKey>& op,
+                            const at::Tensor& like, const DrawKey& key) {
+  return op.call(like, static_cast<std::int64_t>(key.seed), static_cast<std::int64_t>(key.purpose),
+                 static_cast<std::int64_t>(key.group), static_cast<std::int64_t>(key.index));
+}
+
 TORCH_LIBRARY(paceline, library) {
   library.def(
       "keep_mask(Tensor like, float keep, int seed, int purpose, int group, int first_position) -> "
       "Tensor");
+  library.def(
+      "normal_samples(Tensor like, int seed, int purpose, int group, int first_position) -> "
+      "Tensor");
+  library.def(
+      "uniform_samples(Tensor like, int seed, int purpose, int group, int first_position) -> "
+      "Tensor");
 }
 
-TORCH_LIBRARY_IMPL(paceline, CPU, library) { library.impl("keep_mask", &keep_mask_on_cpu); }
+TORCH_LIBRARY_IMPL(paceline, CPU, library) {
+  library.impl("keep_mask", &keep_mask_on_cpu);
+  library.impl("normal_samples", &normal_samples_on_cpu);
+  library.impl("uniform_samples", &uniform_samples_on_cpu);
+}
 
 }  // namespace
 
@@ -141,6 +186,20 @@ at::Tensor keep_mask(const at::Tensor& like, double keep, const DrawKey& key,
   return op.call(like, keep, static_cast<std::int64_t>(seed),
                  static_cast<std::int64_t>(key.purpose), static_cast<std::int64_t>(key.group),
                  first_position);
+}
+
+at::Tensor normal_samples(const at::Tensor& like, const DrawKey& key) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("paceline::normal_samples", "")
+                             .typed<SamplesOfKey>();
+  return call_for_samples(op, like.detach(), key);
+}
+
+at::Tensor uniform_samples(const at::Tensor& like, const DrawKey& key) {
+  static const auto op = c10::Dispatcher::singleton()
+                             .findSchemaOrThrow("paceline::uniform_samples", "")
+                             .typed<SamplesOfKey>();
+  return call_for_samples(op, like.detach(), key);
 }
 
 }  // namespace paceline::tensor

@@ -31,4 +31,12 @@ void fill_truncated_normal(const at::Tensor& tensor, double mean, double stddev,
 at::Tensor keep_mask(const at::Tensor& like, double keep, const DrawKey& key,
                      std::int64_t first_position);
 
+// Of samples, the slices of `like` along dimension 0, sample i from the stream of the key's index +
+// i; drawn where `like` lies, the same numbers there as on the CPU.
+
+/// A tensor like `like` of standard normal draws, each slice as fill_normal() fills it.
+at::Tensor normal_samples(const at::Tensor& like, const DrawKey& key);
+/// The first Philox::uniform() of each sample, float64 [samples].
+at::Tensor uniform_samples(const at::Tensor& like, const DrawKey& key);
+
 }  // namespace paceline::tensor

@@ -1,9 +1,10 @@
 #include "paceline/tensor/draws.h"
 
 #include "paceline/tensor/aten.h"
-#include "paceline/tensor/keep_element.h"
+#include "paceline/tensor/draw_code.h"
 #include "support/queued_device.h"
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -70,6 +71,65 @@ TEST(Draws, AKeepMaskOfADeviceIsDrawnThere) {
   EXPECT_EQ(device.gpu().counts().waits + device.gpu().counts().pageable_copies, 0);
   EXPECT_EQ(mask.device(), device.place());
   EXPECT_TRUE(mask.cpu().equal(keep_mask(like, 0.5, key, 10)));
+}
+
+TEST(Draws, SamplesAreThoseOfTheirPositions) {
+  const DrawKey key{
+      .seed = 5, .purpose = base::DrawPurpose::kAugmentation, .group = 2, .index = 10};
+  DrawKey later = key;
+  later.index += 2;
+  const at::Tensor like = at::empty({4, 50, 60});
+  EXPECT_TRUE(at::equal(normal_samples(like, key).narrow(0, 2, 2),
+                        normal_samples(like.narrow(0, 2, 2), later)));
+  EXPECT_TRUE(at::equal(uniform_samples(like, key).narrow(0, 2, 2),
+                        uniform_samples(like.narrow(0, 2, 2), later)));
+  const at::Tensor third = at::empty({50, 60});
+  fill_normal(third, 0, 1, later);
+  EXPECT_TRUE(at::equal(normal_samples(like, key)[2], third));
+}
+
+TEST(Draws, SamplesOfADeviceAreDrawnThere) {
+  paceline::test::QueuedDevice device;
+  const at::Tensor like = at::empty({3, 7}, at::kDouble);
+  const at::Tensor there = at::empty_like(like, device.place());
+  const DrawKey key{.seed = 5, .purpose = base::DrawPurpose::kAugmentation, .index = 1};
+  const at::Tensor normals = normal_samples(there, key);
+  const at::Tensor uniforms = uniform_samples(there, key);
+  EXPECT_EQ(device.gpu().counts().waits + device.gpu().counts().pageable_copies, 0);
+  EXPECT_EQ(normals.device(), device.place());
+  EXPECT_TRUE(normals.cpu().equal(normal_samples(like, key)));
+  EXPECT_TRUE(uniforms.cpu().equal(uniform_samples(like, key)));
+}
+
+std::int64_t bits_of_key(const DrawKey& key) {
+  const auto counter = base::Philox(key.seed, key.purpose, 0, 0).counter(0);
+  return static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
+}
+
+// What GPUs compile, compiled here.
+TEST(Draws, TheCodeOfGpusDrawsTheSameSamples) {
+  for (const std::uint64_t position : {0ULL, 9ULL, (1ULL << 40) + 3}) {
+    const DrawKey key{.seed = ~5ull,
+                      .purpose = base::DrawPurpose::kAugmentation,
+                      .group = (7ull << 32) + 11,
+                      .index = position};
+    const auto group = static_cast<std::int64_t>(key.group);
+    const auto first = static_cast<std::int64_t>(position);
+    const at::Tensor normals = normal_samples(at::empty({3, 2050}), key).view({-1});
+    for (int element = 0; element < normals.numel(); ++element) {
+      ASSERT_EQ(
+          std::bit_cast<float>(normal_element<int>(element, 2050, bits_of_key(key), group, first)),
+          normals.const_data_ptr<float>()[element])
+          << element;
+    }
+    const at::Tensor uniforms = uniform_samples(at::empty({5, 1}), key);
+    for (long long sample = 0; sample < 5; ++sample) {
+      EXPECT_EQ(
+          static_cast<double>(uniform_element<long long>(sample, bits_of_key(key), group, first)) *
+              0x1.0p-53,
+          uniforms[sample].item<double>());
+    }
+  }
 }
 
 // What GPUs compile, compiled here.

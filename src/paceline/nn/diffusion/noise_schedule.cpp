@@ -40,11 +40,17 @@ NoiseSchedule::NoiseSchedule(std::int64_t num_steps, double offset) {
   }
 }
 
+at::Tensor NoiseSchedule::all_on(const at::Device& device) const {
+  const std::lock_guard lock(mutex_);
+  if (!placed_.defined() || placed_.device() != device)
+    placed_ = at::tensor(kept_, at::kDouble).to(device);
+  return placed_;
+}
+
 at::Tensor NoiseSchedule::kept_at(const at::Tensor& steps, std::int64_t dims) const {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(dims), 1);
   sizes.front() = steps.size(0);
-  const at::Tensor all = at::tensor(kept_, at::kDouble).to(steps.device());
-  return all.index_select(0, steps).view(sizes);
+  return all_on(steps.device()).index_select(0, steps).view(sizes);
 }
 
 at::Tensor add_noise(const NoiseSchedule& schedule, const at::Tensor& samples,

@@ -3,6 +3,7 @@
 #include "paceline/tensor/aten.h"
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace paceline::nn {
 /// How much of a sample is left after each of T steps that add noise: x_t = sqrt(a_t) x_0 + sqrt(1
 /// - a_t) e with e normal, t from 0 to T - 1, a_t falling. The cosine schedule: f(i) = cos²((i / T
 /// + s) / (1 + s) * π / 2), b_t = 1 - f(t + 1) / f(t) kept within [1e-4, 0.9999], and a_t the
-/// product of all 1 - b up to t. Immutable. Paper: Nichol and Dhariwal, "Improved denoising
-/// diffusion probabilistic models", 2021, 3.2.
+/// product of all 1 - b up to t. Safe to share between threads. Paper: Nichol and Dhariwal,
+/// "Improved denoising diffusion probabilistic models", 2021, 3.2.
 class NoiseSchedule {
  public:
   /// Throws ConfigError for fewer than two steps.
@@ -25,7 +26,11 @@ class NoiseSchedule {
   at::Tensor kept_at(const at::Tensor& steps, std::int64_t dims) const;
 
  private:
+  at::Tensor all_on(const at::Device& device) const;
+
   std::vector<double> kept_;
+  mutable std::mutex mutex_;
+  mutable at::Tensor placed_;  ///< where they were asked for last: a copy to a device is a wait
 };
 
 // What follows takes samples [N, ...] and their steps, int64 [N], and computes in the samples'

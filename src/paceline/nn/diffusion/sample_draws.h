@@ -19,12 +19,12 @@ enum class DiffusionDraw : std::uint64_t {
 // on `index`, which tells several samples for the same position apart: on any ranks and in any
 // microbatches they are the same, and no two ranks draw the same.
 
-/// Normal values like `samples`, whose first dimension are samples, drawn on the CPU.
+/// Normal values like `samples`, whose first dimension are samples, drawn where they lie.
 at::Tensor drawn_normals(const at::Tensor& samples, DiffusionDraw draw,
                          const ForwardContext& context, std::uint64_t index = 0);
 
-/// Uniform in [0, 1), float64 [count], on the CPU.
-at::Tensor drawn_uniforms(std::int64_t count, DiffusionDraw draw, const ForwardContext& context,
-                          std::uint64_t index = 0);
+/// Uniform in [0, 1), of each sample one, float64 [count], drawn where they lie.
+at::Tensor drawn_uniforms(const at::Tensor& samples, DiffusionDraw draw,
+                          const ForwardContext& context, std::uint64_t index = 0);
 
 }  // namespace paceline::nn

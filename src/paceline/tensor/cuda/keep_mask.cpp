@@ -1,5 +1,5 @@
 #include "paceline/base/philox.h"
-#include "paceline/tensor/keep_element.h"
+#include "paceline/tensor/draw_code.h"
 
 #include <cstdint>
 #include <limits>
@@ -15,6 +15,7 @@ namespace {
 at::Tensor keep_mask_on_gpu(const at::Tensor& like, double keep, std::int64_t seed,
                             std::int64_t purpose, std::int64_t group, std::int64_t first_position) {
   if (like.numel() == 0) return at::empty_like(like);
+  static const std::string code = std::string(kPhiloxCode) + "\n" + kKeepElementCode;
   const base::Philox stream(static_cast<std::uint64_t>(seed),
                             static_cast<base::DrawPurpose>(purpose),
                             static_cast<std::uint64_t>(group), 0);
@@ -24,7 +25,7 @@ at::Tensor keep_mask_on_gpu(const at::Tensor& like, double keep, std::int64_t se
   const at::ScalarType dtype = is_small ? at::kInt : at::kLong;
   const at::Tensor elements = at::arange(like.numel(), like.options().dtype(dtype));
   const at::Tensor mask = at::cuda::CompileAndLaunchKernel(
-                              kKeepElementCode, "keep_element", /*num_outputs=*/1, {elements},
+                              code, "keep_element", /*num_outputs=*/1, {elements},
                               {like.numel() / like.size(0), key, group, first_position, keep},
                               /*return_by_ref=*/false)
                               .front();

@@ -7,6 +7,10 @@
 namespace paceline::nn {
 namespace {
 
+at::Tensor draw_uniforms(std::int64_t count, DiffusionDraw draw, const ForwardContext& context) {
+  return drawn_uniforms(at::empty({count, 2}), draw, context);
+}
+
 at::Tensor draw_noise(std::int64_t count, const ForwardContext& context, std::uint64_t index = 0) {
   return drawn_normals(at::empty({count, 3, 40}), DiffusionDraw::kNoise, context, index);
 }
@@ -15,9 +19,9 @@ TEST(SampleDraws, BelongToASampleWhateverSharesItsBatch) {
   const at::Tensor whole = draw_noise(5, {7, 3, 100});
   const at::Tensor parts = at::cat({draw_noise(2, {7, 3, 100}), draw_noise(3, {7, 3, 102})});
   EXPECT_TRUE(at::equal(whole, parts));
-  const at::Tensor uniforms = drawn_uniforms(5, DiffusionDraw::kStep, {7, 3, 100});
-  EXPECT_TRUE(at::equal(uniforms, at::cat({drawn_uniforms(4, DiffusionDraw::kStep, {7, 3, 100}),
-                                           drawn_uniforms(1, DiffusionDraw::kStep, {7, 3, 104})})));
+  const at::Tensor uniforms = draw_uniforms(5, DiffusionDraw::kStep, {7, 3, 100});
+  EXPECT_TRUE(at::equal(uniforms, at::cat({draw_uniforms(4, DiffusionDraw::kStep, {7, 3, 100}),
+                                           draw_uniforms(1, DiffusionDraw::kStep, {7, 3, 104})})));
 }
 
 TEST(SampleDraws, DifferBySeedStepPositionPurposeAndIndex) {
@@ -33,15 +37,15 @@ TEST(SampleDraws, DifferBySeedStepPositionPurposeAndIndex) {
       EXPECT_LT(std::abs(product.item<double>()), 0.4) << i << ' ' << j;  // 1 if they are the same
     }
   }
-  EXPECT_FALSE(at::equal(drawn_uniforms(2, DiffusionDraw::kStep, {7, 3, 100}),
-                         drawn_uniforms(2, DiffusionDraw::kConditionLevel, {7, 3, 100})));
+  EXPECT_FALSE(at::equal(draw_uniforms(2, DiffusionDraw::kStep, {7, 3, 100}),
+                         draw_uniforms(2, DiffusionDraw::kConditionLevel, {7, 3, 100})));
 }
 
 TEST(SampleDraws, AreNormalAndUniform) {
   const at::Tensor noise = drawn_normals(at::empty({4, 50000}), DiffusionDraw::kNoise, {1, 2, 3});
   EXPECT_NEAR(noise.mean().item<double>(), 0, 0.02);
   EXPECT_NEAR(noise.std().item<double>(), 1, 0.02);
-  const at::Tensor uniforms = drawn_uniforms(20000, DiffusionDraw::kStep, {1, 2, 3});
+  const at::Tensor uniforms = draw_uniforms(20000, DiffusionDraw::kStep, {1, 2, 3});
   EXPECT_NEAR(uniforms.mean().item<double>(), 0.5, 0.02);
   EXPECT_GE(uniforms.min().item<double>(), 0);
   EXPECT_LT(uniforms.max().item<double>(), 1);

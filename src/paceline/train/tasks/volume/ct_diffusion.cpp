@@ -28,10 +28,10 @@ constexpr const char* kSteps = "steps";
 constexpr const char* kDiffusionPart = "diffusion";
 constexpr const char* kPhysicsPart = "physics";
 
-/// Which steps a batch is trained at, int64 [size] beside its volumes.
-at::Tensor drawn_steps(std::int64_t size, std::int64_t num_steps,
+/// Which steps volumes are trained at, int64 [size] beside them.
+at::Tensor drawn_steps(const at::Tensor& volumes, std::int64_t num_steps,
                        const nn::ForwardContext& context) {
-  const at::Tensor drawn = nn::drawn_uniforms(size, nn::DiffusionDraw::kStep, context);
+  const at::Tensor drawn = nn::drawn_uniforms(volumes, nn::DiffusionDraw::kStep, context);
   return (drawn * static_cast<double>(num_steps)).floor().to(at::kLong);
 }
 
@@ -139,8 +139,7 @@ const nn::ProjectionLoss& CtDiffusion::projection(std::int64_t stage,
 
 tensor::Fields CtDiffusion::forward(const Batch& batch, const nn::ForwardContext& context) {
   const at::Tensor& volumes = batch.fields.at(kVolume);
-  const at::Tensor steps =
-      drawn_steps(batch.size, schedule_.num_steps(), context).to(volumes.device());
+  const at::Tensor steps = drawn_steps(volumes, schedule_.num_steps(), context);
   const at::Tensor noise = nn::drawn_normals(volumes, nn::DiffusionDraw::kNoise, context);
   tensor::Fields inputs;
   inputs.set(kXrays, batch.fields.at(kXrays));

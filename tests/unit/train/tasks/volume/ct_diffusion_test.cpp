@@ -6,6 +6,7 @@
 #include "paceline/train/tasks/volume/patient_records.h"
 #include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/train/train_state.h"
+#include "support/queued_device.h"
 #include "unit/nn/volume/scaled_cascade.h"
 
 #include <algorithm>
@@ -55,6 +56,31 @@ Batch batch_of_volumes(std::int64_t size, std::int64_t side, std::int64_t first_
   batch.fields.set(kVolume, volumes);
   batch.fields.set(kXrays, projection.integrals_of_volumes(volumes) * 2 / 3 - 1);
   return batch;
+}
+
+Batch on_device(const Batch& batch, const at::Device& place) {
+  Batch there = batch;
+  there.fields = batch.fields.map([&](const at::Tensor& field) { return field.to(place); });
+  return there;
+}
+
+TEST(CtDiffusion, AStepOnADeviceBringsNothingThere) {
+  test::QueuedDevice device;
+  Diffusion diffusion({6, 12});
+  const Batch batch = batch_of_volumes(3, 12);
+  const auto loss_at = [&](std::int64_t step, const Batch& of) {
+    return diffusion.task->loss(diffusion.task->forward(of, {7, step, 0}), of);
+  };
+  const at::Tensor expected = loss_at(1, batch);
+  diffusion.network->to(device.place());
+  const Batch there = on_device(batch, device.place());
+  loss_at(0, there);  // what stays the same is brought there
+  device.gpu().reset_counts();
+  const at::Tensor loss = loss_at(1, there);
+  loss.backward();
+  EXPECT_EQ(device.gpu().counts().waits, 1) << "for the step that ScaledCascade writes down";
+  EXPECT_EQ(device.gpu().counts().pageable_copies, 0);
+  EXPECT_DOUBLE_EQ(loss.cpu().item<double>(), expected.item<double>());
 }
 
 TEST(CtDiffusion, LossIsTheErrorOfVelocityByMinSnr) {
