@@ -1,6 +1,7 @@
 #include "paceline/nn/matmul.h"
 
 #include "paceline/nn/attention/attention_kernel.h"
+#include "paceline/nn/attention/small_head_attention.h"
 #include "paceline/nn/pixels/weight_gradient.h"
 #include "paceline/nn/rerun.h"
 #include "paceline/tensor/autocast.h"
@@ -151,14 +152,15 @@ at::Tensor conv2d(const at::Tensor& input, const at::Tensor& weight, const at::T
 }
 
 at::Tensor attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
-  if (!Rerun::keeps_matmuls() || !is_flash_on_cpu(query, key, value)) {
-    return at::scaled_dot_product_attention(query, key, value);
-  }
-  const Rerun::Tensors found = Rerun::once([&] {
-    const KernelAttention attention = kernel_attention(AttentionKernel::kFlash, query, key, value);
-    return Rerun::Tensors{attention.mixed, attention.log_sum_exp};
-  });
-  if (!Rerun::is_repeating()) return found[0];
+  const bool is_own = is_as_autocast_wants(query) && has_small_head_attention(query, key, value);
+  const bool keeps = Rerun::keeps_matmuls() && (is_own || is_flash_on_cpu(query, key, value));
+  if (!is_own && !keeps) return at::scaled_dot_product_attention(query, key, value);
+  const auto compute = [&] {
+    const KernelAttention found = kernel_attention(AttentionKernel::kFlash, query, key, value);
+    return Rerun::Tensors{found.mixed, found.log_sum_exp};
+  };
+  const Rerun::Tensors found = keeps ? Rerun::once(compute) : compute();
+  if (!is_own && !Rerun::is_repeating()) return found[0];
   return KnownAttention::apply(query, key, value, found[0], found[1]);
 }
 

@@ -86,6 +86,20 @@ TEST(MatmulAttention, IsKeptAndHasTorchsGradients) {
       {values, values.flip(2) * 0.5, values.sin()}, std::nullopt);
 }
 
+TEST(MatmulAttention, OfSmallHeadsHasTheSameBitsIfKept) {
+  const at::Tensor values = at::linspace(-1, 1, 2 * 2 * 6 * 16).view({2, 2, 6, 16});
+  const auto compute = [](const Inputs& in) { return attention(in[0], in[1], in[2]); };
+  expect_kept(compute, compute, {values, values.flip(2) * 0.5, values.sin()}, std::nullopt);
+}
+
+TEST(MatmulAttention, OfSmallHeadsHasNoSecondGradients) {
+  const at::Tensor values = at::linspace(-1, 1, 2 * 6 * 16).view({1, 2, 6, 16}).requires_grad_();
+  const at::Tensor mixed = attention(values, values, values);
+  const at::Tensor grad = torch::autograd::grad({mixed.square().sum()}, {values}, {}, std::nullopt,
+                                                /*create_graph=*/true)[0];
+  EXPECT_THROW(grad.sum().backward(), c10::Error);
+}
+
 TEST(MatmulLinear, OfMoreDimensionsIsComputedAgain) {
   Rerun rerun(/*keeps_matmuls=*/true);
   const at::Tensor x = at::ones({2, 3, 4});

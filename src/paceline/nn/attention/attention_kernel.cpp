@@ -1,6 +1,7 @@
 #include "paceline/nn/attention/attention_kernel.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/attention/small_head_attention.h"
 
 #include <ATen/native/transformers/sdp_utils_cpp.h>
 
@@ -33,6 +34,10 @@ KernelAttention kernel_attention(AttentionKernel kernel, const at::Tensor& query
         query, key, value, /*attn_bias=*/{}, /*compute_log_sumexp=*/true);
     return {mixed, log_sum_exp, seed, offset};
   }
+  if (has_small_head_attention(query, key, value)) {
+    auto [mixed, log_sum_exp] = small_head_attention(query, key, value);
+    return {mixed, log_sum_exp};
+  }
   if (!query.is_cuda()) {
     auto [mixed, log_sum_exp] = at::_scaled_dot_product_flash_attention_for_cpu(query, key, value);
     return {mixed, log_sum_exp};
@@ -52,6 +57,9 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> kernel_attention_backward(
             /*grad_input_mask=*/{true, true, true, false});
     return {grad_query, grad_key, grad_value};
   }
+  // LibTorch's, below, says that its gradients have none of their own.
+  if (!at::GradMode::is_enabled() && has_small_head_attention(query, key, value))
+    return small_head_attention_backward(grad, query, key, value, mixed, log_sum_exp);
   if (!query.is_cuda()) {
     return at::_scaled_dot_product_flash_attention_for_cpu_backward(
         grad, query, key, value, mixed, log_sum_exp, kNoDropout, kNotCausal);

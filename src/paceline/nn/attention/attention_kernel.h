@@ -9,7 +9,7 @@ namespace paceline::nn {
 /// Which of LibTorch's kernels computes attention without keeping the weights of all tokens.
 enum class AttentionKernel {
   kNone,       ///< none takes these tensors
-  kFlash,      ///< Dao et al., 2022; on the CPU LibTorch's own
+  kFlash,      ///< Dao et al., 2022; on the CPU small_head_attention() or LibTorch's own
   kEfficient,  ///< Rabe and Staats, 2021; on CUDA, in float32 too and on all GPUs
 };
 
