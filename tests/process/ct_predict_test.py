@@ -249,6 +249,10 @@ class CtPredict(RunTest):
             rows = list(csv.DictReader(file))
         self.assertEqual([row["patient"] for row in rows], list(self.patients["test"]))
         self.assertAlmostEqual(float(rows[0]["psnr_mean"]), two["patients"][0]["psnr_mean"], places=5)
+        # What cannot be written is said before anything is read.
+        result = paceline("eval", self.trained, "data.path=gone", "--predictions", table.with_suffix(".parquet"), cwd=self.root)
+        self.assertEqual(result.code, CONFIG, str(result))
+        self.assertIn("a table of patients is written as CSV", result.err)
         text = paceline("eval", self.trained, "--steps", 2, cwd=self.root).out
         for patient in self.patients["val"]:
             self.assertRegex(text, rf"{patient} +2 +sample +[0-9.]+ +")

@@ -14,6 +14,7 @@
 #include "paceline/data/remote/remote_plugin.h"
 #include "paceline/launch/options.h"
 #include "paceline/loggers/picture_files.h"
+#include "paceline/train/tasks/volume/ct_diffusion_config.h"
 
 #include <filesystem>
 #include <string>
@@ -87,6 +88,13 @@ int evaluate(const EvalWork& work, const app::SessionContext& context) {
   return 0;
 }
 
+/// What a run's task cannot give is said before the work is done.
+void fit_to_task(const EvalWork& work, app::Recipe& recipe) {
+  apply(work.draws, recipe);
+  if (recipe.task.name == config::Schema<train::CtDiffusionConfig>::name)
+    app::require_patient_table(work.predictions);
+}
+
 void add_views(CLI::App& app, app::EvalViews& views) {
   constexpr int kMostPixels = 16384;
   constexpr double kLeastShare = 0.01;
@@ -149,7 +157,7 @@ int run_eval(const std::vector<std::string>& arguments, const app::Registries& r
   refuse_other_format(work.predictions, ".csv", "CSV and Parquet are what is written",
                       {".json", ".jsonl", ".npy", ".xlsx", ".html"}, "--predictions");
   if (app::is_parquet_table(work.predictions)) data::load_remote_plugin();  // or refuse at once
-  work.request.adapt = [&work](app::Recipe& recipe) { apply(work.draws, recipe); };
+  work.request.adapt = [&work](app::Recipe& recipe) { fit_to_task(work, recipe); };
   RankProcess process(registries);
   const int exit_code = evaluate(work, process.context());
   process.shutdown();

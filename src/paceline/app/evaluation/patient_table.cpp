@@ -8,12 +8,16 @@
 
 namespace paceline::app {
 
-void write_patient_table(base::FileSystem& files, const std::filesystem::path& path,
-                         const train::PatientRecords& records, const data::Dataset& dataset) {
+void require_patient_table(const std::filesystem::path& path) {
   if (is_parquet_table(path))
     throw base::ConfigError(
         fmt::format("--predictions {}: a table of patients is written as CSV: name a .csv file",
                     path.string()));
+}
+
+void write_patient_table(base::FileSystem& files, const std::filesystem::path& path,
+                         const train::PatientRecords& records, const data::Dataset& dataset) {
+  require_patient_table(path);
   std::string text = fmt::format("index,patient,{}\n", fmt::join(records.names, ","));
   const auto* const indices = records.indices.const_data_ptr<std::int64_t>();
   const auto* value = records.values.const_data_ptr<double>();
