@@ -167,7 +167,7 @@ std::unique_ptr<Session> make_session(const Job& job, bool goes_on) {
       job.request.is_fast_dev_run ? SessionChanges::at_most(job.request.fast_dev_steps, recipe)
                                   : SessionChanges(),
       std::move(job.loaded.train_set));
-  if (!goes_on) refuse_untrained_parts(*session);
+  if (!goes_on && !job.phase.stands_on_phases) refuse_untrained_parts(*session);
   job.loaded.recipe.data.preprocessing = session->recipe().data.preprocessing;
   record_preprocessing(job.loaded.recipe.data.preprocessing, job.loaded.resolved);
   comm::agree(job.context.communicator, session->inputs());

@@ -50,6 +50,9 @@ struct PhaseJob {
   RunPlace place = {};
   std::optional<std::string> resume = {};  ///< "auto", or a run or checkpoint
   std::filesystem::path run = {};          ///< what --run-dir names; empty: the place itself
+  /// What a phase before trains has a value when it is trained, if not where it is planned or
+  /// measured alone.
+  bool stands_on_phases = false;
   /// Called on rank 0 when all ranks have accepted recipe and data, before anything is written.
   std::function<void()> begins = {};
 };

@@ -15,6 +15,7 @@
 #include "paceline/config/write.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -50,20 +51,39 @@ std::string title_of(const PhasedRecipe& recipe, const Phase& phase) {
   return fmt::format("phase {} of {}: {}", phase.number, recipe.phases.size(), phase.name);
 }
 
-/// How many phases have a folder in this run. Throws CheckpointError if they are others than the
+/// The number of the last phase that has a folder in this run, which may have begun with a later
+/// one than the first; 0 if none has. Throws CheckpointError if there is one that is not the
 /// recipe's.
-std::size_t num_begun(const PhasedRecipe& recipe, const fs::path& run) {
-  const std::vector<fs::path> folders = phase_folders(run);
-  for (std::size_t i = 0; i < folders.size(); ++i) {
-    const std::string expected =
-        i < recipe.phases.size() ? folder_name(recipe.phases[i]) : "nothing";
-    if (folders[i].filename() == expected) continue;
-    throw base::CheckpointError(fmt::format(
-        "{} is of a phase that the recipe has not: expected {}. Phases that have begun keep their "
-        "names and order; put them back, or name another --run-dir",
-        folders[i].string(), expected));
+std::size_t last_begun(const PhasedRecipe& recipe, const fs::path& run) {
+  std::size_t last = 0;
+  for (const fs::path& folder : phase_folders(run)) {
+    const auto phase = std::ranges::find(recipe.phases, folder.filename().string(), folder_name);
+    if (phase == recipe.phases.end()) {
+      std::vector<std::string> expected;
+      std::ranges::transform(recipe.phases, std::back_inserter(expected), folder_name);
+      throw base::CheckpointError(fmt::format(
+          "{} is of a phase that the recipe has not: expected {}. Phases that have begun keep "
+          "their names and order; put them back, or name another --run-dir",
+          folder.string(), base::join(expected, ", ")));
+    }
+    last = static_cast<std::size_t>(phase->number);
   }
-  return folders.size();
+  return last;
+}
+
+bool is_of_phase(const fs::path& checkpoint, const Phase& phase) {
+  return std::ranges::find(checkpoint, fs::path(folder_name(phase))) != checkpoint.end();
+}
+
+/// A phase does not change under a later one.
+void require_no_later(const PhasedRecipe& recipe, std::size_t index, const std::string& named,
+                      const fs::path& run) {
+  const std::size_t last = last_begun(recipe, run);
+  if (last <= index + 1) return;
+  throw base::CheckpointError(fmt::format(
+      "--resume {0}: in {1} the phase {2} has begun, which stands on what {3} became: write "
+      "--resume auto to go on with {2}, or name another --run-dir to go on from here",
+      named, run.string(), recipe.phases[last - 1].name, recipe.phases[index].name));
 }
 
 /// Which phase goes on from the checkpoint that a user's words stand for.
@@ -72,20 +92,14 @@ std::size_t phase_of_checkpoint(const PhasedRecipe& recipe, const std::string& n
   const fs::path checkpoint = fs::absolute(find_checkpoint(named));
   std::size_t found = recipe.phases.size();
   for (std::size_t i = 0; i < recipe.phases.size(); ++i) {
-    if (std::ranges::find(checkpoint, fs::path(folder_name(recipe.phases[i]))) != checkpoint.end())
-      found = i;
+    if (is_of_phase(checkpoint, recipe.phases[i])) found = i;
   }
   if (found == recipe.phases.size()) {
     throw base::ConfigError(fmt::format(
         "--resume {}: {} is of no phase of this recipe; expected one below {}", named,
         checkpoint.string(), phase_folder("RUN", folder_name(recipe.phases[0])).string()));
   }
-  if (num_begun(recipe, run) > found + 1) {
-    throw base::CheckpointError(fmt::format(
-        "--resume {0}: in {1} the phase {2} has begun, which stands on what {3} became: write "
-        "--resume auto to go on with {2}, or name another --run-dir to go on from here",
-        named, run.string(), recipe.phases[found + 1].name, recipe.phases[found].name));
-  }
+  require_no_later(recipe, found, named, run);
   return found;
 }
 
@@ -98,25 +112,85 @@ void check_done(const Phase& phase, const fs::path& folder, const SessionContext
                     loaded.recipe);
 }
 
-/// The index of the phase to begin or go on with.
-std::size_t first_phase(const PhasedRecipe& recipe, const std::optional<std::string>& resume,
-                        const fs::path& run, const SessionContext& context) {
-  if (!resume) return 0;
-  return std::stoul(comm::first_rank_decides(context.communicator, [&] {
-    const std::size_t first = *resume == "auto"
-                                  ? std::max<std::size_t>(num_begun(recipe, run), 1) - 1
-                                  : phase_of_checkpoint(recipe, *resume, run);
-    for (std::size_t i = 0; i < first; ++i)
-      check_done(recipe.phases[i], phase_folder(run, folder_name(recipe.phases[i])), context);
-    return std::to_string(first);
-  }));
+/// A phase of a run, and what it begins or goes on with.
+struct Beginning {
+  std::size_t index = 0;
+  std::optional<std::string> resume = {};  ///< as PhaseJob has it
+  /// Of the phases before, where it has not saved yet; empty: those that this run has.
+  std::string weights = {};
+};
+
+/// The index of the phase that a user begins with, by its number or name.
+std::size_t started_phase(const PhasedRecipe& recipe, const TrainRequest& request) {
+  const std::string& named = *request.start_phase;
+  const auto phase = std::ranges::find_if(recipe.phases, [&](const Phase& candidate) {
+    return candidate.name == named || std::to_string(candidate.number) == named;
+  });
+  if (phase == recipe.phases.end()) {
+    std::vector<std::string> names;
+    for (const Phase& known : recipe.phases) names.push_back(known.name);
+    throw base::ConfigError(fmt::format("--start-phase {}: the recipe has the phases {}", named,
+                                        base::join(names, ", ")));
+  }
+  if (phase == recipe.phases.begin()) {
+    throw base::ConfigError(fmt::format(
+        "--start-phase {}: every run begins with the first: leave the option out, and name weights "
+        "to start from by model.pretrained",
+        named));
+  }
+  if (!request.resume || *request.resume == "auto") {
+    throw base::ConfigError(fmt::format(
+        "--start-phase {}: name the weights of the phase before by --resume RUN@best, or write "
+        "--resume auto alone to go on with a run, which knows which phases it has done",
+        named));
+  }
+  return static_cast<std::size_t>(phase - recipe.phases.begin());
 }
 
-/// The weights that a phase starts from; empty for one that goes on from its own.
-std::string weights_of_former(const Phase& former, const Phase& phase, const fs::path& run,
-                              const SessionContext& context) {
+/// At a phase that the user names; a checkpoint of its own is gone on from.
+Beginning at_started_phase(const PhasedRecipe& recipe, const TrainRequest& request,
+                           const fs::path& run, const SessionContext& context) {
+  const std::size_t index = started_phase(recipe, request);
+  const std::string weights = comm::first_rank_decides(context.communicator, [&]() -> std::string {
+    require_no_later(recipe, index, *request.resume, run);
+    const fs::path checkpoint = fs::absolute(find_checkpoint(*request.resume));
+    return is_of_phase(checkpoint, recipe.phases[index]) ? "" : checkpoint.string();
+  });
+  if (weights.empty()) return {index, request.resume};
+  return {index, "auto", weights};
+}
+
+Beginning beginning_of(const PhasedRecipe& recipe, const TrainRequest& request, const fs::path& run,
+                       const SessionContext& context) {
+  if (request.start_phase) return at_started_phase(recipe, request, run, context);
+  if (!request.resume) return {};
+  const std::string index = comm::first_rank_decides(context.communicator, [&] {
+    return std::to_string(*request.resume == "auto"
+                              ? std::max<std::size_t>(last_begun(recipe, run), 1) - 1
+                              : phase_of_checkpoint(recipe, *request.resume, run));
+  });
+  return {std::stoul(index), request.resume};
+}
+
+/// The same; the phases before it must be as the recipe has them.
+Beginning checked_beginning(const PhasedRecipe& recipe, const TrainRequest& request,
+                            const fs::path& run, const SessionContext& context) {
+  Beginning beginning = beginning_of(recipe, request, run, context);
+  comm::first_rank_decides(context.communicator, [&] {
+    for (std::size_t i = 0; i < beginning.index; ++i)
+      check_done(recipe.phases[i], phase_folder(run, folder_name(recipe.phases[i])), context);
+    return "";
+  });
+  return beginning;
+}
+
+/// The weights that a phase starts from, `given` or those of the phase before; empty for one that
+/// goes on from its own.
+std::string weights_of_former(const Phase& former, const Phase& phase, const std::string& given,
+                              const fs::path& run, const SessionContext& context) {
   return comm::first_rank_decides(context.communicator, [&]() -> std::string {
     if (has_saved(phase_folder(run, folder_name(phase)))) return "";
+    if (!given.empty()) return given;
     const std::string folder = phase_folder(run, folder_name(former)).string();
     return find_checkpoint(folder + (phase.start_from == StartFrom::kBest ? "@best" : "@last"))
         .string();
@@ -141,17 +215,18 @@ void put_first(std::string title, const Phase& phase, std::vector<std::string>& 
   notes.insert(notes.begin(), std::move(title));
 }
 
-PhaseJob job_of(const PhasedRecipe& recipe, std::size_t index, const RunDirectory& run,
-                std::optional<std::string> resume, const SessionContext& context) {
+PhaseJob job_of(const PhasedRecipe& recipe, const Beginning& beginning, const RunDirectory& run,
+                const SessionContext& context) {
+  const std::size_t index = beginning.index;
   const Phase& phase = recipe.phases[index];
-  const bool has_weights = resume && resume != "auto";
-  PhaseJob job{.loaded = load(phase, context), .resume = std::move(resume), .run = run.path()};
+  const bool has_weights = beginning.resume && beginning.resume != "auto";
+  PhaseJob job{.loaded = load(phase, context), .resume = beginning.resume, .run = run.path()};
   job.place =
       place_of(job.loaded.recipe, phase_folder(run.path(), folder_name(phase)), run.is_scratch());
   std::string note = title_of(recipe, phase);
   if (index > 0 && !has_weights) {
     const std::string weights =
-        weights_of_former(recipe.phases[index - 1], phase, run.path(), context);
+        weights_of_former(recipe.phases[index - 1], phase, beginning.weights, run.path(), context);
     if (!weights.empty()) {
       job.loaded.recipe.model.pretrained = weights;
       job.loaded.recipe.model.pretrained_key.reset();  // of the weights before the first phase
@@ -166,10 +241,10 @@ PhaseJob job_of(const PhasedRecipe& recipe, std::size_t index, const RunDirector
   return job;
 }
 
-int run_from(std::size_t first, const PhasedRecipe& recipe, const RunDirectory& run,
+int run_from(const Beginning& beginning, const PhasedRecipe& recipe, const RunDirectory& run,
              const TrainRequest& request, const SessionContext& context) {
-  for (std::size_t i = first; i < recipe.phases.size(); ++i) {
-    PhaseJob job = job_of(recipe, i, run, i == first ? request.resume : std::nullopt, context);
+  for (std::size_t i = beginning.index; i < recipe.phases.size(); ++i) {
+    PhaseJob job = job_of(recipe, i == beginning.index ? beginning : Beginning{i}, run, context);
     if (const int code = run_phase(std::move(job), request, context); code != 0) return code;
     comm::first_rank_decides(context.communicator, [&] {
       write_summary(recipe, run, context.files);
@@ -189,7 +264,7 @@ int run_from(std::size_t first, const PhasedRecipe& recipe, const RunDirectory& 
 int plan_phases(const PhasedRecipe& recipe, const TrainRequest& request,
                 const SessionContext& context) {
   for (const Phase& phase : recipe.phases) {
-    PhaseJob job{.loaded = load(phase, context)};
+    PhaseJob job{.loaded = load(phase, context), .stands_on_phases = phase.number > 1};
     put_first(title_of(recipe, phase), phase, job.loaded.notes);
     run_phase(std::move(job), request, context);
   }
@@ -206,8 +281,8 @@ int run_phases(const PhasedRecipe& recipe, const std::optional<fs::path>& direct
   place.holds_phases = true;
   RunDirectory run(place, request.resume.has_value(), context.communicator, context.files);
   try {
-    const std::size_t first = first_phase(recipe, request.resume, run.path(), context);
-    return run_from(first, recipe, run, request, context);
+    return run_from(checked_beginning(recipe, request, run.path(), context), recipe, run, request,
+                    context);
   } catch (...) {
     run.abandon();  // what is not empty stays
     throw;

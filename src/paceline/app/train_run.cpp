@@ -5,6 +5,7 @@
 #include "paceline/app/phased_run.h"
 #include "paceline/app/recipe/builtin.h"
 #include "paceline/app/recipe/phases.h"
+#include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/tensor/memory_count.h"
 
@@ -46,10 +47,14 @@ int run_training(const TrainRequest& request, const SessionContext& context) {
   const auto directory = scratch ? std::optional(scratch->path()) : request.run_directory;
   if (recipe.has_phases()) return run_phases(recipe, directory, request, context);
 
+  if (request.start_phase)
+    throw base::ConfigError(fmt::format("--start-phase {}: {} has no phases: leave it out",
+                                        *request.start_phase, request.recipe.string()));
   PhaseJob job{
       .loaded = load_recipe(std::move(recipe.phases.front().recipe), context.registries, world_size,
                             context.device.place().type(), &context.interruption),
-      .resume = request.resume};
+      .resume = request.resume,
+      .stands_on_phases = request.only_phase.has_value()};
   job.place = place_of(job.loaded.recipe, directory, request.is_fast_dev_run);
   return run_phase(std::move(job), request, context);
 }

@@ -73,6 +73,9 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
       "--resume", resume,
       "auto: from the newest checkpoint of the run directory, if there is one; or RUN, RUN@best, "
       "RUN@step-N or the path of a checkpoint, which each start of a requeued job goes back to");
+  app.add_option("--start-phase", request.start_phase,
+                 "Of the recipe's phases begin with this, by number or name, from the weights of "
+                 "the checkpoint that --resume names; one that has saved goes on");
   app.add_flag("--dry-run", request.is_dry_run,
                "Build everything, print sizes and batches, train nothing, write nothing");
   CLI::Option* fast = app.add_flag("--fast-dev-run{2}", request.fast_dev_steps,
@@ -95,7 +98,7 @@ int run_train(const std::vector<std::string>& arguments, const app::Registries& 
     throw base::ConfigError(
         "--resume auto needs --run-dir: it goes on with the run in that directory");
   }
-  if (request.only_phase && request.resume) {
+  if (request.only_phase && (request.resume || request.start_phase)) {
     throw base::ConfigError(
         "--only-phase trains a phase by itself: --resume goes on with a run of all");
   }

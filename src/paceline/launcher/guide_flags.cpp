@@ -22,7 +22,7 @@ enum class Becomes {
   kRanks,          ///< --nproc, by the number over all machines
   kRanksOfGpus,    ///< --nproc auto, unless a number is given
   kSettledMethod,  ///< nothing but that
-  kFirstStage,     ///< nothing, for 1
+  kFirstStage,     ///< ours with its value, or nothing for the first
   kKeepAll,
   kWandb,    ///< a note
   kNothing,  ///< it is so anyway
@@ -50,7 +50,7 @@ constexpr std::array kFlags{
     GuideFlag{"--num_processes", true, Becomes::kRanks},
     GuideFlag{"--multi_gpu", false, Becomes::kRanksOfGpus},
     GuideFlag{"--method", true, Becomes::kSettledMethod},
-    GuideFlag{"--start_stage", true, Becomes::kFirstStage},
+    GuideFlag{"--start_stage", true, Becomes::kFirstStage, "--start-phase"},
     GuideFlag{"--save_all_checkpoints", false, Becomes::kKeepAll},
     GuideFlag{"--wandb", false, Becomes::kWandb},
     GuideFlag{"--wandb_project", true, Becomes::kWandb},
@@ -142,7 +142,7 @@ class Translation {
         takes_all_gpus_ = true;
         break;
       case Becomes::kFirstStage:
-        require_first(value);
+        if (value != "1") ours.insert(ours.end(), {std::string(flag.ours), value});
         break;
       case Becomes::kKeepAll:
         ours.emplace_back("checkpoint.keep_last=1000000000");
@@ -159,14 +159,6 @@ class Translation {
     if (value == "torchrun" || value == "accelerate") return;
     throw base::ConfigError(fmt::format(
         "--method {}: expected torchrun or accelerate, which are the same here", value));
-  }
-
-  static void require_first(const std::string& value) {
-    if (value == "1") return;
-    throw base::ConfigError(fmt::format(
-        "--start_stage {}: a run knows which stages it has done: write --checkpoint_dir "
-        "RUN --resume auto to go on where it was",
-        value));
   }
 
   /// The launch option's value, by any of its names; the last counts.

@@ -62,6 +62,12 @@ class PhasedRunTest : public ::testing::Test {
     return train(phased_base() + kTwoPhases, request);
   }
 
+  static TrainRequest started_at(const std::string& phase, const std::optional<std::string>& from) {
+    TrainRequest request;
+    request.resume = from;
+    request.start_phase = phase;
+    return request;
+  }
   static std::string weights(const fs::path& run) {
     return base::xxh3_128_hex(base::read_file(find_checkpoint(run) / "rank-0.safetensors"));
   }
@@ -181,6 +187,63 @@ TEST_F(PhasedRunTest, GoesOnFromACheckpointOfAPhase) {
               testing::ThrowsMessage<base::Error>(
                   AllOf(HasSubstr("the phase whole has begun"), HasSubstr("another --run-dir"))));
   EXPECT_EQ(weights(run_), expected);
+}
+
+TEST_F(PhasedRunTest, GoesOnInADirectoryThatALaterPhaseBegan) {
+  const std::string expected = undisturbed();
+  const fs::path other = folder_.path() / "undisturbed" / "phases";
+  EXPECT_EQ(resume((other / "2-whole" / "checkpoints" / "step-00000005").string()), 0);
+  fs::remove_all(phase("2-whole") / "checkpoints" / "step-00000008");
+  EXPECT_EQ(resume(), 0);
+  EXPECT_THAT(log_, HasSubstr("2-whole/checkpoints/step-00000007 at step 7"));
+  EXPECT_EQ(weights(run_), expected);
+}
+
+TEST_F(PhasedRunTest, BeginsWithAPhaseFromTheWeightsThatAreNamed) {
+  const std::string expected = undisturbed();
+  const std::string first = (folder_.path() / "undisturbed" / "phases" / "1-head").string();
+  const auto start = [&](const std::string& phase, const std::string& from) {
+    return train(phased_base() + kTwoPhases, started_at(phase, from));
+  };
+  for (const std::string named : {"2", "whole"}) {
+    fs::remove_all(run_);
+    log_.clear();
+    EXPECT_EQ(start(named, first + "@last"), 0);
+    EXPECT_THAT(log_, HasSubstr("phase 2 of 2: whole, from " + first + "/checkpoints/"));
+    EXPECT_EQ(weights(run_), expected);
+    EXPECT_FALSE(fs::exists(phase("1-head")));
+  }
+  // The same words again go on with what the phase has saved.
+  fs::remove_all(phase("2-whole") / "checkpoints" / "step-00000008");
+  log_.clear();
+  EXPECT_EQ(start("2", first + "@last"), 0);
+  EXPECT_THAT(log_, HasSubstr("2-whole/checkpoints/step-00000007 at step 7"));
+  EXPECT_EQ(weights(run_), expected);
+  // A checkpoint of the phase itself is no other's weights.
+  const fs::path whole = folder_.path() / "undisturbed" / "phases" / "2-whole";
+  fs::remove_all(run_);
+  EXPECT_EQ(start("2", (whole / "checkpoints" / "step-00000005").string()), 0);
+  EXPECT_THAT(log_, HasSubstr("step-00000005 at step 5"));
+  EXPECT_EQ(weights(run_), expected);
+}
+
+TEST_F(PhasedRunTest, APhaseToBeginWithWantsWeightsAndAPlace) {
+  const std::string phased = phased_base() + kTwoPhases;
+  const auto refusal = [&](const std::string& recipe, const std::string& phase,
+                           const std::optional<std::string>& from) -> std::string {
+    try {
+      train(recipe, started_at(phase, from));
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(phased, "3", "x"), HasSubstr("head, whole"));
+  EXPECT_THAT(refusal(phased, "head", "x"), HasSubstr("model.pretrained"));
+  EXPECT_THAT(refusal(phased, "whole", std::nullopt), HasSubstr("--resume RUN@best"));
+  EXPECT_THAT(refusal(phased, "2", "auto"), HasSubstr("auto alone"));
+  EXPECT_THAT(refusal(phased_base(), "2", "x"), HasSubstr("has no phases"));
+  EXPECT_FALSE(fs::exists(run_));
 }
 
 TEST_F(PhasedRunTest, EqualOnRanksAndUnderStrategiesThatShard) {

@@ -44,6 +44,8 @@ TEST(GuideFlags, TorchrunsAndTheScriptsAreOurs) {
   EXPECT_THAT(
       words({"c.json", "--start_stage", "1", "--save_all_checkpoints", "--log_dir=tb"}),
       ElementsAre("c.json", "checkpoint.keep_last=1000000000", "loggers.tensorboard.directory=tb"));
+  EXPECT_THAT(words({"c.json", "--start_stage=2", "--resume_from", "out/stage1_best.pt"}),
+              ElementsAre("c.json", "--start-phase", "2", "--resume", "out/stage1_best.pt"));
 }
 
 TEST(GuideFlags, AccelerateCountsTheRanksOfAllMachines) {
@@ -67,7 +69,6 @@ TEST(GuideFlags, RecipesInYamlAreStartedInOurWordsAlone) {
 
 TEST(GuideFlags, WrongValuesAreRefused) {
   expect_refusal({"c.json", "--method", "mpi"}, "expected torchrun or accelerate");
-  expect_refusal({"c.json", "--start_stage", "2"}, "--resume auto");
   expect_refusal({"c.json", "--seed"}, "--seed needs a value");
   expect_refusal({"c.json", "--checkpoint_dir", "--wandb"}, "--checkpoint_dir needs a value");
   expect_refusal({"c.json", "--num_processes", "many"}, "--num_processes");
