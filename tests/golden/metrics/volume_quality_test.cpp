@@ -1,4 +1,4 @@
-// How close volumes are, against scikit-image; see make_volume_quality.py.
+// How close volumes are, against scikit-image and MONAI; see make_volume_quality.py.
 
 #include "paceline/metrics/volume_quality.h"
 
@@ -26,7 +26,21 @@ void expect_skimage(const char* quantity, const at::Tensor& got, const json& wan
   }
 }
 
-TEST(GoldenVolumeQuality, IsSkimages) {
+/// PSNR, SSIM, which MONAI computes in float32, and the mean absolute error of each volume.
+void expect_monai(const at::Tensor& volumes, const at::Tensor& truths, double range,
+                  const json& wanted) {
+  const at::Tensor got = at::stack({psnr(volumes, truths, range), ssim(volumes, truths, range),
+                                    mean_absolute_error(volumes, truths)},
+                                   1);
+  for (std::size_t row = 0; row < wanted.size(); ++row) {
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(got[static_cast<std::int64_t>(row)][static_cast<std::int64_t>(i)].item<double>(),
+                  wanted[row][i].get<double>(), i == 1 ? 1e-5 : 1e-10)
+          << row << " " << i;
+  }
+}
+
+TEST(GoldenVolumeQuality, IsSkimagesAndMonais) {
   const json golden =
       json::parse(std::ifstream(std::string(PACELINE_GOLDEN_DIR) + "/volume_quality.json"));
   const auto range = golden["range"].get<double>();
@@ -40,6 +54,8 @@ TEST(GoldenVolumeQuality, IsSkimages) {
     expect_skimage("PSNR", psnr(volumes, truths, range), each["psnr"]);
     expect_skimage("SSIM", ssim(volumes, truths, range), each["ssim"]);
     expect_skimage("mean absolute error", mean_absolute_error(volumes, truths), each["error"]);
+    ASSERT_EQ(each["monai"].size(), 2U);
+    expect_monai(volumes, truths, range, each["monai"]);
   }
 }
 
