@@ -16,10 +16,12 @@
 #include "unit/train/scripted_run.h"
 
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <map>
 
+#include <ATen/DeviceAccelerator.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -416,6 +418,20 @@ TEST(QueuedStep, WhoseLossIsNotFiniteIsNotAppliedOnAnyRank) {
       expect_same(after, before);
     });
   }
+}
+
+// LibTorch wants one kind of accelerator in a process, and the tests that need a GPU have this one
+// linked beside it.
+TEST(QueuedDeviceDeathTest, IsNoAcceleratorBeforeItIsUsed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own
+  EXPECT_EXIT(std::exit(at::getAccelerator(/*checked=*/false).has_value() ? 1 : 0),
+              testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        const QueuedDevice device;
+        std::exit(at::getAccelerator(/*checked=*/false) == at::kHPU ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -109,8 +109,8 @@ struct FakeHooks final : at::HPUHooksInterface {
   void init() const override {}
   // Not before it is used: LibTorch takes no second kind of accelerator beside a real one.
   bool hasHPU() const override { return is_registered; }
-  bool isBuilt() const override { return true; }
-  bool isAvailable() const override { return true; }
+  bool isBuilt() const override { return is_registered; }
+  bool isAvailable() const override { return is_registered; }
   bool hasPrimaryContext(c10::DeviceIndex /*index*/) const override { return true; }
   c10::DeviceIndex deviceCount() const override { return FakeGpu::kMostDevices; }
   c10::DeviceIndex getCurrentDevice() const override { return current_device; }
