@@ -17,6 +17,7 @@ AttentionKernel attention_kernel(const at::Tensor& query, const at::Tensor& key,
                                  const at::Tensor& value) {
   if (!query.is_cuda()) return AttentionKernel::kFlash;
   switch (static_cast<sdp::SDPBackend>(at::_fused_sdp_choice(query, key, value))) {
+    case sdp::SDPBackend::cudnn_attention:  // a Hopper GPU's choice; flash takes all that it takes
     case sdp::SDPBackend::flash_attention:
       return AttentionKernel::kFlash;
     case sdp::SDPBackend::efficient_attention:
