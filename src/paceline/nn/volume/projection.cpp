@@ -1,6 +1,7 @@
 #include "paceline/nn/volume/projection.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/volume/deterministic_sampling.h"
 #include "paceline/tensor/torch.h"
 #include "paceline/volume/view_frame.h"
 
@@ -146,6 +147,7 @@ class Projection::Plan::Node : public torch::autograd::Function<Node> {
 /// Places are made where the cubes are: only where rays begin comes from the host, once.
 at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
   PACELINE_CHECK(method == volume::RayMethod::kTrilinear, "Siddon's rays have no places");
+  require_sampling_in_any_order(cubes);
   const at::Tensor input = cubes.unsqueeze(1);
   std::vector<at::Tensor> rows;
   for (const PlacesOfView& places : places_beside(input.options())) {

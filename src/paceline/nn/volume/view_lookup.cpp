@@ -1,6 +1,7 @@
 #include "paceline/nn/volume/view_lookup.h"
 
 #include "paceline/base/error.h"
+#include "paceline/nn/volume/deterministic_sampling.h"
 #include "paceline/tensor/autocast.h"
 
 #include <algorithm>
@@ -100,6 +101,7 @@ at::Tensor ViewLookup::voxels(const at::Tensor& given) const {
     const at::Tensor at_voxels = resized(is_backwards ? layers.flip(1) : layers);
     return is_along_y ? at_voxels.permute({0, 2, 1, 3}) : at_voxels.permute({0, 2, 3, 1});
   }
+  require_sampling_in_any_order(layers);
   const at::Tensor grid = places(layers.options()).unsqueeze(0);
   return at::grid_sampler_3d(layers.unsqueeze(1), grid.expand({layers.size(0), -1, -1, -1, -1}),
                              kBilinear, kNearestOutside, /*align_corners=*/false)
