@@ -115,17 +115,20 @@ Shaped detail(const StagePass& stage, const Shaped& channels, const Shaped& rows
       DetailHead::kKernelSize * DetailHead::kKernelSize * DetailHead::kKernelSize;
   const std::int64_t hidden = DetailHead::kHidden * stage.voxels();
   const std::int64_t num_channels = channels.values / stage.voxels();
+  // LibTorch's convolutions of volumes of float64 on the CPU unfold them.
+  const bool unfolds = !pass.options().is_on_gpu && pass.matmul_width() > 4;
+  const auto unfolded = [&](std::int64_t values) { return unfolds ? kKernel * values : 0; };
   Shaped factors = pass.linear(rows, stage.rows(), stage.config.dim, 2 * DetailHead::kHidden);
   factors.values /= 2;
   Shaped steered;
   {
-    const Shaped found =
-        pass.convolution(channels, num_channels * DetailHead::kHidden * kKernel, hidden);
+    const Shaped found = pass.convolution(channels, num_channels * DetailHead::kHidden * kKernel,
+                                          hidden, unfolded(channels.values));
     const Shaped scaled = pass.product(found, factors);
     steered = pass.sum(scaled, Shaped{scaled.values, factors.width});
   }
   const Shaped active = pass.pointwise(steered, Keeps::kInput);
-  return pass.convolution(active, DetailHead::kHidden * kKernel, stage.voxels());
+  return pass.convolution(active, DetailHead::kHidden * kKernel, stage.voxels(), unfolded(hidden));
 }
 
 Shaped with_detail(const StagePass& stage, const Shaped& made, const Shaped& channels,

@@ -58,14 +58,18 @@ Shaped ShapedPass::linear(const Shaped& x, std::int64_t rows, std::int64_t in, s
       /*has_parameters=*/true);
 }
 
-Shaped ShapedPass::convolution(const Shaped& x, std::int64_t weight, std::int64_t out) {
+Shaped ShapedPass::convolution(const Shaped& x, std::int64_t weight, std::int64_t out,
+                               std::int64_t unfolded) {
   const Shaped input = for_matmul(x);
   const Shaped cast = cast_weight(weight);
   const bool flows = input.wants_gradient();
+  const Shaped result = matmul_result(out, input.width);
+  take(unfolded, input.width);
   return tape_.record(
-      matmul_result(out, input.width), {input},
-      [this, input, cast, flows, weight](Shaped grad) {
+      result, {input},
+      [this, input, cast, flows, weight, unfolded](Shaped grad) {
         const Shaped of_input = flows ? take(input.values, input.width) : Shaped{};
+        take(unfolded, input.width);
         weight_gradient(weight, grad.width);
         return Gradients{of_input};
       },

@@ -48,8 +48,9 @@ class ShapedPass {
   Shaped as_norms_see(const Shaped& x) { return is_float_kept() ? at_least_float(x) : x; }
 
   Shaped linear(const Shaped& x, std::int64_t rows, std::int64_t in, std::int64_t out);
-  /// `weight`: how many values it has.
-  Shaped convolution(const Shaped& x, std::int64_t weight, std::int64_t out);
+  /// `weight`: how many values it has; `unfolded`: those that its input is spread to meanwhile.
+  Shaped convolution(const Shaped& x, std::int64_t weight, std::int64_t out,
+                     std::int64_t unfolded = 0);
   /// In the type of x, without parameters that count; `stats` means and as many deviations.
   Shaped norm(const Shaped& x, std::int64_t stats);
   /// Attention of [samples * tokens, heads * dim] and so on by a kernel.
