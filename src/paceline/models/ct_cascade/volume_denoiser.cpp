@@ -19,10 +19,8 @@ bool is_modulation(const std::string& name) {
   return name.find("modulation.") != std::string::npos;
 }
 
-/// Whose stage begins as its previous volume made finer.
 bool begins_at_zero(const std::string& name) {
-  return is_modulation(name) || name.starts_with("final.proj.") ||
-         name.starts_with("detail.conv2.");
+  return is_modulation(name) || name.starts_with("detail.conv2.");
 }
 
 bool is_norm(const std::string& name) { return name.find("norm") != std::string::npos; }
