@@ -64,7 +64,7 @@ TEST_F(MemoryByShapeTest, IsAsMeasured) {
       {"model.num_stages=2"},
       {"model.num_stages=2", "train.precision=bf16"},
       {"model.num_stages=3"},
-      {"model.num_stages=3", "train.precision=fp64"},
+      {"model.num_stages=2", "train.precision=fp64"},
       {"model.num_stages=3", "train.activation_checkpointing={every: 1}"},
       {"model.num_stages=3", "train.activation_checkpointing={every: 1, keep: matmuls}"},
       {"model.num_stages=2", "model.fused=off"},
