@@ -1,8 +1,12 @@
 #pragma once
 
+#include "paceline/base/philox.h"
+#include "paceline/tensor/aten.h"
 #include "paceline/tensor/shared_code.h"
 
 #include <bit>
+#include <cstdint>
+#include <limits>
 
 // The loops of normal_blocks.cpp become vector code only at this level and where no operation may
 // trap, for which these functions have to be compiled so, too.
@@ -168,3 +172,22 @@ PACELINE_CODE_AND_TEXT(
 }  // namespace paceline::tensor
 
 #pragma GCC pop_options
+
+namespace paceline::tensor {
+
+// What whoever runs this code gives it.
+
+/// The `key` of a purpose's streams.
+inline std::int64_t bits_of_key(std::uint64_t seed, base::DrawPurpose purpose) {
+  const base::Philox::Counter counter = base::Philox(seed, purpose, 0, 0).counter(0);
+  return static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
+}
+
+/// The number of each element of `like`, beside it, of the narrowest type that has room: int32 or
+/// int64 [elements].
+inline at::Tensor element_numbers(const at::Tensor& like) {
+  const bool is_small = like.numel() <= std::numeric_limits<std::int32_t>::max();
+  return at::arange(like.numel(), like.options().dtype(is_small ? at::kInt : at::kLong));
+}
+
+}  // namespace paceline::tensor

@@ -101,11 +101,6 @@ TEST(Draws, SamplesOfADeviceAreDrawnThere) {
   EXPECT_TRUE(uniforms.cpu().equal(uniform_samples(like, key)));
 }
 
-std::int64_t bits_of_key(const DrawKey& key) {
-  const auto counter = base::Philox(key.seed, key.purpose, 0, 0).counter(0);
-  return static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
-}
-
 // What GPUs compile, compiled here.
 TEST(Draws, TheCodeOfGpusDrawsTheSameSamples) {
   for (const std::uint64_t position : {0ULL, 9ULL, (1ULL << 40) + 3}) {
@@ -115,18 +110,17 @@ TEST(Draws, TheCodeOfGpusDrawsTheSameSamples) {
                       .index = position};
     const auto group = static_cast<std::int64_t>(key.group);
     const auto first = static_cast<std::int64_t>(position);
+    const std::int64_t bits = bits_of_key(key.seed, key.purpose);
     const at::Tensor normals = normal_samples(at::empty({3, 2050}), key).view({-1});
     for (int element = 0; element < normals.numel(); ++element) {
-      ASSERT_EQ(
-          std::bit_cast<float>(normal_element<int>(element, 2050, bits_of_key(key), group, first)),
-          normals.const_data_ptr<float>()[element])
+      ASSERT_EQ(std::bit_cast<float>(normal_element<int>(element, 2050, bits, group, first)),
+                normals.const_data_ptr<float>()[element])
           << element;
     }
     const at::Tensor uniforms = uniform_samples(at::empty({5, 1}), key);
     for (long long sample = 0; sample < 5; ++sample) {
       EXPECT_EQ(
-          static_cast<double>(uniform_element<long long>(sample, bits_of_key(key), group, first)) *
-              0x1.0p-53,
+          static_cast<double>(uniform_element<long long>(sample, bits, group, first)) * 0x1.0p-53,
           uniforms[sample].item<double>());
     }
   }
@@ -140,9 +134,7 @@ TEST(Draws, TheCodeOfGpusDrawsTheSameMask) {
                       .group = (7ull << 32) + 11,
                       .index = 3};
     const at::Tensor mask = keep_mask(at::empty({5, 7}), 0.6, key, first_position);
-    const auto counter =
-        base::Philox(key.seed ^ (key.index << 40), key.purpose, key.group, 0).counter(0);
-    const auto bits = static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
+    const std::int64_t bits = bits_of_key(key.seed ^ (key.index << 40), key.purpose);
     for (std::int64_t element = 0; element < mask.numel(); ++element) {
       EXPECT_EQ(keep_element<std::int64_t>(element, 7, bits, static_cast<std::int64_t>(key.group),
                                            first_position, 0.6),

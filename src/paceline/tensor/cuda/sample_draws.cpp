@@ -1,8 +1,6 @@
-#include "paceline/base/philox.h"
 #include "paceline/tensor/draw_code.h"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include <ATen/ATen.h>
@@ -12,11 +10,8 @@
 namespace paceline::tensor {
 namespace {
 
-std::int64_t key_bits(std::int64_t seed, std::int64_t purpose) {
-  const base::Philox stream(static_cast<std::uint64_t>(seed),
-                            static_cast<base::DrawPurpose>(purpose), 0, 0);
-  const base::Philox::Counter counter = stream.counter(0);
-  return static_cast<std::int64_t>(std::uint64_t{counter.key1} << 32 | counter.key0);
+std::int64_t key_of(std::int64_t seed, std::int64_t purpose) {
+  return bits_of_key(static_cast<std::uint64_t>(seed), static_cast<base::DrawPurpose>(purpose));
 }
 
 at::Tensor normal_samples_on_gpu(const at::Tensor& like, std::int64_t seed, std::int64_t purpose,
@@ -24,13 +19,10 @@ at::Tensor normal_samples_on_gpu(const at::Tensor& like, std::int64_t seed, std:
   if (like.numel() == 0) return at::empty(like.sizes(), like.options());
   static const std::string code = std::string(kPhiloxCode) + "\n" + kRoundedArithmeticCode +
                                   kNormalCode + "\n" + kNormalElementCode;
-  const bool is_small = like.numel() <= std::numeric_limits<std::int32_t>::max();
-  const at::ScalarType dtype = is_small ? at::kInt : at::kLong;
-  const at::Tensor elements = at::arange(like.numel(), like.options().dtype(dtype));
   const at::Tensor bits =
       at::cuda::CompileAndLaunchKernel(
-          code, "normal_element", /*num_outputs=*/1, {elements},
-          {like.numel() / like.size(0), key_bits(seed, purpose), group, first_position},
+          code, "normal_element", /*num_outputs=*/1, {element_numbers(like)},
+          {like.numel() / like.size(0), key_of(seed, purpose), group, first_position},
           /*return_by_ref=*/false)
           .front();
   return bits.to(at::kInt).view(at::kFloat).to(like.scalar_type()).view(like.sizes());
@@ -43,7 +35,7 @@ at::Tensor uniform_samples_on_gpu(const at::Tensor& like, std::int64_t seed, std
   static const std::string code = std::string(kPhiloxCode) + "\n" + kUniformElementCode;
   const at::Tensor bits =
       at::cuda::CompileAndLaunchKernel(code, "uniform_element", /*num_outputs=*/1, {samples},
-                                       {key_bits(seed, purpose), group, first_position},
+                                       {key_of(seed, purpose), group, first_position},
                                        /*return_by_ref=*/false)
           .front();
   return bits.to(at::kDouble) * 0x1.0p-53;
