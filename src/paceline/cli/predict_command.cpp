@@ -76,6 +76,9 @@ int predict(const app::PredictRequest& request, const app::SessionContext& conte
   if (!request.output.empty())
     base::log_info("wrote {}: what {} (step {}) gives out for {} samples", request.output.string(),
                    report->checkpoint.string(), report->step, report->samples);
+  if (!request.pictures.empty())
+    base::log_info("wrote pictures of {} patients into {}", report->samples,
+                   request.pictures.string());
   if (!request.source.open_images || report->skipped == 0) return 0;
   base::log_error("{} of {} images could not be read", report->skipped,
                   report->skipped + report->samples);
@@ -147,6 +150,7 @@ Of a network that makes CT volumes of X-rays, name one patient's views (frontal=
 or by angle: 45=c.png), or folders of patients with X-rays called as for `paceline data prepare ct`;
 else it is the recipe's validation data (data.val_folder=test: the test patients). OUTPUT/PATIENT
 gets sample_1.nii.gz ..., mean.nii.gz and deviation.nii.gz, in HU: synthetic, not for diagnosis.
+With --pictures, PICTURES/PATIENT_slices.png and PICTURES/PATIENT_xrays.png are written for each.
 
 Launch options:
 )";
@@ -175,6 +179,8 @@ void add_all_options(CLI::App& app, PredictWords& asked) {
   app.add_flag("--flip-xrays-vertical", asked.xrays.flip_vertically,
                "X-rays show patients upside down; known where the training data are here");
   app.add_option("-o,--output", request.output, "The folder to write, which is not there yet");
+  app.add_option("--pictures", request.pictures,
+                 "Write slices and X-rays of each patient's volumes as PNG files into this folder");
   app.footer(std::string(kFooter) + launch::launch_options_help(/*can_detach=*/false));
 }
 

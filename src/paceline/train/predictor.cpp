@@ -209,6 +209,19 @@ at::Tensor plain(const at::Tensor& tensor) {
 
 }  // namespace
 
+tensor::Fields Predictor::given_out(Task& task, const Batch& batch,
+                                    const nn::ForwardContext& context) const {
+  tensor::Fields fields = task.predict(batch, context);
+  for (const std::string& name : inputs_) {
+    const at::Tensor* const input = batch.fields.find(name);
+    if (input == nullptr) continue;
+    PACELINE_CHECK(!fields.contains(name), "the task gives out '{}', as a field of its inputs is",
+                   name);
+    fields.set(name, *input);
+  }
+  return fields.map(plain);
+}
+
 bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precision,
                     std::int64_t step, const RunContext& run, const Take& take) {
   const at::NoGradGuard no_grad;
@@ -237,7 +250,7 @@ bool Predictor::run(Task& task, parallel::Strategy& strategy, Precision precisio
     }
     if (share.size > 0) {
       batch = with_floats_as(*std::move(batch), storage_dtype(precision));
-      own = task.predict(*batch, {run.seed, step, batch->first_position}).map(plain);
+      own = given_out(task, *batch, {run.seed, step, batch->first_position});
     } else {
       strategy.forward_nothing();
     }

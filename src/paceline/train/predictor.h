@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace paceline::train {
@@ -35,6 +37,9 @@ class Predictor {
                      std::int64_t max_skipped = SkipLimit::kNone)
       : loader_(loader), max_batches_(max_batches), max_skipped_(max_skipped) {}
 
+  /// From now on predictions have these fields of the batches, too, as far as those have them.
+  void add_inputs(std::vector<std::string> names) { inputs_ = std::move(names); }
+
   /// `strategy` and `step` as in Evaluator::run(). Every rank must call it. Returns false if a
   /// signal on any rank interrupted it. What `take` throws, all ranks throw; likewise DataError
   /// when more samples than `max_skipped` could not be read, and InternalError where a task gives
@@ -43,9 +48,12 @@ class Predictor {
            const RunContext& run, const Take& take);
 
  private:
+  tensor::Fields given_out(Task& task, const Batch& batch, const nn::ForwardContext& context) const;
+
   data::DataLoader& loader_;
   std::optional<std::int64_t> max_batches_;
   std::int64_t max_skipped_;
+  std::vector<std::string> inputs_;
 };
 
 }  // namespace paceline::train

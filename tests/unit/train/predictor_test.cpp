@@ -54,9 +54,10 @@ struct Prediction {
         run{communicator, {}, 1, {}, signal} {}
 
   bool predict(std::optional<std::int64_t> max_batches = std::nullopt,
-               std::int64_t max_skipped = SkipLimit::kNone) {
-    return Predictor(*loader, max_batches, max_skipped)
-        .run(task, strategy, Precision::kFloat32, /*step=*/0, run, take);
+               std::int64_t max_skipped = SkipLimit::kNone, std::vector<std::string> inputs = {}) {
+    Predictor predictor(*loader, max_batches, max_skipped);
+    predictor.add_inputs(std::move(inputs));
+    return predictor.run(task, strategy, Precision::kFloat32, /*step=*/0, run, take);
   }
 
   std::atomic<int> signal{0};
@@ -114,6 +115,26 @@ TEST(Predictor, LeavesOutWhatCouldNotBeRead) {
     EXPECT_THAT([&] { prediction.predict(std::nullopt, 4); },
                 ThrowsMessage<base::DataError>(HasSubstr("5 samples of the data to predict")));
   });
+}
+
+TEST(Predictor, GivesInputsThatAreAskedForAndThere) {
+  at::Tensor of_one_rank;
+  for (const int ranks : {1, 3}) {
+    run_ranks(ranks, [&](comm::Communicator& communicator) {
+      Prediction prediction(communicator);
+      std::vector<at::Tensor> images;
+      prediction.take = [&](const Predictions& predictions) {
+        EXPECT_EQ(predictions.fields.size(), 4u);
+        images.push_back(predictions.fields.at(kImages));
+      };
+      EXPECT_TRUE(prediction.predict(std::nullopt, SkipLimit::kNone, {"volume", "images"}));
+      if (communicator.rank() != 0) return;
+      const at::Tensor all = at::cat(images);
+      EXPECT_THAT(all.sizes(), ElementsAre(7, 3, 2, 2));
+      if (ranks == 1) of_one_rank = all;
+      EXPECT_TRUE(all.equal(of_one_rank));
+    });
+  }
 }
 
 TEST(Predictor, EndsAfterSoManyBatches) {

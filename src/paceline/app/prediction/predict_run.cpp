@@ -2,6 +2,7 @@
 
 #include "paceline/app/assembly/data_assembly.h"
 #include "paceline/app/assembly/model_assembly.h"
+#include "paceline/app/prediction/picture_folder.h"
 #include "paceline/app/prediction/prediction_folder.h"
 #include "paceline/app/prediction/told_images.h"
 #include "paceline/app/prediction/volume_folder.h"
@@ -14,8 +15,10 @@
 #include "paceline/train/tasks/volume/ct_diffusion.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace paceline::app {
@@ -69,6 +72,61 @@ std::unique_ptr<PredictionSink> make_sink(const LoadedCheckpoint& loaded,
                                             expected);
 }
 
+/// A folder that was begun cannot get its name where something else wrote there.
+void refuse_pictures_in_output(const PredictRequest& request) {
+  const auto whole = [](const std::filesystem::path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  const auto inside = whole(request.pictures).lexically_relative(whole(request.output));
+  if (*inside.begin() == "..") return;
+  throw base::ConfigError(
+      fmt::format("--pictures {}: lies in the folder that -o {} is to make; name one beside it",
+                  request.pictures.string(), request.output.string()));
+}
+
+/// What is written; on other ranks than the first nothing.
+struct Outputs {
+  std::unique_ptr<PredictionSink> sink;
+  std::unique_ptr<PictureFolder> pictures;
+
+  void add(const train::Predictions& predictions) const {
+    if (predictions.fields.empty()) return;
+    if (sink) sink->add(predictions);  // which refuses what is no volume
+    if (pictures) pictures->add(predictions);
+  }
+};
+
+Outputs make_outputs(const LoadedCheckpoint& loaded, const PredictRequest& request,
+                     std::int64_t expected, const SessionContext& context) {
+  const train::CtDiffusion* const volumes = maker_of_volumes(loaded);
+  if (volumes != nullptr && request.output.empty())
+    throw base::ConfigError("the network makes volumes: name a folder for them, -o OUT");
+  Outputs outputs;
+  comm::first_rank_decides(context.communicator, [&] {
+    const bool has_pictures = volumes != nullptr && !request.pictures.empty();
+    if (has_pictures) refuse_pictures_in_output(request);
+    if (!request.output.empty()) outputs.sink = make_sink(loaded, request, expected, context);
+    if (has_pictures)
+      outputs.pictures = std::make_unique<PictureFolder>(
+          context.files, request.pictures, *volumes, *loaded.part.dataset, context.device.place());
+    return "";
+  });
+  return outputs;
+}
+
+/// What the run's task cannot show is said before anything is opened.
+EvalRequest source_of(const PredictRequest& request) {
+  EvalRequest source = request.source;
+  if (request.pictures.empty()) return source;
+  source.adapt = [before = std::move(source.adapt)](Recipe& recipe) {
+    if (before) before(recipe);
+    if (recipe.task.name == config::Schema<train::CtDiffusionConfig>::name) return;
+    throw base::ConfigError(fmt::format(
+        "--pictures: task {} shows none of its predictions; leave it out", recipe.task.name));
+  };
+  return source;
+}
+
 /// Convolutions take in the norms behind them, where the CPU computes both as one and the weights
 /// are whole: the same numbers but for rounding, in less time.
 void fold_norms(LoadedCheckpoint& loaded, const tensor::Device& device) {
@@ -98,16 +156,10 @@ void publish(PredictionSink& sink, const LoadedCheckpoint& loaded, const Predict
 std::optional<PredictReport> run_prediction(const PredictRequest& request,
                                             const SessionContext& context) {
   comm::Communicator& communicator = context.communicator;
-  LoadedCheckpoint loaded = load_checkpoint_with_data(request.source, context);
+  LoadedCheckpoint loaded = load_checkpoint_with_data(source_of(request), context);
   const auto max_batches = loaded.is_own ? loaded.recipe.train.eval_batches : std::nullopt;
   const std::int64_t expected = samples_in(*loaded.part.loader, max_batches);
-  if (maker_of_volumes(loaded) != nullptr && request.output.empty())
-    throw base::ConfigError("the network makes volumes: name a folder for them, -o OUT");
-  std::unique_ptr<PredictionSink> sink;  // of rank 0
-  comm::first_rank_decides(communicator, [&] {
-    if (!request.output.empty()) sink = make_sink(loaded, request, expected, context);
-    return "";
-  });
+  const Outputs outputs = make_outputs(loaded, request, expected, context);
   fold_norms(loaded, context.device);
   const std::vector<std::string> class_names = class_names_of(loaded);
   const bool tells = request.tell && loaded.part.pipeline != nullptr;  // of images
@@ -116,17 +168,18 @@ std::optional<PredictReport> run_prediction(const PredictRequest& request,
   train::Predictor predictor(*loaded.part.loader, max_batches,
                              loaded.is_own ? max_skipped(loaded.recipe.data, *loaded.part.dataset)
                                            : train::SkipLimit::kNone);
+  if (!request.pictures.empty()) predictor.add_inputs(PictureFolder::inputs());
   const bool is_complete = predictor.run(
       *loaded.state.task, *loaded.state.strategy, loaded.recipe.train.precision, loaded.step,
       evaluation_context(loaded.recipe, context), [&](const train::Predictions& predictions) {
         report.samples += std::ssize(predictions.indices);
         if (tells) told.add(predictions);
-        if (sink && !predictions.fields.empty()) sink->add(predictions);
+        outputs.add(predictions);
       });
   if (!is_complete) return std::nullopt;
   comm::first_rank_decides(communicator, [&] {
     report.skipped = expected - report.samples;
-    if (sink) publish(*sink, loaded, report);
+    if (outputs.sink) publish(*outputs.sink, loaded, report);
     return "";
   });
   return report;

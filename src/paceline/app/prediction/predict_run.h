@@ -24,6 +24,8 @@ struct PredictRequest {
   EvalRequest source;
   /// A PredictionFolder that is not there yet, or of volumes a VolumeFolder; empty: none.
   std::filesystem::path output = {};
+  /// Where a PictureFolder writes, of a task that makes volumes; empty: nowhere.
+  std::filesystem::path pictures = {};
   /// Called on rank 0 for each image in order, or empty; with how many are done and how many there
   /// are.
   std::function<void(const ToldImage& image, std::int64_t done, std::int64_t total)> tell = {};
@@ -41,8 +43,8 @@ struct PredictReport {
 /// overrides), or for what the request opens, in its order, and tells it, if it is of images and
 /// classes with their probabilities. Every rank must call it; rank 0 writes and tells, and knows
 /// the numbers of the report. Throws base::Error, ConfigError where the folder is there already or
-/// what the task gives out cannot be told; returns nothing, and nothing was written, if a signal
-/// interrupted it.
+/// what the task gives out cannot be told, or shown; returns nothing, and nothing but pictures was
+/// written, if a signal interrupted it.
 std::optional<PredictReport> run_prediction(const PredictRequest& request,
                                             const SessionContext& context);
 

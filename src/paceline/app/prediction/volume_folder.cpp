@@ -6,6 +6,7 @@
 #include "paceline/data/sources/ct/ct_constants.h"
 #include "paceline/data/sources/ct/ct_dataset.h"
 #include "paceline/train/tasks/volume/ct_diffusion.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/volume/nifti_writer.h"
 
 #include <span>
@@ -54,7 +55,7 @@ std::string bytes_of_volume(const at::Tensor& values, const volume::Affine& affi
   return volume::gzipped_nifti_bytes({.sizes = {side, side, side},
                                       .affine = affine,
                                       .values = either_values_of(values),
-                                      .description = kSyntheticNotice});
+                                      .description = train::kSyntheticNotice});
 }
 
 /// A name may come from a file that anyone wrote.
@@ -136,7 +137,7 @@ void VolumeFolder::add(const train::Predictions& predictions) {
 }
 
 void VolumeFolder::publish(nlohmann::json facts) {
-  facts["notice"] = kSyntheticNotice;
+  facts["notice"] = train::kSyntheticNotice;
   facts["unit"] = "HU";
   facts["patients"] = patients_;
   // A name may have bytes that are not UTF-8.

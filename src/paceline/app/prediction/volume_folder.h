@@ -18,9 +18,6 @@ class CtDiffusion;  // train/tasks/volume/ct_diffusion.h
 
 namespace paceline::app {
 
-/// What stands in every file that a network made.
-inline constexpr const char* kSyntheticNotice = "synthetic, not for diagnosis";
-
 /// Where a sample's volume of `side` voxels lies: as its scan did, or around the isocentre where
 /// there are X-rays alone.
 volume::Affine place_of_volume(const data::Dataset& dataset, std::int64_t index, std::int64_t side);

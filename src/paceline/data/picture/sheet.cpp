@@ -32,10 +32,14 @@ int left_of(const Sheet& sheet) {
 }
 int top_of(const Sheet& sheet) { return kMargin + (sheet.caption.empty() ? 1 : 2) * kLineHeight; }
 
+/// Where the numbers below the bars end.
+int bottom_of(const Sheet& sheet) { return place_of_bar(sheet, 0).bottom() + kTick + kLineHeight; }
+
 ImageSize size_of(const Sheet& sheet) {
   const Box bar = place_of_bar(sheet, sheet.columns.size() - 1);
-  const int caption = 2 * kMargin + text_width(sheet.caption);
-  return {bar.bottom() + kTick + kLineHeight + kMargin, std::max(bar.right() + kMargin, caption)};
+  const int text = 2 * kMargin + std::max(text_width(sheet.caption), text_width(sheet.notice));
+  const int notice = sheet.notice.empty() ? 0 : kLineHeight;
+  return {bottom_of(sheet) + notice + kMargin, std::max(bar.right() + kMargin, text)};
 }
 
 void draw_image(const Sheet& sheet, std::size_t row, std::size_t column, Canvas& canvas) {
@@ -106,6 +110,7 @@ Canvas draw(const Sheet& sheet) {
                  "a sheet without images");
   Canvas canvas(size_of(sheet), kGround);
   canvas.write(kMargin, kMargin, sheet.caption);
+  canvas.write(kMargin, bottom_of(sheet) + kTick, sheet.notice);
   for (std::size_t column = 0; column < sheet.columns.size(); ++column) {
     const Sheet::Column& of = sheet.columns[column];
     const std::string title =

@@ -24,6 +24,7 @@ struct Sheet {
   };
   int side = 0;  ///< of an image, in its own pixels
   std::string caption;
+  std::string notice = {};  ///< below all
   std::vector<Column> columns;
   std::vector<Row> rows;
 };

@@ -105,6 +105,31 @@ TEST_F(PredictRun, AFolderThatIsThereStays) {
             "index,sample,label,class");
 }
 
+TEST_F(PredictRun, PicturesOfATaskThatShowsNoneAreRefusedBeforeAnythingIsOpened) {
+  PredictRequest request{.source = {run_, {}, {}},
+                         .output = folder_.path() / "out",
+                         .pictures = folder_.path() / "pictures"};
+  bool was_adapted = false;
+  bool was_opened = false;
+  request.source.adapt = [&](Recipe&) { was_adapted = true; };
+  request.source.open_images = [&] {
+    was_opened = true;
+    return nullptr;
+  };
+  EXPECT_THAT(
+      [&] {
+        paceline::test::run_ranks(1, [&](comm::Communicator& communicator) {
+          run_prediction(request, {*registries_, communicator, files_, interruption_, 1});
+        });
+      },
+      ThrowsMessage<base::ConfigError>(
+          HasSubstr("--pictures: task classification shows none of its predictions")));
+  EXPECT_TRUE(was_adapted);
+  EXPECT_FALSE(was_opened);
+  EXPECT_FALSE(fs::exists(request.output));
+  EXPECT_FALSE(fs::exists(request.pictures));
+}
+
 TEST_F(PredictRun, AnInterruptedOneLeavesNothing) {
   interruption_.request(SIGINT, std::chrono::hours(1));
   predict("out", 2);

@@ -5,6 +5,7 @@
 #include "paceline/data/dataset/val_share.h"
 #include "paceline/data/sources/ct/ct.h"
 #include "paceline/train/tasks/volume/ct_diffusion.h"
+#include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/volume/nifti_writer.h"
 #include "support/data/ct_files.h"
 #include "support/temp_folder.h"
@@ -27,9 +28,6 @@ class Patients final : public data::Dataset {
  public:
   explicit Patients(std::vector<std::string> names) : names_(std::move(names)) {}
   std::int64_t size() const override { return std::ssize(names_); }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t, data::StoredSample&) const override {}
   data::SampleConstants constants() const override { return {{"fov_mm", {320}}}; }
   std::string name(std::int64_t index) const override {
@@ -70,7 +68,7 @@ TEST_F(VolumeFolderTest, HoldsTheVolumesOfEachPatient) {
     const std::string bytes = volume::gzipped_nifti_bytes({.sizes = {2, 2, 2},
                                                            .affine = affine,
                                                            .values = std::span(values),
-                                                           .description = kSyntheticNotice});
+                                                           .description = train::kSyntheticNotice});
     EXPECT_EQ(base::read_file(out_ / "ben" / name), bytes) << name;
   };
   const std::vector<std::int16_t> first{1, 2, 3, 4, 5, 6, 7, 8};

@@ -109,6 +109,19 @@ TEST(Sheet, ItIsAsWideAsItsCaption) {
   EXPECT_GE(draw(sheet).size().width, text_size(sheet.caption, 2).width);
 }
 
+TEST(Sheet, ANoticeStandsBelowAll) {
+  Sheet sheet = small_sheet();
+  const ImageSize without = draw(sheet).size();
+  sheet.notice = "not for diagnosis";
+  const Canvas canvas = draw(sheet);
+  EXPECT_EQ(canvas.size().width, without.width);
+  EXPECT_EQ(canvas.size().height, without.height + 22);
+  const Box below{without.height - 8, 0, 22, canvas.size().width};
+  EXPECT_TRUE(holds(canvas, below, TextStyle().colour));
+  sheet.notice = std::string(200, 'm');
+  EXPECT_GE(draw(sheet).size().width, text_size(sheet.notice, 2).width);
+}
+
 TEST(Sheet, RefusesRowsOfOtherLengths) {
   Sheet sheet = small_sheet();
   sheet.rows[1].images.pop_back();

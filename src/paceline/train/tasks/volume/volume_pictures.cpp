@@ -76,6 +76,7 @@ metrics::Picture slices_picture(const ShownVolumes& volumes,
   const auto side = static_cast<int>(volumes.mean.size(0));
   data::Sheet sheet{.side = side,
                     .caption = "middle slices: the patient's right (R) is on the left",
+                    .notice = kSyntheticNotice,
                     .columns = {},
                     .rows = {}};
   for (const ShownColumn& column : columns) sheet.columns.push_back({column.title, column.scale});
@@ -100,6 +101,7 @@ metrics::Picture xrays_picture(const ShownXrays& xrays) {
   const ColourScale ways{ColourMap::kGrey, 0, end, "cm"};
   data::Sheet sheet{.side = static_cast<int>(given.size(1)),
                     .caption = "X-rays, in centimetres of water along the ray",
+                    .notice = kSyntheticNotice,
                     .columns = {{"given", ways},
                                 {"re-projected", ways},
                                 {"difference", {ColourMap::kDiverging, -apart, apart, "cm"}}},

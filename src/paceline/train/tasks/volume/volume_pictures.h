@@ -9,6 +9,9 @@
 
 namespace paceline::train {
 
+/// What stands in every file that a network made.
+inline constexpr const char* kSyntheticNotice = "synthetic, not for diagnosis";
+
 /// Volumes of one patient, [side, side, side] in Hounsfield units, of any type, on any device.
 struct ShownVolumes {
   at::Tensor truth = {};   ///< not defined: nobody knows it
@@ -20,8 +23,9 @@ struct ShownVolumes {
 
 /// The picture "slices": the middle slices in three planes, of a column each for truth, what was
 /// drawn, how it differs from the truth (±500 HU for the usual window) and, of several samples,
-/// their deviation. Densities are shown from air to bone, -1000 to 1000 HU, as far as `hu_window`
-/// goes: scales do not depend on the volumes, so that pictures can be compared.
+/// their deviation; the notice stands below. Densities are shown from air to bone, -1000 to 1000
+/// HU, as far as `hu_window` goes: scales do not depend on the volumes, so that pictures can be
+/// compared.
 metrics::Picture slices_picture(const ShownVolumes& volumes,
                                 const std::array<double, 2>& hu_window);
 
@@ -35,7 +39,7 @@ struct ShownXrays {
 };
 
 /// The picture "xrays": a row for each view with what was given, what was made and the difference,
-/// in centimetres of water. Scales follow from what was given.
+/// in centimetres of water; the notice stands below. Scales follow from what was given.
 metrics::Picture xrays_picture(const ShownXrays& xrays);
 
 }  // namespace paceline::train

@@ -110,6 +110,22 @@ TEST_F(VolumePicturesTest, XraysAreGivenMadeAndTheirDifferenceByView) {
   EXPECT_EQ(shown(picture, data::place_of(like, 0, 2), 1, 2), differences.at(0));
 }
 
+TEST_F(VolumePicturesTest, TheNoticeStandsBelow) {
+  const auto has_text_below = [](const metrics::Picture& picture) {
+    constexpr int kNoticeHeight = 30;  // below the numbers of the scales
+    for (int y = picture.height - kNoticeHeight; y < picture.height; ++y) {
+      for (int x = 0; x < picture.width; ++x) {
+        if (pixel(picture, x, y) == data::TextStyle().colour) return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_TRUE(has_text_below(slices_picture({.mean = mean_, .deviation = mean_ * 0}, kWindow)));
+  const at::Tensor air = at::zeros({1, kShownSide, kShownSide});
+  EXPECT_TRUE(has_text_below(
+      xrays_picture({.given = air, .made = air, .angles_degrees = {0}, .fov_mm = 400})));
+}
+
 TEST_F(VolumePicturesTest, XraysOfAirAreShownToo) {
   const at::Tensor air = at::zeros({1, kShownSide, kShownSide}, at::kDouble);
   EXPECT_GT(xrays_picture({.given = air, .made = air, .angles_degrees = {30}, .fov_mm = 400}).width,
