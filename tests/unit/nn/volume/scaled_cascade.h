@@ -14,8 +14,9 @@ namespace paceline::nn {
 /// and moves it by what it knows of the X-rays.
 class ScaledCascade final : public CascadeNetwork {
  public:
-  explicit ScaledCascade(std::vector<std::int64_t> sides, double scale = 0.5)
-      : sides_(std::move(sides)) {
+  explicit ScaledCascade(std::vector<std::int64_t> sides, double scale = 0.5,
+                         volume::ProjectionGeometry geometry = {})
+      : sides_(std::move(sides)), geometry_(std::move(geometry)) {
     const auto stages = register_module("stages", std::make_shared<torch::nn::Module>());
     for (std::size_t i = 0; i < sides_.size(); ++i) {
       const auto stage =

@@ -40,6 +40,8 @@ struct CtAugmentationConfig {
   bool moves() const {
     return flip || turn_degrees > 0 || shift_mm > 0 || scale != std::array<double, 2>{1, 1};
   }
+  /// Whether X-rays show something else than projections of the volume.
+  bool changes_xrays() const { return photons || gain != std::array<double, 2>{1, 1}; }
 };
 
 struct CtConfig {

@@ -1,6 +1,7 @@
 #include "paceline/data/sources/ct/ct_maker.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/sources/ct/ct_constants.h"
 #include "paceline/data/sources/ct/ct_dataset.h"
 #include "paceline/data/sources/ct/ct_noise.h"
 #include "paceline/data/sources/ct/ct_projector.h"
@@ -32,6 +33,8 @@ void window(std::span<const Value> hu, const std::array<double, 2>& range,
     return std::clamp((static_cast<float>(value) - low) * scale - 1.0F, -1.0F, 1.0F);
   });
 }
+
+float from_intensity(float intensity) { return 2 * std::clamp(intensity, 0.0F, 1.0F) - 1; }
 
 }  // namespace
 
@@ -68,6 +71,8 @@ CtMaker::CtMaker(CtConfig config, std::vector<FieldSpec> stored, std::int64_t xr
       {.name = std::string(kVolumeField), .sizes = {side_, side_, side_}},
       {.name = std::string(kXraysField), .sizes = {views, xray_size_, xray_size_}},
   };
+  if (is_training_ && config_.augment.changes_xrays())
+    fields_.push_back({.name = std::string(kCleanXraysField), .sizes = fields_[1].sizes});
 }
 
 CtMaker::Parts CtMaker::parts_of(const StoredSample& sample) const {
@@ -85,7 +90,8 @@ CtMaker::Parts CtMaker::parts_of(const StoredSample& sample) const {
 }
 
 void CtMaker::make_xrays(const Parts& parts, std::span<const float> hu, const CtDraw& draw,
-                         base::Philox& draws, std::span<float> target) const {
+                         base::Philox& draws, std::span<std::byte* const> targets) const {
+  const std::span<float> target = floats_at(targets[1], fields_[1]);
   const CtProjector projector(config_, xray_size_, parts.fov_mm);
   const bool is_moved = is_training_ && config_.augment.moves();
   if (parts.intensities != nullptr && !is_moved) {
@@ -94,6 +100,8 @@ void CtMaker::make_xrays(const Parts& parts, std::span<const float> hu, const Ct
     projector.integrate(hu, side_, target);
     projector.to_intensities(target);
   }
+  if (fields_.size() == 3)
+    std::ranges::transform(target, floats_at(targets[2], fields_[2]).begin(), from_intensity);
   if (is_training_ && config_.augment.photons) {
     const auto full_scale = static_cast<float>(config_.full_scale);
     for (float& value : target) value *= full_scale;
@@ -103,7 +111,7 @@ void CtMaker::make_xrays(const Parts& parts, std::span<const float> hu, const Ct
   for (std::size_t i = 0; i < target.size(); ++i) {
     const auto gain =
         is_training_ ? static_cast<float>(draw.gains[i / projector.pixels_of_view()]) : 1.0F;
-    target[i] = 2 * std::clamp(target[i] * gain, 0.0F, 1.0F) - 1;
+    target[i] = from_intensity(target[i] * gain);
   }
 }
 
@@ -127,7 +135,7 @@ EraseSteps CtMaker::make(const StoredSample& sample, const DrawKey& key, Transfo
   } else {
     window(std::span<const float>(hu), config_.hu_window, voxels);
   }
-  make_xrays(parts, hu, draw, draws, floats_at(targets[1], fields_[1]));
+  make_xrays(parts, hu, draw, draws, targets);
   return {};
 }
 

@@ -25,7 +25,8 @@ CtDraw draw_augmentation(const CtAugmentationConfig& config, std::size_t num_vie
 
 /// Makes of stored patients two fields of float32, both in [-1, 1]: `volume` [side, side, side], by
 /// data.hu_window, and `xrays` [views, size, size]. In training by data.augment: volume and
-/// views are of one draw, which is a function of the key.
+/// views are of one draw, which is a function of the key. Where that changes X-rays, there is a
+/// third field, kCleanXraysField: the same without gain and noise.
 class CtMaker final : public SampleMaker {
  public:
   /// `stored` are fields of CtDataset, with or without X-rays; without them `xray_size` is that of
@@ -40,7 +41,7 @@ class CtMaker final : public SampleMaker {
   struct Parts;  // of a stored sample
   Parts parts_of(const StoredSample& sample) const;
   void make_xrays(const Parts& parts, std::span<const float> hu, const CtDraw& draw,
-                  base::Philox& draws, std::span<float> target) const;
+                  base::Philox& draws, std::span<std::byte* const> targets) const;
 
   CtConfig config_;
   std::vector<FieldSpec> stored_;

@@ -167,7 +167,8 @@ CtDiffusion::LossParts CtDiffusion::loss_parts(const at::Tensor& made, const at:
   const at::Tensor weights =
       nn::velocity_weights(schedule_, steps, config_.min_snr_gamma) / (1 - kept);
   const at::Tensor errors = (made - batch.fields.at(kVolume)).square().flatten(1).mean(1);
-  const at::Tensor& xrays = batch.fields.at(kXrays);
+  const at::Tensor* const clean = batch.fields.find(data::kCleanXraysField);
+  const at::Tensor& xrays = clean != nullptr ? *clean : batch.fields.at(kXrays);
   const at::Tensor judged = config_.physics_weight > 0 ? made : made.detach();
   const at::Tensor physics = projection(last_stage(), xrays.size(3)).forward(judged, xrays);
   return {errors * weights.to(errors.scalar_type()), physics * kept.to(physics.scalar_type())};
@@ -255,13 +256,16 @@ std::vector<metrics::Picture> CtDiffusion::pictures(const tensor::Fields& output
           picture_of_xrays(mean, first(batch.fields.at(kXrays)))};
 }
 
-std::vector<metrics::Picture> CtDiffusion::pictures_of_prediction(const at::Tensor& mean,
-                                                                  const at::Tensor& deviation,
-                                                                  const at::Tensor& xrays) const {
-  const ShownVolumes volumes{.mean = mean, .deviation = deviation, .num_samples = config_.samples};
-  const at::Tensor scaled = (mean.to(at::kFloat) - units_.hu_window[0]) / units_.hu_per_unit() - 1;
+std::vector<metrics::Picture> CtDiffusion::pictures_of_prediction(
+    const tensor::Fields& patient) const {
+  const at::Tensor mean = patient.at(kMean).to(at::kFloat);
+  ShownVolumes volumes{
+      .mean = mean, .deviation = patient.at(kDeviation), .num_samples = config_.samples};
+  if (const at::Tensor* const truth = patient.find(kVolume))
+    volumes.truth = units_.to_hu(truth->to(at::kFloat));
+  const at::Tensor scaled = (mean - units_.hu_window[0]) / units_.hu_per_unit() - 1;
   return {slices_picture(volumes, units_.hu_window),
-          picture_of_xrays(scaled, xrays.to(at::kFloat).to(mean.device()))};
+          picture_of_xrays(scaled, patient.at(kXrays).to(at::kFloat).to(mean.device()))};
 }
 
 tensor::Fields CtDiffusion::predict(const Batch& batch, const nn::ForwardContext& context) {

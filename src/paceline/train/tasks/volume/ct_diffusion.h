@@ -63,11 +63,9 @@ class CtDiffusion final : public Task, public ShapedTask {
   /// Of the batch's first patient: slices_picture() and xrays_picture(), the latter of the mean.
   std::vector<metrics::Picture> pictures(const tensor::Fields& outputs,
                                          const Batch& batch) const override;
-  /// The same of what predict() gave for a patient, without the truth: `mean` and `deviation`
-  /// [side, side, side] in Hounsfield units, `xrays` [views, H, W] in [-1, 1].
-  std::vector<metrics::Picture> pictures_of_prediction(const at::Tensor& mean,
-                                                       const at::Tensor& deviation,
-                                                       const at::Tensor& xrays) const;
+  /// The same of a patient of predict(): its kMean and kDeviation, the batch's kXrays, and kVolume
+  /// where the truth is known.
+  std::vector<metrics::Picture> pictures_of_prediction(const tensor::Fields& patient) const;
   std::vector<data::FieldSpec> sample_fields() const override;
   std::int64_t pass_bytes(const nn::PassOptions& options) const override;
   std::optional<PublishedTraining> published() const override;

@@ -20,6 +20,7 @@ using ::testing::ThrowsMessage;
 struct CtSample {
   std::vector<float> volume;
   std::vector<float> xrays;
+  std::vector<float> clean_xrays;
   friend bool operator==(const CtSample&, const CtSample&) = default;
 };
 
@@ -42,10 +43,13 @@ class CtMakerTest : public ::testing::Test {
     StoredSample stored;
     dataset.get(index, stored);
     CtSample sample{std::vector<float>(kSide * kSide * kSide),
-                    std::vector<float>(dataset.projector().num_pixels())};
+                    std::vector<float>(dataset.projector().num_pixels()),
+                    {}};
+    if (maker.fields().size() == 3) sample.clean_xrays.resize(sample.xrays.size());
     TransformScratch scratch;
     const std::array targets{reinterpret_cast<std::byte*>(sample.volume.data()),
-                             reinterpret_cast<std::byte*>(sample.xrays.data())};
+                             reinterpret_cast<std::byte*>(sample.xrays.data()),
+                             reinterpret_cast<std::byte*>(sample.clean_xrays.data())};
     maker.make(stored, key, scratch, targets);
     return sample;
   }
@@ -197,6 +201,20 @@ TEST_F(CtMakerTest, GainAndNoiseAreOfXraysAlone) {
     const double intensity = (plain.xrays[i] + 1.0) / 2;
     EXPECT_NEAR(brighter.xrays[i], 2 * std::min(1.0, intensity * gains[i / 256]) - 1, 1e-5);
   }
+}
+
+TEST_F(CtMakerTest, WhatVolumesAreToAgreeWithHasNeitherGainNorNoise) {
+  const CtSample plain = make(plain_);
+  EXPECT_TRUE(plain.clean_xrays.empty()) << "the X-rays are that";
+  for (const CtAugmentationConfig& augmentation :
+       {CtAugmentationConfig{.gain = {0.5, 0.6}}, CtAugmentationConfig{.photons = 1e3}}) {
+    const CtSample sample = make(augmented(augmentation));
+    EXPECT_EQ(sample.clean_xrays, plain.xrays);
+    EXPECT_NE(sample.xrays, plain.xrays);
+    EXPECT_TRUE(make(augmented(augmentation), /*is_training=*/false).clean_xrays.empty());
+  }
+  const CtSample moved = make(augmented({.turn_degrees = 20, .gain = {0.5, 0.6}}));
+  EXPECT_EQ(moved.clean_xrays, make(augmented({.turn_degrees = 20})).xrays);
 }
 
 TEST_F(CtMakerTest, XraysOfFilesAreTakenAsTheyAre) {

@@ -6,13 +6,17 @@
 #include "paceline/train/tasks/volume/patient_records.h"
 #include "paceline/train/tasks/volume/volume_pictures.h"
 #include "paceline/train/train_state.h"
+#include "paceline/volume/projector.h"
 #include "support/queued_device.h"
 #include "unit/nn/volume/scaled_cascade.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -128,6 +132,40 @@ TEST(CtDiffusion, PhysicsIsAgainstEachViewAndWeighsWhatNoiseHasLeft) {
   const at::Tensor errors = projection.forward(truth, turned.fields.at(kXrays));
   const at::Tensor kept = nn::NoiseSchedule(1000).kept_at(steps, 1);
   EXPECT_TRUE(diffusion.task->loss_parts(truth, steps, turned).physics.allclose(errors * kept));
+  turned.fields.set("clean_xrays", batch.fields.at(kXrays));
+  EXPECT_NEAR(diffusion.task->loss_parts(truth, steps, turned).physics.sum().item<double>(), 0,
+              1e-12)
+      << "gain and noise of X-rays are none of the volume's";
+}
+
+TEST(CtDiffusion, PhysicsGoesByTheProjectorOfTheData) {
+  constexpr std::int64_t kPixels = 8;  // voxels of 12 lie between them, where the projectors differ
+  Batch batch = batch_of_volumes(1, 12);
+  const at::Tensor& truth = batch.fields.at(kVolume);
+  const at::Tensor attenuations = (truth + 1).contiguous() * 2;  // of HU from -1000 to 3000
+  const std::span<const double> cube{attenuations.data_ptr<double>(), 12 * 12 * 12};
+  std::vector<at::Tensor> views;
+  for (const double angle : {0.0, 90.0}) {
+    const volume::ViewRays rays({}, angle, {kPixels, kPixels});
+    views.push_back(at::empty({kPixels, kPixels}, at::kDouble));
+    volume::project<double>(cube, {12, 400}, rays, volume::RayMethod::kSiddon, 0, kPixels,
+                            {views.back().data_ptr<double>(), kPixels * kPixels});
+  }
+  const at::Tensor integrals = at::stack(views).unsqueeze(0);
+  batch.fields.set(kXrays, integrals * 2 / 3 - 1);
+  const auto physics_by = [&](volume::RayMethod method, const at::Tensor& made) {
+    data::SampleConstants constants = kConstants;
+    constants["ray_method"] = {static_cast<double>(method)};
+    Diffusion diffusion({12}, {}, constants);
+    return diffusion.task->loss_parts(made, at::zeros({1}, at::kLong), batch)
+        .physics.item<double>();
+  };
+  EXPECT_NEAR(physics_by(volume::RayMethod::kSiddon, truth), 0, 1e-20);
+  EXPECT_GT(physics_by(volume::RayMethod::kTrilinear, truth), 1e-6);
+  const double kept = nn::NoiseSchedule(1000).kept_at(0);
+  EXPECT_NEAR(physics_by(volume::RayMethod::kSiddon, at::full_like(truth, -1)),
+              kept * integrals.square().mean().item<double>(), 1e-12)
+      << "of air";
 }
 
 TEST(CtDiffusion, LossIsDiffusionAndWeighedPhysics) {
@@ -207,6 +245,34 @@ TEST(CtDiffusion, TrainingStepsShowNoMetricOfDrawnVolumes) {
     EXPECT_EQ(totals.has(metric), metric.name == "diffusion" || metric.name == "physics");
 }
 
+TEST(CtDiffusion, DrawsAsItsConfigSays) {
+  Batch batch = batch_of_volumes(2, 24, 4);
+  batch.fields.set(kXrays, at::full({2, 2, 24, 24}, 0.2, at::kDouble));  // far from what is cut off
+  const auto drawn_by = [&](nn::StepSpacing spacing, double noise) {
+    Diffusion diffusion(
+        {12, 24},
+        {.condition_noise = 0.3, .sampling_steps = 3, .spacing = spacing, .sampling_noise = noise});
+    const at::Tensor drawn = diffusion.task->predict(batch, {7, 0, 4}).at(kMean);
+    const auto contexts = nn::encode_for_cascade(*diffusion.network, batch.fields.at(kXrays));
+    const auto sampled = nn::sample_cascade(*diffusion.network, contexts, nn::NoiseSchedule(1000),
+                                            {.steps = 3, .spacing = spacing, .level = noise},
+                                            {7, /*first_position=*/4, /*sample=*/0});
+    EXPECT_TRUE(drawn.equal(diffusion.task->units().to_hu(sampled.back().to(at::kFloat))));
+    const auto evaluated = diffusion.task->evaluate(batch, {7, 0, 4});
+    EXPECT_TRUE(evaluated.outputs.at(kFirstSample).equal(sampled.back()));
+    return drawn;
+  };
+  const auto apart = [](const at::Tensor& drawn, const at::Tensor& other) {
+    return (drawn - other).abs().max().item<double>();
+  };
+  const at::Tensor usual = drawn_by(nn::StepSpacing::kTrailing, 0);
+  EXPECT_TRUE(usual.equal(drawn_by(nn::StepSpacing::kTrailing, 0)));
+  EXPECT_GT(apart(drawn_by(nn::StepSpacing::kLinspace, 0), usual), 10);  // HU
+  const at::Tensor noisy = drawn_by(nn::StepSpacing::kTrailing, 0.2);
+  EXPECT_GT(apart(noisy, usual), 10);
+  EXPECT_GT(apart(drawn_by(nn::StepSpacing::kTrailing, 0.3), noisy), 10);
+}
+
 TEST(CtDiffusion, PredictsHounsfieldUnitsByXraysAlone) {
   Diffusion diffusion({12}, {.samples = 3});
   Batch batch = batch_of_volumes(2, 12);
@@ -262,14 +328,23 @@ TEST(CtDiffusion, ShowsTheFirstPatientsVolumesAndXrays) {
                          .fov_mm = 400};
   expect_alike(shown[1], xrays_picture(xrays));
 
-  const auto predicted = diffusion.task->pictures_of_prediction(units.to_hu(mean[0]), deviation,
-                                                                batch.fields.at(kXrays)[0]);
+  tensor::Fields patient{{std::string(kMean), units.to_hu(mean[0])},
+                         {std::string(kDeviation), deviation},
+                         {std::string(kXrays), batch.fields.at(kXrays)[0]}};
+  const auto predicted = diffusion.task->pictures_of_prediction(patient);
   ASSERT_EQ(predicted.size(), 2u);
   expect_alike(
       predicted[0],
       slices_picture({.mean = units.to_hu(mean[0]), .deviation = deviation, .num_samples = 2},
                      units.hu_window));
   expect_alike(predicted[1], xrays_picture(xrays));
+  patient.set(kVolume, truth[0]);
+  expect_alike(diffusion.task->pictures_of_prediction(patient)[0],
+               slices_picture({.truth = units.to_hu(truth[0]),
+                               .mean = units.to_hu(mean[0]),
+                               .deviation = deviation,
+                               .num_samples = 2},
+                              units.hu_window));
 }
 
 TEST(CtDiffusion, RefusesWhatItCannotLearnFrom) {
@@ -299,6 +374,20 @@ TEST(CtDiffusion, ComparesTheDataWithItsNetwork) {
               ThrowsMessage<base::ConfigError>(HasSubstr("data.geometry.angles")));
   EXPECT_THAT(with("cone_beam", {1000, 1500}),
               ThrowsMessage<base::ConfigError>(HasSubstr("source_to_isocentre_mm")));
+  const auto of_cone_beams = [](double fov_mm) {
+    data::SampleConstants constants = kConstants;
+    constants["cone_beam"] = {1000, 1500};
+    constants["fov_mm"] = {fov_mm};
+    CtDiffusion task(std::make_shared<nn::ScaledCascade>(
+                         std::vector<std::int64_t>{12}, 0.5,
+                         volume::ProjectionGeometry{.cone = volume::ConeBeam{1000, 1500}}),
+                     {});
+    task.take_constants(constants);
+  };
+  EXPECT_THAT([&] { of_cone_beams(350); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("set model.fov_mm=350")));
+  EXPECT_NO_THROW(of_cone_beams(400));
+  EXPECT_NO_THROW(with("fov_mm", {350})()) << "of parallel beams it says nothing";
   EXPECT_THAT([] { Diffusion({12}, {}, {}); },
               ThrowsMessage<base::ConfigError>(HasSubstr("as those of data ct")));
   Diffusion other({12}, {}, [] {
