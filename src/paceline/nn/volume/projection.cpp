@@ -146,7 +146,10 @@ class Projection::Plan::Node : public torch::autograd::Function<Node> {
 /// Places beyond the cube are 0, as project() has it; a row of pixels at once bounds the memory.
 /// Places are made where the cubes are: only where rays begin comes from the host, once.
 at::Tensor Projection::Plan::by_operations(const at::Tensor& cubes) const {
-  PACELINE_CHECK(method == volume::RayMethod::kTrilinear, "Siddon's rays have no places");
+  if (method != volume::RayMethod::kTrilinear)
+    throw base::ConfigError(
+        "data.projector: on a GPU siddon is for parallel views at 0, 90, 180 and 270 degrees with "
+        "as many pixels as the volume has voxels: set data.projector=trilinear");
   require_sampling_in_any_order(cubes);
   const at::Tensor input = cubes.unsqueeze(1);
   std::vector<at::Tensor> rows;

@@ -7,11 +7,14 @@
 
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace paceline::nn {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 using volume::RayMethod;
 
 constexpr int kProjectedSide = 6;
@@ -62,6 +65,15 @@ TEST(Projection, OperationsGiveTheSameWithTheSameGradients) {
   (by_operations * weights).sum().backward();
   EXPECT_TRUE(one.grad().allclose(other.grad(), 1e-11, 1e-12));
   EXPECT_GT(one.grad().abs().max().item<double>(), 0);
+}
+
+TEST(Projection, SiddonIsRefusedBesideTheCpu) {
+  test::QueuedDevice device;
+  const Projection projection(cone_geometry(), kProjectedSide, {5, 4}, RayMethod::kSiddon);
+  const at::Tensor cubes = numbers({2, kProjectedSide, kProjectedSide, kProjectedSide});
+  EXPECT_NO_THROW(projection.forward(cubes));
+  EXPECT_THAT([&] { projection.forward(cubes.to(device.place())); },
+              ThrowsMessage<base::ConfigError>(HasSubstr("set data.projector=trilinear")));
 }
 
 TEST(Projection, PlacesAreBroughtToADeviceOnce) {
