@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -71,8 +72,15 @@ std::size_t last_begun(const PhasedRecipe& recipe, const fs::path& run) {
   return last;
 }
 
-bool is_of_phase(const fs::path& checkpoint, const Phase& phase) {
-  return std::ranges::find(checkpoint, fs::path(folder_name(phase))) != checkpoint.end();
+/// By the folder that is nearest to the checkpoint, as a run may lie below another one's phase.
+std::optional<std::size_t> phase_of_place(const PhasedRecipe& recipe, const fs::path& checkpoint) {
+  std::optional<std::size_t> found;
+  for (const fs::path& component : checkpoint) {
+    for (std::size_t i = 0; i < recipe.phases.size(); ++i) {
+      if (component == folder_name(recipe.phases[i])) found = i;
+    }
+  }
+  return found;
 }
 
 /// A phase does not change under a later one.
@@ -90,17 +98,14 @@ void require_no_later(const PhasedRecipe& recipe, std::size_t index, const std::
 std::size_t phase_of_checkpoint(const PhasedRecipe& recipe, const std::string& named,
                                 const fs::path& run) {
   const fs::path checkpoint = fs::absolute(find_checkpoint(named));
-  std::size_t found = recipe.phases.size();
-  for (std::size_t i = 0; i < recipe.phases.size(); ++i) {
-    if (is_of_phase(checkpoint, recipe.phases[i])) found = i;
-  }
-  if (found == recipe.phases.size()) {
+  const auto found = phase_of_place(recipe, checkpoint);
+  if (!found) {
     throw base::ConfigError(fmt::format(
         "--resume {}: {} is of no phase of this recipe; expected one below {}", named,
         checkpoint.string(), phase_folder("RUN", folder_name(recipe.phases[0])).string()));
   }
-  require_no_later(recipe, found, named, run);
-  return found;
+  require_no_later(recipe, *found, named, run);
+  return *found;
 }
 
 /// A phase that is done does not change under those that stand on it.
@@ -154,7 +159,7 @@ Beginning at_started_phase(const PhasedRecipe& recipe, const TrainRequest& reque
   const std::string weights = comm::first_rank_decides(context.communicator, [&]() -> std::string {
     require_no_later(recipe, index, *request.resume, run);
     const fs::path checkpoint = fs::absolute(find_checkpoint(*request.resume));
-    return is_of_phase(checkpoint, recipe.phases[index]) ? "" : checkpoint.string();
+    return phase_of_place(recipe, checkpoint) == index ? "" : checkpoint.string();
   });
   if (weights.empty()) return {index, request.resume};
   return {index, "auto", weights};

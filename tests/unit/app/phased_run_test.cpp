@@ -35,7 +35,8 @@ constexpr const char* kTwoPhases = R"(
 phases:
   head:  {train: {duration: 1ep}, model: {freeze: [blocks, stem]}}
   whole: {data: {global_batch_size: 2}, optimizer: {name: adamw, lr: 0.001},
-          train: {grad_accum_steps: 2}}
+          schedule: {name: linear, warmup: 3ba},
+          train: {grad_accum_steps: 2, precision: bf16, activation_checkpointing: {}}}
 )";
 
 class PhasedRunTest : public ::testing::Test {
@@ -102,8 +103,12 @@ TEST_F(PhasedRunTest, EqualsRunsThatStartFromEachOther) {
   train(phased_base(), first);
   TrainRequest second;
   second.run_directory = folder_.path() / "second";
-  second.overrides = {"data.global_batch_size=2", "optimizer={name: adamw, lr: 0.001}",
+  second.overrides = {"data.global_batch_size=2",
+                      "optimizer={name: adamw, lr: 0.001}",
+                      "schedule={name: linear, warmup: 3ba}",
                       "train.grad_accum_steps=2",
+                      "train.precision=bf16",
+                      "train.activation_checkpointing={}",
                       "model.pretrained=" + first.run_directory->string() + "@last"};
   train(phased_base(), second);
   EXPECT_EQ(weights(phase("1-head")), weights(*first.run_directory));
@@ -163,7 +168,7 @@ TEST_F(PhasedRunTest, ASignalEndsTheRunNotThePhase) {
 
 TEST_F(PhasedRunTest, StartsFromTheBest) {
   EXPECT_EQ(train({"checkpoint.monitor=val/loss", "checkpoint.mode=min", "train.eval_every=1ba",
-                   "++phases.head.optimizer.lr=3", "schedule=constant",
+                   "++phases.head.optimizer.lr=3", "++phases.head.schedule=constant",
                    "++phases.head.train.duration=4ep", "++phases.head.model.freeze=[]",
                    "++phases.whole.start_from=best"}),
             0);
@@ -187,6 +192,13 @@ TEST_F(PhasedRunTest, GoesOnFromACheckpointOfAPhase) {
               testing::ThrowsMessage<base::Error>(
                   AllOf(HasSubstr("the phase whole has begun"), HasSubstr("another --run-dir"))));
   EXPECT_EQ(weights(run_), expected);
+}
+
+TEST_F(PhasedRunTest, AFolderAboveTheRunMayBeCalledAsAPhase) {
+  run_ = folder_.path() / "2-whole" / "run";
+  EXPECT_EQ(train(), 0);
+  EXPECT_THAT([&] { resume((phase("1-head") / "checkpoints" / "step-00000001").string()); },
+              testing::ThrowsMessage<base::Error>(HasSubstr("the phase whole has begun")));
 }
 
 TEST_F(PhasedRunTest, GoesOnInADirectoryThatALaterPhaseBegan) {
