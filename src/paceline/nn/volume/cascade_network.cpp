@@ -8,18 +8,6 @@
 
 namespace paceline::nn {
 
-XrayContext XrayContext::repeated(std::int64_t count) const {
-  const std::int64_t patients = condition.size(0);
-  // Rows of a patient stay together.
-  const auto repeat = [&](const at::Tensor& rows) {
-    return rows.unflatten(0, {patients, -1}).repeat_interleave(count, 0).flatten(0, 1);
-  };
-  XrayContext result{repeat(at_voxels), repeat(condition), {}};
-  if (voxels.defined()) result.voxels = voxels.repeat_interleave(count, 0);
-  for (const at::Tensor& rows : keys_values) result.keys_values.push_back(repeat(rows));
-  return result;
-}
-
 std::vector<std::int64_t> CascadeNetwork::xray_sizes() const {
   throw base::InternalError("this cascade does not tell the sizes of its X-rays");
 }

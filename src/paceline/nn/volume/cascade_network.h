@@ -21,9 +21,6 @@ struct XrayContext {
   at::Tensor condition;                 ///< the pooled X-rays' part of what steers the blocks
   std::vector<at::Tensor> keys_values;  ///< of the X-rays' tokens for each block
   at::Tensor voxels = {};               ///< pixels and lift at each voxel; none in a first stage
-
-  /// For so many samples of each patient, those of a patient behind each other.
-  XrayContext repeated(std::int64_t count) const;
 };
 
 /// What a stage denoises.

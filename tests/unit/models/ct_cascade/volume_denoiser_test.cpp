@@ -56,18 +56,6 @@ TEST(VolumeDenoiser, AContextServesForManySteps) {
   }
 }
 
-TEST(VolumeDenoiser, AContextServesForManySamples) {
-  VolumeDenoiser denoiser(small_denoiser());
-  fill_denoiser(denoiser);
-  const nn::XrayContext context = denoiser.encode(small_patient_xrays());
-  const nn::NoisyVolumes volumes = small_volumes(0);
-  const at::Tensor once = denoiser.denoise(volumes, context);
-  const nn::NoisyVolumes twice{volumes.noisy.repeat_interleave(2, 0),
-                               volumes.steps.repeat_interleave(2, 0)};
-  EXPECT_TRUE(denoiser.denoise(twice, context.repeated(2))
-                  .allclose(once.repeat_interleave(2, 0), 1e-12, 1e-12));
-}
-
 TEST(VolumeDenoiser, EverythingItIsGivenCounts) {
   VolumeDenoiser denoiser(small_denoiser(4));
   fill_denoiser(denoiser);

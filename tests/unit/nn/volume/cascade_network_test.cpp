@@ -67,17 +67,5 @@ TEST(CascadeNetwork, GrowsByItsLastStage) {
   EXPECT_EQ(cascade.parts_trained_before(), std::vector<std::string>{"stages.0"});
 }
 
-TEST(XrayContext, IsRepeatedPatientByPatient) {
-  const at::Tensor rows = at::arange(6).view({6, 1});  // two patients of three tokens
-  const XrayContext context{
-      rows, at::tensor({7, 8}, at::kLong).view({2, 1}), {rows + 10, rows + 20}};
-  const XrayContext twice = context.repeated(2);
-  EXPECT_TRUE(at::equal(twice.condition.flatten(), at::tensor({7, 7, 8, 8}, at::kLong)));
-  const at::Tensor wanted = at::tensor({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, at::kLong);
-  EXPECT_TRUE(at::equal(twice.at_voxels.flatten(), wanted));
-  ASSERT_EQ(twice.keys_values.size(), 2U);
-  EXPECT_TRUE(at::equal(twice.keys_values[1].flatten(), wanted + 20));
-}
-
 }  // namespace
 }  // namespace paceline::nn
