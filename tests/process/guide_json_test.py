@@ -102,6 +102,11 @@ class GuideJson(RunTest):
                         "xrays: projected", "dir: /elsewhere", "interval_steps: 50")
         self.assertIn("# note: augmentation: a mirrored patient's lateral view", out)
         self.assertIn("# note: logging.wandb: there is no W&B here", out)
+        document = multi_view() | {"stage_configs": [STAGES[0], STAGES[1] | {"gradient_checkpointing": False}, STAGES[2]]}
+        document["training"]["gradient_checkpointing"] = True
+        phases, _ = self.shown(document)
+        for phase, line in zip(phases, ("every: 1", "activation_checkpointing: null", "every: 1")):
+            self.assert_has(phase, line)
         phases, _ = self.shown(quick())
         self.assertEqual([phase.splitlines()[0] for phase in phases], ["1: stage1_base", "2: stage2_refine"])
         self.assert_has(phases[1], "batch_size_per_rank: 8", "lr: 0.0002", "num_threads: 4")

@@ -105,10 +105,8 @@ void check_volume_size(GuideSection& data, const GuideDraft& draft) {
 }
 
 void draft_alignment(GuideSection& data, GuideDraft& draft) {
-  if (data.take_flag("validate_alignment") != true) return;
-  draft.notes.emplace_back(
-      "validate_alignment: val/projection_error of each evaluation tells how far X-rays are from "
-      "projections of the volumes that are drawn");
+  if (const auto is_wanted = data.take_flag("validate_alignment"))
+    put(draft.recipe, "data.validate_alignment", Node::scalar(*is_wanted ? "true" : "false"));
 }
 
 /// 0 workers are the process itself, which is one thread here.

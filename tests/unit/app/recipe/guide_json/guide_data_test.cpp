@@ -52,12 +52,20 @@ TEST(GuideData, OneViewNeedsNoList) {
 }
 
 TEST(GuideData, MirroredPatientsAreProjectedAnewWhichIsTold) {
-  const GuideText text(guide_document("", R"("augmentation": true, "validate_alignment": true)"));
+  const GuideText text(guide_document("", R"("augmentation": true)"));
   EXPECT_EQ(text.problems(), "");
   EXPECT_EQ(text.at("data.augment"), "{flip: true, gain: [0.9, 1.1]}");
   EXPECT_EQ(text.at("data.xrays"), "projected");
-  EXPECT_THAT(text.notes(), ElementsAre(HasSubstr("data.augment.flip=false data.xrays=files"),
-                                        HasSubstr("val/projection_error")));
+  EXPECT_THAT(text.notes(), ElementsAre(HasSubstr("data.augment.flip=false data.xrays=files")));
+}
+
+TEST(GuideData, ViewsAreComparedUnlessItSaysNot) {
+  for (const std::string value : {"true", "false"}) {
+    const GuideText text(guide_document("", R"("validate_alignment": )" + value));
+    EXPECT_EQ(text.problems(), "");
+    EXPECT_EQ(text.at("data.validate_alignment"), value);
+  }
+  EXPECT_EQ(GuideText(guide_document()).at("data.validate_alignment"), "absent");
 }
 
 TEST(GuideData, WhatHasNoMeaningIsRefused) {

@@ -45,6 +45,15 @@ TEST(GuideStages, AStageMayHaveStepsOfItsOwn) {
   EXPECT_EQ(text.at("phases.stage1.optimizer"), "{lr: 2e-5}");
 }
 
+TEST(GuideStages, AStageMayKeepItsActivationsWhereOthersDoNot) {
+  const GuideText text(R"({"stage_configs": [{"volume_size": 64, "gradient_checkpointing": false},
+    {"volume_size": 128}], "training": {"gradient_checkpointing": true}})");
+  EXPECT_EQ(text.problems(), "");
+  EXPECT_EQ(text.at("train.activation_checkpointing"), "{every: 1}");
+  EXPECT_EQ(text.at("phases.stage1.train"), "{activation_checkpointing: null}");
+  EXPECT_EQ(text.at("phases.stage2.train"), "absent");
+}
+
 TEST(GuideStages, WhatIsNoStageIsRefused) {
   const GuideText text(R"({"stage_configs": [
     {"name": "a", "volume_size": [64, 64, 32]},
