@@ -75,7 +75,7 @@ void add_options(CLI::App& app, PrepareCtArguments& arguments) {
                  "Voxels along a side, the largest first; smaller cubes are its halves")
       ->delimiter(',')
       ->default_str("256,128,64");
-  app.add_option("--seed", options.settings.seed,
+  app.add_option("--seed", options.seed,
                  "Of the split by patient and of what stands for a patient's name")
       ->capture_default_str();
   app.add_option(

@@ -1,10 +1,9 @@
 #include "paceline/dataset_tools/ct/ct_listing.h"
 
 #include "paceline/base/error.h"
+#include "paceline/data/ct/is_dicom.h"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -35,7 +34,7 @@ std::vector<fs::path> dicom_files_in(const fs::path& folder, const std::string& 
       if (fs::is_symlink(path, error)) continue;  // it may lead to a folder above
       const std::vector<fs::path> below = dicom_files_in(path, what);
       paths.insert(paths.end(), below.begin(), below.end());
-    } else if (fs::is_regular_file(path, error) && is_dicom(path)) {
+    } else if (fs::is_regular_file(path, error) && data::is_dicom(path)) {
       paths.push_back(path);
     }
   }
@@ -61,6 +60,12 @@ std::optional<FoundScan> scan_in(const fs::path& folder, const std::string& code
   const std::vector<fs::path>& chosen = named.empty() ? scans : named;
   if (chosen.empty()) {
     std::vector<fs::path> slices = dicom_files_in(folder, what);
+    std::error_code error;
+    if (slices.empty() && fs::exists(folder / (patient + ".npy"), error))
+      throw base::DataError(fmt::format(
+          "patient {} has an array and no scan: it says neither how large voxels are nor how they "
+          "lie; store it as NIfTI with its affine, ending in .nii.gz",
+          code));
     if (slices.empty()) return std::nullopt;
     return FoundScan{.file = {}, .slices = std::move(slices)};
   }
@@ -81,17 +86,6 @@ void refuse_doubles(const std::vector<ListedPatient>& patients) {
 }
 
 }  // namespace
-
-bool is_dicom(const fs::path& path) {
-  const std::string ending = path.extension().string();
-  if (ending == ".dcm" || ending == ".DCM") return true;
-  constexpr std::streamoff kMagicPlace = 128;
-  std::array<char, 4> magic{};
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(kMagicPlace);
-  return stream.read(magic.data(), magic.size()) &&
-         std::string_view(magic.data(), magic.size()) == "DICM";
-}
 
 std::vector<fs::path> visible_entries(const fs::path& folder, const std::string& what) {
   std::vector<fs::path> paths;

@@ -32,9 +32,6 @@ struct CtListing {
 /// none.
 CtListing list_ct_patients(const std::filesystem::path& folder, std::uint64_t seed);
 
-/// Whether a file is called .dcm, or begins as DICOM; others often have names without an ending.
-bool is_dicom(const std::filesystem::path& path);
-
 /// A folder's entries that do not begin with a dot, sorted. Throws DataError, which `what` begins,
 /// as a path may say who a patient is.
 std::vector<std::filesystem::path> visible_entries(const std::filesystem::path& folder,

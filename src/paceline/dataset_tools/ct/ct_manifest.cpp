@@ -18,7 +18,7 @@ constexpr std::int64_t kMostPixelsOfASide = 8192;
 
 nlohmann::ordered_json json_of(const CtSettings& settings) {
   nlohmann::ordered_json json{
-      {"fov_mm", settings.fov_mm}, {"sides", settings.sides}, {"seed", settings.seed}};
+      {"fov_mm", settings.fov_mm}, {"sides", settings.sides}, {"seed_mark", settings.seed_mark}};
   if (settings.xrays)
     json["xrays"] = {{"views", kCtViewNames},
                      {"size", settings.xrays->size},
@@ -58,12 +58,18 @@ CtPatient patient_of(const nlohmann::json& json) {
           .hashes = json.at("hashes")};
 }
 
+/// Earlier manifests hold the seed itself.
+std::string seed_mark_of(const nlohmann::json& json) {
+  if (json.contains("seed")) return seed_mark(json.at("seed"));
+  return json.at("seed_mark");
+}
+
 CtManifest manifest_of(const nlohmann::json& json) {
   if (json.at("format") != data::kCtFormat || json.at("version") != data::kCtVersion)
     throw base::DataError("it is that of something else, or of another version");
   CtManifest manifest{.settings = {.fov_mm = json.at("fov_mm"),
                                    .sides = json.at("sides").get<std::vector<std::int64_t>>(),
-                                   .seed = json.at("seed"),
+                                   .seed_mark = seed_mark_of(json),
                                    .xrays = xrays_of(json)},
                       .patients = {}};
   for (const nlohmann::json& patient : json.at("patients"))

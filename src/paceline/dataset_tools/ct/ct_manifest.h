@@ -28,8 +28,9 @@ struct CtXraySettings {
 struct CtSettings {
   double fov_mm = 400;                            ///< side of the cube
   std::vector<std::int64_t> sides{256, 128, 64};  ///< voxels; each a half, quarter ... of the first
-  std::uint64_t seed = 0;                         ///< of splits and codes
-  std::optional<CtXraySettings> xrays = {};       ///< nothing: there are none
+  /// seed_mark() of splits and codes. Not the seed, by which names could be tried.
+  std::string seed_mark = dataset_tools::seed_mark(0);
+  std::optional<CtXraySettings> xrays = {};  ///< nothing: there are none
   friend bool operator==(const CtSettings&, const CtSettings&) = default;
 };
 

@@ -34,6 +34,10 @@ std::string patient_code(std::string_view patient, std::uint64_t seed) {
   return hash_of(patient, seed).substr(0, kDigits);
 }
 
+std::string seed_mark(std::uint64_t seed) {
+  return patient_code("", seed);  // a code that no patient has
+}
+
 PatientSplit split_of_patient(std::string_view patient, std::uint64_t seed) {
   const std::string digits = hash_of(patient, seed).substr(kDigits, kDigits);
   std::uint64_t number = 0;

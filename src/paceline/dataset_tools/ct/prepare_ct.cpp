@@ -96,6 +96,7 @@ class CtPreparation {
       tell_progress();
     });
     refuse_failures();
+    refuse_same_scans(listing);
     put_together();
     surroundings_.files.remove_all(options_.folder / kCtWorkFolder);
     return result(listing);
@@ -168,6 +169,18 @@ class CtPreparation {
                                       problems_.size(), patients_.size(), problems_[0]));
   }
 
+  /// Two names of one patient, who could be trained on and evaluated.
+  void refuse_same_scans(const CtListing& listing) const {
+    std::map<std::string, std::string> names;  // by the checksum of the largest cube
+    for (std::size_t i = 0; i < patients_.size(); ++i) {
+      const std::string& name = listing.patients[i].name;
+      const auto [known, is_new] = names.emplace(patients_[i].hashes.front(), name);
+      if (!is_new)
+        throw base::DataError(
+            fmt::format("{} and {} have the same scan; leave one of them", known->second, name));
+    }
+  }
+
   void put_together() {
     CtManifest manifest{.settings = settings_, .patients = patients_};
     std::map<PatientSplit, std::int64_t> counts;
@@ -230,8 +243,9 @@ class CtPreparation {
 CtPrepareResult prepare_ct(const CtPrepareOptions& options, const CtSurroundings& surroundings) {
   check_settings(options.settings);
   refuse_one_in_the_other(options);
-  CtListing listing = list_ct_patients(options.source, options.settings.seed);
+  CtListing listing = list_ct_patients(options.source, options.seed);
   CtSettings settings = options.settings;
+  settings.seed_mark = seed_mark(options.seed);
   if (settings.xrays && !find_xrays(listing.patients)) settings.xrays.reset();
   const CtLock lock(options.folder, surroundings.files);
   const auto earlier = read_ct_manifest(options.folder);

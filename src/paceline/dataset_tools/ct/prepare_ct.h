@@ -17,9 +17,10 @@ namespace paceline::dataset_tools {
 struct CtPrepareOptions {
   std::filesystem::path source;  ///< list_ct_patients() says what is found there
   std::filesystem::path
-      folder;           ///< gets train/, val/, test/, ct_manifest.json and, meanwhile, work/
-  CtSettings settings;  ///< X-rays only where there are some
-  int num_threads = 2;  ///< each holds a scan and its cubes; 0: as many as there are cores
+      folder;              ///< gets train/, val/, test/, ct_manifest.json and, meanwhile, work/
+  CtSettings settings;     ///< X-rays only where there are some; the mark is that of `seed`
+  std::uint64_t seed = 0;  ///< of splits and codes
+  int num_threads = 2;     ///< each holds a scan and its cubes; 0: as many as there are cores
 };
 
 /// What preparing scans works with.

@@ -47,9 +47,6 @@ class XrayPatients final : public data::Dataset {
   XrayPatients(std::vector<XrayPatient> patients, Form form);
 
   std::int64_t size() const override { return std::ssize(patients_); }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t index, data::StoredSample& sample) const override;
   std::vector<data::FieldSpec> stored_fields() const override;
   data::SampleConstants constants() const override { return form_.constants; }

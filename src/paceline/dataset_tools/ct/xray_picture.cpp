@@ -3,7 +3,7 @@
 #include "paceline/base/error.h"
 #include "paceline/base/file.h"
 #include "paceline/data/codec/gray_decoder.h"
-#include "paceline/dataset_tools/ct/ct_listing.h"
+#include "paceline/data/ct/is_dicom.h"
 #include "paceline/dataset_tools/ct/triangle_filter.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Greys read_picture(const fs::path& path, const std::string& name) {
 }
 
 Greys read_greys(const fs::path& path, const std::string& name, const ReadDicomXray& read_dicom) {
-  if (!is_dicom(path)) return read_picture(path, name);
+  if (!data::is_dicom(path)) return read_picture(path, name);
   data::XrayPicture picture = read_dicom(path, name);
   for (float& value : picture.values) value *= kStoredWhite;
   return {picture.rows, picture.columns, std::move(picture.values)};

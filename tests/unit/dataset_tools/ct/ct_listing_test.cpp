@@ -93,6 +93,16 @@ TEST(CtListing, RefusesPatientsWithTwoScansWithoutTheirNames) {
                         Not(HasSubstr("anna")))));
 }
 
+TEST(CtListing, ArraysDoNotSayHowTheyLie) {
+  const test::TempFolder folder;
+  folder.write("anna/anna.npy", "");
+  folder.write("anna/anna_pa_drr.png", "");
+  EXPECT_THAT([&] { list_ct_patients(folder.path(), 0); },
+              ThrowsMessage<base::DataError>(
+                  AllOf(HasSubstr(patient_code("anna", 0) + " has an array and no scan"),
+                        HasSubstr("store it as NIfTI"), Not(HasSubstr("anna")))));
+}
+
 TEST(CtListing, RefusesAFolderWithoutScans) {
   const test::TempFolder folder;
   EXPECT_THAT([&] { list_ct_patients(folder.path(), 0); },

@@ -27,14 +27,26 @@ CtPatient some_patient() {
 TEST(CtManifest, IsReadAsItWasWritten) {
   const test::TempFolder folder;
   EXPECT_EQ(read_ct_manifest(folder.path()), std::nullopt);
-  const CtManifest written{
-      .settings = {.fov_mm = 320.5, .sides = {64, 16}, .seed = 18446744073709551615U},
-      .patients = {some_patient()}};
+  const CtManifest written{.settings = {.fov_mm = 320.5,
+                                        .sides = {64, 16},
+                                        .seed_mark = seed_mark(18446744073709551615U)},
+                           .patients = {some_patient()}};
   folder.write(kCtManifestName, to_json(written));
   const auto read = read_ct_manifest(folder.path());
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(read->settings, written.settings);
   EXPECT_EQ(read->patients, written.patients);
+}
+
+TEST(CtManifest, TellsSeedsApartWithoutTellingThem) {
+  const test::TempFolder folder;
+  const CtManifest written{.settings = {.seed_mark = seed_mark(20241)}, .patients = {}};
+  std::string text = to_json(written);
+  EXPECT_EQ(text.find("20241"), std::string::npos);
+  const std::string mark = fmt::format("\"seed_mark\": \"{}\"", seed_mark(20241));
+  text.replace(text.find(mark), mark.size(), "\"seed\": 20241");  // as it was told once
+  folder.write(kCtManifestName, text);
+  EXPECT_EQ(read_ct_manifest(folder.path())->settings, written.settings);
 }
 
 TEST(CtManifest, TellsOfXraysWhereThereAreSome) {

@@ -21,6 +21,17 @@ TEST(PatientSplit, SharesPatientsEightToOneToOne) {
   }
 }
 
+/// Sets that were prepared by another version are added to by this one. By Python's hmac.
+TEST(PatientSplit, MovesNobodyFromVersionToVersion) {
+  EXPECT_EQ(patient_code("LIDC-IDRI-0001", 0), "6c7458ecf21fccf1");
+  EXPECT_EQ(split_of_patient("LIDC-IDRI-0001", 0), PatientSplit::kTrain);
+  EXPECT_EQ(patient_code("7", 17), "bd6c6d80bde2c045");
+  EXPECT_EQ(split_of_patient("7", 17), PatientSplit::kVal);
+  EXPECT_EQ(patient_code("patient 1", 0), "c2f20973f3e64c4d");
+  EXPECT_EQ(split_of_patient("patient 1", 0), PatientSplit::kTest);
+  EXPECT_EQ(seed_mark(0), "a50f782640236d3c");
+}
+
 TEST(PatientSplit, ChangesWithTheSeed) {
   int moved = 0;
   for (int i = 0; i < 1000; ++i) {

@@ -49,7 +49,8 @@ class PrepareCt : public ::testing::Test {
   PrepareCt() {
     options_.source = folder_.path() / "scans";
     options_.folder = folder_.path() / "out";
-    options_.settings = {.fov_mm = 8, .sides = {4, 2}, .seed = 1};
+    options_.settings = {.fov_mm = 8, .sides = {4, 2}};
+    options_.seed = 1;
     options_.num_threads = 1;
     for (int i = 0; i < kSomePatients; ++i) write_scan(i);
   }
@@ -365,6 +366,16 @@ TEST_F(PrepareCt, NothingTellsWhoAPatientIs) {
   EXPECT_THAT(told, AllOf(Not(HasSubstr("Doe")), Not(HasSubstr("John"))));
 }
 
+TEST_F(PrepareCt, OneScanByTwoNamesIsRefused) {
+  write_scan(3, scan_bytes(7));
+  EXPECT_THAT(failure(),
+              AllOf(HasSubstr(" have the same scan; leave one of them"), HasSubstr("entry 6 of 12"),
+                    HasSubstr("entry 10 of 12"), Not(HasSubstr("Doe"))));
+  EXPECT_FALSE(fs::exists(options_.folder / kCtManifestName));
+  write_scan(3);
+  EXPECT_EQ(run().made, 1) << "the others were";
+}
+
 TEST_F(PrepareCt, RefusesToWriteAmongTheScans) {
   for (const fs::path& folder :
        {options_.source, options_.source / "out", options_.source.parent_path()}) {
@@ -380,7 +391,7 @@ TEST_F(PrepareCt, RefusesAFolderOfOtherSettings) {
   EXPECT_THAT(failure(), AllOf(HasSubstr("was made with {\"fov_mm\":8"), HasSubstr("fov_mm\":9"),
                                HasSubstr("name another folder")));
   EXPECT_EQ(output(), before);
-  options_.settings = {.fov_mm = 8, .sides = {4, 3}, .seed = 1};
+  options_.settings = {.fov_mm = 8, .sides = {4, 3}};
   EXPECT_THAT(failure(), HasSubstr("halved"));
 }
 
