@@ -31,9 +31,6 @@ class Series final : public pl::data::Dataset {
  public:
   explicit Series(std::int64_t size) : size_(size) {}
   std::int64_t size() const override { return size_; }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t index, pl::data::StoredSample& sample) const override {
     std::array<float, kLength + 1> numbers{};
     for (std::size_t i = 0; i < kLength; ++i) {

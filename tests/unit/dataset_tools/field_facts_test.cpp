@@ -43,9 +43,6 @@ TEST(FieldFacts, TheMiddleSliceIsDrawnFromItsSmallestToItsLargestNumber) {
 class Bodies final : public data::Dataset {
  public:
   std::int64_t size() const override { return 2; }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t index, data::StoredSample& sample) const override {
     auto values = volume_values();
     for (std::int16_t& value : values) value = static_cast<std::int16_t>(value * (index + 1));

@@ -52,9 +52,10 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
   virtual std::int64_t size() const = 0;
-  virtual int num_classes() const = 0;
-  virtual std::vector<std::string> class_names() const = 0;
-  virtual std::int64_t label(std::int64_t index) const = 0;
+  /// 0: a sample has none as a whole.
+  virtual int num_classes() const { return 0; }
+  virtual std::vector<std::string> class_names() const { return {}; }
+  virtual std::int64_t label(std::int64_t /*index*/) const { return 0; }
   /// Whether samples may have several classes, or none. label() is the first one then, or 0.
   virtual bool has_label_lists() const { return false; }
   /// Reads sample `index` into `sample`. Throws DataError that names the file.

@@ -69,8 +69,6 @@ class ImageFiles final : public Dataset {
   explicit ImageFiles(std::vector<fs::path> files) : files_(std::move(files)) {}
 
   std::int64_t size() const override { return std::ssize(files_); }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
   std::int64_t label(std::int64_t) const override { return kNoLabel; }
   void get(std::int64_t index, StoredSample& sample) const override {
     const LocalFile file(path(index));

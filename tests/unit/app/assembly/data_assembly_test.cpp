@@ -26,9 +26,6 @@ struct OwnConfig {
 class Own final : public data::Dataset, public data::SampleMaker {
  public:
   std::int64_t size() const override { return 4; }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t, data::StoredSample&) const override {}
   std::string describe(std::int64_t) const override { return "a number"; }
   std::string fingerprint() const override { return "own"; }

@@ -152,9 +152,6 @@ class SilentMaker final : public SampleMaker {
 class WithoutClasses final : public Dataset {
  public:
   std::int64_t size() const override { return 4; }
-  int num_classes() const override { return 0; }
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   void get(std::int64_t, StoredSample&) const override {}
   std::string describe(std::int64_t index) const override { return fmt::format("no. {}", index); }
   std::string fingerprint() const override { return ""; }
