@@ -95,8 +95,8 @@ Session::Session(const Recipe& recipe, const SessionContext& context, SessionCha
   if (val_part_)
     make_loader(*val_part_, recipe_, context_.registries, batches_.global_batch_size,
                 data::Split::kVal, place);
-  check_training_samples(recipe_, context_.registries, context_.communicator,
-                         &context_.interruption);
+  check_samples(recipe_, context_.registries, val_part_.has_value(), context_.communicator,
+                &context_.interruption);
   train_part_.loader->start();  // reads the first batches while the model is built
 
   state_.clock.lengths = batches_.lengths;

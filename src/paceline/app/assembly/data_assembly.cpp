@@ -158,13 +158,15 @@ DataPart open_data(const Recipe& recipe, const Registries& registries, data::Spl
   return part;
 }
 
-void check_training_samples(const Recipe& recipe, const Registries& registries,
-                            comm::Communicator& communicator,
-                            const base::Interruption* interruption) {
+void check_samples(const Recipe& recipe, const Registries& registries, bool has_validation,
+                   comm::Communicator& communicator, const base::Interruption* interruption) {
   const auto plan = registries.datasets.build(recipe.data.source);
-  if (!plan->check_training_samples) return;
+  if (!plan->check_samples) return;
+  std::vector<data::Split> splits{data::Split::kTrain};
+  if (has_validation && !recipe.data.val_share) splits.push_back(data::Split::kVal);
   comm::first_rank_decides(communicator, [&] {
-    plan->check_training_samples(data::make_storage(recipe.data.remote, interruption));
+    plan->check_samples(splits, data::make_storage(recipe.data.remote, interruption),
+                        recipe.data.val_path);
     return "";
   });
 }

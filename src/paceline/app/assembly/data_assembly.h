@@ -102,11 +102,10 @@ std::optional<DataPart> open_validation(const Recipe& recipe, const Registries& 
                                         std::span<const std::string> class_names, int rank,
                                         const base::Interruption* interruption);
 
-/// Has rank 0 look at a few training samples, if the data set wants that before the first step.
-/// Every rank must call it. Throws DataError on all of them.
-void check_training_samples(const Recipe& recipe, const Registries& registries,
-                            comm::Communicator& communicator,
-                            const base::Interruption* interruption);
+/// Has rank 0 look at samples of the splits that the run opens, if the data set wants that before
+/// the first step. Every rank must call it. Throws DataError on all of them.
+void check_samples(const Recipe& recipe, const Registries& registries, bool has_validation,
+                   comm::Communicator& communicator, const base::Interruption* interruption);
 
 /// The transforms of a split, by the recipe or as usual for its data set. Throws ConfigError.
 std::vector<data::TransformConfig> transforms_of(const DataSection& section,

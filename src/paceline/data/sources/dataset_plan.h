@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,11 @@ struct DatasetPlan {
   std::function<std::vector<TransformConfig>(const config::Sides& image_size)> eval_transforms;
   /// Throws ConfigError if the recipe does not say where the data are; opens nothing.
   std::function<void()> check_place = [] {};
-  /// Looks at a few training samples before the first step, on one rank. Throws DataError for some
+  /// Looks at samples of these splits before the first step, on one rank. Throws DataError for some
   /// that are not what they are taken for; empty: there is nothing that could be wrong so.
-  std::function<void(const std::shared_ptr<const Storage>& storage)> check_training_samples = {};
+  std::function<void(std::span<const Split> splits, const std::shared_ptr<const Storage>& storage,
+                     const std::optional<std::string>& val_path)>
+      check_samples = {};
   /// What makes samples that are no labelled images, for which a recipe's transforms have no say;
   /// empty: they are. The data set outlives the maker.
   std::function<std::shared_ptr<const SampleMaker>(const Dataset& dataset, Split split)>

@@ -13,7 +13,7 @@
 namespace paceline::data {
 namespace {
 
-constexpr std::int64_t kMostPatients = 8;
+constexpr std::int64_t kMostPatients = 64;
 /// Of X-rays that were made as the recipe says; grids of few voxels come close to it.
 constexpr double kMostError = 0.15;
 
@@ -90,12 +90,12 @@ AlignmentFacts check_alignment(const CtDataset& dataset) {
           .truth_loss_share = truth_loss_share(pairs)};
 }
 
-void tell(const AlignmentFacts& facts) {
+void tell(const AlignmentFacts& facts, const std::filesystem::path& folder) {
   if (facts.patients == 0) return;
   std::string text = fmt::format(
-      "data.validate_alignment: the X-rays of {} patients and projections of their volumes differ "
-      "by {:.3g} % of their norms",
-      facts.patients, 100 * facts.projection_error);
+      "data.validate_alignment: the X-rays of {} patients of {} and projections of their volumes "
+      "differ by {:.3g} % of their norms",
+      facts.patients, folder.string(), 100 * facts.projection_error);
   if (facts.truth_loss_share)
     text += fmt::format("; the truth's own physics loss is {:.3g} % of the mean volume's",
                         100 * *facts.truth_loss_share);

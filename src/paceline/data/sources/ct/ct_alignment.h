@@ -3,6 +3,7 @@
 #include "paceline/data/sources/ct/ct_dataset.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 namespace paceline::data {
@@ -16,13 +17,14 @@ struct AlignmentFacts {
   std::optional<double> truth_loss_share = {};
 };
 
-/// Compares the X-rays of up to 8 patients, spread over the split, with projections of their
+/// Compares the X-rays of up to 64 patients, spread over the split, with projections of their
 /// volumes; patients that cannot be read are left out, as loaders tell of them. Throws DataError
 /// that names a patient, the view and the cure if one is swapped, mirrored, upside down or
 /// inverted, ConfigError if X-rays are not of files.
 AlignmentFacts check_alignment(const CtDataset& dataset);
 
-/// Logs them: a warning if X-rays fit badly, though no other arrangement is better.
-void tell(const AlignmentFacts& facts);
+/// Logs them, as those of `folder`: a warning if X-rays fit badly, though no other arrangement is
+/// better.
+void tell(const AlignmentFacts& facts, const std::filesystem::path& folder);
 
 }  // namespace paceline::data

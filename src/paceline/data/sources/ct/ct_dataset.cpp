@@ -121,9 +121,7 @@ CtDataset::CtDataset(const fs::path& folder, std::string_view split, const CtCon
     : split_folder_(folder / split),
       set_(open_ct_set(folder, split, config.side)),
       xrays_(choose_xrays(config, split_folder_, set_)),
-      file_views_(
-          views_in_files(config.geometry.angles, xrays_ && xrays_->shape.back() == set_.xray_size)
-              .chosen),
+      file_views_(views_in_files(config.geometry.angles, are_xrays_known()).chosen),
       projector_(config, xrays_ ? xrays_->shape.back() : config.xray_size.value_or(kUsualXraySize),
                  set_.fov_mm),
       constants_(ct_constants(config, set_.fov_mm)),
@@ -208,8 +206,7 @@ void CtDataset::read_intensities(std::int64_t index, std::span<float> target) co
     projector_.to_intensities(target);
     return;
   }
-  if (xrays_->shape.back() == set_.xray_size)
-    check(*xrays_, index, patient(index).xray_hash, are_xrays_checked_);
+  if (are_xrays_known()) check(*xrays_, index, patient(index).xray_hash, are_xrays_checked_);
   const auto bytes = bytes_of(*xrays_, index);
   const std::size_t pixels = projector_.pixels_of_view();
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -232,7 +229,7 @@ void CtDataset::get(std::int64_t index, StoredSample& sample) const {
   };
   const auto voxels = cube(index);
   put(voxels.data(), voxels.size_bytes());
-  if (fields_.size() == 3) {
+  if (has_xrays()) {
     std::vector<float> intensities(projector_.num_pixels());
     read_intensities(index, intensities);
     put(intensities.data(), intensities.size() * sizeof(float));
@@ -244,18 +241,26 @@ std::string CtDataset::describe(std::int64_t index) const {
   return fmt::format("{}: patient {}", split_folder_.string(), patient(index).code);
 }
 
+bool CtDataset::are_xrays_known() const { return xrays_ && xrays_->shape.back() == set_.xray_size; }
+
 std::string CtDataset::fingerprint() const {
-  constexpr std::size_t kMostBytes = 4096;
+  constexpr std::size_t kMostBytes = 4096;  // of a view: its middle, as its border may be black
   base::Xxh3Stream hash;
   for (const FieldSpec& field : fields_) hash.update(data::describe(field));
-  hash.update(xrays_ ? "files" : projector_.key());
+  hash.update(xrays_ ? fmt::format("files {}", fmt::join(file_views_, ",")) : projector_.key());
   for (std::int64_t index = 0; index < size(); ++index) {
     hash.update(patient(index).code);
     hash.update(patient(index).cube_hash);
     if (!xrays_) continue;
+    if (are_xrays_known()) {
+      hash.update(patient(index).xray_hash);
+      continue;
+    }
     const auto bytes = bytes_of(*xrays_, index);
-    const std::size_t count = std::min(bytes.size(), kMostBytes);
-    hash.update(as_text(bytes.subspan((bytes.size() - count) / 2, count)));
+    const std::size_t view_bytes = projector_.pixels_of_view() * sizeof(std::uint16_t);
+    const std::size_t count = std::min(view_bytes, kMostBytes);
+    for (std::size_t begin = 0; begin < bytes.size(); begin += view_bytes)
+      hash.update(as_text(bytes.subspan(begin + (view_bytes - count) / 2, count)));
   }
   return fmt::format("ct:{}:{}:{:016x}", size(), set_.side, hash.digest());
 }

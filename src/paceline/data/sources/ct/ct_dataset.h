@@ -46,9 +46,6 @@ class CtDataset final : public Dataset {
             bool has_xrays);
 
   std::int64_t size() const override { return std::ssize(set_.patients); }
-  int num_classes() const override { return 0; }  // a patient has none
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   /// Throws DataError for a cube, or X-rays, without the manifest's checksum; each is looked at
   /// when it is read first.
   void get(std::int64_t index, StoredSample& sample) const override;
@@ -57,14 +54,18 @@ class CtDataset final : public Dataset {
   SampleConstants constants() const override { return constants_; }
   std::string name(std::int64_t index) const override { return patient(index).code; }
   std::string describe(std::int64_t index) const override;
-  /// Of codes and checksums of the patients, and how X-rays come about; of those of files, 4 KiB in
-  /// the middle of each patient's.
+  /// Of codes and checksums of the patients, and how X-rays come about; of those of files of
+  /// another size than the manifest's, a part of each view.
   std::string fingerprint() const override;
 
   const CtProjector& projector() const { return projector_; }
   double fov_mm() const { return set_.fov_mm; }
   std::int64_t side() const { return set_.side; }
+  /// Whether samples hold X-rays.
+  bool has_xrays() const { return fields_.size() == 3; }
   bool has_xray_files() const { return xrays_.has_value(); }
+  const std::filesystem::path& folder() const { return split_folder_; }
+  const std::string& cube_hash(std::int64_t index) const { return patient(index).cube_hash; }
   /// Of voxel (x, y, z) of this side.
   volume::Affine affine(std::int64_t index) const;
   /// A patient's X-rays of files, and projections of the volume. Throws ConfigError if the former
@@ -80,6 +81,8 @@ class CtDataset final : public Dataset {
   const CtSetPatient& patient(std::int64_t index) const {
     return set_.patients[static_cast<std::size_t>(index)];
   }
+  /// Whether they are files of which the manifest has checksums.
+  bool are_xrays_known() const;
   std::span<const std::uint8_t> bytes_of(const NpyArray& array, std::int64_t index) const;
   std::span<const std::int16_t> cube(std::int64_t index) const;
   /// Throws DataError unless a patient's part of an array has this checksum; looks once.

@@ -4,6 +4,7 @@
 #include "paceline/base/file.h"
 #include "paceline/base/file_status.h"
 #include "paceline/base/json.h"
+#include "paceline/data/ct/is_dicom.h"
 #include "paceline/data/dataset/dataset.h"
 
 #include <algorithm>
@@ -23,20 +24,21 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrepareAgain =
     "run `paceline data prepare ct` again, which makes anew what is damaged";
+constexpr std::string_view kMakeAllAgain =
+    "remove it and run `paceline data prepare ct` again, which makes all volumes anew";
 
 /// Whether scans lie there that have not been prepared: NIfTI or DICOM files, or folders of such.
 /// Looks at few entries, as all will be alike.
-bool holds_scans(const fs::path& folder, bool looks_below = true) {
-  constexpr int kMostEntries = 100;
+bool holds_scans(const fs::path& folder) {
+  constexpr int kMostEntries = 1000;
   int count = 0;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end;
+  for (fs::recursive_directory_iterator entry(folder, error), end;
        !error && entry != end && count < kMostEntries; entry.increment(error), ++count) {
     const std::string name = entry->path().filename().string();
-    const bool is_scan =
-        name.ends_with(".nii") || name.ends_with(".nii.gz") || name.ends_with(".dcm");
-    std::error_code ignored;  // what cannot be looked at holds none
-    if (is_scan || (looks_below && entry->is_directory(ignored) && holds_scans(*entry, false)))
+    std::error_code ignored;  // what cannot be looked at is none
+    if (name.ends_with(".nii") || name.ends_with(".nii.gz") ||
+        (entry->is_regular_file(ignored) && is_dicom(entry->path())))
       return true;
   }
   return false;
@@ -160,7 +162,7 @@ CtSet open_ct_set(const fs::path& folder, std::string_view split,
   }
   if (!problem.empty())
     throw base::DataError(fmt::format("{}: cannot be read: {}; {}",
-                                      (folder / kCtManifestName).string(), problem, kPrepareAgain));
+                                      (folder / kCtManifestName).string(), problem, kMakeAllAgain));
   if (set.patients.empty())
     throw AbsentPartError(
         fmt::format("{}: has no patient in its split {}", folder.string(), split));

@@ -27,11 +27,13 @@ using Views = std::span<std::uint16_t>;
 
 class CtAlignmentTest : public ::testing::Test {
  protected:
-  CtAlignmentTest() {
+  CtAlignmentTest() { write(10); }
+
+  void write(std::int64_t patients) {
     files_.sides = {32};
-    files_.train = 10;
+    files_.train = patients;
     files_.write(folder_);
-    files_.write_xrays(folder_, "train", files_.train, kSize);
+    files_.write_xrays(folder_, "train", patients, kSize);
   }
 
   /// Writes the X-rays of patients from `first` on anew.
@@ -55,7 +57,7 @@ class CtAlignmentTest : public ::testing::Test {
     EXPECT_THAT([&] { check(); },
                 ThrowsMessage<base::DataError>(AllOf(
                     HasSubstr(what), HasSubstr("data.validate_alignment: false"),
-                    HasSubstr("patient train00000000000"), HasSubstr("--flip-xrays-vertical"))));
+                    HasSubstr("patient train0000000000"), HasSubstr("--flip-xrays-vertical"))));
   }
 
   static void swap_views(Views views) {
@@ -72,7 +74,7 @@ class CtAlignmentTest : public ::testing::Test {
 
 TEST_F(CtAlignmentTest, XraysOfTheVolumesFitThem) {
   const AlignmentFacts facts = check();
-  EXPECT_EQ(facts.patients, 8);
+  EXPECT_EQ(facts.patients, 10);
   EXPECT_LT(facts.projection_error, 0.06);
   ASSERT_TRUE(facts.truth_loss_share);
   EXPECT_LT(*facts.truth_loss_share, 0.05);
@@ -83,7 +85,7 @@ TEST_F(CtAlignmentTest, SwappedViewsAreNamed) {
   change(0, swap_views);
   expect_refusal("view 1 looks like view 2");
   expect_refusal("view 2 looks like view 1");
-  expect_refusal("in 8 of 8 patients");
+  expect_refusal("in 10 of 10 patients");
 }
 
 TEST_F(CtAlignmentTest, ASingleViewThatIsMirroredIsNamed) {
@@ -110,9 +112,10 @@ TEST_F(CtAlignmentTest, InvertedViewsAreNamed) {
 }
 
 TEST_F(CtAlignmentTest, OnePatientOfThoseLookedAtIsEnough) {
-  change(8, swap_views);  // the last of them is number 8 of 0 to 9
-  expect_refusal("in 1 of 8 patients");
-  expect_refusal("patient train000000000008: view 1 looks like view 2");
+  write(66);
+  change(64, swap_views);  // the last that is looked at is number 64 of 0 to 65
+  expect_refusal("in 1 of 64 patients");
+  expect_refusal("patient train000000000064: view 1 looks like view 2");
 }
 
 TEST_F(CtAlignmentTest, AnotherBrightnessIsAWarning) {
@@ -125,13 +128,14 @@ TEST_F(CtAlignmentTest, AnotherBrightnessIsAWarning) {
   const base::LogRedirection log([&](base::LogLevel level, std::string_view line) {
     lines.emplace_back(level, std::string(line));
   });
-  tell(facts);
-  tell({.patients = 8, .projection_error = 0.02, .truth_loss_share = 0.001});
-  tell({.patients = 1, .projection_error = 0.02});
-  tell({});
+  tell(facts, "set/train");
+  tell({.patients = 8, .projection_error = 0.02, .truth_loss_share = 0.001}, "");
+  tell({.patients = 1, .projection_error = 0.02}, "");
+  tell({}, "");
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0].first, base::LogLevel::kWarning);
-  EXPECT_THAT(lines[0].second, HasSubstr("data.full_scale"));
+  EXPECT_THAT(lines[0].second,
+              AllOf(HasSubstr("10 patients of set/train "), HasSubstr("data.full_scale")));
   EXPECT_EQ(lines[1].first, base::LogLevel::kInfo);
   EXPECT_THAT(lines[1].second, AllOf(HasSubstr("8 patients"), HasSubstr("2 % of their norms"),
                                      HasSubstr("0.1 % of the mean volume's")));
@@ -143,11 +147,11 @@ TEST_F(CtAlignmentTest, APatientThatCannotBeReadIsLeftToTheLoader) {
   std::string content = base::read_file(path);
   content.back() = static_cast<char>(content.back() ^ 1);
   std::ofstream(path, std::ios::binary) << content;
-  EXPECT_EQ(check().patients, 8);  // the last patient is none of those
+  EXPECT_EQ(check().patients, 9);
   content[content.size() - 2 * 2 * 32 * 32 * 32 + 5] ^= 1;
   content[content.size() - 2 * 32 * 32 * 32 - 100] ^= 1;
   std::ofstream(path, std::ios::binary) << content;
-  EXPECT_EQ(check().patients, 7);
+  EXPECT_EQ(check().patients, 8);
 }
 
 }  // namespace

@@ -142,6 +142,12 @@ TEST_F(CtDatasetTest, OfFilesThatTheManifestKnowsSomeViewsMayBeTaken) {
   EXPECT_EQ(views({0}), frontal);
   EXPECT_EQ(views({90}), lateral);
   EXPECT_NE(frontal, lateral);
+  const auto fingerprint = [&](double angle) {
+    CtConfig config{.side = 8};
+    config.geometry.angles = {angle};
+    return open(config)->fingerprint();
+  };
+  EXPECT_NE(fingerprint(0), fingerprint(90));
   auto turned = lateral;
   turned.insert(turned.end(), frontal.begin(), frontal.end());
   EXPECT_EQ(views({90, 0}), turned);
@@ -216,6 +222,21 @@ TEST_F(CtDatasetTest, TheFingerprintFollowsPatientsAndViews) {
   array[array.size() - 100] ^= 1;
   folder_.write("ct/train/xrays_8.npy", array);
   EXPECT_NE(open(projected_)->fingerprint(), of_files);
+}
+
+TEST_F(CtDatasetTest, TheFingerprintFollowsAllViewsOfFiles) {
+  constexpr std::int64_t kSize = 128;
+  files_.write_xrays(folder_, "train", 3, kSize);
+  const auto path = folder_.path() / fmt::format("ct/train/xrays_{}.npy", kSize);
+  const std::string sound = base::read_file(path);
+  const auto fingerprint = [&] { return open({.side = 8, .xray_size = kSize})->fingerprint(); };
+  const std::string usual = fingerprint();
+  for (std::size_t view = 0; view < 6; ++view) {
+    std::string other = sound;
+    other[other.size() - 2 * kSize * kSize * view - kSize * kSize] ^= 1;
+    folder_.write(fmt::format("ct/train/xrays_{}.npy", kSize), other);
+    EXPECT_NE(fingerprint(), usual) << "the middle of view " << view;
+  }
 }
 
 class CtCacheTest : public CtDatasetTest {

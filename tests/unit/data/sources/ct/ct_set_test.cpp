@@ -74,8 +74,9 @@ TEST_F(CtSetTest, AFolderThatWasNotPreparedIsRefused) {
 
 TEST_F(CtSetTest, ScansAreToldHowTheyArePrepared) {
   std::filesystem::remove(place() / kCtManifestName);
-  for (const char* scan : {"ct/7/7.nii.gz", "ct/8.nii", "ct/9/0001.dcm"}) {
-    folder_.write(scan, "");
+  for (const char* scan : {"ct/7/7.nii.gz", "ct/8.nii", "ct/9/0001.dcm", "ct/9/0001.DCM",
+                           "ct/9/study/series/IM0001"}) {
+    folder_.write(scan, std::string(128, ' ') + "DICM");
     refuses<base::DataError>(
         "ct: holds scans of patients, which are prepared once: run `paceline "
         "data prepare ct " +
@@ -89,6 +90,7 @@ TEST_F(CtSetTest, ADamagedManifestIsRefused) {
   const std::string sound = manifest();
   set_manifest(sound.substr(0, sound.size() / 2));
   refuses<base::DataError>("ct_manifest.json: cannot be read");
+  refuses<base::DataError>("remove it and run `paceline data prepare ct` again");
   set_manifest(R"({"format": "other", "version": 1})");
   refuses<base::DataError>("ct_manifest.json: cannot be read: it is that of something else");
   set_manifest(R"({"format": "paceline ct volumes", "version": 1, "sides": []})");

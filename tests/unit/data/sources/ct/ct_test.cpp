@@ -1,11 +1,16 @@
 #include "paceline/data/sources/ct/ct.h"
 
 #include "paceline/base/error.h"
+#include "paceline/base/file.h"
+#include "paceline/base/log.h"
 #include "paceline/data/loader/sample_maker.h"
 #include "support/data/cache_home.h"
 #include "support/data/ct_files.h"
 #include "support/data/fake_storage.h"
 #include "support/data/same_samples.h"
+
+#include <array>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +18,9 @@
 namespace paceline::data {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 class CtTest : public ::testing::Test {
@@ -66,6 +73,43 @@ TEST_F(CtTest, ValidationMayLieElsewhere) {
   EXPECT_EQ(plan->open(Split::kTrain, local_storage(), place)->size(), 3);
   EXPECT_THAT([&] { plan->open(Split::kVal, local_storage(), place + "-absent"); },
               ThrowsMessage<base::DataError>(HasSubstr("data.val_path")));
+}
+
+TEST_F(CtTest, AScanThatIsTrainedOnAndEvaluatedIsRefused) {
+  const auto plan = make(config_);
+  const std::array both{Split::kTrain, Split::kVal};
+  EXPECT_NO_THROW(plan->check_samples(both, local_storage(), {}));
+  // Its patients of val are those of train here, as by another seed and so by other codes.
+  paceline::test::CtFiles other = files_;
+  other.val = other.test = 0;
+  other.write(folder_, "other");
+  std::filesystem::rename(folder_.path() / "other/train", folder_.path() / "other/val");
+  const std::string manifest = base::read_file(folder_.path() / "other/ct_manifest.json");
+  folder_.write("other/ct_manifest.json", std::regex_replace(manifest, std::regex("train"), "val"));
+  const std::string place = (folder_.path() / "other").string();
+  EXPECT_THAT([&] { plan->check_samples(both, local_storage(), place); },
+              ThrowsMessage<base::DataError>(HasSubstr("have the same scan")));
+  EXPECT_NO_THROW(plan->check_samples(std::span(both).first(1), local_storage(), place));
+}
+
+TEST_F(CtTest, WhereNothingIsCachedItIsTold) {
+  const paceline::test::CacheHome cache;
+  std::string lines;
+  const base::LogRedirection log(
+      [&](base::LogLevel, std::string_view line) { lines += std::string(line) + "\n"; });
+  const std::array both{Split::kTrain, Split::kVal};
+  config_.cache_in_memory = "1GiB";
+  make(config_)->check_samples(both, local_storage(), {});
+  EXPECT_EQ(lines, "");
+  config_.augment.turn_degrees = 5;
+  make(config_)->check_samples(both, local_storage(), {});
+  EXPECT_THAT(lines, AllOf(HasSubstr("ct/train is kept: data.augment"), Not(HasSubstr("val"))));
+  lines.clear();
+  config_.augment = {};
+  config_.validate_alignment = false;
+  files_.write_xrays(folder_, "train", 3, 8);
+  make(config_)->check_samples(std::span(both).first(1), local_storage(), {});
+  EXPECT_THAT(lines, HasSubstr("ct/train is kept: volumes and X-rays are files"));
 }
 
 TEST_F(CtTest, NeedsAPath) {
