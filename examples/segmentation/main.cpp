@@ -4,6 +4,7 @@
 #include <paceline/cli/program.h>
 #include <paceline/nn/init.h>
 #include <paceline/nn/unit.h>
+#include <paceline/volume/phantom.h>
 
 namespace seg {
 namespace pl = paceline;
@@ -14,15 +15,9 @@ struct PhantomsConfig {
   std::uint64_t seed = 0;
 };
 
-struct Ellipsoid {
-  std::array<double, 3> center, radii;  ///< in coordinates from -1 to 1
-};
-/// Where the body, label 1, and its organs usually are, and the brightness of each label. Two
-/// organs are equally bright: their places tell which is which.
-constexpr std::array kShapes{
-    Ellipsoid{{0, 0, 0}, {0.8, 0.8, 0.9}}, Ellipsoid{{-0.1, 0.1, 0.4}, {0.4, 0.4, 0.3}},
-    Ellipsoid{{0.1, -0.2, -0.4}, {0.4, 0.35, 0.3}}, Ellipsoid{{0.3, 0.4, 0}, {0.3, 0.3, 0.3}}};
-constexpr std::array kBrightness{-1.0, 0.0, 1.5, 1.5, 0.75};
+/// volume::Organ: air, body, lung, heart, spine, liver and lesion.
+constexpr int kLabels = 7;
+constexpr double kCubeMm = 400;
 
 /// Each body is drawn from its number and the seed when it is asked for, as arrays that transforms
 /// of the recipe may move. Those of validation are other numbers.
@@ -31,9 +26,6 @@ class Phantoms final : public pl::data::Dataset {
   Phantoms(const PhantomsConfig& config, pl::data::Split split)
       : config_(config), first_(split == pl::data::Split::kTrain ? 0 : config.num_samples) {}
   std::int64_t size() const override { return config_.num_samples / (first_ == 0 ? 1 : 4); }
-  int num_classes() const override { return 0; }  // a sample has none as a whole
-  std::vector<std::string> class_names() const override { return {}; }
-  std::int64_t label(std::int64_t) const override { return 0; }
   std::string describe(std::int64_t index) const override { return fmt::format("body {}", index); }
   std::string fingerprint() const override {
     return fmt::format("phantoms-{}-{}-{}", config_.size, config_.seed, first_);
@@ -44,29 +36,12 @@ class Phantoms final : public pl::data::Dataset {
     auto* const volume = reinterpret_cast<float*>(sample.bytes.data());
     auto* const organs =
         reinterpret_cast<std::int64_t*>(sample.bytes.data() + pl::data::sample_bytes(fields_[0]));
-    pl::base::Philox draws(config_.seed, pl::base::DrawPurpose::kSynthesis, 0,
-                           static_cast<std::uint64_t>(first_ + index));
-    std::array shapes = kShapes;
-    for (Ellipsoid& shape : shapes) {
-      for (double& center : shape.center) center += draws.uniform(-0.1, 0.1);
-      for (double& radius : shape.radii) radius *= draws.uniform(0.8, 1.2);
-    }
-    const std::int64_t side = config_.size;
-    const auto at = [&](std::int64_t i) { return static_cast<double>(2 * i + 1 - side) / side; };
-    for (std::int64_t voxel = 0; voxel < side * side * side; ++voxel) {
-      const std::array place{at(voxel / side / side), at(voxel / side % side), at(voxel % side)};
-      std::size_t label = 0;
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        const auto& [center, radii] = shapes[i];
-        double distance = 0;
-        for (std::size_t k = 0; k < 3; ++k)
-          distance += std::pow((place[k] - center[k]) / radii[k], 2);
-        if (distance < 1) label = i + 1;
-      }
-      const double value = kBrightness[label] + draws.uniform(-0.5, 0.5);
-      volume[voxel] = static_cast<float>(value);
-      organs[voxel] = static_cast<std::int64_t>(label);
-    }
+    const auto number = static_cast<std::uint64_t>(first_ + index);
+    const pl::volume::CubeGrid grid{static_cast<int>(config_.size), kCubeMm};
+    const auto phantom = pl::volume::draw_phantom(config_.seed, number, kCubeMm);
+    std::ranges::transform(pl::volume::voxels_of(phantom, grid), volume,
+                           [](float hounsfield) { return hounsfield / 500; });
+    std::ranges::copy(pl::volume::labels_of(phantom, grid), organs);
   }
 
  private:
@@ -117,7 +92,7 @@ class UNet final : public pl::nn::Network {
     deepest_ = add("deepest", 4 * c, 4 * c, 64);
     up2_ = add("up2", 6 * c, 2 * c, 8);
     up1_ = add("up1", 3 * c, c);
-    head_ = register_parameter("head", at::empty({std::ssize(kBrightness), c, 1, 1, 1}));
+    head_ = register_parameter("head", at::empty({kLabels, c, 1, 1, 1}));
   }
   at::Tensor forward(const pl::tensor::Fields& inputs, const pl::nn::ForwardContext&) override {
     const auto beside = [](const at::Tensor& coarse, const at::Tensor& fine) {
