@@ -6,10 +6,13 @@ import random
 import time
 import unittest
 
-from paceline_process import RunTest, checkpoint_digests, checkpoints, kill, make_phantoms, paceline, read_metrics, start
+from paceline_process import (RunTest, checkpoint_digests, checkpoints, kill, make_phantoms, paceline, read_metrics, start,
+                              wait_until)
 
 NUM_KILLS = int(os.environ.get("PACELINE_NUM_KILLS", "2"))
 PATIENTS = 24
+STEPS_PER_EPOCH = 3
+PHYSICS_WEIGHT = 0.3  # the task's own
 
 RECIPE = """
 run:        {seed: 3}
@@ -62,6 +65,13 @@ class Cascade(RunTest):
         for key in ("val/psnr_stage1", "val/ssim", "val/hu_mae", "val/projection_error", "val/physics",
                     "val_ema/psnr"):
             self.assertIn(key, evaluated[-1])
+        for phase in self.phases(reference):
+            trained = [line for line in read_metrics(phase) if "train/loss" in line]
+            self.assertEqual(len(trained), 3 * STEPS_PER_EPOCH)
+            for line in trained:
+                parts = line["train/diffusion"] + PHYSICS_WEIGHT * line["train/physics"]
+                self.assertAlmostEqual(line["train/loss"], parts, delta=1e-5 * parts)
+                self.assertGreater(line["train/physics"], 0)
         self.assertEqual(len({line["val/psnr_stage1"] for line in evaluated}), 1, "stage 1 rests")
         draws = random.Random(5)
         for number in range(NUM_KILLS):
@@ -74,6 +84,34 @@ class Cascade(RunTest):
             for own, whole in zip(self.phases(run), self.phases(reference)):
                 self.assertEqual(read_metrics(own), read_metrics(whole))
                 self.assertEqual(checkpoint_digests(checkpoints(own)[-1]), checkpoint_digests(checkpoints(whole)[-1]))
+
+    @staticmethod
+    def is_saving(phase):
+        return any("tmp" in path.name for path in (phase / "checkpoints").glob("*"))
+
+    @staticmethod
+    def is_evaluating(phase):
+        """Whether the step that ends an epoch is done and no evaluation has followed."""
+        lines = read_metrics(phase) if (phase / "metrics.jsonl").exists() else []
+        trained, evaluated = ([line["step"] for line in lines if key in line] for key in ("train/loss", "val/psnr"))
+        return bool(trained) and trained[-1] % STEPS_PER_EPOCH == 0 and trained[-1] not in evaluated
+
+    def test_dies_inside_validations_and_saves_of_each_stage(self):
+        slow = ("task.sampling_steps=60",)  # so that an evaluation takes a while
+        reference, run = self.run_directory("slow"), self.run_directory("dies")
+        self.finished(reference, *slow)
+        for number, phase in enumerate(self.phases(run), 1):
+            for what, condition in (("save", self.is_saving), ("evaluation", self.is_evaluating)):
+                process = start(*self.command(run, *slow, "--resume", "auto"), cwd=self.root)
+                wait_until(lambda: process.poll() is not None or condition(phase), f"stage {number}'s {what}", timeout=60)
+                self.assertIsNone(process.poll(), f"it ended before stage {number}'s {what}")
+                kill(process)
+                self.assertFalse((phase / "summary.json").exists(), "the stage was over")
+            self.assertTrue(self.is_evaluating(phase), "the evaluation was over")
+        self.finished(run, *slow, "--resume", "auto")
+        for own, whole in zip(self.phases(run), self.phases(reference)):
+            self.assertEqual(read_metrics(own), read_metrics(whole))
+            self.assertEqual(checkpoint_digests(checkpoints(own)[-1]), checkpoint_digests(checkpoints(whole)[-1]))
 
     def test_ranks_train_the_same(self):
         runs = [self.run_directory(name) for name in ("one", "two", "sharded")]
@@ -99,6 +137,7 @@ class Cascade(RunTest):
                 ("data.geometry.angles", "0, 90"),
             ("model.num_stages=1", "data.side=12", "model.xray_size=64"): ("model.xray_size",),
             ("model=resnet18",): ("model ct_cascade",),
+            ("data.val_folder=train",): ("data.val_folder", "one of val, test"),
             ("task.sampling_noise=0.5",): ("condition_noise",),
             ("task.sampling_steps=2000",): ("num_timesteps",),
         }.items():

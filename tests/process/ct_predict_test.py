@@ -9,6 +9,7 @@ import struct
 import unittest
 import zlib
 
+from ct_pictures_test import LEAST_SIDE, read_png
 from paceline_process import RunTest, make_phantoms, paceline
 from prepare_ct_test import dicom_element
 
@@ -166,6 +167,33 @@ class CtPredict(RunTest):
                          names)
         self.assertEqual(len({(out / name / "sample_1.nii.gz").read_bytes() for name in names}), 3)
 
+    def test_pictures_of_each_patient(self):
+        folder = self.root / "shown-patients"
+        folder.mkdir()
+        patients = [f"phantom_{number:06}" for number in (1, 2, 5)]
+        for patient in patients:
+            (folder / patient).symlink_to(self.phantoms / patient)
+        made = []
+        for ranks in (1, 2):
+            shown = self.root / "shown" / f"ranks-{ranks}"
+            self.predict(f"of-{ranks}-ranks", folder, "--samples", 2, "--steps", 2, "--pictures", shown, "--nproc", ranks)
+            made.append(self.content(shown))
+        self.assertEqual(list(made[0]), [f"{patient}_{name}.png" for patient in patients for name in ("slices", "xrays")])
+        self.assertEqual(made[0], made[1])
+        self.assertEqual(len(set(made[0].values())), 6)
+        width, height, _ = read_png(shown / f"{patients[0]}_slices.png")
+        self.assertTrue(2 * LEAST_SIDE < width < 4 * LEAST_SIDE, width)  # mean and deviation
+        self.assertGreater(height, 3 * LEAST_SIDE)
+        _, height, _ = read_png(shown / f"{patients[0]}_xrays.png")
+        self.assertTrue(2 * LEAST_SIDE < height < 3 * LEAST_SIDE, height)  # a row for each view
+
+        shown = self.root / "beside-the-truth"
+        self.predict("of-prepared", "data.val_folder=test", "--samples", 2, "--steps", 1, "--pictures", shown, "--nproc", 2)
+        self.assertEqual({path.name for path in shown.iterdir()},
+                         {f"{patient}_{name}.png" for patient in self.patients["test"] for name in ("slices", "xrays")})
+        for patient in self.patients["test"]:
+            self.assertGreater(read_png(shown / f"{patient}_slices.png")[0], 4 * LEAST_SIDE)
+
     def test_bad_input_is_one_error(self):
         good = self.views()
         wide = self.root / "wide.png"
@@ -190,6 +218,7 @@ class CtPredict(RunTest):
                 (DATA, [lonely], ("anna has no lateral X-ray", "ID_lat_drr.png")),
                 (DATA, [empty], ("holds no patients", "ID_pa_drr.png")),
                 (CONFIG, [wide], ("is no folder of patients", f"frontal={wide}")),
+                (CONFIG, [*good, "--pictures", self.root / "refused" / "here"], ("--pictures", "name one beside it")),
                 (CONFIG, [*good, "--steps", 2000], ("sampling_steps", "num_timesteps"))):
             result = paceline("predict", self.trained, *arguments, "-o", self.root / "refused", cwd=self.root)
             self.assertEqual(result.code, code, str(result))
@@ -204,14 +233,44 @@ class CtPredict(RunTest):
             self.assertEqual(result.code, CONFIG, str(result))
             self.assertIn("-o", result.err)
 
+    def test_a_frontal_view_alone(self):
+        run, folder = self.root / "frontal", self.root / "frontal-patients"
+        result = paceline("train", self.root / "cascade.yaml", f"data.path={self.volumes}", "--run-dir", run, "model.num_views=1",
+                          "model.view_types=[frontal]", "data.geometry.angles=[0]", cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        result = paceline("eval", run, "data.val_folder=test", "--steps", 2, "--json", cwd=self.root)
+        self.assertEqual(result.code, 0, str(result))
+        report = json.loads(result.out)
+        self.assertEqual([each["patient"] for each in report["patients"]], list(self.patients["test"]))
+        self.assertGreater(report["metrics"]["val/psnr"], 0)
+        made = {}
+        for number in (3, 4):
+            patient = f"phantom_{number:06}"
+            (folder / patient).mkdir(parents=True)
+            (folder / patient / f"{patient}_pa_drr.png").symlink_to(self.phantoms / patient / f"{patient}_pa_drr.png")
+            for name, arguments in (("named", self.views(number)[:1]), ("folder", [folder / patient])):
+                out = self.root / f"{name}-frontal-{number}"
+                result = paceline("predict", run, *arguments, "--steps", 2, "-o", out, cwd=self.root)
+                self.assertEqual(result.code, 0, str(result))
+                made[name, number] = self.content(out / (patient if name == "folder" else "patient"))
+            self.assertEqual(made["named", number], made["folder", number])
+        self.assertEqual(read_nifti(self.root / "named-frontal-3" / "patient" / "sample_1.nii.gz")["sizes"], (SIDE,) * 3)
+        self.assertNotEqual(made["named", 3], made["named", 4])
+        result = paceline("predict", run, *self.views(), "-o", self.root / "refused", cwd=self.root)
+        self.assertEqual(result.code, CONFIG, str(result))
+        self.assertIn("the network sees no lateral view", result.err)
+
     def test_other_networks_take_no_xrays(self):
         run = self.run_directory("classes")
         self.train(self.write_recipe(), "--run-dir", run, "train.duration=1ba", "checkpoint.every=1ba", "schedule=constant")
         for arguments, text in ((self.views(), "was trained on images"),
-                                ([self.data / "val", "--samples", 2], "--samples: is for networks that draw volumes")):
+                                ([self.data / "val", "--samples", 2], "--samples: is for networks that draw volumes"),
+                                ([self.data / "val", "--pictures", self.root / "none"],
+                                 "--pictures: task classification shows none of its predictions")):
             result = paceline("predict", run, *arguments, "-o", self.root / "refused", cwd=self.root)
             self.assertEqual(result.code, CONFIG, str(result))
             self.assertIn(text, result.err)
+        self.assertFalse((self.root / "none").exists())
 
     def test_elsewhere_the_cube_is_told(self):
         away = self.root / "away"

@@ -11,7 +11,7 @@ from paceline_process import (RunTest, checkpoint_digests, checkpoints, kill, ma
                               wait_until)
 
 SHORT = ("model.xray_dim=64", "task.sampling_steps=2", "train.eval_batches=1", "data.subset=8")
-EPOCHS = 6  # of the second stage
+EPOCHS = 3  # of the second stage
 
 
 class GuideRuns(RunTest):

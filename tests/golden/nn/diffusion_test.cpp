@@ -41,6 +41,10 @@ at::Tensor golden_steps() {
   return at::tensor(diffusion_golden()["steps"].get<std::vector<std::int64_t>>(), at::kLong);
 }
 
+StepSpacing spacing_of(const std::string& name) {
+  return name == "trailing" ? StepSpacing::kTrailing : StepSpacing::kLinspace;
+}
+
 TEST(GoldenDiffusion, NoiseVelocityAndWeightsAreDiffusers) {
   const NoiseSchedule schedule;
   const json& golden = diffusion_golden();
@@ -61,10 +65,9 @@ TEST(GoldenDiffusion, StopsWhereDiffusersDoes) {
   const NoiseSchedule schedule;
   for (const auto& [name, wanted] : diffusion_golden()["spacings"].items()) {
     const auto space = name.find(' ');
-    const StepSpacing spacing =
-        name.substr(0, space) == "trailing" ? StepSpacing::kTrailing : StepSpacing::kLinspace;
-    EXPECT_EQ(sampling_steps(schedule, std::stoll(name.substr(space)), spacing),
-              wanted.get<std::vector<std::int64_t>>())
+    EXPECT_EQ(
+        sampling_steps(schedule, std::stoll(name.substr(space)), spacing_of(name.substr(0, space))),
+        wanted.get<std::vector<std::int64_t>>())
         << name;
   }
 }
@@ -76,7 +79,8 @@ TEST(GoldenDiffusion, SamplesAreDiffusers) {
            0.6 * wave(kSampleSizes, 5 + static_cast<double>(step), at::kDouble);
   };
   for (const json& each : diffusion_golden()["sampled"]) {
-    const auto steps = sampling_steps(schedule, each["count"], StepSpacing::kTrailing);
+    SCOPED_TRACE(each["spacing"].dump() + each["count"].dump());
+    const auto steps = sampling_steps(schedule, each["count"], spacing_of(each["spacing"]));
     expect_diffusers("samples",
                      sample_ddim(schedule, 3 * wave(kSampleSizes, 2, at::kDouble), steps, denoise),
                      each["samples"]);

@@ -6,6 +6,9 @@ and Dhariwal with betas from 1e-4 to 0.9999.
 The scheduler is given the betas and, as it would keep float32 ones, their products in float64. Samples and noise are
 functions of their indices (see `wave` in make_losses.py), which diffusion_test.cpp repeats. The network that the sampler
 asks is a function of what it is given, too: 0.8 tanh(x_t) + 0.3 wave, which leaves [-1, 1] in places.
+
+Whatever the spacing, diffusers' step goes down by TOTAL // num_inference_steps. Between the steps of linspace lies more
+than that, so that number is set for the distance there is: a step then ends where the next one begins.
 """
 
 import json
@@ -41,14 +44,19 @@ def flat(tensor):
     return [float(f"{value:.13g}") for value in tensor.flatten().tolist()]
 
 
-def sampled(count):
-    made = scheduler("trailing")
+def sampled(spacing, count):
+    made = scheduler(spacing)
     made.set_timesteps(count)
+    if spacing == "linspace":
+        distance = (TOTAL - 1) // (count - 1)
+        assert set((made.timesteps[:-1] - made.timesteps[1:]).tolist()) == {distance}
+        made.num_inference_steps = TOTAL // distance
+        assert TOTAL // made.num_inference_steps == distance
     noisy = 3 * wave(SHAPE, 2)
     for step in made.timesteps:
         told = 0.8 * torch.tanh(noisy) + 0.3 * 2 * wave(SHAPE, 5 + step.item())
         noisy = made.step(told, step, noisy, use_clipped_model_output=True).prev_sample
-    return {"count": count, "samples": flat(noisy)}
+    return {"spacing": spacing, "count": count, "samples": flat(noisy)}
 
 
 def main():
@@ -66,7 +74,9 @@ def main():
         "kept": flat(made.alphas_cumprod), "steps": STEPS,
         "noisy": flat(made.add_noise(samples, noise, steps)), "velocity": flat(made.get_velocity(samples, noise, steps)),
         "weights": flat(torch.minimum(snr, torch.full_like(snr, GAMMA)) / (snr + 1)),
-        "spacings": spacings, "sampled": [sampled(count) for count in (1, 4, 50)],
+        "spacings": spacings,
+        "sampled": [sampled(*each) for each in (("trailing", 1), ("trailing", 4), ("trailing", 50), ("linspace", 4),
+                                                ("linspace", 28))],
     }
     path = pathlib.Path(__file__).with_name("diffusion.json")
     path.write_text(json.dumps(content) + "\n")

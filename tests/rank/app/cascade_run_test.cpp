@@ -4,6 +4,7 @@
 #include "paceline/app/run_directory/find_checkpoint.h"
 #include "paceline/app/session.h"
 #include "paceline/app/train_run.h"
+#include "paceline/base/file.h"
 #include "paceline/base/interruption.h"
 #include "paceline/base/log.h"
 #include "paceline/checkpoint/reader.h"
@@ -15,12 +16,16 @@
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace paceline::app {
 namespace {
@@ -87,6 +92,17 @@ class CascadeRun : public ::testing::Test {
     return weights;
   }
 
+  /// Of each step.
+  std::vector<double> losses_of(const std::string& run) const {
+    std::vector<double> losses;
+    std::istringstream metrics(base::read_file(folder_.path() / run / "metrics.jsonl"));
+    for (std::string line; std::getline(metrics, line);) {
+      const nlohmann::json logged = nlohmann::json::parse(line);
+      if (logged.contains("train/loss")) losses.push_back(logged["train/loss"]);
+    }
+    return losses;
+  }
+
   void expect_close(const std::string& run, const std::string& other) const {
     const auto expected = weights_of(other);
     for (const auto& [name, weight] : weights_of(run)) {
@@ -144,7 +160,7 @@ TEST_F(CascadeRun, AStageStandsOnTheOneBefore) {
 TEST_F(CascadeRun, StagesAreTheSameUnderEveryStrategy) {
   const Values first = train("one", load({}), 1, 4);
   const Values second = train("two", load(second_stage(path_of("one"))), 1, 5);
-  for (const std::string strategy : {"ddp", "zero1", "zero2", "fsdp"}) {
+  for (const std::string strategy : {"ddp", "zero1", "zero2", "fsdp", "hsdp"}) {
     for (const int world_size : {2, 4}) {
       const std::string name = strategy + std::to_string(world_size);
       SCOPED_TRACE(name);
@@ -168,6 +184,36 @@ TEST_F(CascadeRun, AccumulatedAndCheckpointedStepsAreTheSame) {
                                  "parallel.strategy=fsdp"});
   train("thrifty", load(thrifty), 2, 3);
   expect_close("thrifty", "two");
+}
+
+TEST_F(CascadeRun, EachStageLearnsInHalfPrecisionAndPieces) {
+  train("one", load({"train.precision=fp32"}), 1, 3);
+  std::vector<std::string> second = second_stage(path_of("one"));
+  second.emplace_back("train.precision=fp32");
+  train("two", load(second), 1, 3);
+  const auto in_pieces = [](std::vector<std::string> settings) {
+    std::erase(settings, "train.precision=fp32");
+    settings.insert(settings.end(), {"train.precision=bf16", "parallel.strategy=fsdp",
+                                     "train.activation_checkpointing={every: 1}"});
+    return settings;
+  };
+  const Values one = train("half-one", load(in_pieces({})), 2, 3);
+  const Values two = train("half-two", load(in_pieces(second)), 2, 3);
+  for (const Values& evaluated : {one, two})
+    EXPECT_TRUE(std::isfinite(evaluated.at("val/psnr"))) << "volumes are drawn";
+  for (const std::string run : {"one", "two"}) {
+    const std::vector<double> wanted = losses_of(run);
+    const std::vector<double> losses = losses_of("half-" + run);
+    ASSERT_EQ(losses.size(), 3U);
+    ASSERT_EQ(wanted.size(), 3U);
+    double farthest = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double apart = std::abs(losses[i] / wanted[i] - 1);
+      EXPECT_LE(apart, 0.02) << run << ", step " << i + 1;
+      farthest = std::max(farthest, apart);
+    }
+    EXPECT_GT(farthest, 1e-6) << "it is float32";
+  }
 }
 
 TEST_F(CascadeRun, GoesOnToTheSameBitsInEachStage) {
