@@ -28,7 +28,7 @@ class Phantoms final : public pl::data::Dataset {
   std::int64_t size() const override { return config_.num_samples / (first_ == 0 ? 1 : 4); }
   std::string describe(std::int64_t index) const override { return fmt::format("body {}", index); }
   std::string fingerprint() const override {
-    return fmt::format("phantoms-{}-{}-{}", config_.size, config_.seed, first_);
+    return fmt::format("organs-{}-{}-{}", config_.size, config_.seed, first_);
   }
   std::vector<pl::data::FieldSpec> stored_fields() const override { return fields_; }
   void get(std::int64_t index, pl::data::StoredSample& sample) const override {

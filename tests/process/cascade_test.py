@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import time
 import unittest
 
@@ -96,6 +97,16 @@ class Cascade(RunTest):
         trained, evaluated = ([line["step"] for line in lines if key in line] for key in ("train/loss", "val/psnr"))
         return bool(trained) and trained[-1] % STEPS_PER_EPOCH == 0 and trained[-1] not in evaluated
 
+    def stopped_inside(self, process, condition, what):
+        """Stops the process where the condition holds, and holds on; what a look sees may be over by then."""
+        while True:
+            wait_until(lambda: process.poll() is not None or condition(), what, timeout=60)
+            self.assertIsNone(process.poll(), f"it ended before {what}")
+            os.kill(process.pid, signal.SIGSTOP)
+            if condition():
+                return
+            os.kill(process.pid, signal.SIGCONT)
+
     def test_dies_inside_validations_and_saves_of_each_stage(self):
         slow = ("task.sampling_steps=60",)  # so that an evaluation takes a while
         reference, run = self.run_directory("slow"), self.run_directory("dies")
@@ -103,11 +114,10 @@ class Cascade(RunTest):
         for number, phase in enumerate(self.phases(run), 1):
             for what, condition in (("save", self.is_saving), ("evaluation", self.is_evaluating)):
                 process = start(*self.command(run, *slow, "--resume", "auto"), cwd=self.root)
-                wait_until(lambda: process.poll() is not None or condition(phase), f"stage {number}'s {what}", timeout=60)
-                self.assertIsNone(process.poll(), f"it ended before stage {number}'s {what}")
+                self.stopped_inside(process, lambda: condition(phase), f"stage {number}'s {what}")
                 kill(process)
+                self.assertTrue(condition(phase), f"stage {number}'s {what} was over")
                 self.assertFalse((phase / "summary.json").exists(), "the stage was over")
-            self.assertTrue(self.is_evaluating(phase), "the evaluation was over")
         self.finished(run, *slow, "--resume", "auto")
         for own, whole in zip(self.phases(run), self.phases(reference)):
             self.assertEqual(read_metrics(own), read_metrics(whole))

@@ -76,7 +76,8 @@ void add_options(CLI::App& app, PrepareCtArguments& arguments) {
       ->delimiter(',')
       ->default_str("256,128,64");
   app.add_option("--seed", options.seed,
-                 "Of the split by patient and of what stands for a patient's name")
+                 "Of the split by patient and of what stands for a patient's name: a random number "
+                 "of many digits where nobody is to guess names")
       ->capture_default_str();
   app.add_option(
          "--series", arguments.series,

@@ -71,7 +71,8 @@ CtManifest manifest_of(const nlohmann::json& json) {
                                    .sides = json.at("sides").get<std::vector<std::int64_t>>(),
                                    .seed_mark = seed_mark_of(json),
                                    .xrays = xrays_of(json)},
-                      .patients = {}};
+                      .patients = {},
+                      .tells_seed = json.contains("seed")};
   for (const nlohmann::json& patient : json.at("patients"))
     manifest.patients.push_back(patient_of(patient));
   return manifest;

@@ -56,6 +56,7 @@ struct CtPatient {
 struct CtManifest {
   CtSettings settings;
   std::vector<CtPatient> patients;
+  bool tells_seed = false;  ///< it was read as an earlier version wrote it, with the seed
 };
 
 /// Another name than that of packed sets, by which they are known.

@@ -4,6 +4,7 @@
 #include "paceline/base/file_status.h"
 #include "paceline/base/hash.h"
 #include "paceline/base/parallel_for.h"
+#include "paceline/base/text.h"
 #include "paceline/dataset_tools/ct/ct_arrays.h"
 #include "paceline/dataset_tools/ct/ct_cubes.h"
 #include "paceline/dataset_tools/ct/ct_listing.h"
@@ -69,9 +70,10 @@ void refuse_other_settings(const fs::path& folder, const CtSettings& earlier,
   CtSettings expected = settings;
   if (!earlier.xrays || !settings.xrays) expected.xrays = earlier.xrays;
   if (expected == earlier) return;
-  throw base::ConfigError(
-      fmt::format("{} was made with {}, not {}; name another folder, or the same settings",
-                  folder.string(), to_json(earlier), to_json(settings)));
+  throw base::ConfigError(fmt::format(
+      "{} was made with {}, not {}; name another folder, or the same settings{}", folder.string(),
+      to_json(earlier), to_json(settings),
+      earlier.seed_mark == settings.seed_mark ? "" : " (another --seed, another mark)"));
 }
 
 class CtPreparation {
@@ -83,7 +85,8 @@ class CtPreparation {
         settings_(std::move(settings)),
         surroundings_(surroundings),
         work_(options.folder / kCtWorkFolder / base::xxh3_128_hex(to_json(settings_)).substr(0, 8)),
-        old_settings_(earlier ? earlier->settings : settings_) {
+        old_settings_(earlier ? earlier->settings : settings_),
+        tells_seed_(earlier && earlier->tells_seed) {
     if (!earlier) return;
     for (const CtPatient& patient : earlier->patients) earlier_.emplace(patient.code, patient);
   }
@@ -172,13 +175,15 @@ class CtPreparation {
   /// Two names of one patient, who could be trained on and evaluated.
   void refuse_same_scans(const CtListing& listing) const {
     std::map<std::string, std::string> names;  // by the checksum of the largest cube
+    std::vector<std::string> problems;
     for (std::size_t i = 0; i < patients_.size(); ++i) {
       const std::string& name = listing.patients[i].name;
       const auto [known, is_new] = names.emplace(patients_[i].hashes.front(), name);
-      if (!is_new)
-        throw base::DataError(
-            fmt::format("{} and {} have the same scan; leave one of them", known->second, name));
+      if (!is_new) problems.push_back(known->second + " and " + name);
     }
+    if (!problems.empty())
+      throw base::DataError(
+          fmt::format("{} have the same scan; leave one of them", base::join(problems, "; ")));
   }
 
   void put_together() {
@@ -199,7 +204,8 @@ class CtPreparation {
   }
 
   bool is_all_there(const CtManifest& manifest) const {
-    return manifest.patients.size() == earlier_.size() && old_arrays_.are_those_of(manifest) &&
+    return !tells_seed_ && manifest.patients.size() == earlier_.size() &&
+           old_arrays_.are_those_of(manifest) &&
            std::ranges::all_of(manifest.patients, [&](const CtPatient& patient) {
              const auto found = earlier_.find(patient.code);
              return found != earlier_.end() && found->second == patient &&
@@ -229,6 +235,7 @@ class CtPreparation {
   const CtSurroundings& surroundings_;
   const fs::path work_;
   const CtSettings old_settings_;
+  const bool tells_seed_;  ///< the manifest that is there
   const CtArrays old_arrays_{options_.folder, old_settings_};
   std::map<std::string, CtPatient> earlier_;
   std::vector<CtPatient> patients_;

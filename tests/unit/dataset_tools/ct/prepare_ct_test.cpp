@@ -13,6 +13,7 @@
 #include "support/unsynced_file_system.h"
 
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <map>
 
@@ -364,6 +365,19 @@ TEST_F(PrepareCt, NothingTellsWhoAPatientIs) {
   told += said_;
   for (const auto& [name, content] : output()) told += name + content;
   EXPECT_THAT(told, AllOf(Not(HasSubstr("Doe")), Not(HasSubstr("John"))));
+}
+
+TEST_F(PrepareCt, ASeedThatStandsThereIsTakenOut) {
+  run();
+  const auto place = options_.folder / kCtManifestName;
+  const std::string made = base::read_file(place);
+  std::string earlier = made;
+  const std::string mark = fmt::format("\"seed_mark\": \"{}\"", seed_mark(1));
+  ASSERT_NE(earlier.find(mark), std::string::npos);
+  earlier.replace(earlier.find(mark), mark.size(), "\"seed\": 1");
+  std::ofstream(place, std::ios::binary) << earlier;
+  EXPECT_EQ(run().made, 0);
+  EXPECT_EQ(base::read_file(place), made);
 }
 
 TEST_F(PrepareCt, OneScanByTwoNamesIsRefused) {

@@ -92,8 +92,10 @@ std::unique_ptr<DatasetPlan> make(const CtConfig& config) {
   plan->check_samples = [config](std::span<const Split> splits,
                                  const std::shared_ptr<const Storage>& storage,
                                  const std::optional<std::string>& val_path) {
+    CtConfig uncached = config;  // of which the run's own sets have warned
+    uncached.cache_in_memory.reset();
     std::vector<std::unique_ptr<CtDataset>> opened;
-    for (const Split split : splits) opened.push_back(open_at(config, split, storage, val_path));
+    for (const Split split : splits) opened.push_back(open_at(uncached, split, storage, val_path));
     refuse_same_scans(opened);
     for (const auto& dataset : opened) {
       tell_what_is_not_cached(config, *dataset);

@@ -2,10 +2,12 @@
 
 #include "paceline/base/error.h"
 #include "paceline/base/log.h"
+#include "paceline/base/parallel_for.h"
 #include "paceline/base/text.h"
 #include "paceline/volume/view_alignment.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,21 +69,26 @@ std::optional<double> truth_loss_share(const std::vector<XrayPair>& pairs) {
 
 AlignmentFacts check_alignment(const CtDataset& dataset) {
   const std::int64_t count = std::min(kMostPatients, dataset.size());
+  const auto index_of = [&](std::int64_t i) { return i * dataset.size() / count; };
+  std::vector<std::optional<XrayPair>> found(static_cast<std::size_t>(count));
+  base::parallel_for(count, /*num_threads=*/0, [&](std::int64_t i) {
+    try {
+      found[static_cast<std::size_t>(i)] = dataset.coarse_xrays(index_of(i));
+    } catch (const base::DataError&) {  // data.on_error says what becomes of it
+    }
+  });
   std::vector<std::string> problems;
   std::vector<XrayPair> pairs;
   double error = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t index = i * dataset.size() / count;
-    try {
-      pairs.push_back(dataset.coarse_xrays(index));
-    } catch (const base::DataError&) {
-      continue;  // data.on_error says what becomes of it
-    }
+    auto& pair = found[static_cast<std::size_t>(i)];
+    if (!pair) continue;
+    pairs.push_back(*std::move(pair));
     const auto views = dataset.alignment_of(pairs.back());
     for (const volume::ViewAlignment& view : views)
       error += view.given.error / static_cast<double>(views.size());
     const std::string problem = misplaced_views(views);
-    if (!problem.empty()) problems.push_back(dataset.describe(index) + ": " + problem);
+    if (!problem.empty()) problems.push_back(dataset.describe(index_of(i)) + ": " + problem);
   }
   const std::int64_t compared = std::ssize(pairs);
   if (!problems.empty()) refuse(problems, compared);

@@ -165,8 +165,9 @@ struct paceline::config::Schema<paceline::data::CtConfig> {
             "of a machine share; null: they are projected each time.",
             MayChangeOnResume{}),
       field(&Config::validate_alignment, "validate_alignment",
-            "Compare a few patients' X-rays of files with projections of their volumes before the "
-            "first step: views that are swapped, mirrored, upside down or inverted are an error.",
+            "Compare X-rays of files with projections of the volumes of up to 64 patients of each "
+            "split before the first step: views that are swapped, mirrored, upside down or "
+            "inverted are an error.",
             MayChangeOnResume{})};
   static void validate(const Config& values, Problems& problems);
 };

@@ -33,7 +33,8 @@ bool holds_scans(const fs::path& folder) {
   constexpr int kMostEntries = 1000;
   int count = 0;
   std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator entry(folder, options, error), end;
        !error && entry != end && count < kMostEntries; entry.increment(error), ++count) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;  // what cannot be looked at is none
