@@ -7,6 +7,7 @@
 #include "paceline/app/prediction/told_images.h"
 #include "paceline/app/prediction/volume_folder.h"
 #include "paceline/base/error.h"
+#include "paceline/base/file_status.h"
 #include "paceline/base/log.h"
 #include "paceline/comm/agreement.h"
 #include "paceline/nn/blocks/folded_conv.h"
@@ -15,7 +16,6 @@
 #include "paceline/train/tasks/volume/ct_diffusion.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,11 +74,7 @@ std::unique_ptr<PredictionSink> make_sink(const LoadedCheckpoint& loaded,
 
 /// A folder that was begun cannot get its name where something else wrote there.
 void refuse_pictures_in_output(const PredictRequest& request) {
-  const auto whole = [](const std::filesystem::path& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
-  const auto inside = whole(request.pictures).lexically_relative(whole(request.output));
-  if (*inside.begin() == "..") return;
+  if (!base::lies_in(request.pictures, request.output)) return;
   throw base::ConfigError(
       fmt::format("--pictures {}: lies in the folder that -o {} is to make; name one beside it",
                   request.pictures.string(), request.output.string()));
