@@ -5,6 +5,7 @@
 #include "paceline/train/tasks/volume/ct_diffusion.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
+#include "unit/app/prediction/named_patients.h"
 #include "unit/nn/volume/scaled_cascade.h"
 
 #include <filesystem>
@@ -20,21 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kPictureSide = 12;
-
-class NamedPatients final : public data::Dataset {
- public:
-  explicit NamedPatients(std::vector<std::string> names) : names_(std::move(names)) {}
-  std::int64_t size() const override { return std::ssize(names_); }
-  void get(std::int64_t, data::StoredSample&) const override {}
-  std::string name(std::int64_t index) const override {
-    return names_[static_cast<std::size_t>(index)];
-  }
-  std::string describe(std::int64_t index) const override { return name(index); }
-  std::string fingerprint() const override { return "patients"; }
-
- private:
-  std::vector<std::string> names_;
-};
 
 class PictureFolderTest : public ::testing::Test {
  protected:

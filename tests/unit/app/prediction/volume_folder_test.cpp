@@ -10,6 +10,7 @@
 #include "support/data/ct_files.h"
 #include "support/temp_folder.h"
 #include "support/unsynced_file_system.h"
+#include "unit/app/prediction/named_patients.h"
 
 #include <cmath>
 
@@ -22,23 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-
-/// Patients without scans.
-class Patients final : public data::Dataset {
- public:
-  explicit Patients(std::vector<std::string> names) : names_(std::move(names)) {}
-  std::int64_t size() const override { return std::ssize(names_); }
-  void get(std::int64_t, data::StoredSample&) const override {}
-  data::SampleConstants constants() const override { return {{"fov_mm", {320}}}; }
-  std::string name(std::int64_t index) const override {
-    return names_[static_cast<std::size_t>(index)];
-  }
-  std::string describe(std::int64_t index) const override { return name(index); }
-  std::string fingerprint() const override { return "patients"; }
-
- private:
-  std::vector<std::string> names_;
-};
 
 class VolumeFolderTest : public ::testing::Test {
  protected:
@@ -57,7 +41,7 @@ class VolumeFolderTest : public ::testing::Test {
 };
 
 TEST_F(VolumeFolderTest, HoldsTheVolumesOfEachPatient) {
-  const Patients patients({"anna", "ben"});
+  const NamedPatients patients({"anna", "ben"});
   VolumeFolder folder(files_, out_, patients, 1);
   folder.add(predictions({1}));
   folder.add(predictions({0}));
@@ -102,7 +86,7 @@ TEST_F(VolumeFolderTest, OfScansLieWhereTheyDo) {
 }
 
 TEST_F(VolumeFolderTest, ValuesThatAreNoNumbersAreRefused) {
-  const Patients patients({"anna"});
+  const NamedPatients patients({"anna"});
   train::Predictions bad = predictions({0});
   bad.fields.at("samples")[0][1][0][0][0] = std::nan("");
   EXPECT_THAT(
@@ -113,7 +97,7 @@ TEST_F(VolumeFolderTest, ValuesThatAreNoNumbersAreRefused) {
 
 TEST_F(VolumeFolderTest, ANameThatLeadsElsewhereIsRefused) {
   for (const char* const name : {"../anna", "..", ""}) {
-    const Patients patients({name});
+    const NamedPatients patients({name});
     EXPECT_THAT([&] { VolumeFolder(files_, out_, patients, 1).add(predictions({0})); },
                 ThrowsMessage<base::DataError>(HasSubstr("no name for a folder")));
   }
